@@ -18,7 +18,7 @@ from bench.kafka.inputs import PARTITIONS, Digest, digest, messages, wanted
 from bench.throughput import Row
 from bench.ysb.jars import jars_of
 from bench.ysb.watch import last_lines, process
-from headrace.datastream.connectors._kafka.client.consumer import Place
+from headrace.datastream.connectors._kafka.client.consumer import TopicPartition
 from headrace.datastream.connectors._kafka.client.librdkafka import LibrdkafkaClients
 from headrace.datastream.connectors._kafka.client.properties import Properties
 from headrace.dev import topics
@@ -27,7 +27,7 @@ _POLL_S = 0.2
 _SETTLE_S = 3.0
 """Who commits each second and has written nothing for so long has written all."""
 
-Ends = Mapping[Place, int]
+Ends = Mapping[TopicPartition, int]
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Seen:
         for kind, seconds in processes.processor_seconds(session).items():
             self.processor_seconds[kind] = max(self.processor_seconds.get(kind, 0.0), seconds)
 
-    def seconds(self, last: Mapping[Place, int]) -> float:
+    def seconds(self, last: Mapping[TopicPartition, int]) -> float:
         """From when on each partition's last record could be read."""
         for at, ends in self.times:
             if all(ends.get(place, 0) > offset for place, offset in last.items()):
@@ -119,7 +119,7 @@ def _until_still(child: Any, brokers: str, output: str, count: int, limit_s: flo
     return seen
 
 
-def _read(brokers: str, topic: str) -> tuple[Digest, dict[Place, int]]:
+def _read(brokers: str, topic: str) -> tuple[Digest, dict[TopicPartition, int]]:
     """What the topic holds, and the last offset with a record in each partition."""
     shown = [*topics.consume(brokers, topic)]
     last = {(topic, record.partition): record.offset for record in shown}

@@ -31,11 +31,11 @@ __all__ = [
     "Committer",
     "CommitterContext",
     "DeliveryGuarantee",
+    "ExecutedBy",
     "JsonValue",
     "KeepsSecrets",
     "Pending",
     "Progress",
-    "ServedBy",
     "Sink",
     "SinkWriter",
     "Source",
@@ -70,7 +70,7 @@ class CommitBy(Enum):
     """By each writer, in ``prepare_commit``, together with a marker of its own (see ``Sink``)."""
 
 
-class ServedBy(Enum):
+class ExecutedBy(Enum):
     """Who carries a source or a sink out."""
 
     TASKS = "tasks"
@@ -376,9 +376,9 @@ class Source(ABC):
         return ChangelogMode.insert_only()
 
     @property
-    def served_by(self) -> ServedBy:
+    def served_by(self) -> ExecutedBy:
         """Who reads it."""
-        return ServedBy.TASKS
+        return ExecutedBy.TASKS
 
     @property
     def reports_bad_records(self) -> bool:
@@ -661,9 +661,9 @@ class Sink(ABC):
         return False
 
     @property
-    def served_by(self) -> ServedBy:
+    def served_by(self) -> ExecutedBy:
         """Who writes it."""
-        return ServedBy.TASKS
+        return ExecutedBy.TASKS
 
     @property
     def name(self) -> str:

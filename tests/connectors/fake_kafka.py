@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from headrace.datastream.connectors._kafka.client.consumer import (
     Fetched,
     OffsetGone,
-    Place,
     Topic,
+    TopicPartition,
     Unreachable,
 )
 
@@ -76,16 +76,16 @@ class Broker:
     """
 
     topics: dict[str, tuple[str, list[Log]]] = field(default_factory=dict)
-    groups: dict[tuple[str, Place], int] = field(default_factory=dict)
+    groups: dict[tuple[str, TopicPartition], int] = field(default_factory=dict)
     down: bool = False
-    leaderless: set[Place] = field(default_factory=set)
+    leaderless: set[TopicPartition] = field(default_factory=set)
     opened: int = 0
     fetched: int = 0
     sought: int = 0
     learns: list[Callable[[], object]] = field(default_factory=list)
     paused_s: float = 0.0
     refusals: list[str | None] = field(default_factory=list)
-    commits: list[Mapping[Place, int]] = field(default_factory=list)
+    commits: list[Mapping[TopicPartition, int]] = field(default_factory=list)
 
     def create(self, topic: str, partitions: int = 1) -> list[Log]:
         """A new topic, with an id of its own."""
@@ -144,25 +144,27 @@ class FakeCluster:
         found = self._up().topics
         return {t: Topic(found[t][0], len(found[t][1])) for t in topics if t in found}
 
-    def _each(self, places: Iterable[Place]) -> dict[Place, Log]:
+    def _each(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, Log]:
         logs = {place: self._up().log(*place) for place in places}
         served = {place: log for place, log in logs.items() if log is not None}
         return {at: log for at, log in served.items() if at not in self.broker.leaderless}
 
-    def earliest(self, places: Iterable[Place]) -> dict[Place, int]:
+    def earliest(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         return {place: log.first for place, log in self._each(places).items()}
 
-    def latest(self, places: Iterable[Place]) -> dict[Place, int]:
+    def latest(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         return {place: log.end for place, log in self._each(places).items()}
 
-    def at_time(self, places: Iterable[Place], timestamp_ms: int) -> dict[Place, int]:
+    def at_time(
+        self, places: Iterable[TopicPartition], timestamp_ms: int
+    ) -> dict[TopicPartition, int]:
         later = {
             place: [m.at for m in log.messages if m.time_ms >= timestamp_ms]
             for place, log in self._each(places).items()
         }
         return {place: offsets[0] for place, offsets in later.items() if offsets}
 
-    def committed(self, group: str, places: Iterable[Place]) -> dict[Place, int]:
+    def committed(self, group: str, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         groups = self._up().groups
         return {place: groups[group, place] for place in places if (group, place) in groups}
 
@@ -179,9 +181,9 @@ class FakeGroup:
 
     broker: Broker
     group: str
-    waiting: list[Mapping[Place, int]] = field(default_factory=list)
+    waiting: list[Mapping[TopicPartition, int]] = field(default_factory=list)
 
-    def commit(self, offsets: Mapping[Place, int]) -> None:
+    def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
         self.waiting.append(offsets)
 
     def outcomes(self) -> Sequence[str | None]:

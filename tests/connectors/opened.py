@@ -12,7 +12,7 @@ from headrace.datastream.connectors._kafka.client.consumer import (
     Clients,
     Cluster,
     GroupCommits,
-    PartitionLog,
+    PartitionConsumer,
 )
 from headrace.datastream.connectors._kafka.sink.producers import LibrdkafkaProducers
 
@@ -37,7 +37,7 @@ class NotedClients:
     def cluster(self) -> Cluster:
         return self.inner.cluster()
 
-    def log(self, topic: str, partition: int) -> PartitionLog:
+    def log(self, topic: str, partition: int) -> PartitionConsumer:
         _note(self.path, f"{topic}/{partition}")
         return self.inner.log(topic, partition)
 

@@ -91,7 +91,7 @@ _HOMES: Mapping[str, Mapping[str, str]] = {
 """By a module, and by the module that defines them (both below ``headrace``), names."""
 
 
-def found_elsewhere(module: str) -> Callable[[str], Any]:
+def lazy_exports(module: str) -> Callable[[str], Any]:
     """A module's ``__getattr__``, for names that are imported with their first use.
 
     So ``from headrace.datastream.functions import ValueStateDescriptor`` works as in PyFlink, and

@@ -23,7 +23,7 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass
-class Told:
+class OutageLog:
     """Whether the log says that a server is away: for all the work that waits for it.
 
     ``waiting``: how many pieces of work wait. Where all of them give up, a next one says it again.
@@ -46,7 +46,7 @@ class Outage:
     patience_s: float
     what: str
     clock: Callable[[], float] = time.monotonic
-    told: Told = field(default_factory=Told)
+    told: OutageLog = field(default_factory=OutageLog)
     _since_s: float | None = field(default=None, init=False)
     _pause_s: float = field(default=FIRST_PAUSE_S, init=False)
 
@@ -98,7 +98,7 @@ class Outage:
             self.told.away = self.told.away and self.told.waiting > 0
 
 
-def until_back(
+def retry_while_down(
     work: Callable[[], T],
     is_outage: Callable[[Exception], bool],
     outage: Outage,
@@ -137,10 +137,10 @@ _NO_ADDRESS = ("not known", "No address associated")
 """What the C libraries of Linux and macOS say of a name. If DNS does not answer, they say other."""
 
 
-async def until_back_async(
+async def retry_while_down_async(
     work: Callable[[], Awaitable[T]], is_outage: Callable[[Exception], bool], outage: Outage
 ) -> T:
-    """As ``until_back``, on the event loop."""
+    """As ``retry_while_down``, on the event loop."""
     try:
         while True:
             try:

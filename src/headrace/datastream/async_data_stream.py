@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from headrace.common._arguments import article, positive
-from headrace.common._lazy_exports import found_elsewhere
+from headrace.common._lazy_exports import lazy_exports
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream._build.call_site import call_site
@@ -30,7 +30,7 @@ from headrace.runtime.user_function import UserFunction
 __all__ = ["AsyncDataStream"]
 
 if not TYPE_CHECKING:  # a type checker asks for names where they are defined
-    __getattr__ = found_elsewhere(__name__)
+    __getattr__ = lazy_exports(__name__)
 
 _AsyncCallable = AsyncFunction[Any, Any] | Callable[[Any], Awaitable[Any]]
 

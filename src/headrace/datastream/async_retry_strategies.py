@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from headrace.common._lazy_exports import found_elsewhere
+from headrace.common._lazy_exports import lazy_exports
 from headrace.datastream._functions.retries import (
     NO_RETRY_STRATEGY,
     ExponentialBackoffDelayRetryStrategy,
@@ -20,4 +20,4 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # a type checker asks for names where they are defined
-    __getattr__ = found_elsewhere(__name__)
+    __getattr__ = lazy_exports(__name__)

@@ -12,7 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, overload
 
 from headrace.common._arguments import article, at_least, positive
-from headrace.common._lazy_exports import found_elsewhere
+from headrace.common._lazy_exports import lazy_exports
 from headrace.common._output_tag import OutputTag
 from headrace.common.execution_config import ExecutionConfig
 from headrace.common.time import TimeAmount
@@ -74,7 +74,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # a type checker asks for names where they are defined
-    __getattr__ = found_elsewhere(__name__)
+    __getattr__ = lazy_exports(__name__)
 
 
 class DataStream(StreamOperators, StreamPartitioning, StreamEnds):

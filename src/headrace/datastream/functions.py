@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from functools import partial, update_wrapper
 from typing import TYPE_CHECKING, Any
 
-from headrace.common._lazy_exports import found_elsewhere
+from headrace.common._lazy_exports import lazy_exports
 from headrace.common._time_domain import TimeDomain
 from headrace.common._unsupported import unsupported
 from headrace.datastream._functions.asynchronous import AsyncFunction, AsyncFunctionDescriptor
@@ -105,7 +105,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # a type checker asks for names where they are defined
-    __getattr__ = found_elsewhere(__name__)
+    __getattr__ = lazy_exports(__name__)
 
 
 class MapFunction(Function):

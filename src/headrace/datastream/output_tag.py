@@ -2,10 +2,10 @@
 
 from typing import TYPE_CHECKING
 
-from headrace.common._lazy_exports import found_elsewhere
+from headrace.common._lazy_exports import lazy_exports
 from headrace.common._output_tag import OutputTag
 
 __all__ = ["OutputTag"]
 
 if not TYPE_CHECKING:  # a type checker asks for names where they are defined
-    __getattr__ = found_elsewhere(__name__)
+    __getattr__ = lazy_exports(__name__)

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from headrace.common._arguments import article, identifier
-from headrace.common._lazy_exports import found_elsewhere
+from headrace.common._lazy_exports import lazy_exports
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.datastream._state_ttl import StateTtlConfig
 from headrace.datastream.functions import (
@@ -43,7 +43,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # a type checker asks for names where they are defined
-    __getattr__ = found_elsewhere(__name__)
+    __getattr__ = lazy_exports(__name__)
 
 T = TypeVar("T")
 K = TypeVar("K")

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from headrace.common._arguments import article, identifier
-from headrace.common._lazy_exports import found_elsewhere
+from headrace.common._lazy_exports import lazy_exports
 from headrace.common.configuration import Configuration
 from headrace.common.io import InputFormat
 from headrace.common.typeinfo import TypeInformation, Types
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 __all__ = ["StreamExecutionEnvironment"]
 
 if not TYPE_CHECKING:  # a type checker asks for names where they are defined
-    __getattr__ = found_elsewhere(__name__)
+    __getattr__ = lazy_exports(__name__)
 
 
 class StreamExecutionEnvironment(JobSettings, NodeList):
@@ -186,14 +186,14 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
         site: CallSite,
         call: str,
     ) -> DataStream:
-        from headrace.connector import ServedBy, Source
+        from headrace.connector import ExecutedBy, Source
 
         if not isinstance(source, Source):
             raise UnsupportedError(
                 f"{call}() takes a connector's Source, not {article(type(source).__name__)}",
                 where={"stream": name, "called": str(site)},
             )
-        if source.served_by is ServedBy.TASKS and call != "from_collection":
+        if source.served_by is ExecutedBy.TASKS and call != "from_collection":
             require_picklable(source, f"the source {name}", name, site)
         watermarks = None if strategy is None else build.timestamps_spec(strategy, call, name, site)
         node = SourceTransformation((), None, name, site, type_info, source=source)

@@ -5,7 +5,7 @@ A window of a key fires when its trigger says so, by default when time passes it
 
 from typing import TYPE_CHECKING
 
-from headrace.common._lazy_exports import found_elsewhere
+from headrace.common._lazy_exports import lazy_exports
 from headrace.common._unsupported import unsupported
 from headrace.common._windows import (
     CountWindow,
@@ -111,7 +111,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # a type checker asks for names where they are defined
-    __getattr__ = found_elsewhere(__name__)
+    __getattr__ = lazy_exports(__name__)
 
 WindowOperationDescriptor = unsupported(
     f"{__name__}.WindowOperationDescriptor",

@@ -105,7 +105,7 @@ class Combining(Operator):
     """
 
     def __init__(self) -> None:
-        self._worth = worth.Worth()
+        self._worth = worth.CombinePolicy()
 
     def bind(self, outputs: Outputs) -> Push:
         """The function that takes a single record; in a loop over a chunk, ``step`` does."""

@@ -19,7 +19,7 @@ MOST_RESTS = 640
 """No rest is longer than so many times the records that showed it."""
 
 
-class Worth:
+class CombinePolicy:
     """Watches how many records came, and how many were sent for them."""
 
     def __init__(self) -> None:

@@ -16,7 +16,7 @@ from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.exactness import MISFITS, equal_array, widened
 from headrace.runtime.columns.keys import ColumnKeys
 from headrace.runtime.columns.shapes import Dicts, NamedRows, Shape
-from headrace.runtime.state.backend import EntrySpace
+from headrace.runtime.state.backend import KeyedTable
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class ColumnsReduction:
     slot: str
 
     def of(
-        self, keys: ColumnKeys, columns: Columns, entries: EntrySpace, only_last: bool
+        self, keys: ColumnKeys, columns: Columns, entries: KeyedTable, only_last: bool
     ) -> Columns | None:
         """The reduced record after each record, in order; if ``only_last``, that of each key.
 

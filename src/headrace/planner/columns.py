@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from headrace.connector import ServedBy
+from headrace.connector import ExecutedBy
 from headrace.runtime.columns.selectors import key_columns
 from headrace.runtime.operator import Link, NodeProgram
 from headrace.runtime.program import (
@@ -211,7 +211,7 @@ def travels_to(sink: SinkProgram | None) -> bool:
     """Whether columns may be sent to a sink's task: no encoder takes its records one by one."""
     return (
         sink is not None
-        and sink.sink.served_by is ServedBy.TASKS
+        and sink.sink.served_by is ExecutedBy.TASKS
         and sink.sink.record_encoder is None
     )
 

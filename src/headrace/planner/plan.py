@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from headrace.common._options.catalogue import DEFAULT_MAX_PARALLELISM
 from headrace.common.watermark_strategy import WatermarkStrategy
-from headrace.connector import ServedBy
+from headrace.connector import ExecutedBy
 from headrace.graph.changelog import changelog_modes
 from headrace.graph.identity import identities
 from headrace.graph.stream_graph import StreamGraph
@@ -347,7 +347,7 @@ def _mergeable(strategy: WatermarkStrategy) -> bool:
 
 
 def _is_dataframe(node: Transformation) -> bool:
-    return isinstance(node, SourceTransformation) and node.source.served_by is ServedBy.SPARK
+    return isinstance(node, SourceTransformation) and node.source.served_by is ExecutedBy.SPARK
 
 
 def _mode(partitioning: Partitioning) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
 from headrace.common._options.catalogue import DEFAULT_MAX_PARALLELISM
-from headrace.connector import ServedBy
+from headrace.connector import ExecutedBy
 from headrace.runtime.keys.key_groups import subtask_of
 from headrace.runtime.program import SinkProgram
 
@@ -26,7 +26,7 @@ class Delivery:
     @staticmethod
     def takes(sink: SinkProgram) -> bool:
         """True for sinks whose records are sent to the driver."""
-        return bool(sink.sink.served_by is ServedBy.DRIVER)
+        return bool(sink.sink.served_by is ExecutedBy.DRIVER)
 
     def deliver(self, sink: SinkProgram, group: int, values: Sequence[Any]) -> None:
         """Print or collect records that one task had for a sink."""

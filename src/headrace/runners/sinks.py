@@ -10,7 +10,7 @@ from headrace.connector import (
     CommitBy,
     Committer,
     CommitterContext,
-    ServedBy,
+    ExecutedBy,
     SinkWriter,
     WriterContext,
 )
@@ -22,7 +22,7 @@ from headrace.runtime.program import JobProgram, SinkProgram
 def served_by_committer(sink: SinkProgram) -> bool:
     """True for sinks with a committer: not those that their tasks, the driver or Spark commit."""
     connector = sink.sink
-    return connector.served_by is ServedBy.TASKS and connector.commits is CommitBy.DRIVER
+    return connector.served_by is ExecutedBy.TASKS and connector.commits is CommitBy.DRIVER
 
 
 def committer_of(program: JobProgram, sink: SinkProgram) -> Committer:

@@ -132,7 +132,7 @@ class BlockBuffer:
         self.layouts = {} if layouts is None else layouts
         self.first_watermark_ms = first_watermark_ms
         self.limit = 1
-        """At this number of records the bytes that they take are estimated (``Outbox.weigh``)."""
+        """At this number of records their bytes are estimated (``SendContext.weigh``)."""
         self.weighed = 0
         """How many records there were at the last estimate."""
         self.openings: list[tuple[int, Channel]] = []

@@ -42,7 +42,7 @@ _MADE_BY = {"__setstate__", "__getnewargs__", "__getnewargs_ex__"}
 """What pickling and unpickling call of a class, beside those that ``is_attributes`` knows."""
 
 _only_texts = {str}.issuperset
-_ways: dict[type, _TakeApart | None] = {}
+_decomposers: dict[type, _TakeApart | None] = {}
 """How values of a class are taken apart; None: they are pickled."""
 
 
@@ -55,7 +55,7 @@ def detached(value: Any, layouts: dict[RecordLayout, int]) -> Detached:
         TypeError, pickle.PicklingError, AttributeError: it cannot be pickled.
     """
     kind = type(value)
-    way = _ways[kind] if kind in _ways else _way_of(kind)
+    way = _decomposers[kind] if kind in _decomposers else _way_of(kind)
     apart = None if way is None else way(value)
     if apart is not None:
         layout, values = apart
@@ -92,7 +92,7 @@ def _way_of(kind: type) -> _TakeApart | None:
         way = _row_apart
     elif _is_made_of_attributes(kind):
         way = _object_apart
-    return _ways.setdefault(kind, way)
+    return _decomposers.setdefault(kind, way)
 
 
 def _is_made_of_attributes(kind: type) -> bool:

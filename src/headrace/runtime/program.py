@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from headrace.connector import ServedBy
+from headrace.connector import ExecutedBy
 from headrace.runtime.block import ALL_GROUPS
 from headrace.runtime.channel import Channel
 from headrace.runtime.operator import NodeProgram
@@ -189,7 +189,7 @@ class SinkProgram:
     @property
     def keeps_state(self) -> bool:
         """True when it may hold records back between micro-batches."""
-        return self.sink.served_by is ServedBy.TASKS and self.sink.keeps_state
+        return self.sink.served_by is ExecutedBy.TASKS and self.sink.keeps_state
 
     @property
     def node(self) -> NodeProgram:
@@ -201,7 +201,7 @@ class SinkProgram:
 class Unconnected:
     """Stands for a sink where nothing is written: it knows neither an address nor a password."""
 
-    served_by: ServedBy
+    served_by: ExecutedBy
     record_encoder: None = None
 
 

@@ -220,7 +220,7 @@ def _name_of(channel: Channel) -> Any:
     return channel.exchange if channel.group is None else (channel.exchange, channel.group)
 
 
-class QuietChannels:
+class EmptyGroupIdleness:
     """Channels of key groups with watermarks of their own, of which many never get a record.
 
     A key group is no subtask: with few keys most groups stay empty, and the others must not wait

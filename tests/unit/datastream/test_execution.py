@@ -14,7 +14,7 @@ from headrace.common.configuration import Configuration
 from headrace.common.job_status import JobStatus
 from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import WatermarkStrategy
-from headrace.connector import ServedBy
+from headrace.connector import ExecutedBy
 from headrace.datastream import DataStream, MapFunction, StreamExecutionEnvironment
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.errors import DuplicateUidError, PlanError
@@ -125,7 +125,7 @@ class Frame:
 def test_a_dataframe_is_a_source(env: StreamExecutionEnvironment, streaming: bool) -> None:
     frame = Frame(streaming)
     source = headrace.from_dataframe(frame)
-    assert source.bounded is not streaming and source.served_by is ServedBy.SPARK
+    assert source.bounded is not streaming and source.served_by is ExecutedBy.SPARK
     assert source.dataframe is frame
     strategy = WatermarkStrategy.for_monotonous_timestamps()
     stream = env.from_source(source, strategy, "rows")

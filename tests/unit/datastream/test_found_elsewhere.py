@@ -6,7 +6,7 @@ from importlib import import_module
 
 import pytest
 
-from headrace.common._lazy_exports import _HOMES, found_elsewhere
+from headrace.common._lazy_exports import _HOMES, lazy_exports
 
 
 def test_programs_import_them() -> None:
@@ -36,4 +36,4 @@ def test_all_names_of_a_module_are_there(module: str) -> None:
 
 def test_another_name_is_missing() -> None:
     with pytest.raises(AttributeError, match=r"module 'headrace.common' has no attribute 'Metric'"):
-        found_elsewhere("headrace.common")("Metric")
+        lazy_exports("headrace.common")("Metric")

@@ -24,7 +24,7 @@ from headrace.operators import combine
 from headrace.operators import combine_policy as worth
 from headrace.operators.windows.combining import combine as windows_combine
 from headrace.operators.windows.combining import sessions as combine_sessions
-from headrace.operators.windows.partial_aggregates import Combined
+from headrace.operators.windows.partial_aggregates import PartialAggregates
 from headrace.testing import run_pipeline
 
 from .test_windows_aligned import APPLIED, LATE, Lists
@@ -200,11 +200,11 @@ def test_errors_name_what_the_user_knows(assigner: str, where: str, noted: str) 
         run_pipeline(result)
     (note,) = (note for note in raised.value.__notes__ if "operator:" in note)
     assert noted in note
-    assert "Combined(" not in note
+    assert "PartialAggregates(" not in note
 
 
 def test_a_combined_record_says_what_it_is() -> None:
-    shown = repr(Combined(0, 7, b"..."))
+    shown = repr(PartialAggregates(0, 7, b"..."))
     assert shown == "7 combined records of keys of one key group"
 
 
@@ -281,7 +281,7 @@ def test_keys_that_do_not_repeat_stop_it(monkeypatch: pytest.MonkeyPatch) -> Non
     keyed = stream(env, found, False, 1).key_by(Key())
     result = run_pipeline(keyed.window(ASSIGNERS["tumbling"]).aggregate(Total()), cuts=[20] * 9)
     assert result.only == [1] * 200
-    tried = worth.Worth()
+    tried = worth.CombinePolicy()
     rests = worth.RESTS
     for _ in range(2):
         assert tried.begin(1)

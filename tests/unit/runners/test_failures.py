@@ -13,7 +13,7 @@ from headrace.operators.keyed_function import KeyedMapSpec
 from headrace.runners.spark import attempt
 from headrace.runners.spark.attempt import Attempt, explained
 from headrace.runners.spark.failures import TaskFailure, failure_in, reason_in
-from headrace.runners.spark.query.wire import telling
+from headrace.runners.spark.query.wire import encode_errors
 from headrace.runners.spark.reasons import story_of
 from headrace.runtime.tasks.keyed_task import TaskInput
 from headrace.runtime.user_function import UserFunction
@@ -60,7 +60,7 @@ def test_a_stop_iteration_of_a_user_reaches_the_driver() -> None:
     task = TaskInput(0, [block("a", keys=["k"])], 0)
     envelopes: Any = desk.task.advance(task, desk.backend(0))
     with pytest.raises(TaskFailure) as raised:
-        list(telling(envelopes))
+        list(encode_errors(envelopes))
     error = failure_in(str(raised.value))
     assert type(error) is StopIteration and error.args == ("a",)
     assert "key:      'k'" in error.__notes__[0]

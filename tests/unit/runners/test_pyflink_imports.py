@@ -15,7 +15,7 @@ import pytest
 import headrace.datastream
 from headrace.errors import HeadraceError, UnsupportedModuleError
 from headrace.runners import pyflink_imports
-from headrace.runners.spark.query.brought import Brought
+from headrace.runners.spark.query.brought import ShippedDependencies
 
 
 @pytest.fixture(autouse=True)
@@ -94,12 +94,12 @@ def test_a_pyflink_that_is_installed_is_not_used(
 
 def test_workers_get_the_hook_with_the_program() -> None:
     without: Any = None
-    assert Brought.to_workers(without, None, ()).pyflink
+    assert ShippedDependencies.to_workers(without, None, ()).pyflink
     pyflink_imports.uninstall()
-    assert not Brought.to_workers(without, None, ()).pyflink
-    Brought().enter_worker()
+    assert not ShippedDependencies.to_workers(without, None, ()).pyflink
+    ShippedDependencies().enter_worker()
     assert not pyflink_imports.is_installed()
-    Brought(pyflink=True).enter_worker()
+    ShippedDependencies(pyflink=True).enter_worker()
     assert pyflink_imports.is_installed()
 
 

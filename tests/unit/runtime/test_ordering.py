@@ -13,7 +13,7 @@ from headrace.runtime.block import Block
 from headrace.runtime.block import Mark as RealMark
 from headrace.runtime.ordering.batches import RECORDS_BETWEEN, batch_order, with_watermarks
 from headrace.runtime.ordering.run import Run
-from headrace.runtime.ordering.streams import one_lane, stream_order
+from headrace.runtime.ordering.streams import merge_senders, stream_order
 from headrace.runtime.watermarks import ChannelWatermarks
 from tests.unit.runtime.programs import Mark, block, channel
 
@@ -254,7 +254,7 @@ def test_runs_that_are_put_together_keep_their_input() -> None:
 def test_one_lane_has_the_order_of_a_stream_and_keeps_the_channels() -> None:
     one = block(*"abc", marks=marks((1, "x", 10), (2, "x", 30)))
     two = block(*"pqr", marks=marks((1, "y", 20), (2, "y", 40)), stamps=[1, 2, 3])
-    lane = one_lane([one, two], [1, 2], {})
+    lane = merge_senders([one, two], [1, 2], {})
     assert "".join(lane.values) == "apbqcr"
     assert lane.timestamps == [None, 1, None, 2, None, 3]
     told = [(mark.position, mark.channel.exchange, mark.watermark) for mark in lane.marks]

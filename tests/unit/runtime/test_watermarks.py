@@ -14,9 +14,9 @@ from headrace.runtime.block import Block
 from headrace.runtime.program import VertexProgram
 from headrace.runtime.watermarks import (
     ChannelWatermarks,
+    EmptyGroupIdleness,
     InputWatermarks,
     NodeInputs,
-    QuietChannels,
 )
 from tests.unit.runtime.programs import Mark, block, chain_of, channel, exchange, job_of, node
 
@@ -232,21 +232,21 @@ def test_idleness_is_found_again(state: dict[str, tuple[int, bool]], idle: bool)
 # Channels of key groups
 
 
-def quiet_groups(*, keyed: bool = True) -> tuple[QuietChannels, ChannelWatermarks]:
+def quiet_groups(*, keyed: bool = True) -> tuple[EmptyGroupIdleness, ChannelWatermarks]:
     """A vertex behind exchange 7, from three groups with watermarks of their own, and 8."""
     feeder = VertexProgram(
         0, 1, keyed, 3, 1, chain_of(node(1, None), exchanges=[exchange(7)]), ("0",)
     )
     channels = tuple(map(channel, ("7@0", "7@1", "7@2", "8")))
     vertex = VertexProgram(1, 2, True, 3, 1, chain_of(node(2, None)), channels)
-    return QuietChannels(vertex, job_of((), feeder, vertex)), tracker(*channels)
+    return EmptyGroupIdleness(vertex, job_of((), feeder, vertex)), tracker(*channels)
 
 
 def said(*marks: Mark) -> list[Block]:
     return [block(marks=[each]) for each in marks]
 
 
-def take(quiet: QuietChannels, watermarks: ChannelWatermarks, *marks: Mark) -> int:
+def take(quiet: EmptyGroupIdleness, watermarks: ChannelWatermarks, *marks: Mark) -> int:
     """The watermark after a micro-batch with these marks."""
     quiet.expect(watermarks, said(*marks))
     for each in marks:

@@ -44,7 +44,7 @@ class Stream(OperatorSettings):
         self._nodes = nodes
         self._edges = edges
         self._own = operator
-        self._hidden = followers
+        self._follow_up_nodes = followers
 
     def _operator(self, call: str) -> Transformation:
         if self._own is None:
@@ -57,7 +57,7 @@ class Stream(OperatorSettings):
         return self._own
 
     def _followers(self) -> tuple[Transformation, ...]:
-        return self._hidden
+        return self._follow_up_nodes
 
     def _described(self) -> str:
         """The stream, for errors."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.connector import ServedBy, Source, SplitEnumerator, SplitReader
+from headrace.connector import ExecutedBy, Source, SplitEnumerator, SplitReader
 from headrace.datastream.connectors.file_system import FileSource
 from headrace.datastream.formats.parquet import ParquetColumnarRowInputFormat
 from headrace.errors import JobError, PlanError
@@ -28,9 +28,9 @@ class DataFrameSource(Source):
         return "dataframe" if self.ends else "streaming dataframe"
 
     @property
-    def served_by(self) -> ServedBy:
+    def served_by(self) -> ExecutedBy:
         """Spark reads the rows."""
-        return ServedBy.SPARK
+        return ExecutedBy.SPARK
 
     @property
     def bounded(self) -> bool:

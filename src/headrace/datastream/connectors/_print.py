@@ -15,7 +15,7 @@ from headrace.common.types import Row
 from headrace.connector import (
     Committer,
     CommitterContext,
-    ServedBy,
+    ExecutedBy,
     Sink,
     SinkWriter,
     WriterContext,
@@ -33,9 +33,9 @@ class _DeliveredSink(Sink):
         return None
 
     @property
-    def served_by(self) -> ServedBy:
+    def served_by(self) -> ExecutedBy:
         """The user's process."""
-        return ServedBy.DRIVER
+        return ExecutedBy.DRIVER
 
     def writer(self, context: WriterContext) -> SinkWriter:
         """None of its own.

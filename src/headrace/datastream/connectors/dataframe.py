@@ -10,7 +10,7 @@ from headrace.common.typeinfo import RowTypeInfo
 from headrace.connector import (
     Committer,
     CommitterContext,
-    ServedBy,
+    ExecutedBy,
     Sink,
     SinkWriter,
     WriterContext,
@@ -67,9 +67,9 @@ class DataFrameSink(Sink):
             raise PlanError(f"there is no mode {self.mode!r}", hint=f"one of {', '.join(_MODES)}")
 
     @property
-    def served_by(self) -> ServedBy:
+    def served_by(self) -> ExecutedBy:
         """Spark writes the records."""
-        return ServedBy.SPARK
+        return ExecutedBy.SPARK
 
     def require_columns(self, declared: Any, stream: str, site: Any) -> None:
         """Check that the sink, or else its stream, says what the columns are.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from headrace.common._lazy_exports import found_elsewhere
+from headrace.common._lazy_exports import lazy_exports
 from headrace.common._storage.local_files import local_path
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import (
@@ -65,7 +65,7 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # a type checker asks for names where they are defined
-    __getattr__ = found_elsewhere(__name__)
+    __getattr__ = lazy_exports(__name__)
 
 _DEFAULT_RANGE_BYTES = 8 * 1024 * 1024
 _RAW_SHOWN_BYTES = 200

@@ -19,7 +19,7 @@ from headrace.common._arguments import positive
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import KeepsSecrets
 from headrace.datastream._functions.asynchronous import AsyncFunction
-from headrace.datastream._outages import Outage, Told, until_back_async
+from headrace.datastream._outages import Outage, OutageLog, retry_while_down_async
 from headrace.datastream.connectors._external.addresses import without_secrets
 from headrace.datastream.connectors._external.results import Join, Key, function_or_none, joined
 from headrace.errors import JobError, PlanError
@@ -83,7 +83,7 @@ class HttpLookup(AsyncFunction[Any, Any], KeepsSecrets):
         self._patience_s = milliseconds_of(max_outage, "max_outage", at_least=0) / 1000
         self._threads: ThreadPoolExecutor | None = None
         self._closed = False
-        self._told = Told()
+        self._told = OutageLog()
         self._own: Any = None
         self._open: list[http.client.HTTPConnection] = []
 
@@ -138,7 +138,7 @@ class HttpLookup(AsyncFunction[Any, Any], KeepsSecrets):
         url = self._address(value if self._key is None else self._key(value))
         loop = asyncio.get_running_loop()
         outage = Outage(self._patience_s, without_secrets(url), told=self._told)
-        found = await until_back_async(
+        found = await retry_while_down_async(
             lambda: loop.run_in_executor(self._threads, self._ask, url), _is_outage, outage
         )
         return joined(self._join, value, found)

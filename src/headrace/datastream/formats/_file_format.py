@@ -19,7 +19,7 @@ COLUMNS_RECORDS = 1 << 16
 
 
 @dataclass(frozen=True)
-class Measure:
+class FileStats:
     """How long a file is, in the units in which its format counts positions.
 
     ``extent`` is the position of the end. ``units_per_record`` and ``bytes_per_unit`` are
@@ -46,7 +46,7 @@ class FileFormat(ABC):
         return None
 
     @abstractmethod
-    def measure(self, path: str, extent: int | None = None) -> Measure:
+    def measure(self, path: str, extent: int | None = None) -> FileStats:
         """The extent of a file, with the estimates that budgets need.
 
         ``extent``: answer as when the file was so long. Files may grow, and a micro-batch that

@@ -16,7 +16,7 @@ from decimal import Decimal
 from typing import IO, Any, ClassVar, cast
 
 from headrace.connector import BadRecord, Chunk
-from headrace.datastream.formats._file_format import CHUNK_RECORDS, FileFormat, Measure
+from headrace.datastream.formats._file_format import CHUNK_RECORDS, FileFormat, FileStats
 from headrace.errors import PlanError
 
 RUN_BYTES = 1 << 18
@@ -159,17 +159,17 @@ class StreamFormat(FileFormat):
         """True when this file cannot be cut."""
         return is_compressed(path)
 
-    def measure(self, path: str, extent: int | None = None) -> Measure:
+    def measure(self, path: str, extent: int | None = None) -> FileStats:
         """The extent in bytes; the length of a line is estimated from the file's beginning."""
         if extent is None:
             extent = os.stat(path).st_size
         if is_compressed(path):
-            return Measure(extent, ASSUMED_LINE_BYTES / ASSUMED_COMPRESSION, 1.0, whole=True)
+            return FileStats(extent, ASSUMED_LINE_BYTES / ASSUMED_COMPRESSION, 1.0, whole=True)
         with open(path, "rb") as file:
             sample = file.read(min(SAMPLE_BYTES, extent))
         lines = sample.count(b"\n")
         mean = len(sample) / lines if lines else max(float(len(sample)), 1.0)
-        return Measure(extent, mean, 1.0, whole=self.is_whole(path))
+        return FileStats(extent, mean, 1.0, whole=self.is_whole(path))
 
     def align(self, path: str, position: int, extent: int) -> int:
         """The first line start at or after ``position``, at most ``extent``."""

@@ -19,7 +19,7 @@ from headrace.datastream.formats._csv.fields import fields_of
 from headrace.datastream.formats._file_format import (
     CHUNK_RECORDS,
     BulkFormat,
-    Measure,
+    FileStats,
     refuse_hadoop,
 )
 from headrace.errors import DecodeError, PlanError
@@ -44,7 +44,7 @@ class OrcFormat(BulkFormat):
     def __init__(self, columns: Sequence[str] | None = None) -> None:
         object.__setattr__(self, "columns", None if columns is None else tuple(columns))
 
-    def measure(self, path: str, extent: int | None = None) -> Measure:
+    def measure(self, path: str, extent: int | None = None) -> FileStats:
         """The number of rows, from the file's footer: such a file does not grow.
 
         Raises:
@@ -55,7 +55,7 @@ class OrcFormat(BulkFormat):
             rows = sum(_stripe_rows(path, found.st_size, found.st_mtime_ns))
         except (pa.ArrowException, OSError) as error:
             raise DecodeError(f"{path!r} is no ORC file: {error}", where={"file": path}) from error
-        return Measure(rows, 1.0, max(found.st_size / rows, 1.0) if rows else 1.0)
+        return FileStats(rows, 1.0, max(found.st_size / rows, 1.0) if rows else 1.0)
 
     def cuts(self, path: str, start: int, end: int, max_range_bytes: int) -> Sequence[int]:
         """The stripes at which a range has become long enough."""

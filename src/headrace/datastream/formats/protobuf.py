@@ -11,7 +11,7 @@ from google.protobuf.message import Message
 
 from headrace.common.serialization import DeserializationSchema
 from headrace.datastream.formats._registry.client import Reference, RegistryClient
-from headrace.datastream.formats._registry.registration import Registered, RegisteringSchema
+from headrace.datastream.formats._registry.registration import RegisteringSchema, SchemaRegistration
 from headrace.datastream.formats._registry.registry import (
     HEADER_BYTES,
     SchemaRegistry,
@@ -83,7 +83,7 @@ class ProtobufSerializationSchema(RegisteringSchema):
         register: bool = True,
     ) -> None:
         self._class = _checked(message_class)
-        self._registered = Registered.of(registry, subject, register)
+        self._registered = SchemaRegistration.of(registry, subject, register)
         self._indexes = _indexes_of(message_class.DESCRIPTOR)
 
     def serialize(self, value: Any) -> bytes:

@@ -1,5 +1,6 @@
 """Confluent's schema registry: its address, and under which subject a schema is registered."""
 
+from headrace.datastream.formats._registry.header import ConfluentHeaderStripper
 from headrace.datastream.formats._registry.registry import (
     FixedSubject,
     RecordNameStrategy,
@@ -10,6 +11,7 @@ from headrace.datastream.formats._registry.registry import (
 )
 
 __all__ = [
+    "ConfluentHeaderStripper",
     "FixedSubject",
     "RecordNameStrategy",
     "SchemaRegistry",

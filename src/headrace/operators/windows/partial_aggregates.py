@@ -16,7 +16,7 @@ from headrace.runtime.plain import all_plain
 
 
 @dataclass(frozen=True, repr=False)
-class Combined:
+class PartialAggregates:
     """Stands for ``count`` records of several keys of one key group.
 
     It is sent by one of the keys. ``at``: where the window or pane starts (ms) that all of the
@@ -33,7 +33,7 @@ class Combined:
 
 
 @dataclass(frozen=True)
-class Held:
+class AccumulatorBatch:
     """What keys hold, and more about each that nobody can change; all lists are as long."""
 
     keys: list[Any]
@@ -41,11 +41,11 @@ class Held:
     values: list[Any]
 
 
-def by_key_group(held: Held, groups: KeyGroups) -> Iterable[Held]:
+def by_key_group(held: AccumulatorBatch, groups: KeyGroups) -> Iterable[AccumulatorBatch]:
     """What is held, by key group. A key without a stable hash comes alone: it has another form."""
     if groups.count == 1 and _STABLE.issuperset(map(type, held.keys)):
         return (held,)
-    found: dict[Any, Held] = {}
+    found: dict[Any, AccumulatorBatch] = {}
     for key, *about, value in zip(held.keys, *held.about, held.values, strict=True):
         try:
             group = groups[key]
@@ -53,7 +53,7 @@ def by_key_group(held: Held, groups: KeyGroups) -> Iterable[Held]:
             group = None, len(found)  # type: ignore[assignment]
         own = found.get(group)
         if own is None:
-            own = found[group] = Held([], tuple([] for _ in about), [])
+            own = found[group] = AccumulatorBatch([], tuple([] for _ in about), [])
         own.keys.append(key)
         own.values.append(value)
         for kept, one in zip(own.about, about, strict=True):
@@ -65,7 +65,7 @@ _STABLE = frozenset({int, str, bytes})
 """Types of keys that have a stable hash in any case."""
 
 
-def content_of(node: NodeProgram, held: Held) -> bytes:
+def content_of(node: NodeProgram, held: AccumulatorBatch) -> bytes:
     """What keys of one group hold, in bytes. No two keys share anything that can be changed.
 
     Raises:
@@ -82,8 +82,8 @@ def content_of(node: NodeProgram, held: Held) -> bytes:
     return pickle.dumps((others, held.about, apart, [*layouts]), 5)
 
 
-def held_in(key: Any, combined: Combined) -> Iterator[tuple[Any, ...]]:
-    """For each key: the key, what ``Held.about`` says of it, and what it holds.
+def held_in(key: Any, combined: PartialAggregates) -> Iterator[tuple[Any, ...]]:
+    """For each key: the key, what ``AccumulatorBatch.about`` says of it, and what it holds.
 
     ``key``: the first of the keys, as the exchange has it.
     """
@@ -98,11 +98,11 @@ def held_in(key: Any, combined: Combined) -> Iterator[tuple[Any, ...]]:
 def runs_of_combined(values: list[Any]) -> Iterator[tuple[slice, bool]]:
     """Where what was combined, and where single records lie, in their order."""
     kinds = set(map(type, values))
-    if Combined not in kinds or len(kinds) == 1:
-        yield slice(None), Combined in kinds
+    if PartialAggregates not in kinds or len(kinds) == 1:
+        yield slice(None), PartialAggregates in kinds
         return
     start = 0
-    for are_combined, run in groupby(type(value) is Combined for value in values):
+    for are_combined, run in groupby(type(value) is PartialAggregates for value in values):
         stop = start + sum(1 for _ in run)
         yield slice(start, stop), are_combined
         start = stop

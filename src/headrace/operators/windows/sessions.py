@@ -19,7 +19,11 @@ from headrace.operators.windows.contexts import FunctionContext
 from headrace.operators.windows.firing import Firing
 from headrace.operators.windows.folding import Folding, folding_of
 from headrace.operators.windows.general.operator import LATE
-from headrace.operators.windows.partial_aggregates import Combined, held_in, runs_of_combined
+from headrace.operators.windows.partial_aggregates import (
+    PartialAggregates,
+    held_in,
+    runs_of_combined,
+)
 from headrace.operators.windows.states import RefusedWindowStates
 from headrace.operators.windows.windowing import Windowing, beyond_time, no_time
 from headrace.runtime.context import TaskContext
@@ -126,7 +130,7 @@ class SessionOperator(StatefulOperator):
             if not self._put(key, kept, start, end, value, first, add):
                 self._dropped(value, start)
 
-    def _merge(self, keys: list[Any], found: list[Combined]) -> None:
+    def _merge(self, keys: list[Any], found: list[PartialAggregates]) -> None:
         """Take pieces of sessions, each of several records."""
         node, enter, merge = self.node, self.cell.backend.enter, self._folding.merge  # noqa: F841
         for first, combined in zip(keys, found, strict=True):

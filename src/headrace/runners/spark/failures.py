@@ -84,13 +84,13 @@ def encoded(method: Callable[P, T]) -> Callable[P, T]:
     """A method for Spark to call: the driver can read what it raises."""
 
     @functools.wraps(method)
-    def telling(*arguments: P.args, **named: P.kwargs) -> T:
+    def encode_errors(*arguments: P.args, **named: P.kwargs) -> T:
         try:
             return method(*arguments, **named)
         except BaseException as error:
             raise_encoded(error)
 
-    return telling
+    return encode_errors
 
 
 def _pack(error: BaseException, depth: int, trace: TracebackType | None) -> Packed:

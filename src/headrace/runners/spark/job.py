@@ -26,7 +26,7 @@ from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, commit_of
 from headrace.runners.spark.link import DriverLink
 from headrace.runners.spark.modules import dumps, folders_of_workers, is_local
 from headrace.runners.spark.notices import Notices
-from headrace.runners.spark.query.brought import NOTHING, Brought
+from headrace.runners.spark.query.brought import NOTHING, ShippedDependencies
 from headrace.runners.spark.query.driver_plan import PlanFolder
 from headrace.runners.spark.query.worker import ProgramRef
 from headrace.runners.spark.reports import Reports
@@ -50,7 +50,7 @@ class SparkJob:
         delivery: Delivery,
         restarts: Restarts,
         listeners: Sequence[JobListener] = (),
-        brought: Brought = NOTHING,
+        brought: ShippedDependencies = NOTHING,
     ) -> None:
         self.job_id = JobID(program.run_id)
         self.delivery = delivery

@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 
 from headrace.common._options.catalogue import RESTORE_WRITE_AGAIN
 from headrace.common._storage.sealed import ANEW
-from headrace.connector import CommitterContext, ServedBy
+from headrace.connector import CommitterContext, ExecutedBy
 from headrace.errors import CheckpointError
 from headrace.runners.sinks import committer_of
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
@@ -87,11 +87,11 @@ def older_copy(program: JobProgram, ahead: Ahead, planned: int, location: str) -
 
 def _last_batch(spark: SparkSession, program: JobProgram, sink: SinkProgram) -> int | None:
     """The last micro-batch that a sink has; -1: none. None: it does not know."""
-    if sink.sink.served_by is ServedBy.DRIVER:
+    if sink.sink.served_by is ExecutedBy.DRIVER:
         return None
     sink_id = program.sink_id(sink)
     with at_sink(sink, "reading which micro-batches it has"):
-        if sink.sink.served_by is ServedBy.SPARK:
+        if sink.sink.served_by is ExecutedBy.SPARK:
             return last_written(spark, sink, sink_id)
         found: int | None = sink.sink.last_batch(CommitterContext(sink_id, program.name))
         return found

@@ -24,7 +24,7 @@ from headrace.runners.dependencies.folder import folder_of, work_of
 from headrace.runners.restarts import restarts_of
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
 from headrace.runners.spark.checkpoint.generations import Stages
-from headrace.runners.spark.query.brought import Brought
+from headrace.runners.spark.query.brought import ShippedDependencies
 from headrace.runners.spark.startup.session import WORKERS_PYTHON, prepare, session_for
 from headrace.runtime.layout import Layout, States
 from headrace.runtime.program import JobProgram, SinkProgram
@@ -91,7 +91,7 @@ def start_on_spark(
         if not program.batch:
             program = as_files(program, Path(checkpoint.directory), checkpoint.begun_sources)
         restarts = restarts_of(configuration, lambda: random.uniform(-1, 1))
-        brought = Brought.to_workers(spark, folder, needs.worker_path)
+        brought = ShippedDependencies.to_workers(spark, folder, needs.worker_path)
         return SparkJob(spark, program, checkpoint, delivery, restarts, listeners, brought)
     except BaseException:
         checkpoint.close()

@@ -13,8 +13,8 @@ from headrace.runtime.chain.counting import ChainCounts, counting
 from headrace.runtime.channel import Channel
 from headrace.runtime.context import TaskContext, TaskFacts
 from headrace.runtime.detached import copied
-from headrace.runtime.exchange.endpoint import Endpoint, KeyedEndpoint, given_to_endpoint
-from headrace.runtime.exchange.send_context import Outbox
+from headrace.runtime.exchange.endpoint import ExchangeWriter, KeyedEndpoint, given_to_endpoint
+from headrace.runtime.exchange.send_context import SendContext
 from headrace.runtime.exchange.steps import exchange_step, sink_step
 from headrace.runtime.failure import annotate
 from headrace.runtime.loops import Nesting, Push, PushAll, Step, calling, pushing, pushing_all
@@ -37,7 +37,7 @@ _USUAL_CALLS = 1000
 _CALLS_PER_FUNCTION = 8
 
 
-class ChainParts:
+class ChainBuilder:
     """The functions and operators of a chain, made from its ends to its root.
 
     ``push_alls``: for each input of the root, a function that takes a chunk of records;
@@ -54,7 +54,7 @@ class ChainParts:
         job: JobProgram,
         facts: TaskFacts,
         metrics: MetricGroup,
-        outbox: Outbox,
+        outbox: SendContext,
         merged: Collection[str],
         root_inputs: InputWatermarks | None,
         shared: SharedStates | None,
@@ -70,7 +70,7 @@ class ChainParts:
         self.unannounced: set[str] = set()
         self._root_inputs, self._shared = root_inputs, shared
         self.exchanges = {e.id: self._exchange(e, e.id in merged) for e in program.exchanges}
-        self.sinks: dict[str, Endpoint] = {}
+        self.sinks: dict[str, ExchangeWriter] = {}
         self._sinks_of_columns = {
             link.target
             for node in program.nodes.values()
@@ -103,7 +103,7 @@ class ChainParts:
         self.holding = [each for each in in_order if _overrides(each, Operator.complete)]
         self.counts.register(metrics, job)
 
-    def _exchange(self, program: ExchangeProgram, merged: bool) -> Endpoint:
+    def _exchange(self, program: ExchangeProgram, merged: bool) -> ExchangeWriter:
         """The end of the chain for an exchange; ``merged``: its senders share their watermarks."""
         if program.columns:  # jobs with rows start without these
             if merged:
@@ -114,7 +114,7 @@ class ChainParts:
 
             return ColumnsEndpoint(self._outbox, program, self._job.partitions)
         given = given_to_endpoint(self._outbox, program)
-        return KeyedEndpoint(*given) if merged else Endpoint(*given)
+        return KeyedEndpoint(*given) if merged else ExchangeWriter(*given)
 
     def _count_parents(self) -> dict[str, int]:
         counts: dict[str, int] = {}
@@ -198,7 +198,7 @@ class ChainParts:
             return step.keeps_number
         return operator is not None and operator.keeps_number
 
-    def _endpoint(self, link: Link) -> Endpoint:
+    def _endpoint(self, link: Link) -> ExchangeWriter:
         """Where a link leaves the chain."""
         return self.exchanges[link.target] if link.kind == "exchange" else self._sink(link.target)
 
@@ -296,10 +296,10 @@ class ChainParts:
             return self._exchange_pushes[link.target]
         return pushing((self._sink_step(link.target),), f"sink {link.target}")
 
-    def _sink(self, sink_id: str) -> Endpoint:
+    def _sink(self, sink_id: str) -> ExchangeWriter:
         if sink_id not in self.sinks:
             stage = self._job.sink_stage
-            make: type[Endpoint] = Endpoint
+            make: type[ExchangeWriter] = ExchangeWriter
             if sink_id in self._sinks_of_columns:
                 from headrace.runtime.columns.sinks import SinkEndpoint
 

@@ -10,11 +10,11 @@ from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.connector import ColumnChunk
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.block import Envelope
-from headrace.runtime.chain.build import ChainParts
+from headrace.runtime.chain.build import ChainBuilder
 from headrace.runtime.channel import ALL_TASKS, Channel
 from headrace.runtime.context import TaskFacts
-from headrace.runtime.exchange.endpoint import Endpoint
-from headrace.runtime.exchange.send_context import BYTES_GATHERED, Outbox
+from headrace.runtime.exchange.endpoint import ExchangeWriter
+from headrace.runtime.exchange.send_context import BYTES_GATHERED, SendContext
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import Outputs
 from headrace.runtime.program import ChainProgram, JobProgram, inputs_of
@@ -46,7 +46,7 @@ class Chain:
         shared: SharedStates | None = None,
     ) -> None:
         self._job = job
-        self.outbox = Outbox(job.settings.object_reuse, facts.overflow())
+        self.outbox = SendContext(job.settings.object_reuse, facts.overflow())
         self.outbox.relieve = self._put_aside
         # Watermarks that the chain makes itself are a sequence of their own in each group.
         timed = program.timed_exchanges()
@@ -55,7 +55,7 @@ class Chain:
         )
         self.merged = merged_marks and not timed
         """Whether all groups go through one sequence of watermarks, whatever they send to."""
-        parts = ChainParts(
+        parts = ChainBuilder(
             program, job, facts, metrics, self.outbox, self._merged, root_inputs, shared
         )
         self._parts = parts
@@ -140,7 +140,7 @@ class Chain:
             )
 
     @property
-    def endpoints(self) -> Iterable[Endpoint]:
+    def endpoints(self) -> Iterable[ExchangeWriter]:
         """Where the chain's records leave it, for other tasks and for sinks."""
         return (*self._exchanges.values(), *self._sinks.values())
 
@@ -238,7 +238,7 @@ class Chain:
                 stack.callback(operator.close)
 
 
-def _columns_into(parts: ChainParts) -> tuple[PushColumns, ...]:
+def _columns_into(parts: ChainBuilder) -> tuple[PushColumns, ...]:
     if not parts.program.has_columns:
         return ()
     from headrace.runtime.chain.column_paths import ColumnPaths  # jobs with rows start without it

@@ -6,7 +6,7 @@ made, once, and go on as rows.
 
 from __future__ import annotations
 
-from headrace.runtime.chain.build import ChainParts
+from headrace.runtime.chain.build import ChainBuilder
 from headrace.runtime.columns.batch import Columns, PushColumns
 from headrace.runtime.columns.exchange import ColumnsEndpoint
 from headrace.runtime.columns.keyed_exchange import KeyedColumnsEndpoint
@@ -21,7 +21,7 @@ class ColumnPaths:
     with its columns.
     """
 
-    def __init__(self, parts: ChainParts) -> None:
+    def __init__(self, parts: ChainBuilder) -> None:
         self._parts = parts
         self._into_nodes: dict[str, tuple[PushColumns, ...]] = {}
         program = parts.program

@@ -14,8 +14,8 @@ from headrace.runtime.block import Block, Envelope, Mark
 from headrace.runtime.channel import Channel
 from headrace.runtime.columns.batch import Columns, joined
 from headrace.runtime.columns.routing import routing_of
-from headrace.runtime.exchange.endpoint import Endpoint, given_to_endpoint, waiting_in
-from headrace.runtime.exchange.send_context import BYTES_GATHERED, Outbox
+from headrace.runtime.exchange.endpoint import ExchangeWriter, given_to_endpoint, waiting_in
+from headrace.runtime.exchange.send_context import BYTES_GATHERED, SendContext
 from headrace.runtime.program import ExchangeProgram
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ class _Event(NamedTuple):
     mark: Mark | None = None
 
 
-class ColumnsEndpoint(Endpoint):
+class ColumnsEndpoint(ExchangeWriter):
     """Gathers columns, or rows where some come, for the groups of a vertex.
 
     At any time it holds columns or rows, not both. When the other kind comes, what is there is put
@@ -44,7 +44,7 @@ class ColumnsEndpoint(Endpoint):
     costs, here and where they are read.
     """
 
-    def __init__(self, outbox: Outbox, program: ExchangeProgram, partitions: int) -> None:
+    def __init__(self, outbox: SendContext, program: ExchangeProgram, partitions: int) -> None:
         super().__init__(*given_to_endpoint(outbox, program))
         self._routing = routing_of(program, self)
         self._by_group = ByGroup(self.groups, partitions)
@@ -54,7 +54,7 @@ class ColumnsEndpoint(Endpoint):
         self._rows = self._bytes = 0
 
     def begin(self, channel: Channel | None, merged: bool, appends: bool = False) -> None:
-        """Start a task run (see ``Endpoint.begin``)."""
+        """Start a task run (see ``ExchangeWriter.begin``)."""
         super().begin(channel, merged, appends)
         if not appends:
             self._left += self._rows

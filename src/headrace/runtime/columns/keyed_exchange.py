@@ -21,7 +21,7 @@ from headrace.runtime.columns.exchange import (
 )
 from headrace.runtime.columns.routing import routing_of
 from headrace.runtime.exchange.endpoint import KeyedEndpoint, given_to_endpoint, waiting_in
-from headrace.runtime.exchange.send_context import BYTES_GATHERED, Outbox
+from headrace.runtime.exchange.send_context import BYTES_GATHERED, SendContext
 from headrace.runtime.program import ExchangeProgram
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ class KeyedColumnsEndpoint(KeyedEndpoint):
     is there is put aside, as blocks. ``records`` counts rows only, as in ``ColumnsEndpoint``.
     """
 
-    def __init__(self, outbox: Outbox, program: ExchangeProgram, partitions: int) -> None:
+    def __init__(self, outbox: SendContext, program: ExchangeProgram, partitions: int) -> None:
         super().__init__(*given_to_endpoint(outbox, program))
         self._routing = routing_of(program, self)
         self._by_group = ByGroup(self.groups, partitions)

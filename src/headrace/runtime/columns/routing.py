@@ -12,7 +12,7 @@ from headrace.runtime.keys.key_groups import KeyGroups
 if TYPE_CHECKING:
     import numpy as np
 
-    from headrace.runtime.exchange.endpoint import Endpoint
+    from headrace.runtime.exchange.endpoint import ExchangeWriter
     from headrace.runtime.program import ExchangeProgram
 
 
@@ -46,7 +46,7 @@ class ByKey(Routing):
 class ToSubtasks(Routing):
     """Rows go to the subtasks that ``exchange.steps.subtask_step`` sends records to."""
 
-    def __init__(self, endpoint: Endpoint, mode: str) -> None:
+    def __init__(self, endpoint: ExchangeWriter, mode: str) -> None:
         self._endpoint, self._in_turn = endpoint, mode == "round-robin"
 
     def groups_of(self, columns: Columns) -> np.ndarray[Any, Any]:
@@ -62,7 +62,7 @@ class ToSubtasks(Routing):
         return ((np.arange(count) + first) % endpoint.groups).astype(small)
 
 
-def routing_of(program: ExchangeProgram, endpoint: Endpoint) -> Routing:
+def routing_of(program: ExchangeProgram, endpoint: ExchangeWriter) -> Routing:
     """To which groups the rows go that an exchange carries."""
     if program.mode == "key":
         return ByKey(program.key_columns, program.groups)

@@ -8,10 +8,10 @@ from typing import Any
 from headrace.runtime.block import Block, Envelope
 from headrace.runtime.channel import Channel
 from headrace.runtime.columns.batch import Columns, joined
-from headrace.runtime.exchange.endpoint import Endpoint, waiting_in
+from headrace.runtime.exchange.endpoint import ExchangeWriter, waiting_in
 
 
-class SinkEndpoint(Endpoint):
+class SinkEndpoint(ExchangeWriter):
     """Gathers columns or rows for a sink, in their order. ``records`` counts rows only."""
 
     def __init__(self, *given: Any) -> None:
@@ -19,7 +19,7 @@ class SinkEndpoint(Endpoint):
         self._gathered: list[Columns] = []
 
     def begin(self, channel: Channel | None, merged: bool, appends: bool = False) -> None:
-        """Start a task run (see ``Endpoint.begin``)."""
+        """Start a task run (see ``ExchangeWriter.begin``)."""
         super().begin(channel, merged, appends)
         if not appends:
             self._left += sum(map(len, self._gathered))

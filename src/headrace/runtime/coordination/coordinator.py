@@ -24,7 +24,12 @@ from headrace.runtime.coordination.progress_rules import (
     resumed_positions,
 )
 from headrace.runtime.coordination.spread import spread
-from headrace.runtime.coordination.stops import check_going_on, kept, left_asleep, stops_elsewhere
+from headrace.runtime.coordination.stops import (
+    check_going_on,
+    kept,
+    stops_elsewhere,
+    suspended_sources,
+)
 from headrace.runtime.job_time import JobTime
 from headrace.runtime.program import JobProgram, Settings, SourceProgram
 from headrace.runtime.tasks.source_task import NEW_SPLIT, SourceTaskInput, SplitState, SplitWork
@@ -137,7 +142,7 @@ class Coordinator:
     def _left_asleep(self, start: Offset) -> set[Any]:
         """The sources to wake, as the first offset of this run says."""
         if self._asleep is None:
-            self._asleep = left_asleep(self._sources.values(), start)
+            self._asleep = suspended_sources(self._sources.values(), start)
         return self._asleep
 
     def _advance(

@@ -19,7 +19,7 @@ import json
 from collections.abc import Collection
 from typing import Any
 
-from headrace.connector import CommitBy, ServedBy
+from headrace.connector import CommitBy, ExecutedBy
 from headrace.runtime.program import (
     ChainProgram,
     ExchangeProgram,
@@ -50,7 +50,7 @@ def routes(program: JobProgram, known: Collection[str] | None = None) -> dict[st
 
 def commits_by_task(sink: SinkProgram) -> bool:
     """True for a sink whose writers commit."""
-    return sink.sink.served_by is ServedBy.TASKS and sink.sink.commits is CommitBy.TASK
+    return sink.sink.served_by is ExecutedBy.TASKS and sink.sink.commits is CommitBy.TASK
 
 
 class _Finder:

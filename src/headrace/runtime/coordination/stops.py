@@ -33,7 +33,7 @@ def stops_elsewhere(source: SourceProgram, before: SourceProgress) -> bool:
     return before.until is not None and before.until != until_of(source.source)
 
 
-def left_asleep(sources: Iterable[SourceProgram], offset: Offset) -> set[Any]:
+def suspended_sources(sources: Iterable[SourceProgram], offset: Offset) -> set[Any]:
     """The sources that have stopped in an earlier run, and go on in one that begins here.
 
     Where another source that is to stop has not come so far, the run of before was interrupted:
@@ -99,4 +99,4 @@ def check_going_on(sources: Iterable[SourceProgram], offset: Offset) -> None:
         )
 
 
-__all__ = ["check_going_on", "kept", "left_asleep", "stops_elsewhere", "until_of"]
+__all__ = ["check_going_on", "kept", "stops_elsewhere", "suspended_sources", "until_of"]

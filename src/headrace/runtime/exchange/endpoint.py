@@ -9,12 +9,12 @@ from typing import Any
 from headrace.runtime.block import ALL_GROUPS, Block, BlockBuffer, Envelope, Kind, Mark, take
 from headrace.runtime.channel import Channel
 from headrace.runtime.detached import RecordLayout
-from headrace.runtime.exchange.send_context import Outbox
+from headrace.runtime.exchange.send_context import SendContext
 from headrace.runtime.overflow import bytes_of
 from headrace.runtime.program import ExchangeProgram
 
 
-class Endpoint:
+class ExchangeWriter:
     """Gathers records for ``groups`` receivers and gives them back as envelopes.
 
     ``to_all``: the only receiver stands for all tasks.
@@ -22,7 +22,7 @@ class Endpoint:
 
     def __init__(
         self,
-        outbox: Outbox,
+        outbox: SendContext,
         stage: int,
         target: str,
         groups: int,
@@ -152,7 +152,7 @@ class Endpoint:
         )
 
 
-class KeyedEndpoint(Endpoint):
+class KeyedEndpoint(ExchangeWriter):
     """The end of a keyed stage, whose groups all go through one sequence of watermarks.
 
     What several groups emit, one run after another, goes into the same blocks. A block for each
@@ -262,8 +262,8 @@ class KeyedEndpoint(Endpoint):
         return whole
 
 
-def given_to_endpoint(outbox: Outbox, program: ExchangeProgram) -> tuple[Any, ...]:
-    """What an ``Endpoint`` of an exchange is made of."""
+def given_to_endpoint(outbox: SendContext, program: ExchangeProgram) -> tuple[Any, ...]:
+    """What an ``ExchangeWriter`` of an exchange is made of."""
     mode = program.mode
     return (
         *(outbox, program.stage, program.target, program.groups, mode == "key", program.id),

@@ -20,7 +20,7 @@ _RECORDS_UNWEIGHED = 512
 after this many records: small ones at 1, 16, 256, 768 … records. It costs some microseconds."""
 
 
-class Outbox:
+class SendContext:
     """What every endpoint of one task run shares: who sends, when, and in which order."""
 
     __slots__ = (

@@ -10,7 +10,7 @@ from typing import Any
 from headrace.common.types import Row
 from headrace.errors import HeadraceError, PlanError, UnstableKeyError
 from headrace.runtime.detached import copied, detached
-from headrace.runtime.exchange.endpoint import Endpoint
+from headrace.runtime.exchange.endpoint import ExchangeWriter
 from headrace.runtime.keys.key_groups import KeyGroups, always_refused, key_group_of
 from headrace.runtime.keys.serialized_key import SerializedKey, has_maps, with_ordered_maps
 from headrace.runtime.loops import Step
@@ -31,7 +31,7 @@ class WithKey:
         self.key, self.value = key, value
 
 
-def exchange_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) -> Step:
+def exchange_step(endpoint: ExchangeWriter, program: ExchangeProgram, fresh: bool = False) -> Step:
     """A step that sends each record to its receiver; ``fresh`` as in ``_gather``."""
     if program.mode == "broadcast":
         return one_receiver_step(endpoint, fresh)  # one buffer, whose block goes to all
@@ -39,7 +39,7 @@ def exchange_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = Fa
     return make(endpoint, program, fresh)
 
 
-def key_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) -> Step:
+def key_step(endpoint: ExchangeWriter, program: ExchangeProgram, fresh: bool = False) -> Step:
     """A step that sends each record to the key group of its key; ``fresh`` as in ``_gather``."""
     assert program.selector is not None
     select = program.selector.bound()
@@ -120,7 +120,7 @@ _GATHERING = {
 }
 
 
-def _gather(endpoint: Endpoint, fresh: bool) -> tuple[str, ...]:
+def _gather(endpoint: ExchangeWriter, fresh: bool) -> tuple[str, ...]:
     """Lines that put a record into ``$buffer``.
 
     ``fresh``: nobody else holds the record, so it need not be isolated before the block is encoded.
@@ -157,7 +157,7 @@ def typed(select: Callable[[Any], Any], key_type: Any) -> Callable[[Any], Any]:
     return lambda value: coerce(select(value))
 
 
-def subtask_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = False) -> Step:
+def subtask_step(endpoint: ExchangeWriter, program: ExchangeProgram, fresh: bool = False) -> Step:
     """A step that sends each record to a subtask: round robin, by partitioner, or its own."""
     groups = program.groups
 
@@ -188,7 +188,7 @@ def subtask_step(endpoint: Endpoint, program: ExchangeProgram, fresh: bool = Fal
     return Step(lines, names, weighing=(_WEIGH,))
 
 
-def _picker(endpoint: Endpoint, program: ExchangeProgram) -> Callable[[Any], int]:
+def _picker(endpoint: ExchangeWriter, program: ExchangeProgram) -> Callable[[Any], int]:
     outbox, groups = endpoint.outbox, program.groups
     if program.mode == "custom":
         assert program.partitioner is not None and program.selector is not None
@@ -205,7 +205,7 @@ def _picker(endpoint: Endpoint, program: ExchangeProgram) -> Callable[[Any], int
     return next_subtask
 
 
-def sink_step(endpoint: Endpoint, sink: SinkProgram | None, fresh: bool = False) -> Step:
+def sink_step(endpoint: ExchangeWriter, sink: SinkProgram | None, fresh: bool = False) -> Step:
     """A step that encodes each record for a sink and hands it on; ``fresh`` as in ``_gather``."""
     if sink is None or sink.sink.record_encoder is None:
         return one_receiver_step(endpoint, fresh)
@@ -215,7 +215,7 @@ def sink_step(endpoint: Endpoint, sink: SinkProgram | None, fresh: bool = False)
     return replace(step, lines=lines, names=names)
 
 
-def one_receiver_step(endpoint: Endpoint, fresh: bool = False) -> Step:
+def one_receiver_step(endpoint: ExchangeWriter, fresh: bool = False) -> Step:
     """A step that puts each record into the only buffer; ``fresh`` as in ``_gather``."""
     lines = (
         "$buffer = $buffers[0]",

@@ -79,7 +79,7 @@ def _lanes_of(
     return lanes
 
 
-def one_lane(blocks: Sequence[Block], senders: Sequence[int], reached: Reached) -> Block:
+def merge_senders(blocks: Sequence[Block], senders: Sequence[int], reached: Reached) -> Block:
     """The records and marks of blocks as if one sender had sent them in the order of a stream.
 
     Records keep their channels, so that they can be merged with what others sent.

@@ -15,7 +15,7 @@ from headrace.runtime.savepoint.records import (
     decode_key,
 )
 from headrace.runtime.savepoint.write import EVENT
-from headrace.runtime.state.backend import Entry, EntrySpace, StateBackend, Timer
+from headrace.runtime.state.backend import Entry, KeyedTable, StateBackend, Timer
 from headrace.runtime.state.kinds import LIST, MAP, TIMES, StateKind
 from headrace.runtime.state.time_buffer import TimeBuffer
 
@@ -111,7 +111,7 @@ def import_backend(
     backend.flush()
 
 
-def _changing(space: EntrySpace, key: Any) -> Entry:
+def _changing(space: KeyedTable, key: Any) -> Entry:
     space.changed(key)
     return space.enter(key)
 

@@ -105,7 +105,7 @@ class TimerStore(ABC):
         """Every timer with its order of registration, as they will fire; nothing changes."""
 
 
-class EntrySpace(ABC):
+class KeyedTable(ABC):
     """Entries by key."""
 
     enter: Callable[[Any], Entry]
@@ -192,7 +192,7 @@ class NamespaceTables(ABC):
         """Whether a namespace has a table."""
 
     @abstractmethod
-    def table(self, namespace: Any) -> EntrySpace:
+    def table(self, namespace: Any) -> KeyedTable:
         """The entries of a namespace; an empty table is made where there is none.
 
         It is valid until ``flush``, or until it is dropped.
@@ -209,7 +209,7 @@ class NamespaceTables(ABC):
                 yield (key, namespace), entry
 
 
-class StateBackend(EntrySpace):
+class StateBackend(KeyedTable):
     """Entries, timers and a small header for one operator in one key group."""
 
     event_timers: TimerStore
@@ -220,7 +220,7 @@ class StateBackend(EntrySpace):
     owner: str | None = None
     """The operator's name, for messages."""
 
-    in_namespaces: EntrySpace
+    in_namespaces: KeyedTable
     """The entries of pairs ``(key, namespace)``, apart from those of keys.
 
     All namespaces of a key lie in its key group, near each other. To clear one pair's state, clear

@@ -11,7 +11,7 @@ from typing import Any
 from headrace.runtime.state.backend import (
     MISSING,
     Entry,
-    EntrySpace,
+    KeyedTable,
     NamespaceTables,
     StateBackend,
     StateSize,
@@ -79,7 +79,7 @@ class _HeapValues(Values):
         del self[key]
 
 
-class HeapEntries(EntrySpace):
+class HeapEntries(KeyedTable):
     """Entries in a dictionary."""
 
     owner: str | None = None

@@ -40,15 +40,15 @@ def required(store: PageStore, name: str) -> bytes:
 class PageTable:
     """How many pages there are and what they hold: bytes and entries.
 
-    ``grain``: how many times as large as usual pages are meant to be. ``regret``: what this choice
-    has cost so far beyond the best one, in calls.
+    ``scale``: how many times as large as usual pages are meant to be. ``excess_cost``: what this
+    choice has cost so far beyond the best one, in calls.
     """
 
     count: int = 1
     size_bytes: int = 0
     entries: int = 0
-    grain: int = 1
-    regret: int = 0
+    scale: int = 1
+    excess_cost: int = 0
 
 
 class Page:

@@ -16,7 +16,7 @@ from typing import Self
 from headrace.runtime.block import Block, decode, encode
 from headrace.runtime.ordering.batches import whole_batch
 from headrace.runtime.ordering.run import Run
-from headrace.runtime.ordering.streams import Reached, one_lane
+from headrace.runtime.ordering.streams import Reached, merge_senders
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.shared import Change, SharedStates, store
@@ -73,7 +73,7 @@ class BroadcastInput:
         """One block for each broadcast input: its records and marks in the order of the task."""
         if self._lanes is None:
             self._lanes = [
-                one_lane(blocks, senders, reached)._replace(input=number)
+                merge_senders(blocks, senders, reached)._replace(input=number)
                 for number, (blocks, senders) in sorted(self._by_input().items())
             ]
         return self._lanes

@@ -32,8 +32,8 @@ from headrace.runtime.tasks.busy import busy
 from headrace.runtime.watermarks import (
     ChannelState,
     ChannelWatermarks,
+    EmptyGroupIdleness,
     InputWatermarks,
-    QuietChannels,
     before_the_end,
 )
 
@@ -105,7 +105,7 @@ class KeyedTask:
             self._column_processors = self._keyed.column_processors()
         self._timed_batches = root is not None and root.traits.timed_batches
         self._processors = () if self._keyed is None else self._keyed.processors()
-        self._quiet = QuietChannels(vertex, job)
+        self._quiet = EmptyGroupIdleness(vertex, job)
         self._given: BroadcastInput | None = None
         self._runs_broadcast = False
         self._changes: list[Change] = []

@@ -15,10 +15,10 @@ from headrace.common import Row, Time
 from headrace.connector import WriterContext
 from headrace.datastream._outages import (
     Outage,
-    Told,
+    OutageLog,
     is_wrong_address,
-    until_back,
-    until_back_async,
+    retry_while_down,
+    retry_while_down_async,
 )
 from headrace.datastream.connectors._external.addresses import without_secrets
 from headrace.datastream.connectors._postgres.client import is_outage, psycopg
@@ -292,10 +292,10 @@ def test_work_is_repeated_until_the_server_is_back(caplog: pytest.LogCaptureFixt
     def away(error: Exception) -> bool:
         return isinstance(error, ConnectionError)
 
-    assert 60 <= until_back(work, away, Outage(120, "db", clock), clock.sleep) < 66
+    assert 60 <= retry_while_down(work, away, Outage(120, "db", clock), clock.sleep) < 66
     clock.now_s, outage_ends_s = 0.0, 1000.0
     with pytest.raises(ConnectionError) as told:
-        until_back(work, away, Outage(120, "db", clock), clock.sleep)
+        retry_while_down(work, away, Outage(120, "db", clock), clock.sleep)
     assert clock.now_s == pytest.approx(120)
     assert told.value.__notes__ == ["db was tried again for 120 s"]
     first, works, *again = caplog.messages
@@ -308,7 +308,7 @@ def test_work_is_repeated_until_the_server_is_back(caplog: pytest.LogCaptureFixt
 
 def test_an_outage_is_told_once_whoever_waits(caplog: pytest.LogCaptureFixture) -> None:
     """And again when it is over, and of the next outage."""
-    told = Told()
+    told = OutageLog()
     for _ in range(2):
         waiting = [Outage(120, "db", Clock(), told) for _ in range(3)]
         for outage in waiting:
@@ -323,14 +323,14 @@ def test_an_outage_is_told_again_when_all_that_waited_gave_up(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """A record's time may be up before the server is back: then nobody says that it works again."""
-    told = Told()
+    told = OutageLog()
 
     async def away() -> None:
         raise OSError("gone")
 
     async def given_up(records: int) -> None:
         waits = (
-            until_back_async(away, lambda error: True, Outage(60, "db", told=told))
+            retry_while_down_async(away, lambda error: True, Outage(60, "db", told=told))
             for _ in range(records)
         )
         tasks = [asyncio.create_task(wait) for wait in waits]
@@ -344,7 +344,7 @@ def test_an_outage_is_told_again_when_all_that_waited_gave_up(
     assert [record.message for record in caplog.records] == [
         "db failed, and is tried again for up to 60 s; check its address, and that it runs: gone"
     ] * 2
-    assert told == Told()
+    assert told == OutageLog()
 
 
 @pytest.mark.parametrize(
@@ -369,7 +369,7 @@ def test_other_errors_are_raised_at_once() -> None:
         raise ValueError("wrong")
 
     with pytest.raises(ValueError, match="wrong"):
-        until_back(work, lambda error: False, Outage(120, "db"), pytest.fail)
+        retry_while_down(work, lambda error: False, Outage(120, "db"), pytest.fail)
 
 
 @pytest.mark.parametrize(

@@ -312,7 +312,7 @@ def test_a_large_record_waits_for_the_room_of_many(
         produce(self, *given, **more)
 
     monkeypatch.setattr(FakeProducer, "produce", refuse)
-    made = outbox.Outbox(FakeProducers("fake"), {}, 60.0)
+    made = outbox.ProducerSession(FakeProducers("fake"), {}, 60.0)
     monkeypatch.setattr(FakeProducer, "__len__", lambda self: next(lengths))
     made.send(KafkaProducerRecord("out", b"large"))
     assert next(full, None) is None and [each.value for each in made.client.queue] == [b"large"]

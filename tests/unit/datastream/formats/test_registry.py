@@ -28,7 +28,7 @@ from headrace.datastream.formats._json.messages import (
     JsonSerializationSchema,
 )
 from headrace.datastream.formats._registry import client as registry_client
-from headrace.datastream.formats._registry.header import WithoutHeader
+from headrace.datastream.formats._registry.header import ConfluentHeaderStripper
 from headrace.datastream.formats._registry.registry import header, schema_id
 from headrace.datastream.formats.avro import (
     AvroDeserializationSchema,
@@ -445,7 +445,7 @@ def test_no_message_is_no_record() -> None:
 
 
 def test_any_schema_after_a_header() -> None:
-    reads = WithoutHeader(SimpleStringSchema())
+    reads = ConfluentHeaderStripper(SimpleStringSchema())
     assert reads.deserialize(header(7) + b"text") == "text"
     with pytest.raises(DecodeError, match="wrong magic byte"):
         reads.deserialize(b"text")

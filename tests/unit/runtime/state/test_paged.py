@@ -193,8 +193,8 @@ def test_the_size_of_pages_outlives_their_call(store: CountingStore) -> None:
     for key in range(50_000):
         set_slot(backend, key, "v", key)
     backend.flush()
-    *_, grain, regret = pickle.loads(store.records["h"])[3]
-    assert (grain, regret) == (16, 0)
+    *_, scale, excess_cost = pickle.loads(store.records["h"])[3]
+    assert (scale, excess_cost) == (16, 0)
     assert call(store).enter(49_999) == {"v": 49_999}
 
 

@@ -19,7 +19,7 @@ from headrace.connector import (
     SplitEnumerator,
     SplitRange,
 )
-from headrace.datastream.formats._file_format import FileFormat, Measure
+from headrace.datastream.formats._file_format import FileFormat, FileStats
 from headrace.errors import CheckpointError, DecodeError, JobError
 
 _LOG_VERSION = 1
@@ -61,9 +61,9 @@ class FilePlanner:
 
     format: FileFormat
     max_range_bytes: int | None
-    _measures: dict[str, Measure] = field(default_factory=dict)
+    _measures: dict[str, FileStats] = field(default_factory=dict)
 
-    def measure(self, path: str, extent: int | None = None) -> Measure:
+    def measure(self, path: str, extent: int | None = None) -> FileStats:
         """The file's extent and estimates; a file that cannot be measured is read whole.
 
         ``extent``: as they were when the file was so long.
@@ -79,7 +79,7 @@ class FilePlanner:
                 raise vanished(path) from None
             except DecodeError:
                 # The reader meets the same fault and reports it as the source wants it.
-                known = Measure(1, whole=True)
+                known = FileStats(1, whole=True)
             self._measures[path] = known
         return known
 

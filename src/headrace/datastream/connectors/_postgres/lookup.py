@@ -10,7 +10,7 @@ from typing import Any
 from headrace.common._arguments import non_empty, positive
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.datastream._functions.asynchronous import AsyncFunction
-from headrace.datastream._outages import Outage, Told, until_back_async
+from headrace.datastream._outages import Outage, OutageLog, retry_while_down_async
 from headrace.datastream.connectors._external.results import Join, Key, function_or_none, joined
 from headrace.datastream.connectors._postgres.client import (
     PostgresConnection,
@@ -53,7 +53,7 @@ class PostgresLookup(AsyncFunction[Any, Any]):
         self._key, self._join = key, join
         self._count = positive(connections, "connections")
         self._patience_s = milliseconds_of(max_outage, "max_outage", at_least=0) / 1000
-        self._told = Told()
+        self._told = OutageLog()
         self._free: asyncio.LifoQueue[Any] | None = None
 
     def __repr__(self) -> str:
@@ -76,7 +76,7 @@ class PostgresLookup(AsyncFunction[Any, Any]):
         key = value if self._key is None else self._key(value)
         parts = key if isinstance(key, tuple | list) else (key,)
         outage = Outage(self._patience_s, self._connection.place, told=self._told)
-        rows = await until_back_async(lambda: self._asked(parts), is_outage, outage)
+        rows = await retry_while_down_async(lambda: self._asked(parts), is_outage, outage)
         return joined(self._join, value, rows)
 
     async def _asked(self, parts: Sequence[Any]) -> list[Any]:

@@ -17,7 +17,7 @@ from headrace.connector import (
     SinkWriter,
     WriterContext,
 )
-from headrace.datastream._outages import Outage, is_wrong_address, until_back
+from headrace.datastream._outages import Outage, is_wrong_address, retry_while_down
 from headrace.datastream.connectors._postgres.client import (
     PostgresConnection,
     is_outage,
@@ -138,7 +138,7 @@ class PostgresSink(Sink):
         """The highest marker; None where there are no markers."""
         if self.guarantee is not DeliveryGuarantee.EXACTLY_ONCE:
             return None
-        return until_back(lambda: self._highest(context.sink_id), is_outage, self.outage())
+        return retry_while_down(lambda: self._highest(context.sink_id), is_outage, self.outage())
 
     def _highest(self, sink_id: str) -> int:
         quoted = table_name(self.markers)
@@ -180,7 +180,7 @@ class PostgresWriter(SinkWriter):
     def prepare_commit(self) -> None:
         if not self._rows:
             return
-        until_back(self._transaction, self._may_work_later, self._sink.outage())
+        retry_while_down(self._transaction, self._may_work_later, self._sink.outage())
         self._rows = []
 
     def abort(self) -> None:

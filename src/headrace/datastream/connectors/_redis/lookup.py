@@ -11,7 +11,7 @@ from typing import Any
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import KeepsSecrets
 from headrace.datastream._functions.asynchronous import AsyncFunction
-from headrace.datastream._outages import Outage, Told, until_back_async
+from headrace.datastream._outages import Outage, OutageLog, retry_while_down_async
 from headrace.datastream.connectors._external.addresses import without_secrets
 from headrace.datastream.connectors._external.library import library
 from headrace.datastream.connectors._external.results import Join, Key, function_or_none, joined
@@ -73,7 +73,7 @@ class RedisLookup(AsyncFunction[Any, Any], KeepsSecrets):
         self._decode = decode
         self._patience_s = milliseconds_of(max_outage, "max_outage", at_least=0) / 1000
         self._waiting: list[tuple[RedisCommand, asyncio.Future[Any]]] = []
-        self._told = Told()
+        self._told = OutageLog()
         self._client: Any = None
         self._sender: asyncio.Task[None] | None = None
 
@@ -104,7 +104,7 @@ class RedisLookup(AsyncFunction[Any, Any], KeepsSecrets):
     async def async_invoke(self, value: Any) -> list[Any]:
         command = self._command(value if self._key is None else self._key(value))
         outage = Outage(self._patience_s, self._place, told=self._told)
-        answer = await until_back_async(lambda: self._asked(command), is_outage, outage)
+        answer = await retry_while_down_async(lambda: self._asked(command), is_outage, outage)
         missing = answer is None or (answer == {} and command.arguments[0] == "HGETALL")
         return joined(self._join, value, [] if missing else [self._shown(answer)])
 

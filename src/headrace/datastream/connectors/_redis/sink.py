@@ -10,7 +10,7 @@ from typing import Any
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import CommitBy, CommitterContext, Sink, SinkWriter, WriterContext
-from headrace.datastream._outages import Outage, is_wrong_address, until_back
+from headrace.datastream._outages import Outage, is_wrong_address, retry_while_down
 from headrace.datastream.connectors._external.addresses import without_secrets
 from headrace.datastream.connectors._external.library import library
 from headrace.datastream.connectors._redis.client import checked_url, connect, is_outage
@@ -74,7 +74,7 @@ class RedisSink(Sink):
 
     def last_batch(self, context: CommitterContext) -> int:
         """The highest number in the hash of all partitions."""
-        return until_back(lambda: self._highest(context.sink_id), is_outage, self.outage())
+        return retry_while_down(lambda: self._highest(context.sink_id), is_outage, self.outage())
 
     def _highest(self, sink_id: str) -> int:
         with connect(self.url) as client:
@@ -109,7 +109,7 @@ class RedisWriter(SinkWriter):
     def prepare_commit(self) -> None:
         if not self._commands:
             return
-        until_back(self._send, self._may_work_later, self._sink.outage())
+        retry_while_down(self._send, self._may_work_later, self._sink.outage())
         self._commands = []
 
     def abort(self) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from io import BytesIO
 from typing import Any
 
-from headrace.datastream.formats._avro.record_types import Shape
+from headrace.datastream.formats._avro.record_types import RecordType
 from headrace.datastream.formats._avro.resolution import resolve
 from headrace.datastream.formats._avro.schema import AvroSchema
 from headrace.datastream.formats._extras import fastavro
@@ -30,7 +30,9 @@ UNREADABLE = (
 """What fastavro raises for bytes that are not of the schema."""
 
 
-def decoder(writer: AvroSchema, reader: AvroSchema, shape: Shape, exact: bool = True) -> Decode:
+def decoder(
+    writer: AvroSchema, reader: AvroSchema, shape: RecordType, exact: bool = True
+) -> Decode:
     """A function from bytes, without any header, to the value in them.
 
     The function raises ``DecodeError`` with the reason in one line. ``exact``: bytes after the

@@ -17,13 +17,13 @@ from headrace.connector import BadRecord, Chunk
 from headrace.datastream.formats._avro.blocks import AvroFile, Blocks, NotAvroError
 from headrace.datastream.formats._avro.decoding import TAGGED, UNREADABLE, unreadable
 from headrace.datastream.formats._avro.encoding import MISFITS, misfit, preparation
-from headrace.datastream.formats._avro.record_types import Shape, checked_class
+from headrace.datastream.formats._avro.record_types import RecordType, checked_class
 from headrace.datastream.formats._avro.resolution import Resolution, reason, resolve
 from headrace.datastream.formats._avro.schema import AvroSchema, Mismatch, parsed, schema_of
 from headrace.datastream.formats._avro.types import GenericRecordAvroTypeInfo
 from headrace.datastream.formats._class_hints import all_hints, remember
 from headrace.datastream.formats._extras import fastavro
-from headrace.datastream.formats._file_format import CHUNK_RECORDS, BulkFormat, Measure
+from headrace.datastream.formats._file_format import CHUNK_RECORDS, BulkFormat, FileStats
 from headrace.errors import DecodeError, HeadraceError, PlanError
 
 CODECS = ("null", "deflate", "bzip2", "xz", "snappy", "zstandard", "lz4")
@@ -46,7 +46,7 @@ class AvroFormat(BulkFormat):
         if into is None:
             into = schema if isinstance(schema, type) else dict
         found = None if schema is None else schema_of(schema)
-        Shape.of(into)
+        RecordType.of(into)
         if found is not None:
             checked_class(into, found)
         fastavro()
@@ -61,7 +61,7 @@ class AvroFormat(BulkFormat):
         remember(state.pop("_hints"))
         self.__dict__.update(state)
 
-    def measure(self, path: str, extent: int | None = None) -> Measure:
+    def measure(self, path: str, extent: int | None = None) -> FileStats:
         """The number of records, from the heads of the file's blocks: such a file does not grow.
 
         Raises:
@@ -70,7 +70,7 @@ class AvroFormat(BulkFormat):
         blocks = _blocks_of(path)
         records = blocks.records
         size_bytes = sum(blocks.sizes)
-        return Measure(records, 1.0, max(size_bytes / records, 1.0) if records else 1.0)
+        return FileStats(records, 1.0, max(size_bytes / records, 1.0) if records else 1.0)
 
     def cuts(self, path: str, start: int, end: int, max_range_bytes: int) -> Sequence[int]:
         """The blocks at which a range has become long enough."""
@@ -103,7 +103,7 @@ class AvroFormat(BulkFormat):
                 yield from _records(data, found, first, (start, end), path, fault)
 
     def _resolution(self, writer: AvroSchema) -> Resolution:
-        return resolve(writer, self.schema or writer, Shape(self.into, generic=self.generic))
+        return resolve(writer, self.schema or writer, RecordType(self.into, generic=self.generic))
 
 
 def _records(

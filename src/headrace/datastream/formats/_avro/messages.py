@@ -7,13 +7,13 @@ from typing import Any
 from headrace.common.serialization import DeserializationSchema
 from headrace.datastream.formats._avro.decoding import Decode, decoder
 from headrace.datastream.formats._avro.encoding import encoder
-from headrace.datastream.formats._avro.record_types import Shape, checked_class
+from headrace.datastream.formats._avro.record_types import RecordType, checked_class
 from headrace.datastream.formats._avro.references import whole_text
 from headrace.datastream.formats._avro.resolution import reason
 from headrace.datastream.formats._avro.schema import AvroSchema, Mismatch, schema_of
 from headrace.datastream.formats._class_hints import all_hints, remember
 from headrace.datastream.formats._registry.client import client_of
-from headrace.datastream.formats._registry.registration import Registered, RegisteringSchema
+from headrace.datastream.formats._registry.registration import RegisteringSchema, SchemaRegistration
 from headrace.datastream.formats._registry.registry import (
     HEADER_BYTES,
     SchemaRegistry,
@@ -45,7 +45,7 @@ class AvroDeserializationSchema(DeserializationSchema):
     ) -> None:
         if into is None:
             into = schema if isinstance(schema, type) else dict
-        self._shape = Shape.of(into)
+        self._shape = RecordType.of(into)
         self._reader = None if schema is None else schema_of(schema)
         self._writer = self._reader if writer_schema is None else schema_of(writer_schema)
         self._registry = registry_of(registry)
@@ -134,7 +134,7 @@ class AvroSerializationSchema(RegisteringSchema):
         register: bool = True,
     ) -> None:
         self._schema = schema_of(schema)
-        self._registered = Registered.of(registry, subject, register)
+        self._registered = SchemaRegistration.of(registry, subject, register)
         self._encode = encoder(self._schema)
 
     def __getstate__(self) -> dict[str, Any]:

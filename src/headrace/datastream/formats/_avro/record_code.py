@@ -7,12 +7,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from headrace.common.types import row_of
-from headrace.datastream.formats._avro.record_types import Shape
+from headrace.datastream.formats._avro.record_types import RecordType
 
 Convert = Callable[[Any], Any]
 
 
-def record_function(fields: Mapping[str, Any], read: Sequence[str], shape: Shape) -> Convert | None:
+def record_function(
+    fields: Mapping[str, Any], read: Sequence[str], shape: RecordType
+) -> Convert | None:
     """A function from the dict that was read to the record; None where the dict is the record.
 
     Shapes: ``fields`` has, by name and in order, either (name in the dict, function or None), or a

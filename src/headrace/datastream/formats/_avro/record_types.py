@@ -22,7 +22,7 @@ Convert = Callable[[Any], Any]
 
 
 @dataclass(frozen=True)
-class Shape:
+class RecordType:
     """What the values of a part of a schema become.
 
     Fields:
@@ -37,14 +37,14 @@ class Shape:
     generic: bool = False
 
     @staticmethod
-    def of(into: Any) -> Shape:
+    def of(into: Any) -> RecordType:
         """The shape of a record.
 
         Raises:
             PlanError: it is neither dict, nor Row, nor a dataclass.
         """
         if into is dict or into is Row or is_record_class(into):
-            return Shape(into)
+            return RecordType(into)
         raise PlanError(
             f"records cannot become {into!r:.120}", hint="pass dict, Row or a dataclass"
         )
@@ -64,29 +64,29 @@ class Shape:
         """What makes a record of its fields by name."""
         return self.kind
 
-    def record(self, name: str) -> Shape:
+    def record(self, name: str) -> RecordType:
         """The shape of a record of this name: of several dataclasses the one that is called so."""
         choices = [hint for hint in _choices(self.hint) if is_record_class(hint)]
         short = name.rpartition(".")[2]
         chosen = [hint for hint in choices if len(choices) == 1 or hint.__name__ == short]
-        return self if not chosen else Shape(chosen[0], self.legacy)
+        return self if not chosen else RecordType(chosen[0], self.legacy)
 
     def has(self, name: str) -> bool:
         """Whether the record has the field."""
         return not is_record_class(self.hint) or name in _made_fields(self.hint)
 
-    def field(self, name: str) -> Shape:
+    def field(self, name: str) -> RecordType:
         """The shape of a field."""
         if not is_record_class(self.hint):
             return self
-        return Shape(_bare(hints_of(self.hint)[name]), self.legacy)
+        return RecordType(_bare(hints_of(self.hint)[name]), self.legacy)
 
-    def element(self) -> Shape:
+    def element(self) -> RecordType:
         """The shape of an array's elements, or of a map's values."""
         if self.hint in (dict, Row):
             return self
         parts = [part for part in typing.get_args(self.hint) if part is not Ellipsis]
-        return Shape(_bare(parts[-1]) if parts else dict, self.legacy)
+        return RecordType(_bare(parts[-1]) if parts else dict, self.legacy)
 
     def container(self, convert: Convert | None) -> Convert | None:
         """The function for an array or a map whose values go through ``convert``."""

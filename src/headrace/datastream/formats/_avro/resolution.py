@@ -15,7 +15,7 @@ from typing import Any
 
 from headrace.datastream.formats._avro.defaults import default_maker
 from headrace.datastream.formats._avro.record_code import record_function
-from headrace.datastream.formats._avro.record_types import Shape
+from headrace.datastream.formats._avro.record_types import RecordType
 from headrace.datastream.formats._avro.schema import (
     NAMED,
     AvroSchema,
@@ -44,27 +44,27 @@ class Resolution:
     tagged: bool
 
 
-def resolve(writer: AvroSchema, reader: AvroSchema, shape: Shape) -> Resolution:
+def resolve(writer: AvroSchema, reader: AvroSchema, shape: RecordType) -> Resolution:
     """How bytes written by one schema are read by another.
 
     Raises:
         Mismatch: no bytes of the one can be read by the other.
     """
-    steps = _Steps(parsed(writer.text)[1], parsed(reader.text)[1])
+    steps = _Resolver(parsed(writer.text)[1], parsed(reader.text)[1])
     layout, convert = steps.node(parsed(writer.text)[0], parsed(reader.text)[0], shape)
     return Resolution(fastavro().parse_schema(layout), convert, steps.tagged)
 
 
-class _Steps:
+class _Resolver:
     """The work on one pair of schemas."""
 
     def __init__(self, written: Mapping[str, Node], wanted: Mapping[str, Node]) -> None:
         self._written, self._wanted = written, wanted
-        self._done: dict[tuple[str, str | None, Shape | None], _Pair] = {}
+        self._done: dict[tuple[str, str | None, RecordType | None], _Pair] = {}
         self._fixed: dict[str, Node] = {}
         self.tagged = False
 
-    def node(self, w: Node, r: Node, shape: Shape) -> tuple[Node, Convert | None]:
+    def node(self, w: Node, r: Node, shape: RecordType) -> tuple[Node, Convert | None]:
         """The layout and the function for one part; a part that is not wanted has ``r`` None."""
         w, r = self._definition(w, self._written), self._definition(r, self._wanted)
         of_writer = kind_of(w)
@@ -80,7 +80,7 @@ class _Steps:
 
     def skipped(self, w: Node) -> Node:
         """The layout of a part that is read and dropped."""
-        return self.node(w, None, Shape.of(dict))[0]
+        return self.node(w, None, RecordType.of(dict))[0]
 
     def _definition(self, node: Node, named: Mapping[str, Node]) -> Node:
         if isinstance(node, str):
@@ -97,7 +97,7 @@ class _Steps:
                     return branch
         raise Mismatch(f"{_told(w)} is none of the reader's types {_told(union)}")
 
-    def _union(self, w: list[Node], r: Node, shape: Shape) -> tuple[Node, Convert | None]:
+    def _union(self, w: list[Node], r: Node, shape: RecordType) -> tuple[Node, Convert | None]:
         branches = [self._branch(part, r, shape) for part in w]
         tags = sum(branch.tag is not None for branch in branches)
         self.tagged = self.tagged or tags > 1
@@ -105,7 +105,7 @@ class _Steps:
             raise Mismatch(branches[0].why)
         return [branch.layout for branch in branches], union_function(branches, tags > 1)
 
-    def _branch(self, part: Node, r: Node, shape: Shape) -> Branch:
+    def _branch(self, part: Node, r: Node, shape: RecordType) -> Branch:
         part = self._definition(part, self._written)
         why, convert = "", None
         done = dict(self._done)
@@ -120,7 +120,7 @@ class _Steps:
         tag = str(layout["name"] if isinstance(layout, dict) else layout)
         return Branch(layout, convert, kind_of(part), logical, tag, why)
 
-    def _named(self, w: Node, r: Node, shape: Shape) -> tuple[Node, Convert | None]:
+    def _named(self, w: Node, r: Node, shape: RecordType) -> tuple[Node, Convert | None]:
         kind = kind_of(w)
         if r is not None and kind_of(r) != kind:
             raise Mismatch(f"{_told(w)} cannot be read as {_told(r)}")
@@ -147,7 +147,7 @@ class _Steps:
         return layout, convert
 
     def _record(
-        self, w: Node, r: Node, shape: Shape, name: str
+        self, w: Node, r: Node, shape: RecordType, name: str
     ) -> tuple[dict[str, Node], Convert | None]:
         def laid_out(types: Sequence[Node]) -> dict[str, Node]:
             names = [field["name"] for field in w["fields"]]
@@ -177,16 +177,16 @@ class _Steps:
         ordered = {f["name"]: made[f["name"]] for f in r["fields"] if f["name"] in made}
         return layout, record_function(ordered, [f["name"] for f in w["fields"]], shape)
 
-    def _default(self, field: Mapping[str, Any], shape: Shape) -> Any:
+    def _default(self, field: Mapping[str, Any], shape: RecordType) -> Any:
         if "default" not in field:
             raise Mismatch(f"the field {field['name']!r} was not written, and has no default")
-        steps = _Steps(self._wanted, self._wanted)
+        steps = _Resolver(self._wanted, self._wanted)
         convert = steps.node(field["type"], field["type"], shape)[1]
         if steps.tagged:
             convert = None  # a default is never read as (name, value)
         return default_maker(field["type"], self._wanted, field["default"], convert)
 
-    def _container(self, w: Node, r: Node, shape: Shape) -> tuple[Node, Convert | None]:
+    def _container(self, w: Node, r: Node, shape: RecordType) -> tuple[Node, Convert | None]:
         kind = kind_of(w)
         part = "items" if kind == "array" else "values"
         if r is None:
@@ -199,7 +199,7 @@ class _Steps:
             convert = _each(each) if kind == "array" else _each_value(each)
         return {"type": kind, part: layout}, shape.container(convert)
 
-    def _primitive(self, w: Node, r: Node, shape: Shape) -> tuple[Node, Convert | None]:
+    def _primitive(self, w: Node, r: Node, shape: RecordType) -> tuple[Node, Convert | None]:
         kind = kind_of(w)
         if r is None:
             return kind, None
@@ -247,7 +247,7 @@ def _sources(w: Node, r: Node) -> dict[str, str]:
     return found
 
 
-def _symbols(w: Node, r: Node, shape: Shape) -> Convert | None:
+def _symbols(w: Node, r: Node, shape: RecordType) -> Convert | None:
     if r is None:
         return None
     leaf = shape.leaf(r)

@@ -9,7 +9,7 @@ from headrace.common.typeinfo import RowTypeInfo
 from headrace.common.types import Row
 from headrace.datastream.formats._avro.decoding import decoder
 from headrace.datastream.formats._avro.encoding import encoder
-from headrace.datastream.formats._avro.record_types import Shape
+from headrace.datastream.formats._avro.record_types import RecordType
 from headrace.datastream.formats._avro.schema import AvroSchema
 from headrace.datastream.formats._avro.types import row_type_of_schema
 from headrace.errors import DecodeError, TypeMismatchError, UnsupportedError
@@ -27,7 +27,9 @@ class AvroRowDeserializationSchema(DeserializationSchema):
     ) -> None:
         self._schema = _given(record_class, avro_schema_string)
         self._row_type = row_type_of_schema(self._schema)
-        self._decode = decoder(self._schema, self._schema, Shape(Row, legacy=True), exact=False)
+        self._decode = decoder(
+            self._schema, self._schema, RecordType(Row, legacy=True), exact=False
+        )
 
     def __reduce__(self) -> tuple[object, ...]:
         return (AvroRowDeserializationSchema, (None, self._schema.text))

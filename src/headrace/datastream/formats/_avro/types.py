@@ -12,7 +12,7 @@ from headrace.common._types.information import Coercer, mismatch
 from headrace.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from headrace.datastream.formats._avro.decoding import decoder
 from headrace.datastream.formats._avro.encoding import encoder
-from headrace.datastream.formats._avro.record_types import Shape
+from headrace.datastream.formats._avro.record_types import RecordType
 from headrace.datastream.formats._avro.schema import (
     AvroSchema,
     Node,
@@ -45,7 +45,7 @@ class GenericRecordAvroTypeInfo(TypeInformation):
     def coercer(self) -> Coercer | None:
         """Through the bytes and back: what PyFlink does with such records between operators."""
         encode = encoder(self._schema)
-        decode = decoder(self._schema, self._schema, Shape(dict, generic=True))
+        decode = decoder(self._schema, self._schema, RecordType(dict, generic=True))
 
         def coerce(value: Any) -> Any:
             if value is None:

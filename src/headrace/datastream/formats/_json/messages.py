@@ -13,7 +13,7 @@ from headrace.datastream.formats._class_hints import all_hints, remember
 from headrace.datastream.formats._json.classes import object_maker
 from headrace.datastream.formats._json.rows import JsonLinesEncoder, plain_json
 from headrace.datastream.formats._lines import DECODE_ERRORS, json_parser
-from headrace.datastream.formats._registry.registration import Registered, RegisteringSchema
+from headrace.datastream.formats._registry.registration import RegisteringSchema, SchemaRegistration
 from headrace.datastream.formats._registry.registry import HEADER_BYTES, SubjectStrategy, schema_id
 from headrace.errors import DecodeError, PlanError
 
@@ -147,7 +147,7 @@ class JsonSerializationSchema(RegisteringSchema):
         subject: SubjectStrategy | str | None = None,
         register: bool = True,
     ) -> None:
-        self._registered = Registered.of(registry, subject, register)
+        self._registered = SchemaRegistration.of(registry, subject, register)
         if self._registered is not None and json_schema is None:
             raise PlanError("a registry needs the JSON schema of the messages: json_schema='{…}'")
         self._text = json_schema or "{}"

@@ -16,7 +16,7 @@ from headrace.datastream.formats._file_format import (
     CHUNK_RECORDS,
     COLUMNS_RECORDS,
     BulkFormat,
-    Measure,
+    FileStats,
     refuse_hadoop,
 )
 from headrace.errors import DecodeError, TypeMismatchError
@@ -42,7 +42,7 @@ class ParquetFormat(BulkFormat):
         object.__setattr__(self, "columns", None if columns is None else tuple(columns))
         object.__setattr__(self, "batch_size", min(batch_size, CHUNK_RECORDS))
 
-    def measure(self, path: str, extent: int | None = None) -> Measure:
+    def measure(self, path: str, extent: int | None = None) -> FileStats:
         """The number of rows, from the file's footer: such a file does not grow.
 
         Raises:
@@ -56,7 +56,7 @@ class ParquetFormat(BulkFormat):
             rows = metadata.num_rows
             groups = range(metadata.num_row_groups)
             size_bytes = sum(metadata.row_group(group).total_byte_size for group in groups)
-        return Measure(rows, 1.0, max(size_bytes / rows, 1.0) if rows else 1.0)
+        return FileStats(rows, 1.0, max(size_bytes / rows, 1.0) if rows else 1.0)
 
     def cuts(self, path: str, start: int, end: int, max_range_bytes: int) -> Sequence[int]:
         """The row groups at which a range has become long enough."""

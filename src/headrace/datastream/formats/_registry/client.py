@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from headrace.datastream._outages import Outage, until_back
+from headrace.datastream._outages import Outage, retry_while_down
 from headrace.datastream.formats._extras import optional
 from headrace.datastream.formats._registry.registry import SchemaRegistry
 from headrace.errors import DecodeError, JobError
@@ -193,7 +193,7 @@ class RegistryClient:
         outage = Outage(
             self._registry.max_outage_ms / 1000, f"schema registry {self._registry.url}"
         )
-        return until_back(
+        return retry_while_down(
             lambda: self._once(doing, ask), lambda error: isinstance(error, RegistryAway), outage
         )
 

@@ -10,7 +10,7 @@ from headrace.datastream.formats._registry.registry import HEADER_BYTES, schema_
 
 
 @dataclass(frozen=True)
-class WithoutHeader(DeserializationSchema):
+class ConfluentHeaderStripper(DeserializationSchema):
     """The records of another schema, in messages that begin with Confluent's header.
 
     The id in the header is not looked up: the other schema says what is in the message.

@@ -22,7 +22,7 @@ from headrace.errors import PlanError
 class RegisteringSchema(SerializationSchema):
     """Writes messages whose schema may be registered; ``_registered`` says where."""
 
-    _registered: Registered | None
+    _registered: SchemaRegistration | None
 
     def for_topic(self, topic: str, is_key: bool = False) -> Self:
         """The same for records that go to this topic, where the subject follows from it."""
@@ -34,7 +34,7 @@ class RegisteringSchema(SerializationSchema):
 
 
 @dataclass
-class Registered:
+class SchemaRegistration:
     """Where and how the schema of written messages is registered.
 
     ``known`` is their header, once it is known.
@@ -46,7 +46,7 @@ class Registered:
     known: bytes | None = field(default=None, init=False, repr=False, compare=False)
 
     @staticmethod
-    def of(registry: Any, subject: Any, register: bool) -> Registered | None:
+    def of(registry: Any, subject: Any, register: bool) -> SchemaRegistration | None:
         """The registration that was asked for; None without a registry.
 
         Raises:
@@ -54,7 +54,7 @@ class Registered:
         """
         found = registry_of(registry)
         if found is not None:
-            return Registered(found, strategy_of(subject), register)
+            return SchemaRegistration(found, strategy_of(subject), register)
         if subject is not None:
             raise PlanError("a subject needs a registry", hint="pass registry=…")
         return None

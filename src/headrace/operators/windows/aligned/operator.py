@@ -17,13 +17,17 @@ from headrace.operators.windows.contexts import FunctionContext
 from headrace.operators.windows.firing import Firing
 from headrace.operators.windows.folding import Folding, folding_of, merges_in_any_order
 from headrace.operators.windows.general.operator import LATE
-from headrace.operators.windows.partial_aggregates import Combined, held_in, runs_of_combined
+from headrace.operators.windows.partial_aggregates import (
+    PartialAggregates,
+    held_in,
+    runs_of_combined,
+)
 from headrace.operators.windows.windowing import Windowing, beyond_time, no_time
 from headrace.runtime.context import TaskContext
 from headrace.runtime.detached import copied
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import NodeProgram, Outputs, Signal
-from headrace.runtime.state.backend import MISSING, EntrySpace, Timer
+from headrace.runtime.state.backend import MISSING, KeyedTable, Timer
 from headrace.runtime.state.handles import KeyContext, NamespacedStates
 
 Target = tuple[Any, Callable[[Any], None]]
@@ -159,7 +163,7 @@ class AlignedWindowOperator(StatefulOperator):
                 self._fold(keys[part], values[part], times[part], folding.first, folding.add)
 
     def _merge_run(
-        self, keys: list[Any], found: list[Combined], merge: Callable[[Any, Any], Any]
+        self, keys: list[Any], found: list[PartialAggregates], merge: Callable[[Any, Any], Any]
     ) -> None:
         node, missing = self.node, MISSING  # noqa: F841
         for first, combined in zip(keys, found, strict=True):
@@ -313,7 +317,7 @@ class AlignedWindowOperator(StatefulOperator):
                 merged[key] = mine if before is None else merge(before, mine)
         return merged.items()
 
-    def _value(self, table: EntrySpace, key: Any) -> Any:
+    def _value(self, table: KeyedTable, key: Any) -> Any:
         """What a key has in a table, or None."""
         if self._folding is None:
             return table.enter(key).get(SLOT)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.operators.aggregates.aggregate import FieldAggregate, Fold, OfRecords
 from headrace.operators.aggregates.kernels import ROWS, column_of, grouped
 from headrace.operators.windows.aligned.grid import Grid, panes_of
-from headrace.operators.windows.partial_aggregates import Combined
+from headrace.operators.windows.partial_aggregates import PartialAggregates
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.exactness import (
     MOST,
@@ -37,7 +37,7 @@ _AGGREGATE = "__headrace_aggregate_"
 
 @dataclass(frozen=True)
 class PartialRows:
-    """Makes a ``Combined`` of one key for each partial result.
+    """Makes a ``PartialAggregates`` of one key for each partial result.
 
     ``keys``: the key columns. ``fields``, ``computed`` and ``records``, where records are held: the
     columns of these, the one that is computed, and what makes records of columns.
@@ -56,12 +56,16 @@ class PartialRows:
 
     def __call__(self, batch: Any) -> list[Any]:
         """The records of a batch, as a receiver reads them."""
-        return [Combined(pane, count, (held,)) for _, pane, held, count in self.held(batch)]
+        return [
+            PartialAggregates(pane, count, (held,)) for _, pane, held, count in self.held(batch)
+        ]
 
     def to_send(self, batch: Any) -> list[Any]:
         """The same with their keys, as they go to an exchange."""
         rows = self.held(batch)
-        return [WithKey(key, Combined(pane, count, (held,))) for key, pane, held, count in rows]
+        return [
+            WithKey(key, PartialAggregates(pane, count, (held,))) for key, pane, held, count in rows
+        ]
 
     def held(self, batch: Any) -> Iterator[tuple[Any, int, Any, int]]:
         """Key, pane, what is held, and the number of records, for each partial result."""
@@ -92,7 +96,7 @@ class Partials:
     pane_ms: int
     offset_ms: int
 
-    def taken(self, columns: Columns) -> Taken | None:
+    def taken(self, columns: Columns) -> ProjectedBatch | None:
         """What is needed of records; None where the records themselves must be looked at.
 
         Such are records without a timestamp, and columns that ``exactness`` does not vouch for.
@@ -116,7 +120,7 @@ class Partials:
                 return None
             arrays.append(found.column)
             reach = max(reach, found.reach)
-        return Taken(arrays, columns, reach)
+        return ProjectedBatch(arrays, columns, reach)
 
     def panes(self, columns: Columns) -> Any | None:
         """Where the pane of each record starts; None where the records must be looked at."""
@@ -127,7 +131,7 @@ class Partials:
         found = panes_of(columns.times, self.pane_ms, self.offset_ms)
         return None if found is None else pa.array(found)
 
-    def made(self, taken: Sequence[Taken]) -> Any:
+    def made(self, taken: Sequence[ProjectedBatch]) -> Any:
         """The partial results of records: one for each key and pane, as a record batch."""
         import pyarrow as pa
 
@@ -201,7 +205,7 @@ def partials_of(fold: Fold, keys: tuple[str, ...], grid: Grid, columns: Columns)
     return Partials(fold, shape, grid.pane_ms, grid.offset_ms)
 
 
-class Taken:
+class ProjectedBatch:
     """What is needed of records, as arrays, and the records themselves.
 
     ``reach``: an upper bound of any sum's absolute value, so that none overflows 64 bits.
@@ -221,11 +225,11 @@ class Taken:
     def __len__(self) -> int:
         return len(self.columns)
 
-    def is_like(self, other: Taken) -> bool:
+    def is_like(self, other: ProjectedBatch) -> bool:
         """Whether records of both can be put together."""
         return self.kinds == other.kinds
 
-    def where(self, wanted: np.ndarray[Any, Any]) -> Taken:
+    def where(self, wanted: np.ndarray[Any, Any]) -> ProjectedBatch:
         """The records at some places (an array of bool)."""
         import numpy as np
         import pyarrow as pa
@@ -233,4 +237,4 @@ class Taken:
         places = np.flatnonzero(wanted)
         indices = pa.array(places)
         arrays = [array.take(indices) for array in self.arrays]
-        return Taken(arrays, self.columns.take(places), self.reach)
+        return ProjectedBatch(arrays, self.columns.take(places), self.reach)

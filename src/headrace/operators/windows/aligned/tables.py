@@ -8,7 +8,7 @@ from typing import Any
 from headrace.errors import CheckpointError
 from headrace.operators.windows.aligned.grid import Grid
 from headrace.operators.windows.contents import SLOT
-from headrace.runtime.state.backend import EntrySpace, NamespaceTables, StateBackend
+from headrace.runtime.state.backend import KeyedTable, NamespaceTables, StateBackend
 from headrace.runtime.state.kinds import StateKind
 
 PANE = "pane"
@@ -76,7 +76,7 @@ class WindowTables:
         """Where a record of a pane is kept that some windows take: the starts of tables."""
         return [pane] if self.by_pane else windows
 
-    def of(self, start: int) -> EntrySpace:
+    def of(self, start: int) -> KeyedTable:
         """The table that starts at a moment; it is made where there is none."""
         return self._tables.table(self._namespace(start))
 
@@ -84,7 +84,7 @@ class WindowTables:
         """The starts of all tables."""
         return [*map(self._start, self._tables.namespaces())]
 
-    def parts(self, window: int) -> list[EntrySpace]:
+    def parts(self, window: int) -> list[KeyedTable]:
         """The tables that make up a window, in the order of time."""
         if not self.by_pane:
             return [self.of(window)]

@@ -18,7 +18,7 @@ from headrace.runtime.loops import Push, calling, pushing_all
 from headrace.runtime.operator import Operator, Outputs, Signal, Traits
 
 if TYPE_CHECKING:
-    from headrace.operators.windows.aligned.partials import Partials, Taken
+    from headrace.operators.windows.aligned.partials import Partials, ProjectedBatch
     from headrace.runtime.columns.batch import Columns, PushColumns
 
 MOST_RECORDS = 1 << 19
@@ -53,7 +53,7 @@ class CombineColumnsOperator(CombineWindowsOperator):
         super().__init__(spec)
         self._columns_spec = spec
         self._partials: Partials | None = None
-        self._gathered: list[Taken] = []
+        self._gathered: list[ProjectedBatch] = []
         self._records = self._bytes = self._reach = 0
 
     def bind(self, outputs: Outputs) -> Push:
@@ -97,7 +97,7 @@ class CombineColumnsOperator(CombineWindowsOperator):
 
         return push
 
-    def _take(self, taken: Taken, partials: Partials) -> None:
+    def _take(self, taken: ProjectedBatch, partials: Partials) -> None:
         late = taken.panes(partials) <= self._watermark - self._grid.pane_ms + 1
         if not late.any():
             self._gather(taken)
@@ -108,7 +108,7 @@ class CombineColumnsOperator(CombineWindowsOperator):
         self._release()
         self._outputs.columns(taken.where(late).columns)
 
-    def _gather(self, taken: Taken) -> None:
+    def _gather(self, taken: ProjectedBatch) -> None:
         gathered = self._gathered
         if gathered and not (gathered[0].is_like(taken) and self._reach + taken.reach <= _MOST):
             self._release()

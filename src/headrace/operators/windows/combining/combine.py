@@ -17,7 +17,12 @@ from headrace.operators.combine import ISOLATING, MOST_KEYS, STEP_NAMES, Combini
 from headrace.operators.windows.aligned.grid import Grid
 from headrace.operators.windows.contents import Aggregated, Contents, Reduced
 from headrace.operators.windows.folding import fold_in, folding_of
-from headrace.operators.windows.partial_aggregates import Combined, Held, by_key_group, content_of
+from headrace.operators.windows.partial_aggregates import (
+    AccumulatorBatch,
+    PartialAggregates,
+    by_key_group,
+    content_of,
+)
 from headrace.runtime.exchange.steps import WithKey, typed
 from headrace.runtime.keys.key_groups import KeyGroups
 from headrace.runtime.loops import Push, Step
@@ -86,13 +91,13 @@ class CombineContents(Combining):
         """Gives a record's key, fitted to the declared type."""
         return typed(self._contents_spec.selector.bound(), self._contents_spec.key_type)
 
-    def send(self, held: Held, at: int, count: int, timestamp: int) -> None:
+    def send(self, held: AccumulatorBatch, at: int, count: int, timestamp: int) -> None:
         """Send what stands for ``count`` records, as one record for each key group."""
         node = self.node
         for one in by_key_group(held, self._groups):
             # Together the counts are those of the records: all of them are late, or none.
             rest, count = count, 0
-            combined = Combined(at, rest, content_of(node, one))
+            combined = PartialAggregates(at, rest, content_of(node, one))
             self._main(WithKey(one.keys[0], combined), timestamp)
 
 
@@ -223,7 +228,7 @@ class CombineWindowsOperator(CombineContents):
             if not table:
                 continue
             sent += len(table)
-            held = Held([*table], (), [*table.values()])
+            held = AccumulatorBatch([*table], (), [*table.values()])
             self.send(held, pane, self._counts[pane], pane + self._grid.pane_ms - 1)
         self._worth.note(sum(self._counts.values()), sent)
         self._forget_tables()

@@ -17,7 +17,7 @@ from headrace.operators.windows.combining.combine import (
     CombineContentsSpec,
     fold_names,
 )
-from headrace.operators.windows.partial_aggregates import Held
+from headrace.operators.windows.partial_aggregates import AccumulatorBatch
 from headrace.runtime.loops import Step
 from headrace.runtime.operator import Operator, Signal
 
@@ -157,5 +157,7 @@ class CombineSessionsOperator(CombineContents):
         keys, found = zip(*pieces, strict=True)
         starts, ends, values, counts = map(list, zip(*found, strict=True))
         came, earliest = sum(counts), min(starts)
-        self.send(Held([*keys], (starts, ends, counts), values), earliest, came, earliest)
+        self.send(
+            AccumulatorBatch([*keys], (starts, ends, counts), values), earliest, came, earliest
+        )
         self._worth.note(came, len(keys))

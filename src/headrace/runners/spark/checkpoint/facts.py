@@ -12,7 +12,7 @@ from headrace.common._options.catalogue import FRESH_VARIABLE, IGNORE_UNCLAIMED_
 from headrace.common._storage.local_files import local_path
 from headrace.common._storage.object_store import ObjectStore
 from headrace.common._storage.sealed import ObjectFormat, get_json, put_json
-from headrace.connector import ServedBy
+from headrace.connector import ExecutedBy
 from headrace.errors import CheckpointError, UnsupportedError
 from headrace.runners.spark.checkpoint.generations import Generation, Log
 from headrace.runners.spark.checkpoint.layout import JOB
@@ -214,7 +214,7 @@ def streaming_dataframes(program: JobProgram) -> list[str]:
         source.id
         for source in program.sources
         if source.source is not None
-        and source.source.served_by is ServedBy.SPARK
+        and source.source.served_by is ExecutedBy.SPARK
         and not source.source.ends
     ]
 

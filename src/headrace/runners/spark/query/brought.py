@@ -18,7 +18,7 @@ _sent: set[tuple[str, str]] = set()
 
 
 @dataclass(frozen=True)
-class Brought:
+class ShippedDependencies:
     """Where a job's dependencies are found.
 
     Fields:
@@ -34,7 +34,9 @@ class Brought:
     pyflink: bool = False
 
     @classmethod
-    def to_workers(cls, spark: SparkSession, folder: Path | None, path: Sequence[str]) -> Brought:
+    def to_workers(
+        cls, spark: SparkSession, folder: Path | None, path: Sequence[str]
+    ) -> ShippedDependencies:
         """Let Spark bring a folder to the workers of a session: once, whatever jobs it is for."""
         pyflink = pyflink_imports.is_installed()
         if folder is None:
@@ -67,5 +69,5 @@ class Brought:
             pyflink_imports.install()
 
 
-NOTHING = Brought()
+NOTHING = ShippedDependencies()
 """A job whose functions need nothing."""

@@ -16,7 +16,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
 from headrace.common.types import Row
-from headrace.connector import ColumnChunk, ServedBy
+from headrace.connector import ColumnChunk, ExecutedBy
 from headrace.errors import PlanError, TypeMismatchError
 from headrace.runners.spark.checkpoint.spark_files import check_whole
 from headrace.runners.spark.failures import raise_encoded
@@ -46,13 +46,13 @@ def dataframe_sources(program: JobProgram) -> dict[str, DataFrame]:
     return {
         source.id: source.source.dataframe
         for source in program.sources
-        if source.source is not None and source.source.served_by is ServedBy.SPARK
+        if source.source is not None and source.source.served_by is ExecutedBy.SPARK
     }
 
 
 def dataframe_sinks(program: JobProgram) -> list[SinkProgram]:
     """The sinks that Spark writes by itself."""
-    return [sink for sink in program.sinks if sink.sink.served_by is ServedBy.SPARK]
+    return [sink for sink in program.sinks if sink.sink.served_by is ExecutedBy.SPARK]
 
 
 def has_dataframes(program: JobProgram) -> bool:

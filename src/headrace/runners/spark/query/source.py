@@ -17,7 +17,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 
-from headrace.connector import Budget, ServedBy
+from headrace.connector import Budget, ExecutedBy
 from headrace.runners.clock import RunClock, monotonic_ms, wall_clock_ms
 from headrace.runners.spark.checkpoint.generations import Origin
 from headrace.runners.spark.checkpoint.split_states import SplitStates
@@ -54,7 +54,7 @@ def _coordinator(plan: DriverPlan) -> Coordinator:
     enumerators = {
         source.id: source.source.enumerator(plan.query.place.of_source(source.id))
         for source in plan.program.sources
-        if source.source is not None and source.source.served_by is not ServedBy.SPARK
+        if source.source is not None and source.source.served_by is not ExecutedBy.SPARK
     }
     load = _no_states if plan.program.batch else SplitStates(plan.query.place.store).load
     return Coordinator(plan.program, enumerators, load)

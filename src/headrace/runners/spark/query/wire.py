@@ -210,7 +210,7 @@ def empty_batch() -> pa.RecordBatch:
     return pa.RecordBatch.from_pylist([], schema=_ARROW)
 
 
-def telling(rows: Iterator[Row]) -> Iterator[Row]:
+def encode_errors(rows: Iterator[Row]) -> Iterator[Row]:
     """The same rows; exceptions are encoded so that the driver can raise them again."""
     try:
         yield from rows

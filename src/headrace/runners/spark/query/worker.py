@@ -20,10 +20,10 @@ from headrace.runners import program_classes
 from headrace.runners.captures import Captures
 from headrace.runners.program_classes import Names
 from headrace.runners.spark.notices import send_warnings
-from headrace.runners.spark.query.brought import NOTHING, Brought
+from headrace.runners.spark.query.brought import NOTHING, ShippedDependencies
 from headrace.runners.spark.query.spill import SpilledOverflow
 from headrace.runners.spark.query.traffic import Traffic
-from headrace.runners.spark.query.wire import Row, one_by_one, packed, telling
+from headrace.runners.spark.query.wire import Row, encode_errors, one_by_one, packed
 from headrace.runners.tasks import Tasks
 from headrace.runtime.block import Envelope, Kind
 from headrace.runtime.chain.chain import Chain
@@ -44,7 +44,7 @@ class ProgramRef:
 
     run_id: str
     data: bytes
-    brought: Brought = NOTHING
+    brought: ShippedDependencies = NOTHING
     for_replay: bytes = b""
     notices: str | None = None
 
@@ -167,4 +167,4 @@ def wire_rows(job: WorkerJob, sent: Iterator[Envelope | Row], reader: int = 1) -
     """
     job.metrics.begin_attempt()
     make = one_by_one if job.program.batch else packed
-    return telling(make(sent, job.program.partitions, reader))
+    return encode_errors(make(sent, job.program.partitions, reader))

@@ -17,7 +17,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.datasource import WriterCommitMessage
 
-from headrace.connector import ServedBy, WriterContext
+from headrace.connector import ExecutedBy, WriterContext
 from headrace.metrics._merging import MetricId, Part
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runners.delivery import Delivery
@@ -130,7 +130,7 @@ class _Sinks:
             self._traffic.count(envelope)
             if self._in_order and served_by_committer(sink):
                 self._write(envelope)
-            elif sink.sink.served_by is not ServedBy.SPARK:  # Spark writes its own
+            elif sink.sink.served_by is not ExecutedBy.SPARK:  # Spark writes its own
                 (keep or self._kept.add)(sink.id, envelope)
 
     def end(self) -> None:

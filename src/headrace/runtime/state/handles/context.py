@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.runtime.keys.serialized_key import SerializedKey
-from headrace.runtime.state.backend import EntrySpace, StateBackend, Timer, Values
+from headrace.runtime.state.backend import KeyedTable, StateBackend, Timer, Values
 from headrace.runtime.state.ttl import CLEANUP, Ttl
 
 
@@ -30,7 +30,7 @@ class KeyContext:
     backend: StateBackend
     """The backend of the micro-batch and key group at hand."""
 
-    entries: EntrySpace
+    entries: KeyedTable
     """Where the entries of the states lie: the backend itself, or its namespaces."""
 
     look_up: Callable[[Any], Any]

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 from headrace.common._types.data import TypeData
 from headrace.errors import PlanError
 from headrace.runtime.keys.key_groups import stable_hash
-from headrace.runtime.state.backend import MISSING, EntrySpace, StateBackend
+from headrace.runtime.state.backend import MISSING, KeyedTable, StateBackend
 from headrace.runtime.state.handles.aggregating import AggregatingHandle
 from headrace.runtime.state.handles.context import KeyContext
 from headrace.runtime.state.handles.handle import Handle
@@ -53,7 +53,7 @@ class StateStore:
         if self._namespaced is not None:
             self._namespaced.attach(backend)
 
-    def _attach_entries(self, entries: EntrySpace) -> None:
+    def _attach_entries(self, entries: KeyedTable) -> None:
         context = self._context
         context.entries = entries
         context.entry = context.values = None
@@ -72,7 +72,7 @@ class StateStore:
     def declare(self, slot: str, layout: str = VALUE, type: TypeData | None = None) -> None:
         """Say what the operator itself keeps in a slot of its entries, without a handle.
 
-        ``layout``: ``VALUE``, ``LIST``, ``MAP`` or ``TIMES``; ``EntrySpace.declare`` says how each
+        ``layout``: ``VALUE``, ``LIST``, ``MAP`` or ``TIMES``; ``KeyedTable.declare`` says how each
         lies in an entry. ``type``: the declared type as data; None: anything.
         """
         self._own[slot] = StateKind(layout, type)

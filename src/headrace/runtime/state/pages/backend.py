@@ -10,7 +10,7 @@ from headrace.errors import CheckpointError
 from headrace.runtime.keys.key_groups import page_hasher, pair_page_hasher
 from headrace.runtime.state.backend import (
     Entry,
-    EntrySpace,
+    KeyedTable,
     PageStore,
     StateBackend,
     StateSize,
@@ -84,7 +84,7 @@ class PagedBackend(StateBackend):
         self._header = values
 
     @property
-    def in_namespaces(self) -> EntrySpace:  # type: ignore[override]
+    def in_namespaces(self) -> KeyedTable:  # type: ignore[override]
         """The entries of pairs ``(key, namespace)``; a page holds all namespaces of a key."""
         space = self._namespaced
         if space is None:

@@ -31,11 +31,11 @@ class BucketPages(HashedPages):
         """The value itself."""
         return stored
 
-    def freeze(self, key: Any, value: Any, old: Stored | None) -> Stored:
+    def serialize(self, key: Any, value: Any, old: Stored | None) -> Stored:
         """The value, pickled alone."""
         return pickle.dumps(value, 5)
 
-    def thaw(self, stored: Stored) -> Any:
+    def deserialize(self, stored: Stored) -> Any:
         """A fresh value."""
         assert isinstance(stored, bytes)
         return pickle.loads(stored)

@@ -139,7 +139,7 @@ class EntryPages(HashedPages):
         number = self._schemas.number_of(self._schema)
         return pickled_plain((PAGE_FORMAT, number, page.plain, page.packed), samples)
 
-    def freeze(self, key: Any, value: Entry, old: Stored | None) -> Stored:
+    def serialize(self, key: Any, value: Entry, old: Stored | None) -> Stored:
         """The entry, pickled alone, or ``(rest, refs)``.
 
         Raises:
@@ -170,7 +170,7 @@ class EntryPages(HashedPages):
                 self._noted.add(seen)
                 self._schemas.note_class(*seen)
 
-    def thaw(self, stored: Stored) -> Entry:
+    def deserialize(self, stored: Stored) -> Entry:
         """A fresh entry; big lists, maps and buffers in it are read when they are used.
 
         Raises:
@@ -200,7 +200,7 @@ class EntryPages(HashedPages):
     def copy(self, stored: Stored) -> Entry:
         """A fresh entry of which nothing else is remembered."""
         before = {*self._read}
-        entry = self.thaw(stored)
+        entry = self.deserialize(stored)
         for id_ in self._read.keys() - before:
             del self._read[id_]
         return entry
@@ -234,17 +234,17 @@ class EntryPages(HashedPages):
             if isinstance(rest, int):
                 self._dropped[rest] = ("e", rest)
 
-    def relieve(self, page: Page) -> bool:
+    def spill_large(self, page: Page) -> bool:
         """Spill entries that lie plain (long strings, say) and are too big by themselves."""
         limit = SPILL_PAGES * self._page_bytes
         big = [key for key, value in page.plain.items() if len(pickle.dumps(value, 5)) > limit]
         for key in big:
-            page.packed[key] = self.freeze(key, self.expanded(page.plain.pop(key)), None)
+            page.packed[key] = self.serialize(key, self.expanded(page.plain.pop(key)), None)
         return bool(big)
 
-    def settle(self) -> None:
+    def write_back(self) -> None:
         """Put the live values into their pages, and remove the records that nobody refers to."""
-        super().settle()
+        super().write_back()
         self._remove_dropped()  # what is settled again gets other records
 
     def flush(self) -> None:

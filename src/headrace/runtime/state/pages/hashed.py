@@ -27,17 +27,17 @@ PAGE_ENTRIES = 256
 
 _SAMPLED = 128
 _KEY_BYTES = 16
-_GRAINS = (1, 2, 4, 8, 16)
+_SCALES = (1, 2, 4, 8, 16)
 
 
-def call_cost(grain: int, pages: float, keys: int) -> float:
+def call_cost(scale: int, pages: float, keys: int) -> float:
     """What reaching ``keys`` keys costs, a call being 1 and a page of the usual size as well.
 
-    ``pages``: how many there would be at the usual size; ``grain``: how many times as large they
+    ``pages``: how many there would be at the usual size; ``scale``: how many times as large they
     are. Large pages are cheap where every page is touched anyway, small ones where few are.
     """
-    count = max(pages / grain, 1.0)
-    return count * (1 - (1 - 1 / count) ** keys) * (1 + min(grain, pages))
+    count = max(pages / scale, 1.0)
+    return count * (1 - (1 - 1 / count) ** keys) * (1 + min(scale, pages))
 
 
 class HashedPages(ABC):
@@ -79,11 +79,11 @@ class HashedPages(ABC):
     """True when compact values can be changed without a report: what was read is compared."""
 
     @abstractmethod
-    def freeze(self, key: Any, value: Any, old: Stored | None) -> Stored:
+    def serialize(self, key: Any, value: Any, old: Stored | None) -> Stored:
         """What to store for a key's value, in place of ``old``."""
 
     @abstractmethod
-    def thaw(self, stored: Stored) -> Any:
+    def deserialize(self, stored: Stored) -> Any:
         """The live value, a fresh object."""
 
     @abstractmethod
@@ -99,7 +99,7 @@ class HashedPages(ABC):
         """A page's bytes."""
         return pickle.dumps((page.plain, page.packed), 5)
 
-    def relieve(self, page: Page) -> bool:
+    def spill_large(self, page: Page) -> bool:
         """Move what is too big out of an encoded page; True when something moved."""
         return False
 
@@ -118,7 +118,7 @@ class HashedPages(ABC):
         else:
             stored = page.packed.get(key)
             if stored is not None:
-                value = self.thaw(stored)
+                value = self.deserialize(stored)
             elif absent is MISSING:
                 return MISSING
             else:
@@ -170,7 +170,7 @@ class HashedPages(ABC):
 
     def copy(self, stored: Stored) -> Any:
         """A fresh object of which nothing else is remembered."""
-        return self.thaw(stored)
+        return self.deserialize(stored)
 
     def clear(self) -> None:
         """Remove everything, also from the store, at once."""
@@ -187,7 +187,7 @@ class HashedPages(ABC):
             self.page_of(key).live[key] = values[key]
         self.changed.update(values)
 
-    def settle(self) -> None:
+    def write_back(self) -> None:
         """Put the live values into their pages; objects handed out before count no more."""
         for page in self._pages.values():
             self._settle(page)
@@ -233,7 +233,7 @@ class HashedPages(ABC):
                     del packed[key]
                 page.dirty = True
             else:
-                new = self.freeze(key, value, old)
+                new = self.serialize(key, value, old)
                 if new != old:
                     plain.pop(key, None)
                     packed[key] = new
@@ -262,18 +262,18 @@ class HashedPages(ABC):
         table = self.table
         if not table.entries:
             self._set_count(1)  # every page is empty, so there is nothing to merge
-            table.grain, table.regret = 1, 0
+            table.scale, table.excess_cost = 1, 0
             return
-        grain, entries = table.grain, table.entries
+        scale, entries = table.scale, table.entries
         if self.adapts:
             self._choose_grain(max(size_bytes / self._page_bytes, entries / PAGE_ENTRIES), touched)
-        wanted = min(-(-size_bytes // (self._page_bytes * table.grain)), entries)
-        wanted = max(1, wanted, entries // (PAGE_ENTRIES * table.grain))
+        wanted = min(-(-size_bytes // (self._page_bytes * table.scale)), entries)
+        wanted = max(1, wanted, entries // (PAGE_ENTRIES * table.scale))
         old = table.count
         if wanted > old:
             self._rehash({page_number(new, old) for new in range(old, wanted)}, wanted)
-        elif wanted * 4 < old or (wanted < old and table.grain > grain):
-            if table.grain == grain:
+        elif wanted * 4 < old or (wanted < old and table.scale > scale):
+            if table.scale == scale:
                 wanted *= 2
             gone = range(wanted, old)
             self._rehash({*gone, *(page_number(number, wanted) for number in gone)}, wanted)
@@ -281,13 +281,13 @@ class HashedPages(ABC):
     def _choose_grain(self, pages: float, keys: int) -> None:
         """Change the size of pages once what the present one lost equals what the change costs."""
         table = self.table
-        now = call_cost(table.grain, pages, keys)
-        best = min(_GRAINS, key=lambda grain: call_cost(grain, pages, keys))
-        table.regret += round(now - call_cost(best, pages, keys)) if best != table.grain else 0
+        now = call_cost(table.scale, pages, keys)
+        best = min(_SCALES, key=lambda scale: call_cost(scale, pages, keys))
+        table.excess_cost += round(now - call_cost(best, pages, keys)) if best != table.scale else 0
         # Pages that are here and dirty are written in any case.
         idle = table.count - sum(page.dirty for page in self._pages.values())
-        if best != table.grain and table.regret >= idle * (1 + table.grain):
-            table.grain, table.regret = best, 0
+        if best != table.scale and table.excess_cost >= idle * (1 + table.scale):
+            table.scale, table.excess_cost = best, 0
 
     def _rehash(self, affected: Iterable[int], count: int) -> None:
         """Deal the entries of the affected pages out among ``count`` pages."""
@@ -326,7 +326,7 @@ class HashedPages(ABC):
             size_bytes = 0
             if page.plain or page.packed:
                 data = self.written(page)
-                if len(data) > 4 * self._page_bytes * table.grain and self.relieve(page):
+                if len(data) > 4 * self._page_bytes * table.scale and self.spill_large(page):
                     data = self.written(page)
                 store.put(f"{self._prefix}{number}", data)
                 size_bytes = len(data)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from headrace.runtime.state.backend import Entry, EntrySpace, Values
+from headrace.runtime.state.backend import Entry, KeyedTable, Values
 from headrace.runtime.state.fields import check_seen
 from headrace.runtime.state.kinds import StateKind, check_state
 from headrace.runtime.state.page import PageTable
@@ -14,14 +14,14 @@ from headrace.runtime.state.pages.schemas import NO_SCHEMAS, Schemas, schema_of
 from headrace.runtime.state.pages.values import PagedValues
 
 SpaceState = tuple[int, int, int, int, int]
-"""For the header: pages, bytes, entries, grain, regret (see ``PageTable``)."""
+"""For the header: pages, bytes, entries, scale, excess_cost (see ``PageTable``)."""
 
 NO_PAGES: SpaceState = (1, 0, 0, 1, 0)
 
 MakePages = Callable[[PageTable, dict[str, StateKind], set[Any], Schemas], EntryPages]
 
 
-class PagedEntries(EntrySpace):
+class PagedEntries(KeyedTable):
     """The entries of keys, or of pairs of key and namespace.
 
     At the first use ``open_header`` reads the header and calls ``set_stored``. Then ``make_pages``
@@ -98,9 +98,9 @@ class PagedEntries(EntrySpace):
         """Every key with the value of the only slot, page by page."""
         pages = self.pages()
         if self._view is not None:
-            self._view.settle()
+            self._view.write_back()
             self._view = None
-            pages.settle()  # another view would not see what is live
+            pages.write_back()  # another view would not see what is live
             self._live.clear()
         return pages.values_of(slot)
 
@@ -128,8 +128,8 @@ class PagedEntries(EntrySpace):
         pages = self._opened
         if pages is None:
             self._open_header()
-            count, size_bytes, entries, grain, regret = self._state
-            table = PageTable(count, size_bytes, entries, grain=grain, regret=regret)
+            count, size_bytes, entries, scale, excess_cost = self._state
+            table = PageTable(count, size_bytes, entries, scale=scale, excess_cost=excess_cost)
             pages = self._make_pages(table, self._kinds, self._changed, self._schemas)
             self._opened = pages
         return pages
@@ -144,12 +144,18 @@ class PagedEntries(EntrySpace):
         pages = self._opened
         if pages is not None:
             if self._view is not None:
-                self._view.settle()
+                self._view.write_back()
                 self._view = None
             pages.flush()
             self._live.clear()
             table = pages.table
-            self._state = (table.count, table.size_bytes, table.entries, table.grain, table.regret)
+            self._state = (
+                table.count,
+                table.size_bytes,
+                table.entries,
+                table.scale,
+                table.excess_cost,
+            )
             if self._state == NO_PAGES:
                 self._schemas.clear()
             elif self._kinds:

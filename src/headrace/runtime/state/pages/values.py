@@ -20,9 +20,9 @@ _PART = 16
 
 
 class PagedValues(Values):
-    """For one call, between the first key and ``settle``. ``slot`` holds a value, no container."""
+    """For one call, from the first key to ``write_back``. ``slot`` holds a value, no container."""
 
-    __slots__ = ("_asked", "_pages", "_slot", "_thawed")
+    __slots__ = ("_asked", "_deserialized", "_pages", "_slot")
 
     def __init__(self, pages: EntryPages, slot: str) -> None:
         super().__init__()
@@ -30,7 +30,7 @@ class PagedValues(Values):
         self._slot = slot
         self._asked: dict[int, list[Any]] = {}
         """The keys of each page that were asked for one by one."""
-        self._thawed: dict[Any, Entry] = {}
+        self._deserialized: dict[Any, Entry] = {}
         """The entries of keys that were pickled alone: they may have been changed in place."""
 
     def absent(self, key: Any) -> Any:
@@ -42,7 +42,7 @@ class PagedValues(Values):
         if value is MISSING:
             stored = page.packed.get(key)
             if stored is not None:
-                entry = self._thawed[key] = pages.thaw(stored)
+                entry = self._deserialized[key] = pages.deserialize(stored)
                 value = entry.get(self._slot, MISSING)
         self[key] = value
         asked = self._asked.setdefault(number, [])
@@ -58,10 +58,10 @@ class PagedValues(Values):
         """Remove a key that has a value."""
         self[key] = MISSING
 
-    def settle(self) -> None:
+    def write_back(self) -> None:
         """Put what changed into the pages; values that lie there as they are need no more."""
         pages = self._pages
-        live = dict.fromkeys(self._thawed)
+        live = dict.fromkeys(self._deserialized)
         pending = pages.changed.difference(live)
         for number in self._asked:
             page = pages.page(number)
@@ -92,12 +92,12 @@ class PagedValues(Values):
 
     def fold(self) -> None:
         """Make entries of what changed, for a caller that asks the pages for keys."""
-        self._to_live(dict.fromkeys([*self._thawed, *self._pages.changed]))
+        self._to_live(dict.fromkeys([*self._deserialized, *self._pages.changed]))
 
     def _to_live(self, keys: dict[Any, Any]) -> None:
         pages, slot = self._pages, self._slot
         for key in keys:
-            entry = dict(self._thawed.get(key, {}))
+            entry = dict(self._deserialized.get(key, {}))
             value = self[key]
             if value is MISSING:
                 entry.pop(slot, None)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple, Protocol
 
 from headrace.errors import JobError
 
-Place = tuple[str, int]
+TopicPartition = tuple[str, int]
 """Topic and partition."""
 
 
@@ -58,7 +58,7 @@ class OffsetGone(Exception):
         self.topic_gone = topic_gone
 
 
-class Unsettled(JobError):
+class StaleMetadata(JobError):
     """What brokers say that may not know yet of a topic that was made, removed or moved just now.
 
     It becomes a ``JobError`` where they say so for ``believed_s`` (seconds).
@@ -71,7 +71,7 @@ class Unsettled(JobError):
         return JobError(self.message, where=self.where, hint=self.hint)
 
 
-class NotThere(Unsettled):
+class UnknownTopicOrPartition(StaleMetadata):
     """A topic or a partition that was named is not there. Most often the name is wrong."""
 
     believed_s = 2.0
@@ -107,16 +107,18 @@ class Cluster(Protocol):
     def describe(self, topics: Sequence[str]) -> Mapping[str, Topic]:
         """Those of these topics that exist."""
 
-    def earliest(self, places: Iterable[Place]) -> dict[Place, int]:
+    def earliest(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """The first offset that is kept."""
 
-    def latest(self, places: Iterable[Place]) -> dict[Place, int]:
+    def latest(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """The offset after the last record that may be read."""
 
-    def at_time(self, places: Iterable[Place], timestamp_ms: int) -> dict[Place, int]:
+    def at_time(
+        self, places: Iterable[TopicPartition], timestamp_ms: int
+    ) -> dict[TopicPartition, int]:
         """The first offset with this timestamp or a later one, of partitions that have one."""
 
-    def committed(self, group: str, places: Iterable[Place]) -> dict[Place, int]:
+    def committed(self, group: str, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """What a group has committed, of partitions where it has."""
 
     def close(self) -> None:
@@ -126,7 +128,7 @@ class Cluster(Protocol):
 class GroupCommits(Protocol):
     """Commits offsets for one group."""
 
-    def commit(self, offsets: Mapping[Place, int]) -> None:
+    def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Begin to commit, without waiting."""
 
     def outcomes(self) -> Sequence[str | None]:
@@ -136,7 +138,7 @@ class GroupCommits(Protocol):
         """Wait a few seconds for commits under way, and release the connections."""
 
 
-class PartitionLog(Protocol):
+class PartitionConsumer(Protocol):
     """Fetches the messages of one partition, ahead of those who ask.
 
     A message has the methods of confluent-kafka's: ``offset``, ``key``, ``value``, ``timestamp``,
@@ -167,7 +169,7 @@ class Clients(Protocol):
     def cluster(self) -> Cluster:
         """A new client for questions."""
 
-    def log(self, topic: str, partition: int) -> PartitionLog:
+    def log(self, topic: str, partition: int) -> PartitionConsumer:
         """A new client for one partition; it must be told where to begin."""
 
     def group_commits(self, group: str) -> GroupCommits:

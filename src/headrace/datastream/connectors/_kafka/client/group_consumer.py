@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from headrace.datastream.connectors._kafka.client.consumer import Place
+from headrace.datastream.connectors._kafka.client.consumer import TopicPartition
 from headrace.datastream.connectors._kafka.client.library import UNKNOWN, library, made, text_of
 
 CLOSING_S = 5.0
@@ -27,7 +27,7 @@ class GroupConsumer:
         own = {"on_commit": self._answered, "error_cb": lambda error: None, **properties}
         self._consumer = made(self._kafka.Consumer, own)
 
-    def commit(self, offsets: Mapping[Place, int]) -> None:
+    def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Begin to commit; ``outcomes`` says how it went."""
         places = [self._kafka.TopicPartition(*place, at) for place, at in offsets.items()]
         try:
@@ -51,7 +51,9 @@ class GroupConsumer:
         found, self._outcomes = self._outcomes, []
         return found
 
-    def committed(self, places: Iterable[Place], timeout_s: float) -> dict[Place, int]:
+    def committed(
+        self, places: Iterable[TopicPartition], timeout_s: float
+    ) -> dict[TopicPartition, int]:
         """The group's offsets, of partitions where it has one.
 
         Raises:

@@ -13,9 +13,9 @@ from headrace.datastream.connectors._kafka.client.consumer import (
     Cluster,
     Fetched,
     OffsetGone,
-    PartitionLog,
-    Place,
+    PartitionConsumer,
     Topic,
+    TopicPartition,
     Unreachable,
     is_own,
 )
@@ -81,7 +81,7 @@ class LibrdkafkaClients:
         """A client for questions."""
         return LibrdkafkaCluster(self)
 
-    def log(self, topic: str, partition: int) -> PartitionLog:
+    def log(self, topic: str, partition: int) -> PartitionConsumer:
         """A client for one partition."""
         return LibrdkafkaLog(self, topic, partition)
 
@@ -202,24 +202,26 @@ class LibrdkafkaCluster:
                 found[name] = Topic(_id_text(topic.topic_id), len(topic.partitions))
         return found
 
-    def earliest(self, places: Iterable[Place]) -> dict[Place, int]:
+    def earliest(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """First offsets."""
         return self._offsets(places, self._kafka.admin.OffsetSpec.earliest())
 
-    def latest(self, places: Iterable[Place]) -> dict[Place, int]:
+    def latest(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """Ends."""
         return self._offsets(places, self._kafka.admin.OffsetSpec.latest())
 
-    def at_time(self, places: Iterable[Place], timestamp_ms: int) -> dict[Place, int]:
+    def at_time(
+        self, places: Iterable[TopicPartition], timestamp_ms: int
+    ) -> dict[TopicPartition, int]:
         """First offsets from a time on."""
         found = self._offsets(places, self._kafka.admin.OffsetSpec.for_timestamp(timestamp_ms))
         return {place: offset for place, offset in found.items() if offset >= 0}
 
-    def _offsets(self, places: Iterable[Place], spec: Any) -> dict[Place, int]:
+    def _offsets(self, places: Iterable[TopicPartition], spec: Any) -> dict[TopicPartition, int]:
         wanted = {self._kafka.TopicPartition(*place): spec for place in places}
         if not wanted:
             return {}
-        found: dict[Place, int] = {}
+        found: dict[TopicPartition, int] = {}
         silent: Exception | None = None
         with self._asking():
             asked = self._admin.list_offsets(
@@ -239,7 +241,7 @@ class LibrdkafkaCluster:
             raise silent
         return found
 
-    def committed(self, group: str, places: Iterable[Place]) -> dict[Place, int]:
+    def committed(self, group: str, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """A group's offsets."""
         consumer = self._clients.group_commits(group)
         try:

@@ -167,7 +167,7 @@ def undelivered(
     return JobError(f"Kafka refuses {what}: {reason}", where=where, hint=_HINTS.get(name))
 
 
-def untaken(record: Any, error: Exception | None) -> JobError:
+def invalid_record(record: Any, error: Exception | None) -> JobError:
     """The exception for a record whose parts are of no use to a client."""
     topic, value, key, timestamp, partition, headers = record
     parts = {"value": value, "key": key, "timestamp": timestamp, "partition": partition}

@@ -7,17 +7,17 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from headrace.datastream._outages import Outage, Told
+from headrace.datastream._outages import Outage, OutageLog
 from headrace.datastream.connectors._kafka.client.library import library
 from headrace.datastream.connectors._kafka.sink.errors import (
     REFUSED,
     Undelivered,
+    invalid_record,
     is_likelier_cause,
     may_pass,
     refused,
     told,
     undelivered,
-    untaken,
     was_purged,
 )
 from headrace.datastream.connectors._kafka.sink.producers import Producers
@@ -42,7 +42,7 @@ Spark runs a task that failed again, up to four times, so a job waits for a mult
 METADATA_AGE_S = 300.0
 
 
-class Outbox:
+class ProducerSession:
     """Takes records for Kafka, and raises when one of them cannot be delivered.
 
     ``timeout_s``: for so long it waits for brokers that do not answer.
@@ -55,7 +55,7 @@ class Outbox:
         self._failures = 0
         self._times: dict[str, tuple[int, int]] = {}
         self._heard = ""
-        self._told = Told()
+        self._told = OutageLog()
         self._answered = False
         self._refused_s: float | None = None
         """Since when the login is refused."""
@@ -87,7 +87,7 @@ class Outbox:
             except self._exception as error:
                 raise self._refused(record, error.args[0]) from None
             except (TypeError, ValueError, OverflowError) as error:
-                raise untaken(record, error) from None
+                raise invalid_record(record, error) from None
 
     def send_all(
         self,
@@ -169,7 +169,9 @@ class Outbox:
                 hint="the micro-batch can be run again when brokers are back",
             )
 
-    def insist(self, doing: str, call: Callable[[float], T], timeout_s: float | None = None) -> T:
+    def call_with_retry(
+        self, doing: str, call: Callable[[float], T], timeout_s: float | None = None
+    ) -> T:
         """What a call gives: made again while it may still succeed.
 
         ``call`` gets for how many seconds it may wait.
@@ -219,13 +221,13 @@ class Outbox:
             return False
         return is_over or time.monotonic() - self._refused_s >= REFUSED_S
 
-    def calm(self) -> None:
+    def clear_connection_error(self) -> None:
         """Forget what disturbed the client until now."""
         self._serve(0)  # what it heard comes here
         self._disturbed = False
 
     def was_disturbed(self) -> bool:
-        """Whether a connection broke, or a call was made again, since ``calm``."""
+        """True if a connection broke, or a call was repeated, since ``clear_connection_error``."""
         self._serve(0)
         return self._disturbed
 
@@ -236,7 +238,7 @@ class Outbox:
             JobError: there is no such topic, or no broker answers.
         """
         if not isinstance(topic, str) or not topic:
-            raise untaken(KafkaProducerRecord(topic, None), None)
+            raise invalid_record(KafkaProducerRecord(topic, None), None)
         known, asked = self._topics.get(topic, ((), 0.0))
         if not known or time.monotonic() - asked > METADATA_AGE_S:
             known = self._asked_partitions(topic)
@@ -246,7 +248,7 @@ class Outbox:
     def _asked_partitions(self, topic: str) -> Sequence[int]:
         end = time.monotonic() + min(TOPIC_S, self._timeout_s)
         while True:
-            answer = self.insist(
+            answer = self.call_with_retry(
                 "looking for the topic", lambda left: self.client.list_topics(topic, timeout=left)
             ).topics[topic]
             if answer.error is None and answer.partitions:

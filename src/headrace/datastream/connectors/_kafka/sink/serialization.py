@@ -83,7 +83,7 @@ HeaderProvider = Callable[[Any], "Headers | Mapping[str, Any] | Iterable[tuple[s
 
 
 @dataclass(frozen=True, kw_only=True)
-class PartsOfARecord(KafkaRecordSerializationSchema):
+class BuiltRecordSerializer(KafkaRecordSerializationSchema):
     """Makes each part of a record by itself. One of ``fixed_topic`` and ``selector`` is set.
 
     A schema that registers itself does so for the topic of the record.
@@ -233,7 +233,7 @@ class KafkaRecordSerializationSchemaBuilder:
                 "records for Kafka need a schema for their values",
                 hint="set_value_serialization_schema(SimpleStringSchema())",
             )
-        return PartsOfARecord(
+        return BuiltRecordSerializer(
             fixed_topic=self._topic,
             selector=self._selector,
             value_schema=self._value,

@@ -21,8 +21,8 @@ from headrace.datastream.connectors._kafka.client.builder import KafkaBuilder
 from headrace.datastream.connectors._kafka.client.properties import Properties
 from headrace.datastream.connectors._kafka.sink.producers import LibrdkafkaProducers, Producers
 from headrace.datastream.connectors._kafka.sink.serialization import (
+    BuiltRecordSerializer,
     KafkaRecordSerializationSchema,
-    PartsOfARecord,
 )
 from headrace.datastream.connectors._kafka.sink.timestamps import RecordTimestamp
 from headrace.datastream.connectors._kafka.sink.transaction import last_batch
@@ -159,7 +159,7 @@ class KafkaSink(Sink):
     def record_encoder(self) -> Callable[[Any], Any] | None:
         """Keys and values are made where records come from, if there is nothing else to make."""
         schema = self.record_serializer
-        return schema.encoder if isinstance(schema, PartsOfARecord) else None
+        return schema.encoder if isinstance(schema, BuiltRecordSerializer) else None
 
     def writer(self, context: WriterContext) -> SinkWriter:
         """A writer, whose producer lives as long as the worker."""

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from headrace.datastream.connectors._kafka.client.library import library
 from headrace.datastream.connectors._kafka.sink.errors import Stuck, timed_out
-from headrace.datastream.connectors._kafka.sink.producer_session import PAUSE_S, Outbox
+from headrace.datastream.connectors._kafka.sink.producer_session import PAUSE_S, ProducerSession
 from headrace.datastream.connectors._kafka.sink.producers import Producers
 from headrace.errors import JobError
 
@@ -43,7 +43,7 @@ class TransactionalProducer:
         self._began_s: float | None = None
         self._kafka = library("writing to")
         settings = {"transactional.id": name, "transaction.timeout.ms": str(timeout_ms)}
-        self.outbox = Outbox(producers, settings, timeout_s)
+        self.outbox = ProducerSession(producers, settings, timeout_s)
         try:
             self._meet_brokers(topic)
             self._start(producers, group)
@@ -57,15 +57,15 @@ class TransactionalProducer:
         An address that was given answers the first request, and names the brokers. The second,
         whose answer is kept, goes to one of them.
         """
-        self.outbox.insist(
+        self.outbox.call_with_retry(
             "connecting", lambda left: self.outbox.client.list_topics(topic, timeout=left)
         )
         self.outbox.partitions(topic)
 
     def _start(self, producers: Producers, group: str) -> None:
         """Abort what a dead predecessor left open, which would hide the marker; then read it."""
-        self.outbox.insist("starting transactions", self.outbox.client.init_transactions)
-        found = self.outbox.insist(
+        self.outbox.call_with_retry("starting transactions", self.outbox.client.init_transactions)
+        found = self.outbox.call_with_retry(
             "reading the sink's marker", lambda left: producers.marker(group, left)
         )
         self.marker = max(found, 0)
@@ -83,7 +83,7 @@ class TransactionalProducer:
         if batch_id < self.marker:
             return False
         self.outbox.partitions(topic)
-        self.outbox.calm()
+        self.outbox.clear_connection_error()
         self._ask("beginning a transaction", lambda _: self.outbox.client.begin_transaction())
         self._began_s = time.monotonic()
         marker = [self._kafka.TopicPartition(topic, 0, batch_id + 1)]
@@ -116,12 +116,12 @@ class TransactionalProducer:
         if self._began_s is not None:
             abort = self.outbox.client.abort_transaction
             with contextlib.suppress(JobError):  # then the next producer of this name does it
-                self.outbox.insist("aborting a transaction", abort, CLOSING_S)
+                self.outbox.call_with_retry("aborting a transaction", abort, CLOSING_S)
         self.outbox.close()
 
     def _ask(self, doing: str, call: Callable[[float], T]) -> T:
         try:
-            return self.outbox.insist(doing, call)
+            return self.outbox.call_with_retry(doing, call)
         except JobError as error:
             raise self.told(error) from None
 
@@ -144,11 +144,13 @@ def last_batch(producers: Producers, sink_id: str, timeout_s: float) -> int:
     Raises:
         JobError: Kafka refuses, or nobody answers.
     """
-    outbox = Outbox(producers, {}, timeout_s)  # it knows what may pass, and when to give up
+    outbox = ProducerSession(
+        producers, {}, timeout_s
+    )  # it knows what may pass, and when to give up
     try:
-        outbox.insist("connecting", lambda left: outbox.client.list_topics(timeout=left))
+        outbox.call_with_retry("connecting", lambda left: outbox.client.list_topics(timeout=left))
         groups = groups_of(sink_id)
-        found = outbox.insist(
+        found = outbox.call_with_retry(
             "reading the sink's markers", lambda left: producers.last_marker(groups, left)
         )
     finally:

@@ -10,12 +10,12 @@ from typing import Any
 
 from headrace.connector import SinkWriter, WriterContext
 from headrace.datastream.connectors._kafka.sink.errors import NoAnswer, Stuck
-from headrace.datastream.connectors._kafka.sink.producer_session import Outbox
+from headrace.datastream.connectors._kafka.sink.producer_session import ProducerSession
 from headrace.datastream.connectors._kafka.sink.producers import Producers
 from headrace.datastream.connectors._kafka.sink.serialization import (
+    BuiltRecordSerializer,
     KafkaProducerRecord,
     KafkaRecordSerializationSchema,
-    PartsOfARecord,
 )
 from headrace.datastream.connectors._kafka.sink.timestamps import (
     OldTimestamps,
@@ -41,7 +41,7 @@ class KafkaWriter(SinkWriter):
         self._context, self._schema = context, schema
         self._producers, self._timeout_s = producers, timeout_s
         self._timestamp = timestamp
-        self._outbox: Outbox | None = None
+        self._outbox: ProducerSession | None = None
         self._done_before = False
 
     def write(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
@@ -54,7 +54,7 @@ class KafkaWriter(SinkWriter):
             return
         if self._timestamp is RecordTimestamp.SENDING_TIME:
             timestamps = [None] * len(values)
-        if isinstance(self._schema, PartsOfARecord) and self._schema.is_plain:
+        if isinstance(self._schema, BuiltRecordSerializer) and self._schema.is_plain:
             self._write_encoded(self._schema, values, timestamps)
         else:
             self._write_each(values, timestamps)
@@ -62,7 +62,7 @@ class KafkaWriter(SinkWriter):
             self._outbox.check()
 
     def _write_encoded(
-        self, schema: PartsOfARecord, found: Sequence[Any], timestamps: Sequence[int | None]
+        self, schema: BuiltRecordSerializer, found: Sequence[Any], timestamps: Sequence[int | None]
     ) -> None:
         if not self._may_send(schema.topic):
             return
@@ -129,27 +129,27 @@ class KafkaWriter(SinkWriter):
         return self._any_outbox(topic).partitions(topic)
 
     @abstractmethod
-    def _begin(self, topic: str) -> Outbox | None:
+    def _begin(self, topic: str) -> ProducerSession | None:
         """Where the records go, the first of them to a topic; None if they were written before."""
 
     @abstractmethod
-    def _any_outbox(self, topic: str) -> Outbox:
+    def _any_outbox(self, topic: str) -> ProducerSession:
         """An outbox to ask about a topic, before there is a record."""
 
 
 class AtLeastOnceWriter(KafkaWriter):
     """Waits for its records at the end of the micro-batch. A worker has one producer."""
 
-    def _begin(self, topic: str) -> Outbox:
+    def _begin(self, topic: str) -> ProducerSession:
         found = self._any_outbox(topic)
         found.partitions(topic)
         return found
 
-    def _any_outbox(self, topic: str) -> Outbox:
+    def _any_outbox(self, topic: str) -> ProducerSession:
         return self._context.shared("producer", self._new)
 
-    def _new(self) -> Outbox:
-        return Outbox(self._producers, self._settings(), self._timeout_s)
+    def _new(self) -> ProducerSession:
+        return ProducerSession(self._producers, self._settings(), self._timeout_s)
 
     def _settings(self) -> dict[str, str]:
         return {"message.timeout.ms": str(int(self._timeout_s * 1000))}
@@ -203,10 +203,10 @@ class ExactlyOnceWriter(KafkaWriter):
             self._producers, self._name, self._group, self._timeout_s, topic
         )
 
-    def _any_outbox(self, topic: str) -> Outbox:
+    def _any_outbox(self, topic: str) -> ProducerSession:
         return self._shared(topic).outbox
 
-    def _begin(self, topic: str) -> Outbox | None:
+    def _begin(self, topic: str) -> ProducerSession | None:
         end = time.monotonic() + self._timeout_s
         while True:
             try:
@@ -220,7 +220,7 @@ class ExactlyOnceWriter(KafkaWriter):
                 if self._is_new or isinstance(error, NoAnswer):
                     raise
 
-    def _begun(self, topic: str) -> Outbox | None:
+    def _begun(self, topic: str) -> ProducerSession | None:
         producer = self._shared(topic)
         if not producer.begin(self._context.batch_id, topic):
             return None

@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from headrace.datastream.connectors._kafka.client.consumer import Fetched, OffsetGone, PartitionLog
+from headrace.datastream.connectors._kafka.client.consumer import (
+    Fetched,
+    OffsetGone,
+    PartitionConsumer,
+)
 
 SKIPPED_OFFSETS = 100_000
 """So far ahead the log is read on, and what lies between is dropped: it was fetched ahead already
@@ -19,7 +23,7 @@ class Cursor:
     beyond the end of a range may be fetched with it; they are kept for the next one.
     """
 
-    def __init__(self, log: PartitionLog) -> None:
+    def __init__(self, log: PartitionConsumer) -> None:
         self._log = log
         self._ahead: Sequence[Any] = ()
         self._reached = 0

@@ -19,19 +19,19 @@ from headrace.datastream.connectors._kafka.client.consumer import (
     AGAIN_S,
     Clients,
     Cluster,
-    Place,
+    StaleMetadata,
+    TopicPartition,
     Unreachable,
-    Unsettled,
 )
 from headrace.datastream.connectors._kafka.source.group_offsets import GroupOffsets
 from headrace.datastream.connectors._kafka.source.offset_policies import Policy, changed, missing
 from headrace.datastream.connectors._kafka.source.offsets import KafkaOffsetsInitializer, all_of
 from headrace.datastream.connectors._kafka.source.outages import (
     BELIEVED_MS,
-    Doubts,
+    BrokerOutage,
     FutureStops,
     Leaderless,
-    Silence,
+    UnconfirmedPartitions,
     until_answered,
 )
 from headrace.datastream.connectors._kafka.source.split import Position, Split, ranges_between
@@ -75,9 +75,9 @@ class KafkaEnumerator(SplitEnumerator):
     _began_empty: bool = False
     _joining: dict[str, Position] = field(default_factory=dict)
     _over: set[str] = field(default_factory=set)
-    _vanishing: Doubts = field(default_factory=Doubts)
-    _shorter: Doubts = field(default_factory=Doubts)
-    _silence: Silence = field(default_factory=Silence)
+    _vanishing: UnconfirmedPartitions = field(default_factory=UnconfirmedPartitions)
+    _shorter: UnconfirmedPartitions = field(default_factory=UnconfirmedPartitions)
+    _silence: BrokerOutage = field(default_factory=BrokerOutage)
     _leaderless: Leaderless = field(default_factory=Leaderless)
     _future_stops: FutureStops = field(default_factory=FutureStops)
     _group_offsets: GroupOffsets | None = None
@@ -113,7 +113,7 @@ class KafkaEnumerator(SplitEnumerator):
                     *(ask, self.clients, self.timeout_ms, self._ask_anew),
                     fails=lambda error: error.is_setting,
                 )
-            except Unsettled as error:
+            except StaleMetadata as error:
                 if waited_s >= error.believed_s:
                     raise error.final() from None
             self._ask_anew()
@@ -128,7 +128,7 @@ class KafkaEnumerator(SplitEnumerator):
         """The partitions that are there, asked once.
 
         Raises:
-            Unsettled: brokers may not know yet.
+            StaleMetadata: brokers may not know yet.
         """
         self._look(now_ms)
         self.subscription.require(self._seen)
@@ -169,7 +169,7 @@ class KafkaEnumerator(SplitEnumerator):
         self._joining = {name: Position(first[at], stops.get(at)) for name, at in new.items()}
         return {name: stops[split.place] for name, split in self._seen.items()}
 
-    def _stops(self, places: Sequence[Place]) -> Mapping[Place, int]:
+    def _stops(self, places: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
         if self.stopping is None:
             return {}
         return self.stopping.resolve(self._cluster, self.reads_group, places, stops=True)
@@ -404,7 +404,7 @@ class KafkaEnumerator(SplitEnumerator):
             self._looked_ms = None  # it may be another topic by now: ask for its id
         lost = [name for name in short if self._shorter.believed(name, now_ms)]
         self._shorter.keep([name for name in now if name in short or name not in ends])
-        first: Mapping[Place, int] = {}
+        first: Mapping[TopicPartition, int] = {}
         if looked or lost:
             first = self._cluster.earliest([self._seen[name].place for name in ends])
         for name, end in ends.items():

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
-from headrace.datastream.connectors._kafka.client.consumer import GroupCommits, Place
+from headrace.datastream.connectors._kafka.client.consumer import GroupCommits, TopicPartition
 from headrace.errors import JobError
 
 _log = logging.getLogger(__name__)
@@ -29,13 +29,13 @@ class GroupOffsets:
     group: str
     clock: Callable[[], float] = time.monotonic
     _commits: GroupCommits | None = None
-    _wanted: dict[Place, int] = field(default_factory=dict)
-    _sent: dict[Place, int] = field(default_factory=dict)
+    _wanted: dict[TopicPartition, int] = field(default_factory=dict)
+    _sent: dict[TopicPartition, int] = field(default_factory=dict)
     _under_way: int = 0
     _again_s: float | None = None
     _warned: bool = False
 
-    def commit(self, offsets: Mapping[Place, int]) -> None:
+    def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Commit these offsets, without waiting for the answer."""
         self._wanted.update(offsets)
         self.serve()

@@ -7,7 +7,11 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
-from headrace.datastream.connectors._kafka.client.consumer import Cluster, Place, Unsettled
+from headrace.datastream.connectors._kafka.client.consumer import (
+    Cluster,
+    StaleMetadata,
+    TopicPartition,
+)
 from headrace.errors import JobError, PlanError
 
 
@@ -110,13 +114,18 @@ class KafkaOffsetsInitializer:
         return self.kind is _Kind.COMMITTED
 
     def resolve(
-        self, cluster: Cluster, group: str | None, places: Iterable[Place], *, stops: bool = False
-    ) -> dict[Place, int]:
+        self,
+        cluster: Cluster,
+        group: str | None,
+        places: Iterable[TopicPartition],
+        *,
+        stops: bool = False,
+    ) -> dict[TopicPartition, int]:
         """The offset of each partition. ``stops``: they are ends, and may lie in the future.
 
         Raises:
             JobError: one has no offset, and the strategy is NONE.
-            Unsettled: one does not answer.
+            StaleMetadata: one does not answer.
         """
         wanted = [*places]
         if self.kind is _Kind.EARLIEST:
@@ -139,7 +148,9 @@ class KafkaOffsetsInitializer:
         fitting = {place: at for place, at in found.items() if first[place] <= at <= last[place]}
         return fitting | self._by_strategy(cluster, [p for p in wanted if p not in fitting])
 
-    def _by_strategy(self, cluster: Cluster, places: list[Place]) -> dict[Place, int]:
+    def _by_strategy(
+        self, cluster: Cluster, places: list[TopicPartition]
+    ) -> dict[TopicPartition, int]:
         if not places:
             return {}
         if self.reset is KafkaOffsetResetStrategy.EARLIEST:
@@ -167,19 +178,21 @@ def _is_whole(number: object) -> bool:
     return isinstance(number, int) and not isinstance(number, bool)
 
 
-def _named(place: Place) -> KafkaTopicPartition:
+def _named(place: TopicPartition) -> KafkaTopicPartition:
     return KafkaTopicPartition(*place)
 
 
-def all_of(found: Mapping[Place, int], wanted: Iterable[Place]) -> dict[Place, int]:
+def all_of(
+    found: Mapping[TopicPartition, int], wanted: Iterable[TopicPartition]
+) -> dict[TopicPartition, int]:
     """The offsets of all partitions that were asked for.
 
     Raises:
-        Unsettled: a partition did not answer.
+        StaleMetadata: a partition did not answer.
     """
     for topic, partition in wanted:
         if (topic, partition) not in found:
-            raise Unsettled(
+            raise StaleMetadata(
                 "Kafka does not say which offsets a partition has: it may have no leader",
                 where={"topic": topic, "partition": str(partition)},
                 hint="start the job again when all partitions have a leader",

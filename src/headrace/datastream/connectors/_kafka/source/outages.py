@@ -23,7 +23,7 @@ counts when it was seen for so long."""
 
 
 @dataclass
-class Doubts:
+class UnconfirmedPartitions:
     """The splits of which brokers say what they may not know better yet, and since when."""
 
     _since_ms: dict[str, int] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class Doubts:
 
 
 @dataclass
-class Silence:
+class BrokerOutage:
     """Since when no broker answers. ``where``: what is asked for, for the error."""
 
     where: Mapping[str, str] = field(default_factory=dict)
@@ -91,7 +91,7 @@ def until_answered(
     Raises:
         JobError: they did not answer for too long, or in a way that ``fails`` at once.
     """
-    silence = Silence(where or {})
+    silence = BrokerOutage(where or {})
     while True:
         try:
             found = ask()

@@ -14,14 +14,14 @@ from headrace.datastream.connectors._kafka.client.consumer import (
     Clients,
     Cluster,
     OffsetGone,
+    StaleMetadata,
     Unreachable,
-    Unsettled,
 )
 from headrace.datastream.connectors._kafka.source.cursor import Cursor
 from headrace.datastream.connectors._kafka.source.decoding import Decoding
 from headrace.datastream.connectors._kafka.source.outages import until_answered
 from headrace.datastream.connectors._kafka.source.records import KafkaRecordDeserializationSchema
-from headrace.datastream.connectors._kafka.source.split import Gone, Split
+from headrace.datastream.connectors._kafka.source.split import SkippedRange, Split
 from headrace.datastream.formats._file_format import CHUNK_RECORDS
 from headrace.errors import JobError
 
@@ -54,7 +54,7 @@ class KafkaReader(SplitReader):
             JobError: they are no longer there, or no broker answers.
         """
         split, at, end = split_range.payload, split_range.start, split_range.end
-        if isinstance(split, Gone):
+        if isinstance(split, SkippedRange):
             yield Chunk([], skipped=split.offsets)
             return
         try:
@@ -86,7 +86,7 @@ class KafkaReader(SplitReader):
                 messages = self._take(cursor, split, end)
             except OffsetGone as error:
                 skipped = self._skip(cursor, split, end, error)
-                if not skipped and again_s >= Unsettled.believed_s:
+                if not skipped and again_s >= StaleMetadata.believed_s:
                     raise self._lost(cursor, split, end, str(error)) from None
                 again_s += AGAIN_S
                 yield Chunk([], skipped=skipped)
@@ -173,7 +173,7 @@ class KafkaReader(SplitReader):
                 if waited_s * 1000 >= self.timeout_ms:
                     told = f"no Kafka broker has served a partition for {waited_s:.0f} s"
                     raise JobError(told, where=_where(split), hint="a broker may be down")
-            elif at <= last or waited_s >= Unsettled.believed_s:
+            elif at <= last or waited_s >= StaleMetadata.believed_s:
                 return first, last
             self._ask_anew()
             waited_s += AGAIN_S
@@ -238,7 +238,7 @@ class KafkaReader(SplitReader):
             topic = self._cluster.describe([split.topic]).get(split.topic)
             if topic is not None and topic.id == split.topic_id:
                 return
-            if waited_s >= Unsettled.believed_s:
+            if waited_s >= StaleMetadata.believed_s:
                 raise _TopicGone(at, again=topic is not None)
             self._ask_anew()
             waited_s += AGAIN_S

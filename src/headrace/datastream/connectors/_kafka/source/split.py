@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from headrace.connector import JsonValue, SplitRange
-from headrace.datastream.connectors._kafka.client.consumer import Place
+from headrace.datastream.connectors._kafka.client.consumer import TopicPartition
 
 
 class Split(NamedTuple):
@@ -31,7 +31,7 @@ class Split(NamedTuple):
         return f"{place}@{self.topic_id}" if self.topic_id else place
 
     @property
-    def place(self) -> Place:
+    def place(self) -> TopicPartition:
         """Topic and partition."""
         return self.topic, self.partition
 
@@ -43,7 +43,7 @@ class Split(NamedTuple):
         return Split(topic, int(partition), topic_id)
 
 
-class Gone(NamedTuple):
+class SkippedRange(NamedTuple):
     """In place of a split in a range: so many offsets of it are not read."""
 
     split: Split
@@ -83,7 +83,7 @@ def ranges_between(
         first, last = Position.of(start[name]), Position.of(end[name])
         begin = first.offset if last.begin is None or last == first else last.begin
         if begin > first.offset:
-            left_out = Gone(Split.of(name), begin - first.offset)
+            left_out = SkippedRange(Split.of(name), begin - first.offset)
             work.append(SplitRange(name, first.offset, begin, left_out))
         if begin < last.offset:
             count = last.offset - begin

@@ -6,7 +6,11 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from headrace.datastream.connectors._kafka.client.consumer import Cluster, NotThere, Place
+from headrace.datastream.connectors._kafka.client.consumer import (
+    Cluster,
+    TopicPartition,
+    UnknownTopicOrPartition,
+)
 from headrace.datastream.connectors._kafka.source.split import Split
 
 
@@ -16,7 +20,7 @@ class Subscription:
 
     topics: tuple[str, ...] = ()
     pattern: str | None = None
-    partitions: tuple[Place, ...] = ()
+    partitions: tuple[TopicPartition, ...] = ()
 
     @property
     def text(self) -> str:
@@ -40,19 +44,19 @@ class Subscription:
         """Raise unless all topics and partitions that were named are there.
 
         Raises:
-            NotThere: one is not.
+            UnknownTopicOrPartition: one is not.
         """
         places = {split.place for split in splits.values()}
         topics = {split.topic for split in splits.values()}
         for topic in self.topics:
             if topic not in topics:
-                raise NotThere(
+                raise UnknownTopicOrPartition(
                     f"there is no topic {topic!r} to read",
                     hint="create it first; set_topic_pattern also finds later topics",
                 )
         for topic, partition in self.partitions:
             if (topic, partition) not in places:
-                raise NotThere(
+                raise UnknownTopicOrPartition(
                     f"there is no partition {partition} of topic {topic!r} to read",
                     hint="topics have partitions 0 to n - 1",
                 )
