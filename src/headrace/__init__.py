@@ -18,6 +18,6 @@ def from_dataframe(dataframe: Any) -> Any:
     Raises:
         PlanError: it is not a Spark DataFrame.
     """
-    # found by name: this package is imported by every room below the API, and must not import it
+    # found by name: this package is imported by every package below the API, and must not import it
     home = import_module("headrace.datastream.connectors._dataframe_source")
     return home.from_dataframe(dataframe)

@@ -237,7 +237,7 @@ class SplitEnumerator(ABC):
         """
 
     def resume(self, positions: Mapping[str, JsonValue], now_ms: int) -> Mapping[str, JsonValue]:
-        """The same splits, where the source of now reads on from where another run stopped.
+        """Convert positions from a previous run to the current stopping offsets.
 
         Called once in a run, before ``advance``: if the source stops elsewhere than the one that
         gave the positions (``Source.stops_at``), or if that one has stopped at its end and was not

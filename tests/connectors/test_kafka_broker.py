@@ -1,4 +1,4 @@
-"""The Kafka source against a real broker: the laws of sources, and what only a broker can show."""
+"""The Kafka source against a real broker: the contract of sources, and what a broker alone shows."""
 
 from __future__ import annotations
 

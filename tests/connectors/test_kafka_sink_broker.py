@@ -1,4 +1,4 @@
-"""The Kafka sink against a real broker: the laws of sinks, kills, what only a broker can show."""
+"""The Kafka sink against a real broker: the contract of sinks, kills, what a broker alone shows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The worked example of a connector, by the laws of sources and sinks and in whole programs."""
+"""The worked example of a connector, by the contract of sources and sinks and in whole programs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The law of a backfill: up to any place, and on from there, is one stream.
+"""The property of a backfill: up to any place, and on from there, is one stream.
 
 A run that stops and is not drained keeps state, windows, timers and watermarks; the next run, with
 another stop or none, goes on exactly there.
@@ -23,7 +23,7 @@ from headrace.testing import run_pipeline
 from .generated import Program, programs
 from .log import Log
 from .running import SETTINGS, check
-from .test_law import cuts, small_pieces, spreads
+from .test_property import cuts, small_pieces, spreads
 
 __all__ = ["small_pieces"]  # a fixture
 

@@ -55,7 +55,7 @@ class CheckpointConfig:
         return CheckpointingMode[options.read(self._configuration, options.CHECKPOINTING_MODE)]
 
     def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> CheckpointConfig:
-        """Note a mode."""
+        """Store the mode; it has no effect on Spark."""
         mode = arguments.one_of(CheckpointingMode, checkpointing_mode)
         self._configuration.set_string(options.CHECKPOINTING_MODE.key, mode.name)
         return self
@@ -65,7 +65,7 @@ class CheckpointConfig:
         return int(self._read("interval")) or -1
 
     def set_checkpoint_interval(self, checkpoint_interval: TimeAmount) -> CheckpointConfig:
-        """Note an interval."""
+        """Store the interval; it has no effect on Spark."""
         return self._set_time("interval", checkpoint_interval, 1)
 
     def get_checkpoint_timeout(self) -> int:
@@ -73,7 +73,7 @@ class CheckpointConfig:
         return int(self._read("timeout"))
 
     def set_checkpoint_timeout(self, checkpoint_timeout: TimeAmount) -> CheckpointConfig:
-        """Note a timeout."""
+        """Store the timeout; it has no effect on Spark."""
         return self._set_time("timeout", checkpoint_timeout, 1)
 
     def get_min_pause_between_checkpoints(self) -> int:
@@ -83,7 +83,7 @@ class CheckpointConfig:
     def set_min_pause_between_checkpoints(
         self, min_pause_between_checkpoints: TimeAmount
     ) -> CheckpointConfig:
-        """Note a pause."""
+        """Store the pause; it has no effect on Spark."""
         return self._set_time("min-pause", min_pause_between_checkpoints, 0)
 
     def get_max_concurrent_checkpoints(self) -> int:
@@ -91,7 +91,7 @@ class CheckpointConfig:
         return int(self._read("max-concurrent-checkpoints"))
 
     def set_max_concurrent_checkpoints(self, max_concurrent_checkpoints: int) -> CheckpointConfig:
-        """Note a number."""
+        """Store the number; it has no effect on Spark."""
         return self._set_count("max-concurrent-checkpoints", max_concurrent_checkpoints, 1)
 
     def is_fail_on_checkpointing_errors(self) -> bool:
@@ -113,7 +113,7 @@ class CheckpointConfig:
     def set_tolerable_checkpoint_failure_number(
         self, tolerable_checkpoint_failure_number: int
     ) -> CheckpointConfig:
-        """Note a number."""
+        """Store the number; it has no effect on Spark."""
         return self._set_count(
             "tolerable-failed-checkpoints", tolerable_checkpoint_failure_number, 0
         )
@@ -121,7 +121,7 @@ class CheckpointConfig:
     def set_externalized_checkpoint_retention(
         self, retention_mode: ExternalizedCheckpointRetention
     ) -> CheckpointConfig:
-        """Note a retention."""
+        """Store the retention; it has no effect on Spark."""
         mode = arguments.one_of(ExternalizedCheckpointRetention, retention_mode)
         self._configuration.set_string(_PREFIX + "externalized-checkpoint-retention", mode.name)
         return self
@@ -150,7 +150,7 @@ class CheckpointConfig:
         return self.enable_unaligned_checkpoints(False)
 
     def set_aligned_checkpoint_timeout(self, alignment_timeout: TimeAmount) -> CheckpointConfig:
-        """Note a timeout."""
+        """Store the timeout; it has no effect on Spark."""
         return self._set_time("aligned-checkpoint-timeout", alignment_timeout, 0)
 
     def get_aligned_checkpoint_timeout(self) -> Duration:

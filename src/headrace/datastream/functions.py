@@ -171,7 +171,7 @@ class AggregateFunction(Function):
 
     @abstractmethod
     def merge(self, acc_a: Any, acc_b: Any) -> Any:
-        """One accumulator of two."""
+        """Merge two accumulators and return the result."""
 
 
 class KeySelector(Function):
@@ -186,7 +186,7 @@ class NullByteKeySelector(KeySelector):
     """The same key for every record."""
 
     def get_key(self, value: Any) -> int:
-        """Zero."""
+        """Return 0 for every record, so all records have one key."""
         return 0
 
 

@@ -62,7 +62,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         return self._paths
 
     def set_predefined_options(self, options: PredefinedOptions) -> None:
-        """Note a set of options."""
+        """Store the set of options; it has no effect on Spark."""
         self._predefined_options = options
 
     def get_predefined_options(self) -> PredefinedOptions:
@@ -70,19 +70,19 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         return self._predefined_options
 
     def set_options(self, options_factory_class_name: str) -> None:
-        """Note an options factory."""
+        """Store the name of an options factory; it has no effect on Spark."""
         self._options = options_factory_class_name
 
     def get_options(self) -> str | None:
-        """The noted options factory, or None."""
+        """The stored name of the options factory, or None."""
         return self._options
 
     def set_number_of_transfer_threads(self, number_of_transfering_threads: int) -> None:
-        """Note a number of threads."""
+        """Store the number of threads; it has no effect on Spark."""
         self._transfer_threads = number_of_transfering_threads
 
     def get_number_of_transfer_threads(self) -> int:
-        """The noted number of threads."""
+        """The stored number of threads."""
         return self._transfer_threads
 
 

@@ -13,7 +13,7 @@ from headrace.runners.processes import this_machine
 _ASK_S = 15.0
 _POLL_S = 0.02
 _SILENT_S = 60.0
-"""For so long brokers may say nothing, where neither records nor an end came."""
+"""Timeout (s) when neither a record nor the end of a partition arrives."""
 
 
 @dataclass(frozen=True)

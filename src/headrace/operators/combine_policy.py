@@ -3,40 +3,42 @@
 from __future__ import annotations
 
 SAMPLE = 10_000
-"""So many records show whether it pays."""
+"""Size of a sample: after this many records it is decided whether combining pays."""
 
 LEAST = 1.5
-"""It pays where a record that is sent stands for at least so many."""
+"""Combining pays if a sent record stands for at least this many records."""
 
 RESTS = 10
-"""Once it did not, so many times as many records go without; after each further time twice as many.
+"""After a bad sample, combining is skipped for this many times the sample's records.
+
+Each further bad sample doubles it.
 
 A job's first micro-batches are small, and the more records there are in one, the more repeat: what
 does not pay in these may pay soon after.
 """
 
 MOST_RESTS = 640
-"""No rest is longer than so many times the records that showed it."""
+"""Upper bound of ``RESTS`` after doubling."""
 
 
 class CombinePolicy:
-    """Watches how many records came, and how many were sent for them."""
+    """Decides whether to combine, from how many records arrived and how many were sent."""
 
     def __init__(self) -> None:
         self._came = self._sent = 0
         self._rests = RESTS
         self._resting = 0
-        """So many records go without."""
+        """How many further records are not combined."""
 
     def begin(self, count: int) -> bool:
-        """Whether to combine the next records, of which there are so many."""
+        """True if the next ``count`` records are to be combined."""
         if self._resting <= 0:
             return True
         self._resting -= count
         return False
 
     def note(self, came: int, sent: int) -> None:
-        """So many records were sent in place of those that came."""
+        """Record that ``came`` records arrived and ``sent`` were sent for them."""
         self._came += came
         self._sent += sent
         if self._came < SAMPLE:

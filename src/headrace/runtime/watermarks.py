@@ -26,8 +26,7 @@ class ChannelWatermarks:
 
     A channel is anything that has a watermark of its own: a split, or an operator upstream. While
     every channel is idle, the greatest of their watermarks holds (as in Flink's input valve). A
-    channel that has ended counts only once all have ended: the end of one, while the others are
-    idle, is not the end of time.
+    channel that has ended is ignored until all have ended.
     ``state`` belongs to this object, and may be stored between micro-batches. After changing it,
     call ``restart``, unless ``update`` was not called yet.
     """

@@ -1,4 +1,4 @@
-"""One operator at a desk: records, watermarks and time in; output, state and timers to look at."""
+"""One operator in a test: records, watermarks and time in; output, state and timers out."""
 
 from __future__ import annotations
 

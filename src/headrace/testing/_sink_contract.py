@@ -1,4 +1,4 @@
-"""The laws of sinks that promise exactly once."""
+"""The contract of sinks that promise exactly once."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from headrace.testing._writers import writer_of
 
 
 class SinkContract(ABC):
-    """The laws of sinks that promise exactly once."""
+    """The contract of sinks that promise exactly once."""
 
     @abstractmethod
     def make_sink(self, folder: Path) -> Sink:

@@ -1,4 +1,4 @@
-"""The laws of sources."""
+"""The contract of sources."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def _flat(chunks: Iterable[Chunk | ColumnChunk]) -> list[tuple[Any, int | None]]
 
 
 class SourceContract(ABC):
-    """The laws of sources. An unbounded source must run dry after ``expected``."""
+    """The contract of sources. An unbounded source must run dry after ``expected``."""
 
     @abstractmethod
     def make_source(self, folder: Path) -> Source:

@@ -1,4 +1,4 @@
-"""A sink's writer at a desk: it takes records, as the end of a chain does."""
+"""Run a sink's writer in a test: it takes records, as the end of a chain does."""
 
 from __future__ import annotations
 

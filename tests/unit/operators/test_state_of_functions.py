@@ -33,7 +33,7 @@ from headrace.runtime.block import Mark
 from headrace.runtime.operator import OperatorSpec
 from headrace.runtime.state.kinds import RESERVED_NAMES
 from headrace.runtime.user_function import UserFunction
-from tests.unit.runtime.keyed import Desk
+from tests.unit.runtime.keyed import Harness
 from tests.unit.runtime.programs import block
 
 
@@ -145,11 +145,11 @@ SPECS: dict[str, tuple[OperatorSpec, list[Any], list[Any]]] = {
 @pytest.mark.parametrize("timestamps", [None, [1, 2, 3, 4, 5]], ids=["no time", "event time"])
 def test_a_stream(name: str, paged: bool, timestamps: list[int | None] | None) -> None:
     spec, expected, _ = SPECS[name]
-    desk = Desk(spec, "split", paged=paged)
+    harness = Harness(spec, "split", paged=paged)
     results = []
     for place, record in enumerate(RECORDS):  # each in a micro-batch of its own
         stamps = None if timestamps is None else [timestamps[place]]
-        results += desk.advance(block(record, keys=[KEYS[place]], stamps=stamps))
+        results += harness.advance(block(record, keys=[KEYS[place]], stamps=stamps))
     assert results == expected
 
 
@@ -157,8 +157,8 @@ def test_a_stream(name: str, paged: bool, timestamps: list[int | None] | None) -
 @pytest.mark.parametrize("batch", [False, True], ids=["stream", "batch"])
 def test_at_once(name: str, batch: bool) -> None:
     spec, streamed, final = SPECS[name]
-    desk = Desk(spec, "split", batch=batch)
-    results = desk.advance(block(*RECORDS, keys=KEYS, marks=[Mark(5, "split", MAX_WATERMARK)]))
+    harness = Harness(spec, "split", batch=batch)
+    results = harness.advance(block(*RECORDS, keys=KEYS, marks=[Mark(5, "split", MAX_WATERMARK)]))
     assert results == (final if batch else streamed)
 
 

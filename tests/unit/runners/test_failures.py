@@ -17,7 +17,7 @@ from headrace.runners.spark.query.wire import encode_errors
 from headrace.runners.spark.reasons import story_of
 from headrace.runtime.tasks.keyed_task import TaskInput
 from headrace.runtime.user_function import UserFunction
-from tests.unit.runtime.keyed import Desk
+from tests.unit.runtime.keyed import Harness
 from tests.unit.runtime.programs import block
 
 
@@ -56,9 +56,9 @@ def test_a_long_reason_says_that_it_was_cut() -> None:
 
 def test_a_stop_iteration_of_a_user_reaches_the_driver() -> None:
     """Tasks are generators, which make a RuntimeError of it."""
-    desk = Desk(KeyedMapSpec(UserFunction(stop)))
+    harness = Harness(KeyedMapSpec(UserFunction(stop)))
     task = TaskInput(0, [block("a", keys=["k"])], 0)
-    envelopes: Any = desk.task.advance(task, desk.backend(0))
+    envelopes: Any = harness.task.advance(task, harness.backend(0))
     with pytest.raises(TaskFailure) as raised:
         list(encode_errors(envelopes))
     error = failure_in(str(raised.value))

@@ -21,7 +21,7 @@ HANDSHAKE_SECONDS = 0.5
 N = MetricId("", "", "n")
 
 
-class Desk:
+class Harness:
     """A link and what came over it."""
 
     def __init__(self) -> None:
@@ -66,10 +66,10 @@ def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def desk() -> Iterator[Desk]:
-    desk = Desk()
-    yield desk
-    in_time(desk.link.close)
+def harness() -> Iterator[Harness]:
+    harness = Harness()
+    yield harness
+    in_time(harness.link.close)
 
 
 def broken() -> Any:
@@ -83,74 +83,78 @@ class Unreadable:
         return broken, ()
 
 
-def test_each_report_is_taken_once(desk: Desk) -> None:
+def test_each_report_is_taken_once(harness: Harness) -> None:
     for number in (0, 1, 1, 0, 2):
-        desk.send(BatchReport(number, metrics={N: Part(How.SUM, number)}))
-    assert [report.batch_id for report in desk.taken] == [0, 1, 2]
-    assert desk.taken[2].metrics == {N: Part(How.SUM, 2)}
-    assert desk.link.failure is None
+        harness.send(BatchReport(number, metrics={N: Part(How.SUM, number)}))
+    assert [report.batch_id for report in harness.taken] == [0, 1, 2]
+    assert harness.taken[2].metrics == {N: Part(How.SUM, 2)}
+    assert harness.link.failure is None
 
 
-def test_whoever_has_no_key_is_turned_away(desk: Desk) -> None:
+def test_whoever_has_no_key_is_turned_away(harness: Harness) -> None:
     with pytest.raises(multiprocessing.AuthenticationError):
-        in_time(lambda: Client(desk.link.address, authkey=b"a key of another run"))
-    desk.send(BatchReport(0))
-    assert len(desk.taken) == 1 and desk.link.failure is None
+        in_time(lambda: Client(harness.link.address, authkey=b"a key of another run"))
+    harness.send(BatchReport(0))
+    assert len(harness.taken) == 1 and harness.link.failure is None
 
 
 @pytest.mark.parametrize("said", [b"", b"GET / HTTP/1.1\r\n\r\n", b"\0\0\0\4none"])
-def test_whoever_speaks_something_else_is_turned_away(desk: Desk, said: bytes) -> None:
-    with desk.connect() as peer:
+def test_whoever_speaks_something_else_is_turned_away(harness: Harness, said: bytes) -> None:
+    with harness.connect() as peer:
         peer.sendall(said)
         with contextlib.suppress(OSError):  # it was turned away already
             peer.shutdown(socket.SHUT_WR)
-        desk.send(BatchReport(0))
-    assert len(desk.taken) == 1 and desk.link.failure is None
+        harness.send(BatchReport(0))
+    assert len(harness.taken) == 1 and harness.link.failure is None
 
 
 @pytest.mark.usefixtures("impatient")
-def test_whoever_is_silent_is_left_after_a_while(desk: Desk) -> None:
-    with desk.connect():
-        desk.send(BatchReport(0))
-    assert len(desk.taken) == 1 and desk.link.failure is None
+def test_whoever_is_silent_is_left_after_a_while(harness: Harness) -> None:
+    with harness.connect():
+        harness.send(BatchReport(0))
+    assert len(harness.taken) == 1 and harness.link.failure is None
 
 
-def test_a_committer_that_goes_away_is_not_waited_for(desk: Desk) -> None:
-    Client(desk.link.address, authkey=desk.link.token).close()
-    desk.send(BatchReport(0))
-    assert len(desk.taken) == 1 and desk.link.failure is None
+def test_a_committer_that_goes_away_is_not_waited_for(harness: Harness) -> None:
+    Client(harness.link.address, authkey=harness.link.token).close()
+    harness.send(BatchReport(0))
+    assert len(harness.taken) == 1 and harness.link.failure is None
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_committer_may_take_its_time_once_it_is_known(desk: Desk) -> None:
-    with Client(desk.link.address, authkey=desk.link.token) as connection:
+def test_a_committer_may_take_its_time_once_it_is_known(harness: Harness) -> None:
+    with Client(harness.link.address, authkey=harness.link.token) as connection:
         assert not connection.poll(1.5 * HANDSHAKE_SECONDS)
         connection.send(BatchReport(0))
         assert connection.recv()
-    assert len(desk.taken) == 1
+    assert len(harness.taken) == 1
 
 
-def test_a_report_that_cannot_be_read_fails_the_job_and_lets_the_committer_go(desk: Desk) -> None:
-    desk.send(BatchReport(0, delivered={0: [(0, [Unreadable()])]}))
-    assert isinstance(desk.link.failure, LookupError)
-    desk.send(BatchReport(1))
-    assert [report.batch_id for report in desk.taken] == [1]
+def test_a_report_that_cannot_be_read_fails_the_job_and_lets_the_committer_go(
+    harness: Harness,
+) -> None:
+    harness.send(BatchReport(0, delivered={0: [(0, [Unreadable()])]}))
+    assert isinstance(harness.link.failure, LookupError)
+    harness.send(BatchReport(1))
+    assert [report.batch_id for report in harness.taken] == [1]
 
 
-def test_a_report_that_cannot_be_taken_fails_the_job_and_lets_the_committer_go(desk: Desk) -> None:
-    desk.fails = True
-    desk.send(BatchReport(0))
-    assert isinstance(desk.link.failure, ZeroDivisionError)
+def test_a_report_that_cannot_be_taken_fails_the_job_and_lets_the_committer_go(
+    harness: Harness,
+) -> None:
+    harness.fails = True
+    harness.send(BatchReport(0))
+    assert isinstance(harness.link.failure, ZeroDivisionError)
 
 
-def test_behind_its_end_a_link_takes_nothing(desk: Desk) -> None:
-    in_time(desk.link.close)
+def test_behind_its_end_a_link_takes_nothing(harness: Harness) -> None:
+    in_time(harness.link.close)
     with pytest.raises(OSError):
-        desk.send(BatchReport(0))
-    assert not desk.taken
+        harness.send(BatchReport(0))
+    assert not harness.taken
 
 
 @pytest.mark.usefixtures("impatient")
-def test_a_silent_peer_does_not_hold_up_the_end(desk: Desk) -> None:
-    with desk.connect():
-        in_time(desk.link.close)
+def test_a_silent_peer_does_not_hold_up_the_end(harness: Harness) -> None:
+    with harness.connect():
+        in_time(harness.link.close)

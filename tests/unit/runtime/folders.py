@@ -1,4 +1,4 @@
-"""Folders of records for the coordinator, and a desk for it."""
+"""Folders of records for the coordinator, and a harness for it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Folder(SplitEnumerator):
         self.closed = True
 
 
-class Desk:
+class Harness:
     """A coordinator over folders, with the split states it is told of."""
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A keyed task at a desk, and functions that say what they see."""
+"""A keyed task in a test, and functions that return what they see."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ class Memory(KeyedProcessFunction):
                 state.clear()
 
 
-class Desk:
+class Harness:
     """A keyed task with its backends: state of ``group`` is kept from one advance to the next.
 
     With ``paged`` each advance has a new task and a new backend over the same bytes.

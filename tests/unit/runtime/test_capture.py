@@ -16,7 +16,7 @@ from headrace.runtime.tasks import capture
 from headrace.runtime.tasks.capture import FailedCall, RecordingBackend, RecordingStore, Replay
 from headrace.runtime.tasks.keyed_task import TaskInput
 from tests.contract.stores import CountingStore
-from tests.unit.runtime.keyed import Desk
+from tests.unit.runtime.keyed import Harness
 from tests.unit.runtime.programs import channel
 
 PAGE_BYTES = 200
@@ -61,7 +61,7 @@ def block(*records: tuple[str, Any], until: int = 0) -> Block:
     return Block(keys, values, None, False, marks, None, 0)
 
 
-class RecordingDesk(Desk):
+class RecordingHarness(Harness):
     """A keyed task over one store, each of whose failed calls is taken down."""
 
     def __init__(self, function: Any) -> None:
@@ -85,55 +85,55 @@ class RecordingDesk(Desk):
         return error, capture.failed_call(*arguments)
 
 
-def again(desk: RecordingDesk, call: FailedCall) -> Replay:
-    return Replay(call, desk.job)
+def again(harness: RecordingHarness, call: FailedCall) -> Replay:
+    return Replay(call, harness.job)
 
 
-def the_same(desk: RecordingDesk, call: FailedCall, error: BaseException) -> bool:
+def the_same(harness: RecordingHarness, call: FailedCall, error: BaseException) -> bool:
     with pytest.raises(type(error)) as raised:
-        list(again(desk, call).run())
+        list(again(harness, call).run())
     found = raised.value
     return (str(found), found.__notes__) == (str(error), error.__notes__)
 
 
-def filled() -> RecordingDesk:
-    desk = RecordingDesk(Ledger())
+def filled() -> RecordingHarness:
+    harness = RecordingHarness(Ledger())
     for key in KEYS:
-        desk.call(block((key, 1), (key, 2)))
-    return desk
+        harness.call(block((key, 1), (key, 2)))
+    return harness
 
 
 def test_a_call_made_again_raises_the_same() -> None:
-    desk = filled()
-    error, call = desk.failing(block(("key 3", 90), ("key 7", 98), ("key 9", 1)))
+    harness = filled()
+    error, call = harness.failing(block(("key 3", 90), ("key 7", 98), ("key 9", 1)))
     assert str(error) == "101 is too much, after [1, 2, 98]"
     assert "key:      'key 7'" in error.__notes__[0]
     assert "record:   98" in error.__notes__[0]
-    assert the_same(desk, call, error)
-    assert the_same(desk, call, error), "a call may be made again and again"
-    assert again(desk, call).records == 3
+    assert the_same(harness, call, error)
+    assert the_same(harness, call, error), "a call may be made again and again"
+    assert again(harness, call).records == 3
     assert call.operator == "under test"
     assert call.failure == "ValueError: 101 is too much, after [1, 2, 98]"
 
 
 def test_a_call_holds_the_state_that_it_touches_and_no_more() -> None:
-    desk = filled()
-    _, call = desk.failing(block(("key 3", 90), ("key 7", 98)))
+    harness = filled()
+    _, call = harness.failing(block(("key 3", 90), ("key 7", 98)))
     assert call.pages is not None
-    stored = {name for name in desk.store.records if name.startswith("p")}
+    stored = {name for name in harness.store.records if name.startswith("p")}
     held = {name for name in call.pages if name.startswith("p")}
     assert 0 < len(held) < len(stored) / 2
-    assert all(desk.store.records[name] == call.pages[name] for name in held)
+    assert all(harness.store.records[name] == call.pages[name] for name in held)
 
 
 def test_a_mended_program_finds_the_state_that_the_call_had_not_come_to(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    desk = filled()
-    desk.call(block(("key 20", -50), ("key 21", -60), ("key 22", -70)))
-    _, call = desk.failing(block(("key 7", 98), ("key 30", 1), until=60))
+    harness = filled()
+    harness.call(block(("key 20", -50), ("key 21", -60), ("key 22", -70)))
+    _, call = harness.failing(block(("key 7", 98), ("key 30", 1), until=60))
     monkeypatch.setattr(Ledger, "limit", 1000)
-    replay = again(desk, call)
+    replay = again(harness, call)
     out = [value for envelope in replay.run() for value in envelope.payload.values]
     assert out == [101, 4, (50, 3), (60, 3)]
     assert not replay.lacks_state
@@ -142,44 +142,44 @@ def test_a_mended_program_finds_the_state_that_the_call_had_not_come_to(
 def test_state_that_is_not_there_is_told_and_not_taken_for_empty(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    desk = filled()
+    harness = filled()
     monkeypatch.setattr(capture, "READ_AHEAD_BYTES", 0)
-    _, call = desk.failing(block(("key 7", 98), ("key 30", 1)))
+    _, call = harness.failing(block(("key 7", 98), ("key 30", 1)))
     monkeypatch.setattr(Ledger, "limit", 1000)
-    replay = again(desk, call)
+    replay = again(harness, call)
     with pytest.raises(JobError, match="was not captured"):
         list(replay.run())
     assert replay.lacks_state
 
 
 def test_a_timer_that_fails(monkeypatch: pytest.MonkeyPatch) -> None:
-    desk = filled()
-    desk.call(block(("key 20", -50)))
+    harness = filled()
+    harness.call(block(("key 20", -50)))
     monkeypatch.setattr(Ledger, "fails_at_timers", True)
-    error, call = desk.failing(block(("key 1", 1), until=50))
+    error, call = harness.failing(block(("key 1", 1), until=50))
     assert str(error) == "at 50 there is -47"
-    assert the_same(desk, call, error)
+    assert the_same(harness, call, error)
 
 
 def test_a_list_in_records_of_its_own() -> None:
-    desk = RecordingDesk(Ledger())
+    harness = RecordingHarness(Ledger())
     for _ in range(3):
-        desk.call(block(*([("big", 0)] * 1000)))
-    assert any(name.startswith("l") for name in desk.store.records)
-    error, call = desk.failing(block(("big", 101)))
-    assert the_same(desk, call, error)
+        harness.call(block(*([("big", 0)] * 1000)))
+    assert any(name.startswith("l") for name in harness.store.records)
+    error, call = harness.failing(block(("big", 101)))
+    assert the_same(harness, call, error)
 
 
 def test_state_that_cannot_be_written_fails_again() -> None:
     """The flush fails in the middle, after other pages were written."""
-    desk = filled()
-    before = {**desk.store.records}
-    error, call = desk.failing(block(*((key, 5) for key in KEYS), ("key 7", "lock")))
+    harness = filled()
+    before = {**harness.store.records}
+    error, call = harness.failing(block(*((key, 5) for key in KEYS), ("key 7", "lock")))
     assert "lock" in str(error)
     assert call.pages is not None
     assert all(data == before.get(name) for name, data in call.pages.items())
     with pytest.raises(type(error), match="lock"):
-        list(again(desk, call).run())
+        list(again(harness, call).run())
 
 
 def test_what_was_there_before_is_kept_whatever_the_call_does() -> None:

@@ -14,7 +14,7 @@ from headrace.connector import Budget
 from headrace.runtime.channel import ALL_SPLITS
 from headrace.runtime.coordination.coordinator import merge_states
 from headrace.runtime.tasks.source_task import NEW_SPLIT, SplitState
-from tests.unit.runtime.folders import Desk, Folder, records, works
+from tests.unit.runtime.folders import Folder, Harness, records, works
 
 
 @settings(max_examples=40)
@@ -28,13 +28,13 @@ def test_everything_is_read_once_and_in_order(
     sizes: list[int], parallelism: int, one_task: bool, budgets: list[int]
 ) -> None:
     folder = Folder({f"s{number}": size for number, size in enumerate(sizes)})
-    desk = Desk(folder, parallelism=parallelism, one_task_per_split=one_task)
+    harness = Harness(folder, parallelism=parallelism, one_task_per_split=one_task)
     read: dict[str, list[int]] = {split: [] for split in folder.splits}
     finished: list[str] = []
     for budget in [*budgets, 10**6]:
-        before = desk.offset
-        tasks = desk.step(budget=Budget(budget, 10**9))
-        assert desk.coordinator.plan(before, desk.offset) == tasks  # a repetition is the same
+        before = harness.offset
+        tasks = harness.step(budget=Budget(budget, 10**9))
+        assert harness.coordinator.plan(before, harness.offset) == tasks  # a repetition is the same
         assert len([task for task in tasks if any(work.ranges for work in task.work)]) <= (
             parallelism
         )
@@ -48,7 +48,7 @@ def test_everything_is_read_once_and_in_order(
                 assert work.split not in finished
         assert not one_task or all(count <= 1 for count in by_split.values())
         finished.extend(work.split for work in works(tasks) if work.finished)
-        if desk.coordinator.ended(desk.offset):
+        if harness.coordinator.ended(harness.offset):
             break
     assert {split: len(numbers) for split, numbers in read.items()} == folder.splits
     assert all(numbers == list(range(len(numbers))) for numbers in read.values())
@@ -56,29 +56,32 @@ def test_everything_is_read_once_and_in_order(
 
 
 def test_a_long_split_is_spread_over_tasks() -> None:
-    tasks = Desk(Folder({"a": 100}), parallelism=4).step()[1:]
+    tasks = Harness(Folder({"a": 100}), parallelism=4).step()[1:]
     assert [len(task.work[0].ranges) for task in tasks] == [2, 3, 2, 3]
     assert [task.work[0].finished for task in tasks] == [False, False, False, True]
     assert [task.work[0].announce for task in tasks] == [True, False, False, False]
 
 
 def test_a_split_whose_watermarks_need_every_record_is_read_by_one() -> None:
-    tasks = Desk(Folder({"a": 100, "b": 100}), parallelism=4, one_task_per_split=True).step()
+    tasks = Harness(Folder({"a": 100, "b": 100}), parallelism=4, one_task_per_split=True).step()
     assert [[work.split for work in task.work] for task in tasks[1:]] == [["a"], ["b"]]
 
 
 def test_every_reader_of_a_split_hears_that_it_woke() -> None:
     folder = Folder({"a": 20}, bounded=False)
-    desk = Desk(folder, parallelism=3, idle_timeout_ms=100)
-    desk.step(now_ms=0)
-    assert [work.idle for work in works(desk.step(now_ms=100))] == [True]
+    harness = Harness(folder, parallelism=3, idle_timeout_ms=100)
+    harness.step(now_ms=0)
+    assert [work.idle for work in works(harness.step(now_ms=100))] == [True]
     folder.splits["a"] = 80
-    tasks = desk.step(now_ms=200)
+    tasks = harness.step(now_ms=200)
     assert [[work.idle for work in task.work] for task in tasks] == [[False], [False], [False]]
 
 
 def test_a_repetition_is_the_same_whatever_the_parallelism_is_by_then() -> None:
-    before, after = Desk(Folder({"a": 100}), parallelism=4), Desk(Folder({"a": 100}), parallelism=2)
+    before, after = (
+        Harness(Folder({"a": 100}), parallelism=4),
+        Harness(Folder({"a": 100}), parallelism=2),
+    )
     start = before.offset
     tasks = before.step()
     assert after.coordinator.plan(start, before.offset) == tasks
@@ -88,39 +91,39 @@ def test_a_repetition_is_the_same_whatever_the_parallelism_is_by_then() -> None:
 
 def test_a_first_position_is_where_a_split_is_read_from() -> None:
     folder = Folder({"a": 20}, bounded=False, first=5)
-    desk = Desk(folder)
-    assert records(desk.step()) == {"a": [(5, 15), (15, 20)]}
+    harness = Harness(folder)
+    assert records(harness.step()) == {"a": [(5, 15), (15, 20)]}
     folder.splits["b"] = 9
-    assert records(desk.step()) == {"b": [(5, 9)]}
-    assert desk.source().started == {"b": 5}
+    assert records(harness.step()) == {"b": [(5, 9)]}
+    assert harness.source().started == {"b": 5}
 
 
 def test_a_repetition_is_the_same_whatever_the_source_is_by_then() -> None:
-    before = Desk(Folder({"a": 20, "b": 30}, first=5))
+    before = Harness(Folder({"a": 20, "b": 30}, first=5))
     start, tasks = before.offset, before.step(budget=Budget(20, 1000))
-    grown = Desk(Folder({"a": 99, "b": 99, "c": 99}, first=7))
+    grown = Harness(Folder({"a": 99, "b": 99, "c": 99}, first=7))
     assert grown.coordinator.plan(start, before.offset) == tasks
     assert records(tasks) == {"a": [(5, 15), (15, 20)], "b": [(5, 10)]}
 
 
 def test_two_epochs_joined_are_read_as_one() -> None:
-    desk = Desk(Folder({"a": 20, "b": 30}, first=5, piece=100))
-    start = desk.offset
-    desk.step(budget=Budget(20, 1000))
-    middle = desk.offset
-    desk.step()
-    joined = desk.offset.joined(middle)
-    assert records(desk.coordinator.plan(start, joined)) == {"a": [(5, 20)], "b": [(5, 30)]}
+    harness = Harness(Folder({"a": 20, "b": 30}, first=5, piece=100))
+    start = harness.offset
+    harness.step(budget=Budget(20, 1000))
+    middle = harness.offset
+    harness.step()
+    joined = harness.offset.joined(middle)
+    assert records(harness.coordinator.plan(start, joined)) == {"a": [(5, 20)], "b": [(5, 30)]}
     assert joined.source(0).finished == {"a": 20, "b": 30}
 
 
 def test_a_reader_goes_on_from_the_state_of_its_split() -> None:
-    desk = Desk(Folder({"a": 20, "b": 20}), parallelism=2)
-    desk.step(budget=Budget(30, 1000))
-    desk.states = {(0, "b"): SplitState(7, {1: "kept"})}
-    (work,) = works(desk.step())
+    harness = Harness(Folder({"a": 20, "b": 20}), parallelism=2)
+    harness.step(budget=Budget(30, 1000))
+    harness.states = {(0, "b"): SplitState(7, {1: "kept"})}
+    (work,) = works(harness.step())
     assert (work.split, work.state) == ("b", SplitState(7, {1: "kept"}))
-    assert works(Desk(Folder({"a": 5})).step())[-1].state == NEW_SPLIT
+    assert works(Harness(Folder({"a": 5})).step())[-1].state == NEW_SPLIT
 
 
 # What is remembered
@@ -163,25 +166,25 @@ def test_a_finished_split_is_forgotten_even_if_another_task_read_of_it(turned: b
 )
 def test_enumerators_are_told_what_is_committed_and_closed() -> None:
     folder = Folder({"a": 20})
-    desk = Desk(folder)
-    desk.step(budget=Budget(15, 1000))
-    desk.coordinator.committed(desk.offset)
+    harness = Harness(folder)
+    harness.step(budget=Budget(15, 1000))
+    harness.coordinator.committed(harness.offset)
     assert folder.told == [{"a": 15}]
-    desk.coordinator.close()
+    harness.coordinator.close()
     assert folder.closed
 
 
 def test_another_program_hears_of_every_split() -> None:
     """Its receivers may be new: none may go on before it knows all that it waits for."""
     folder = Folder({"a": 30, "b": 30}, bounded=False)
-    desk = Desk(folder)
-    desk.step(budget=Budget(20, 10**9))
-    assert not any(work.announce for work in works(desk.step()))
-    desk.coordinator._job = replace(desk.coordinator._job, fingerprint="another")
-    desk.states = {(0, "a"): SplitState(7, {})}
+    harness = Harness(folder)
+    harness.step(budget=Budget(20, 10**9))
+    assert not any(work.announce for work in works(harness.step()))
+    harness.coordinator._job = replace(harness.coordinator._job, fingerprint="another")
+    harness.states = {(0, "a"): SplitState(7, {})}
     folder.splits["a"] = 31
-    before = desk.offset
-    opening, *others = desk.step()
+    before = harness.offset
+    opening, *others = harness.step()
     assert [(work.split, work.announce, work.ranges) for work in opening.work] == [
         ("a", True, ()),
         ("b", True, ()),
@@ -190,43 +193,46 @@ def test_another_program_hears_of_every_split() -> None:
     assert told["a"].ranges and not told["b"].ranges
     assert told["a"].state.watermark == 7
     assert all(work.refreshes and not work.only_announces for work in told.values())
-    assert desk.coordinator.plan(before, desk.offset) == [opening, *others]
-    assert not any(work.announce for work in works(desk.step(budget=Budget(1, 10**9))))
+    assert harness.coordinator.plan(before, harness.offset) == [opening, *others]
+    assert not any(work.announce for work in works(harness.step(budget=Budget(1, 10**9))))
 
 
 @pytest.mark.parametrize("changed", [{"fingerprint": "another"}, {"changes": 2}])
 def test_receivers_that_an_earlier_program_had_forget_what_they_knew(changed: Any) -> None:
     """Also where the same program comes back: a split may have ended meanwhile."""
-    desk = Desk(Folder({"a": 30, "b": 30}, bounded=False), Folder({"c": 30}, bounded=False))
-    job = desk.coordinator._job = replace(desk.coordinator._job, fingerprint="one")
-    opening, *_ = desk.step(budget=Budget(20, 10**9))
+    harness = Harness(Folder({"a": 30, "b": 30}, bounded=False), Folder({"c": 30}, bounded=False))
+    job = harness.coordinator._job = replace(harness.coordinator._job, fingerprint="one")
+    opening, *_ = harness.step(budget=Budget(20, 10**9))
     assert [work.split for work in opening.work] == ["a", "b", "c"], "there is nothing to forget"
-    assert not any(work.announce for work in works(desk.step(budget=Budget(2, 10**9))))
-    desk.coordinator._job = replace(job, **changed)
-    opening, *_ = desk.step()
+    assert not any(work.announce for work in works(harness.step(budget=Budget(2, 10**9))))
+    harness.coordinator._job = replace(job, **changed)
+    opening, *_ = harness.step()
     told = [(work.source, work.split) for work in opening.work]
     assert told == [(0, ALL_SPLITS), (1, ALL_SPLITS), (0, "a"), (0, "b"), (1, "c")]
     assert all(work.only_announces for work in opening.work)
-    assert not any(work.announce for work in works(desk.step(budget=Budget(1, 10**9))))
+    assert not any(work.announce for work in works(harness.step(budget=Budget(1, 10**9))))
 
 
 def test_a_micro_batch_of_the_program_before_is_told_anew_as_well() -> None:
-    desk = Desk(Folder({"a": 30}, bounded=False))
-    desk.step(budget=Budget(10, 10**9))
-    start, planned = desk.offset, desk.latest(budget=Budget(10, 10**9))
-    desk.coordinator._job = replace(desk.coordinator._job, fingerprint="another")
-    assert [work.announce for work in works(desk.coordinator.plan(start, planned))] == [True, True]
+    harness = Harness(Folder({"a": 30}, bounded=False))
+    harness.step(budget=Budget(10, 10**9))
+    start, planned = harness.offset, harness.latest(budget=Budget(10, 10**9))
+    harness.coordinator._job = replace(harness.coordinator._job, fingerprint="another")
+    assert [work.announce for work in works(harness.coordinator.plan(start, planned))] == [
+        True,
+        True,
+    ]
 
 
 def test_another_program_hears_that_a_source_has_ended() -> None:
-    desk = Desk(Folder({"a": 3}))
-    before = desk.offset
-    desk.step()
-    ended = desk.offset
-    assert desk.coordinator.ended(ended)
+    harness = Harness(Folder({"a": 3}))
+    before = harness.offset
+    harness.step()
+    ended = harness.offset
+    assert harness.coordinator.ended(ended)
     later = replace(ended, epoch=ended.epoch + 1)
-    assert desk.coordinator.plan(ended, later) != []
-    assert works(desk.coordinator.plan(ended, later)) == []
-    (work,) = works(desk.coordinator.plan(replace(ended, program="another"), later))
+    assert harness.coordinator.plan(ended, later) != []
+    assert works(harness.coordinator.plan(ended, later)) == []
+    (work,) = works(harness.coordinator.plan(replace(ended, program="another"), later))
     assert (work.split, work.finished, work.announce, work.ranges) == (ALL_SPLITS, True, False, ())
     assert before.epoch == 0

@@ -18,7 +18,7 @@ from headrace.runtime.block import encode
 from headrace.runtime.failure import annotate, user_traceback
 from headrace.runtime.operator import OperatorSpec
 from headrace.runtime.user_function import UserFunction
-from tests.unit.runtime.keyed import Desk
+from tests.unit.runtime.keyed import Harness
 from tests.unit.runtime.programs import (
     Mark,
     block,
@@ -119,9 +119,9 @@ class Keyed(KeyedProcessFunction):
 
 
 def test_a_keyed_operator_tells_the_key() -> None:
-    desk = Desk(Keyed())
+    harness = Harness(Keyed())
     with pytest.raises(ValueError, match="no such value") as raised:
-        desk.advance(block("good", "bad", keys=[("a", 1), ("b", 2)], stamps=[5, 6]))
+        harness.advance(block("good", "bad", keys=[("a", 1), ("b", 2)], stamps=[5, 6]))
     assert noted(raised) == [
         "operator: under test (uid=test), built at job.py:1",
         "key:      ('b', 2)",
@@ -131,9 +131,9 @@ def test_a_keyed_operator_tells_the_key() -> None:
 
 
 def test_a_timer_tells_its_key_and_time() -> None:
-    desk = Desk(Keyed())
+    harness = Harness(Keyed())
     with pytest.raises(LookupError, match="in the timer") as raised:
-        desk.advance(block("good", keys=["a"], marks=[Mark(1, "split", 50)]))
+        harness.advance(block("good", keys=["a"], marks=[Mark(1, "split", 50)]))
     assert noted(raised) == [
         "operator: under test (uid=test), built at job.py:1",
         "key:      'a'",
@@ -143,9 +143,9 @@ def test_a_timer_tells_its_key_and_time() -> None:
 
 @pytest.mark.parametrize("kind", [KeyedMapSpec, ReduceSpec])
 def test_other_keyed_operators_too(kind: Any) -> None:
-    desk = Desk(kind(UserFunction(fail)))
+    harness = Harness(kind(UserFunction(fail)))
     with pytest.raises(KeyError) as raised:
-        desk.advance(block("first", "second", keys=["a", "a"]))
+        harness.advance(block("first", "second", keys=["a", "a"]))
     lines = noted(raised)
     assert lines[1] == "key:      'a'"
     assert lines[2] == ("record:   'first'" if kind is KeyedMapSpec else "record:   'second'")
@@ -156,14 +156,14 @@ def test_a_record_that_fails_behind_a_keyed_operator_is_that_operators() -> None
         def process_element(self, value: Any, ctx: Any) -> Any:
             yield value + "!"
 
-    desk = Desk(Passing())
-    root = desk.vertex.chain.nodes[1]
+    harness = Harness(Passing())
+    root = harness.vertex.chain.nodes[1]
     behind = node(2, mapping(fail), name="behind")
     chain = chain_of(node(1, root.spec, to_node(2)), behind)
-    desk.vertex = desk.vertex.__class__(0, 1, True, 4, 1, chain)
-    desk.task = desk.new_task()
+    harness.vertex = harness.vertex.__class__(0, 1, True, 4, 1, chain)
+    harness.task = harness.new_task()
     with pytest.raises(KeyError) as raised:
-        desk.advance(block("a", keys=["k"]))
+        harness.advance(block("a", keys=["k"]))
     assert noted(raised) == ["operator: behind (uid=none), built at job.py:2", "record:   'a!'"]
 
 
@@ -187,9 +187,9 @@ def test_a_record_that_cannot_be_shown_does_not_hide_the_failure() -> None:
 
 
 def test_an_exception_is_noted_once() -> None:
-    desk = Desk(Keyed())
+    harness = Harness(Keyed())
     with pytest.raises(ValueError) as raised:
-        desk.advance(block("bad", keys=["a"]))
+        harness.advance(block("bad", keys=["a"]))
     annotate(raised.value)
     annotate(raised.value)
     assert len(raised.value.__notes__) == 1

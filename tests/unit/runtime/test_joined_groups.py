@@ -24,7 +24,7 @@ from headrace.runtime.tasks import keyed_task
 from headrace.runtime.tasks.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.tasks.stage_call import StageCall
 from headrace.runtime.user_function import UserFunction
-from tests.unit.runtime.keyed import Desk, Memory
+from tests.unit.runtime.keyed import Harness, Memory
 from tests.unit.runtime.programs import (
     chain_of,
     channel,
@@ -244,9 +244,9 @@ def test_groups_with_watermarks_of_their_own_do_not_wait() -> None:
 
 
 def test_records_for_sinks_do_not_wait() -> None:
-    desk = Desk(Memory())
+    harness = Harness(Memory())
     for group in (1, 2, 3):
         block = Block(["a"], ["x"], None, False, [], None, 0)
         task = TaskInput(group, [block], 0)
-        (envelope,) = desk.task.work(task, desk.backend(group), appends=group > 1)
+        (envelope,) = harness.task.work(task, harness.backend(group), appends=group > 1)
         assert envelope.group == group  # print() names it

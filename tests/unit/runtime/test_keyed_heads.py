@@ -19,11 +19,11 @@ from headrace.runtime.operator import OperatorSpec
 from headrace.runtime.program import VertexProgram
 from headrace.runtime.tasks.keyed_task import TaskInput
 from headrace.runtime.user_function import UserFunction
-from tests.unit.runtime.keyed import Desk
+from tests.unit.runtime.keyed import Harness
 from tests.unit.runtime.programs import block, chain_of, node, to_node, to_sink
 
 
-def desk_of(head: Any, *after: OperatorSpec) -> Desk:
+def desk_of(head: Any, *after: OperatorSpec) -> Harness:
     """A task of a head and a row of operators after it, which ends in a sink."""
     spec = head
     if not isinstance(head, OperatorSpec):
@@ -34,10 +34,10 @@ def desk_of(head: Any, *after: OperatorSpec) -> Desk:
         node(number, each, to_sink(0) if number == last else to_node(number + 1))
         for number, each in enumerate(specs, 1)
     ]
-    desk = Desk(spec)
-    desk.vertex = VertexProgram(0, 1, True, 4, 1, chain_of(*nodes))
-    desk.task = desk.new_task()
-    return desk
+    harness = Harness(spec)
+    harness.vertex = VertexProgram(0, 1, True, 4, 1, chain_of(*nodes))
+    harness.task = harness.new_task()
+    return harness
 
 
 class TwiceThenFails:
@@ -72,9 +72,9 @@ def test_each_result_goes_on_before_the_next_one_is_made() -> None:
 
 
 def test_a_generator_that_fails_after_its_results_is_named_with_its_own_record() -> None:
-    desk = desk_of(TwiceThenFails(), mapped(lambda result: ("behind", *result)))
+    harness = desk_of(TwiceThenFails(), mapped(lambda result: ("behind", *result)))
     with pytest.raises(ValueError, match="after its results") as raised:
-        desk.advance(block("good", "bad", keys=["a", "b"], stamps=[5, 6]))
+        harness.advance(block("good", "bad", keys=["a", "b"], stamps=[5, 6]))
     (note,) = raised.value.__notes__
     assert note.splitlines() == [
         "operator: node 1 (uid=none), built at job.py:1",
@@ -96,12 +96,12 @@ def test_the_timestamp_that_an_operator_after_it_sets_is_not_that_of_the_next_re
                 seen.append(ctx.timestamp())
                 yield number
 
-    desk = desk_of(Seeing(), TimestampsSpec(later))
-    task = desk.task
+    harness = desk_of(Seeing(), TimestampsSpec(later))
+    task = harness.task
     stamps = [
         stamp
         for envelope in task.advance(
-            TaskInput(0, [block("x", keys=["k"], stamps=[5])], 0), desk.backend(0)
+            TaskInput(0, [block("x", keys=["k"], stamps=[5])], 0), harness.backend(0)
         )
         for stamp in envelope.payload.timestamps
     ]

@@ -17,7 +17,7 @@ from headrace.runtime.channel import ALL_SPLITS
 from headrace.runtime.program import VertexProgram
 from headrace.runtime.tasks.keyed_task import TaskInput, sender_of
 from headrace.runtime.user_function import UserFunction
-from tests.unit.runtime.keyed import Desk, Memory, Timers, at, by_clock
+from tests.unit.runtime.keyed import Harness, Memory, Timers, at, by_clock
 from tests.unit.runtime.programs import (
     Mark,
     block,
@@ -48,42 +48,44 @@ def fired(results: list[Any]) -> list[Any]:
 
 
 def test_timers_fire_in_the_order_of_their_time_across_keys(paged: bool) -> None:
-    desk = Desk(Timers(), paged=paged)
-    desk.advance(block(at(30, 10), at(20), at(5), keys=["a", "b", "c"]))
-    assert desk.advance(reached(4)) == []
-    assert fired(desk.advance(reached(10))) == [("c", 5), ("a", 10)]
-    assert fired(desk.advance(reached(99))) == [("b", 20), ("a", 30)]
-    assert desk.advance(reached(MAX_WATERMARK)) == []
+    harness = Harness(Timers(), paged=paged)
+    harness.advance(block(at(30, 10), at(20), at(5), keys=["a", "b", "c"]))
+    assert harness.advance(reached(4)) == []
+    assert fired(harness.advance(reached(10))) == [("c", 5), ("a", 10)]
+    assert fired(harness.advance(reached(99))) == [("b", 20), ("a", 30)]
+    assert harness.advance(reached(MAX_WATERMARK)) == []
 
 
 def test_timers_of_one_moment_fire_in_the_order_they_were_set(paged: bool) -> None:
-    desk = Desk(Timers(), paged=paged)
+    harness = Harness(Timers(), paged=paged)
     keys = ["d", "a", "c", "b"]
-    desk.advance(block(*[at(7)] * 4, keys=keys))
-    assert fired(desk.advance(reached(7))) == [(key, 7) for key in keys]
+    harness.advance(block(*[at(7)] * 4, keys=keys))
+    assert fired(harness.advance(reached(7))) == [(key, 7) for key in keys]
 
 
 def test_a_timer_set_twice_fires_once_and_a_deleted_one_never(paged: bool) -> None:
-    desk = Desk(Timers(), paged=paged)
-    desk.advance(block([*at(7, 7, 8, 9), ("delete_event_time_timer", 8)], at(7), keys=["a", "a"]))
-    desk.advance(block([("delete_event_time_timer", 9)], keys=["other"]))
-    assert fired(desk.advance(reached(10))) == [("a", 7), ("a", 9)]
+    harness = Harness(Timers(), paged=paged)
+    harness.advance(
+        block([*at(7, 7, 8, 9), ("delete_event_time_timer", 8)], at(7), keys=["a", "a"])
+    )
+    harness.advance(block([("delete_event_time_timer", 9)], keys=["other"]))
+    assert fired(harness.advance(reached(10))) == [("a", 7), ("a", 9)]
 
 
 def test_timers_set_by_timers_fire_when_they_are_due(paged: bool) -> None:
     """Those that are due already before any later one of another key."""
-    desk = Desk(Timers(), paged=paged)
-    desk.advance(block(at(100), at(101, 103), keys=["a", "b"]))
-    results = desk.advance(reached(120))
+    harness = Harness(Timers(), paged=paged)
+    harness.advance(block(at(100), at(101, 103), keys=["a", "b"]))
+    results = harness.advance(reached(120))
     assert fired(results) == [("a", 100), ("b", 101), ("a", 101), ("b", 103)]
     assert {watermark for *_, watermark in results} == {120}
-    assert fired(desk.advance(reached(150))) == [("a", 150)]
+    assert fired(harness.advance(reached(150))) == [("a", 150)]
 
 
 def test_records_before_a_mark_come_before_its_timers(paged: bool) -> None:
     marks = [Mark(1, "split", 10), Mark(2, "split", 20)]
-    desk = Desk(Timers(), paged=paged)
-    results = desk.advance(
+    harness = Harness(Timers(), paged=paged)
+    results = harness.advance(
         block(at(10), at(15, 20), at(12), keys=["a", "b", "c"], stamps=[1, 2, 3], marks=marks)
     )
     assert results == [
@@ -95,40 +97,40 @@ def test_records_before_a_mark_come_before_its_timers(paged: bool) -> None:
         ("c", "record", 3, 20),
     ]
     # a timer set for the past fires with the next watermark
-    assert desk.advance(reached(21)) == [("c", "EVENT_TIME", 12, 21)]
+    assert harness.advance(reached(21)) == [("c", "EVENT_TIME", 12, 21)]
 
 
 def test_a_timer_at_the_end_of_time_fires_at_the_end(paged: bool) -> None:
-    desk = Desk(Timers(), paged=paged)
-    desk.advance(block(at(MAX_WATERMARK), at(MAX_WATERMARK - 1), keys=["a", "b"]))
-    assert fired(desk.advance(reached(MAX_WATERMARK))) == [
+    harness = Harness(Timers(), paged=paged)
+    harness.advance(block(at(MAX_WATERMARK), at(MAX_WATERMARK - 1), keys=["a", "b"]))
+    assert fired(harness.advance(reached(MAX_WATERMARK))) == [
         ("b", MAX_WATERMARK - 1),
         ("a", MAX_WATERMARK),
     ]
 
 
 def test_timers_by_the_clock_fire_before_the_records_of_the_next_micro_batch(paged: bool) -> None:
-    desk = Desk(Timers(), paged=paged)
-    assert fired(desk.advance(block(by_clock(500, 1500), keys=["a"]), now_ms=1000)) == []
-    assert desk.advance(block([], keys=["b"]), now_ms=1499) == [
+    harness = Harness(Timers(), paged=paged)
+    assert fired(harness.advance(block(by_clock(500, 1500), keys=["a"]), now_ms=1000)) == []
+    assert harness.advance(block([], keys=["b"]), now_ms=1499) == [
         ("a", "PROCESSING_TIME", 500, MIN_WATERMARK),
         ("b", "record", MIN_WATERMARK, MIN_WATERMARK),
     ]
-    assert fired(desk.advance(now_ms=1500)) == [("a", 1500)]
-    assert desk.advance(now_ms=9999) == []
+    assert fired(harness.advance(now_ms=1500)) == [("a", 1500)]
+    assert harness.advance(now_ms=9999) == []
 
 
 def test_at_the_end_timers_fire_whose_time_has_passed_and_no_others(paged: bool) -> None:
-    desk = Desk(Timers(), paged=paged)
+    harness = Harness(Timers(), paged=paged)
     first = block(by_clock(900, 1100), keys=["a"])
-    assert fired(desk.advance(first, reached(MAX_WATERMARK), now_ms=1000)) == [("a", 900)]
+    assert fired(harness.advance(first, reached(MAX_WATERMARK), now_ms=1000)) == [("a", 900)]
 
 
 def test_the_clocks_are_told_apart(paged: bool) -> None:
-    desk = Desk(Timers(), paged=paged)
-    desk.advance(block([*at(10), *by_clock(10)], keys=["a"]))
-    assert fired(desk.advance(reached(10), now_ms=5)) == [("a", 10)]
-    assert desk.advance(now_ms=10) == [("a", "PROCESSING_TIME", 10, 10)]
+    harness = Harness(Timers(), paged=paged)
+    harness.advance(block([*at(10), *by_clock(10)], keys=["a"]))
+    assert fired(harness.advance(reached(10), now_ms=5)) == [("a", 10)]
+    assert harness.advance(now_ms=10) == [("a", "PROCESSING_TIME", 10, 10)]
 
 
 def test_the_clock_does_not_go_back_while_timers_wait_for_it(paged: bool) -> None:
@@ -137,23 +139,23 @@ def test_the_clock_does_not_go_back_while_timers_wait_for_it(paged: bool) -> Non
             ctx.timer_service().register_processing_time_timer(9_000)
             yield ctx.timer_service().current_processing_time()
 
-    desk = Desk(Telling(), paged=paged)
-    assert desk.advance(block(0), now_ms=1000) == [1000]
-    assert desk.advance(block(0), now_ms=400) == [1000]
-    assert desk.advance(block(0), now_ms=1001) == [1001]
+    harness = Harness(Telling(), paged=paged)
+    assert harness.advance(block(0), now_ms=1000) == [1000]
+    assert harness.advance(block(0), now_ms=400) == [1000]
+    assert harness.advance(block(0), now_ms=1001) == [1001]
 
 
 # State
 
 
 def test_each_key_has_a_state_of_its_own(paged: bool) -> None:
-    desk = Desk(Memory(), paged=paged)
-    assert desk.advance(block("x", "y", "x", keys=["a", "b", "a"])) == [
+    harness = Harness(Memory(), paged=paged)
+    assert harness.advance(block("x", "y", "x", keys=["a", "b", "a"])) == [
         ("a", 1, ["x"], {"x": 1}),
         ("b", 1, ["y"], {"y": 1}),
         ("a", 2, ["x", "x"], {"x": 2}),
     ]
-    assert desk.advance(block("z", "clear", "y", keys=["b", "a", "a"])) == [
+    assert harness.advance(block("z", "clear", "y", keys=["b", "a", "a"])) == [
         ("b", 2, ["y", "z"], {"y": 1, "z": 1}),
         ("a", 3, ["x", "x", "clear"], {"x": 2, "clear": 1}),
         ("a", 1, ["y"], {"y": 1}),
@@ -161,24 +163,24 @@ def test_each_key_has_a_state_of_its_own(paged: bool) -> None:
 
 
 def test_each_group_has_a_state_of_its_own(paged: bool) -> None:
-    desk = Desk(Memory(), paged=paged)
-    desk.advance(block("x", keys=["a"]), reached(50), group=1)
-    assert desk.advance(block("y", keys=["a"]), group=2) == [("a", 1, ["y"], {"y": 1})]
-    assert desk.backend(1).header["watermark"] == 50
-    assert desk.backend(2).header["watermark"] == MIN_WATERMARK
+    harness = Harness(Memory(), paged=paged)
+    harness.advance(block("x", keys=["a"]), reached(50), group=1)
+    assert harness.advance(block("y", keys=["a"]), group=2) == [("a", 1, ["y"], {"y": 1})]
+    assert harness.backend(1).header["watermark"] == 50
+    assert harness.backend(2).header["watermark"] == MIN_WATERMARK
 
 
 def test_keys_that_hold_nothing_are_forgotten(paged: bool) -> None:
-    desk = Desk(Memory(), paged=paged)
-    desk.advance(block("x", "clear", keys=["kept", "gone"]))
-    assert list(desk.backend(0).keys()) == ["kept"]
+    harness = Harness(Memory(), paged=paged)
+    harness.advance(block("x", "clear", keys=["kept", "gone"]))
+    assert list(harness.backend(0).keys()) == ["kept"]
 
 
 def test_equal_keys_of_different_types_are_one_key(paged: bool) -> None:
-    desk = Desk(Memory(), paged=paged)
-    counts = [count for _, count, *_ in desk.advance(block(*"wxyz", keys=[1, True, 1.0, 2]))]
+    harness = Harness(Memory(), paged=paged)
+    counts = [count for _, count, *_ in harness.advance(block(*"wxyz", keys=[1, True, 1.0, 2]))]
     assert counts == [1, 2, 3, 1]
-    assert desk.advance(block("w", keys=[1.0]))[0][1] == 4
+    assert harness.advance(block("w", keys=[1.0]))[0][1] == 4
 
 
 # Going on
@@ -209,7 +211,7 @@ events = st.tuples(
 @given(st.lists(events, min_size=1, max_size=12))
 def test_a_new_task_over_the_stored_state_goes_on(steps: list[Any]) -> None:
     """A task that lives on and one made anew for every micro-batch give the same."""
-    living, anew = Desk(Timers(), "0"), Desk(Timers(), "0", paged=True)
+    living, anew = Harness(Timers(), "0"), Harness(Timers(), "0", paged=True)
     now_ms = watermark = 0
     for key, commands, later in steps:
         watermark += later
@@ -220,36 +222,36 @@ def test_a_new_task_over_the_stored_state_goes_on(steps: list[Any]) -> None:
     end = reached(MAX_WATERMARK, "0")
     expected = living.advance(end, now_ms=1000)
     assert anew.advance(end, now_ms=1000) == expected
-    assert all(not desk.advance(now_ms=10**6) for desk in (living, anew))
+    assert all(not harness.advance(now_ms=10**6) for harness in (living, anew))
 
 
 def test_a_micro_batch_that_is_run_again_gives_the_same() -> None:
-    desk = Desk(Timers(), paged=True)
-    desk.advance(block(at(10), by_clock(7), keys=["a", "b"]))
-    before = dict(desk.stores[0].records)
+    harness = Harness(Timers(), paged=True)
+    harness.advance(block(at(10), by_clock(7), keys=["a", "b"]))
+    before = dict(harness.stores[0].records)
     task = [block(at(30), keys=["a"], marks=[Mark(1, "split", 20)])]
-    first = desk.advance(*task, now_ms=8)
-    after, desk.stores[0].records = desk.stores[0].records, before
-    assert desk.advance(*task, now_ms=8) == first
-    assert desk.stores[0].records == after
+    first = harness.advance(*task, now_ms=8)
+    after, harness.stores[0].records = harness.stores[0].records, before
+    assert harness.advance(*task, now_ms=8) == first
+    assert harness.stores[0].records == after
     assert fired(first) == [("b", 7), ("a", 10)]
 
 
 def test_output_leaves_while_the_task_goes_on() -> None:
     """A micro-batch may be larger than memory."""
-    desk = Desk(Timers(), flush_records=2)
+    harness = Harness(Timers(), flush_records=2)
     blocks = [block(*[[]] * 2, keys=["a"] * 2) for _ in range(3)]
-    envelopes = desk.task.advance(TaskInput(5, blocks, 0), desk.backend(5))
+    envelopes = harness.task.advance(TaskInput(5, blocks, 0), harness.backend(5))
     first = next(envelopes)
     assert len(first.payload.values) == 2
     rest = list(envelopes)
     assert [len(envelope.payload.values) for envelope in rest] == [2, 2]
     assert [e.seq for e in (first, *rest)] == [0, 1, 2]
-    assert {e.sender for e in (first, *rest)} == {sender_of(desk.vertex, 5)}
+    assert {e.sender for e in (first, *rest)} == {sender_of(harness.vertex, 5)}
 
 
 def test_senders_are_told_apart() -> None:
-    vertices = [replace(Desk(Timers()).vertex, number=number) for number in range(3)]
+    vertices = [replace(Harness(Timers()).vertex, number=number) for number in range(3)]
     senders = [sender_of(vertex, group) for vertex in vertices for group in (0, 1, 32_767)]
     assert senders == sorted(set(senders))
     assert min(senders) > 10_000  # above those of source tasks
@@ -259,18 +261,18 @@ def test_a_vertex_without_keys_pushes_its_records() -> None:
     def tell(value: Any, ctx: Any) -> Any:
         yield value, ctx.timestamp(), ctx.timer_service().current_watermark()
 
-    desk = Desk(ProcessSpec(UserFunction(tell)), keyed=False)
+    harness = Harness(ProcessSpec(UserFunction(tell)), keyed=False)
     records = block("a", "b", stamps=[5, None], marks=[Mark(1, "split", 9)])._replace(keys=None)
-    assert desk.advance(records) == [("a", 5, MIN_WATERMARK), ("b", MIN_WATERMARK, 9)]
+    assert harness.advance(records) == [("a", 5, MIN_WATERMARK), ("b", MIN_WATERMARK, 9)]
     # the watermark is remembered, although there is no keyed state
-    assert desk.advance(records._replace(marks=[])) == [("a", 5, 9), ("b", MIN_WATERMARK, 9)]
+    assert harness.advance(records._replace(marks=[])) == [("a", 5, 9), ("b", MIN_WATERMARK, 9)]
 
 
 # Batch
 
 
 def in_batch(*blocks: Block) -> list[Any]:
-    return Desk(Timers(), "0", batch=True).advance(*blocks, reached(MAX_WATERMARK), now_ms=70)
+    return Harness(Timers(), "0", batch=True).advance(*blocks, reached(MAX_WATERMARK), now_ms=70)
 
 
 def test_a_batch_takes_records_by_time_and_fires_timers_behind_them() -> None:
@@ -312,46 +314,46 @@ class Repeating(Timers):
 
 def test_at_the_end_of_a_batch_each_timer_by_the_clock_fires_once(paged: bool) -> None:
     """And none that they set, or the batch would never end."""
-    desk = Desk(Repeating(), "split", paged=paged, batch=True)
+    harness = Harness(Repeating(), "split", paged=paged, batch=True)
     records = block(by_clock(3000, 1000), by_clock(2000, 7777), keys=["a", "b"])
-    assert fired(desk.advance(records)) == [("a", 1000), ("b", 2000), ("a", 3000)]
-    figures = desk.metrics.snapshot()
+    assert fired(harness.advance(records)) == [("a", 1000), ("b", 2000), ("a", 3000)]
+    figures = harness.metrics.snapshot()
     assert [count for name, count in figures.items() if "numTimersDropped" in name] == [6]
-    assert desk.advance(now_ms=10**6) == []
+    assert harness.advance(now_ms=10**6) == []
 
 
 def test_a_stream_goes_on_with_the_timers_that_timers_set(paged: bool) -> None:
-    desk = Desk(Repeating(), "split", paged=paged)
-    desk.advance(block(by_clock(1000), keys=["a"]))
-    assert fired(desk.advance(now_ms=3500)) == [("a", 1000), ("a", 2000), ("a", 3000)]
-    assert fired(desk.advance(now_ms=4000)) == [("a", 4000)]
+    harness = Harness(Repeating(), "split", paged=paged)
+    harness.advance(block(by_clock(1000), keys=["a"]))
+    assert fired(harness.advance(now_ms=3500)) == [("a", 1000), ("a", 2000), ("a", 3000)]
+    assert fired(harness.advance(now_ms=4000)) == [("a", 4000)]
 
 
 def test_a_batch_gives_final_results_and_a_stream_each() -> None:
     total = ReduceSpec(UserFunction(lambda one, other: one + other))
     records = block(1, 2, 3, keys=["a", "b", "a"])
-    assert Desk(total).advance(records, reached(MAX_WATERMARK)) == [1, 2, 4]
-    assert Desk(total, "split", batch=True).advance(records) == [4, 2]
+    assert Harness(total).advance(records, reached(MAX_WATERMARK)) == [1, 2, 4]
+    assert Harness(total, "split", batch=True).advance(records) == [4, 2]
 
 
 def test_the_end_comes_once() -> None:
-    desk = Desk(ReduceSpec(UserFunction(max)), "split", batch=True)
-    assert desk.advance(block(1, 2, keys=["a", "a"])) == [2]
-    assert desk.advance(reached(MAX_WATERMARK)) == []
+    harness = Harness(ReduceSpec(UserFunction(max)), "split", batch=True)
+    assert harness.advance(block(1, 2, keys=["a", "a"])) == [2]
+    assert harness.advance(reached(MAX_WATERMARK)) == []
 
 
 def test_channels_that_have_ended_are_forgotten() -> None:
     """A folder of files has a channel for each that was ever read."""
-    desk = Desk(Timers(), "0:last")
+    harness = Harness(Timers(), "0:last")
     for number in range(300):
         split = f"0:{number}"
         marks = [Mark(0, split, number), Mark(0, split, MAX_WATERMARK)]
-        desk.advance(block(marks=[*marks, Mark(0, "0:last", number)]))
-    assert [*desk.backend(0).header["channels"]] == [("0", "last", None)]
-    assert desk.backend(0).header["watermark"] == 299
-    desk.advance(block(marks=[Mark(0, "0:last", MAX_WATERMARK)]))
-    assert desk.backend(0).header["channels"] == {}
-    assert desk.backend(0).header["watermark"] == MAX_WATERMARK
+        harness.advance(block(marks=[*marks, Mark(0, "0:last", number)]))
+    assert [*harness.backend(0).header["channels"]] == [("0", "last", None)]
+    assert harness.backend(0).header["watermark"] == 299
+    harness.advance(block(marks=[Mark(0, "0:last", MAX_WATERMARK)]))
+    assert harness.backend(0).header["channels"] == {}
+    assert harness.backend(0).header["watermark"] == MAX_WATERMARK
 
 
 @pytest.mark.parametrize("changed", [{"fingerprint": "another"}, {"changes": 2}])
@@ -360,17 +362,17 @@ def test_in_another_program_a_task_tells_the_time_again(changed: Any) -> None:
 
     Where the same program comes back, they have heard of others in the meantime.
     """
-    desk = Desk(Timers(), "0", paged=True)
-    root = node(1, desk.vertex.chain.nodes[1].spec, to_exchange(5))
-    desk.vertex = replace(desk.vertex, chain=chain_of(root, exchanges=[exchange(5)]))
-    desk.advance(block(marks=[Mark(0, "0", 40), Mark(0, "gone:x", 50)]))
-    desk.job = replace(desk.job, **changed, stages=((feeding("0"), desk.vertex),))
-    desk.task = desk.new_task()
-    found = desk.task.advance(TaskInput(0, [block()], 0), desk.backend(0))
+    harness = Harness(Timers(), "0", paged=True)
+    root = node(1, harness.vertex.chain.nodes[1].spec, to_exchange(5))
+    harness.vertex = replace(harness.vertex, chain=chain_of(root, exchanges=[exchange(5)]))
+    harness.advance(block(marks=[Mark(0, "0", 40), Mark(0, "gone:x", 50)]))
+    harness.job = replace(harness.job, **changed, stages=((feeding("0"), harness.vertex),))
+    harness.task = harness.new_task()
+    found = harness.task.advance(TaskInput(0, [block()], 0), harness.backend(0))
     blocks = [envelope.payload for envelope in found]
     assert {mark[1:3] for each in blocks for mark in each.marks} == {(channel("5"), 40)}
-    assert [*desk.backend(0).header["channels"]] == [channel("0")]
-    assert desk.backend(0).header["watermark"] == 40
+    assert [*harness.backend(0).header["channels"]] == [channel("0")]
+    assert harness.backend(0).header["watermark"] == 40
 
 
 def test_time_begins_again_where_another_program_reads_on_after_the_end() -> None:
@@ -378,44 +380,48 @@ def test_time_begins_again_where_another_program_reads_on_after_the_end() -> Non
 
     The task upstream may be fed by it, or else sends its end again.
     """
-    desk = Desk(Timers(), "0", paged=True)
-    desk.advance(block(marks=[Mark(0, "0", MAX_WATERMARK)]))
-    assert desk.backend(0).header["watermark"] == MAX_WATERMARK
-    desk.job = replace(desk.job, fingerprint="another", stages=((feeding("0"), desk.vertex),))
-    desk.task = desk.new_task()
-    desk.advance(block(marks=[Mark(0, "0", 30), Mark(0, "0:new", 40)]))
-    assert desk.backend(0).header["watermark"] == 30
-    desk.advance(block(marks=[Mark(0, "0", MAX_WATERMARK)]))
-    assert desk.backend(0).header["watermark"] == 40
-    desk.advance(block(marks=[Mark(0, "0:new", MAX_WATERMARK)]))
-    assert desk.backend(0).header["watermark"] == MAX_WATERMARK
+    harness = Harness(Timers(), "0", paged=True)
+    harness.advance(block(marks=[Mark(0, "0", MAX_WATERMARK)]))
+    assert harness.backend(0).header["watermark"] == MAX_WATERMARK
+    harness.job = replace(
+        harness.job, fingerprint="another", stages=((feeding("0"), harness.vertex),)
+    )
+    harness.task = harness.new_task()
+    harness.advance(block(marks=[Mark(0, "0", 30), Mark(0, "0:new", 40)]))
+    assert harness.backend(0).header["watermark"] == 30
+    harness.advance(block(marks=[Mark(0, "0", MAX_WATERMARK)]))
+    assert harness.backend(0).header["watermark"] == 40
+    harness.advance(block(marks=[Mark(0, "0:new", MAX_WATERMARK)]))
+    assert harness.backend(0).header["watermark"] == MAX_WATERMARK
 
 
 def test_what_goes_on_after_the_end_can_end_again() -> None:
     """Timers that were set to a time which has passed fire at each end."""
-    desk = Desk(Timers(), paged=True)
-    desk.advance(reached(MAX_WATERMARK, "0:a"), now_ms=1000)
-    desk.job = replace(desk.job, fingerprint="another", stages=((feeding("0"), desk.vertex),))
+    harness = Harness(Timers(), paged=True)
+    harness.advance(reached(MAX_WATERMARK, "0:a"), now_ms=1000)
+    harness.job = replace(
+        harness.job, fingerprint="another", stages=((feeding("0"), harness.vertex),)
+    )
     marks = [Mark(0, "0:b", 30), Mark(1, "0:b", MAX_WATERMARK)]
-    assert fired(desk.advance(block(by_clock(900), keys=["a"], marks=marks), now_ms=1000)) == [
+    assert fired(harness.advance(block(by_clock(900), keys=["a"], marks=marks), now_ms=1000)) == [
         ("a", 900)
     ]
 
 
 def test_splits_that_ended_in_the_meantime_are_not_waited_for() -> None:
     """Those that there are come after the mark for all of them; until then nothing advances."""
-    desk = Desk(Timers(), "1", paged=True)
+    harness = Harness(Timers(), "1", paged=True)
     known = [Mark(0, "0:a", 40), Mark(0, "0:b", 50), Mark(0, "1", 70)]
-    desk.advance(block(marks=known))
+    harness.advance(block(marks=known))
     least = [Mark(0, f"0:{split}", MIN_WATERMARK) for split in (ALL_SPLITS, "b")]
-    desk.advance(block(marks=[*least, Mark(0, "1", 80)]))
-    header = desk.backend(0).header
+    harness.advance(block(marks=[*least, Mark(0, "1", 80)]))
+    header = harness.backend(0).header
     assert [*header["channels"]] == [channel("1"), channel("0:b")]
     assert header["watermark"] == 40
-    desk.advance(block(marks=[Mark(0, "0:b", 60)]))
-    assert desk.backend(0).header["watermark"] == 60
-    desk.advance(block(marks=[Mark(0, f"0:{ALL_SPLITS}", MAX_WATERMARK)]))
-    assert desk.backend(0).header["watermark"] == 80
+    harness.advance(block(marks=[Mark(0, "0:b", 60)]))
+    assert harness.backend(0).header["watermark"] == 60
+    harness.advance(block(marks=[Mark(0, f"0:{ALL_SPLITS}", MAX_WATERMARK)]))
+    assert harness.backend(0).header["watermark"] == 80
 
 
 def feeding(exchange_id: str) -> VertexProgram:

@@ -15,7 +15,7 @@ from headrace.runtime.exchange.send_context import BYTES_GATHERED
 from headrace.runtime.overflow import bytes_of, unweighed_bytes
 from headrace.runtime.tasks.keyed_task import TaskInput
 from headrace.runtime.user_function import UserFunction
-from tests.unit.runtime.keyed import Desk
+from tests.unit.runtime.keyed import Harness
 from tests.unit.runtime.programs import (
     block,
     chain_of,
@@ -89,12 +89,12 @@ class ManyTimers(KeyedProcessFunction):
 @pytest.mark.parametrize("batch", [False, True])
 def test_timers_that_fire_give_out_between_them(batch: bool) -> None:
     ManyTimers.fired = 0
-    desk = Desk(ManyTimers(), "split", batch=batch)
+    harness = Harness(ManyTimers(), "split", batch=batch)
     given = TaskInput(0, [block(100, keys=["a"])], 0)
     if not batch:
-        desk.advance(*given.blocks)
+        harness.advance(*given.blocks)
         given = TaskInput(0, [], 500)
-    envelopes = desk.task.advance(given, desk.backend(0))
+    envelopes = harness.task.advance(given, harness.backend(0))
     first = next(envelopes)
     assert ManyTimers.fired < 30
     rest = [value for envelope in (first, *envelopes) for value in values_of(envelope.payload)]

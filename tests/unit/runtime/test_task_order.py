@@ -12,7 +12,7 @@ from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.datastream import KeyedProcessFunction
 from headrace.runtime.block import Block
 from headrace.runtime.tasks.keyed_task import TaskInput
-from tests.unit.runtime.keyed import Desk
+from tests.unit.runtime.keyed import Harness
 from tests.unit.runtime.programs import Mark, block
 
 
@@ -36,10 +36,10 @@ def from_stage(
 
 
 def test_blocks_of_sources_are_read_one_behind_the_other() -> None:
-    desk = Desk(Seen())
+    harness = Harness(Seen())
     first = block("a", "b", marks=[Mark(0, "0:x", 5), Mark(1, "0:x", 10), Mark(2, "0:x", 20)])
     second = block("c", marks=[Mark(1, "0:x", 30)])
-    assert desk.advance(first, second, block("d")) == [
+    assert harness.advance(first, second, block("d")) == [
         ("a", 5),
         ("b", 10),
         ("c", 20),
@@ -48,9 +48,9 @@ def test_blocks_of_sources_are_read_one_behind_the_other() -> None:
 
 
 def test_a_split_that_was_announced_holds_the_others_back() -> None:
-    desk = Desk(Seen())
+    harness = Harness(Seen())
     announced = block(marks=[Mark(0, "0:x", MIN_WATERMARK), Mark(0, "0:y", MIN_WATERMARK)])
-    results = desk.advance(
+    results = harness.advance(
         announced,
         block("a", "b", marks=[Mark(1, "0:x", 50)]),
         block("c", "d", marks=[Mark(1, "0:y", 20), Mark(2, "0:y", MAX_WATERMARK)]),
@@ -66,20 +66,20 @@ def test_a_split_that_was_announced_holds_the_others_back() -> None:
 
 
 def test_a_channel_known_from_the_plan_holds_back_before_it_speaks() -> None:
-    desk = Desk(Seen(), "0@0", "0@1")
-    assert desk.advance(block("a", marks=[Mark(0, "0@1", 9)])) == [("a", MIN_WATERMARK)]
-    assert desk.advance(block("b", marks=[Mark(0, "0@0", 7)])) == [("b", 7)]
+    harness = Harness(Seen(), "0@0", "0@1")
+    assert harness.advance(block("a", marks=[Mark(0, "0@1", 9)])) == [("a", MIN_WATERMARK)]
+    assert harness.advance(block("b", marks=[Mark(0, "0@0", 7)])) == [("b", 7)]
 
 
 def test_an_idle_channel_lets_the_others_go_on() -> None:
-    desk = Desk(Seen(), "silent")
+    harness = Harness(Seen(), "silent")
     marks = [Mark(0, "loud", 9), Mark(1, "silent", MIN_WATERMARK, True)]
-    assert desk.advance(block("a", "b", marks=marks)) == [("a", MIN_WATERMARK), ("b", 9)]
+    assert harness.advance(block("a", "b", marks=marks)) == [("a", MIN_WATERMARK), ("b", 9)]
 
 
 def test_senders_of_a_stage_are_merged_by_watermark() -> None:
-    desk = Desk(Seen(), "0")
-    results = desk.advance(
+    harness = Harness(Seen(), "0")
+    results = harness.advance(
         from_stage("a1", "a2", "a3", first_watermark_ms=10, marks=[(1, 20), (2, 30)]),
         from_stage("b1", "b2", first_watermark_ms=10, marks=[(1, 30)]),
         from_stage("c1", first_watermark_ms=20),
@@ -93,7 +93,7 @@ def test_senders_of_a_stage_are_merged_by_watermark() -> None:
         ("a3", 30),
         ("b2", 30),
     ]
-    assert desk.backend(0).header["watermark"] == 40
+    assert harness.backend(0).header["watermark"] == 40
 
 
 def test_how_output_was_cut_into_blocks_makes_no_difference() -> None:
@@ -109,8 +109,8 @@ def test_how_output_was_cut_into_blocks_makes_no_difference() -> None:
         from_stage("b1", first_watermark_ms=10),
         from_stage("b2", first_watermark_ms=20, marks=[(0, 20), (1, 20)]),
     ]
-    assert Desk(Seen(), "0").advance(*whole) == Desk(Seen(), "0").advance(*cut)
-    assert Desk(Seen(), "0").advance(*whole) == [("a1", 0), ("a2", 10), ("b1", 10), ("b2", 20)]
+    assert Harness(Seen(), "0").advance(*whole) == Harness(Seen(), "0").advance(*cut)
+    assert Harness(Seen(), "0").advance(*whole) == [("a1", 0), ("a2", 10), ("b1", 10), ("b2", 20)]
 
 
 class Stamped(KeyedProcessFunction):
@@ -144,15 +144,15 @@ def test_many_short_runs_of_many_senders_keep_keys_stamps_and_order() -> None:
         expected += zip(keys, records, found, watermarks, strict=True)
     expected.sort(key=lambda seen: seen[3])  # stable: the order of senders within a watermark
     assert len(expected) > 2000
-    assert Desk(Stamped(), "0").advance(*blocks) == expected
+    assert Harness(Stamped(), "0").advance(*blocks) == expected
 
 
 @pytest.mark.parametrize("paged", [False, True], ids=["heap", "paged"])
 def test_the_next_micro_batch_goes_on_from_the_last_mark(paged: bool) -> None:
-    desk = Desk(Seen(), "0", paged=paged)
-    desk.advance(from_stage("a", first_watermark_ms=10, marks=[(1, 20)]))
+    harness = Harness(Seen(), "0", paged=paged)
+    harness.advance(from_stage("a", first_watermark_ms=10, marks=[(1, 20)]))
     # one sender lags behind what another said: what was said stays said
-    assert desk.advance(
+    assert harness.advance(
         from_stage("b", first_watermark_ms=15), from_stage("c", first_watermark_ms=25)
     ) == [
         ("b", 20),
@@ -161,8 +161,8 @@ def test_the_next_micro_batch_goes_on_from_the_last_mark(paged: bool) -> None:
 
 
 def test_before_the_first_watermark_records_of_a_stage_have_no_since() -> None:
-    desk = Desk(Seen(), "0")
-    results = desk.advance(
+    harness = Harness(Seen(), "0")
+    results = harness.advance(
         from_stage("a", first_watermark_ms=None),
         from_stage("b", first_watermark_ms=MIN_WATERMARK, marks=[(1, 5)]),
     )
@@ -170,12 +170,12 @@ def test_before_the_first_watermark_records_of_a_stage_have_no_since() -> None:
 
 
 def test_a_union_of_a_source_and_a_stage_waits_for_both() -> None:
-    desk = Desk(Seen(), "0")
+    harness = Harness(Seen(), "0")
     source = block("s1", "s2", marks=[Mark(0, "1:x", MIN_WATERMARK), Mark(1, "1:x", 30)])
     stage = from_stage("t1", "t2", first_watermark_ms=10, marks=[(1, 20)])
-    results = desk.advance(source, stage)
+    results = harness.advance(source, stage)
     assert results == [("s1", MIN_WATERMARK), ("t1", 10), ("t2", 20), ("s2", 20)]
-    assert desk.backend(0).header["watermark"] == 20
+    assert harness.backend(0).header["watermark"] == 20
 
 
 def test_tasks_of_a_dataframe_count_together() -> None:
@@ -190,11 +190,11 @@ def test_tasks_of_a_dataframe_count_together() -> None:
 
     parts = [part("a", "b", watermark=50), part("c", watermark=20), part("d", watermark=90)]
     for order in itertools.permutations(parts):
-        desk = Desk(Seen(), "df:0")
-        results = desk.advance(*order)
+        harness = Harness(Seen(), "df:0")
+        results = harness.advance(*order)
         assert {watermark for _, watermark in results} == {MIN_WATERMARK}
         assert len(results) == 4
-        assert desk.backend(0).header["watermark"] == 20
+        assert harness.backend(0).header["watermark"] == 20
 
 
 class OpenTimers(KeyedProcessFunction):
@@ -228,10 +228,10 @@ def test_inputs_that_meet_hold_few_timers_open() -> None:
         ]
 
     function = OpenTimers()
-    desk = Desk(function, "0:x", "1:y")
+    harness = Harness(function, "0:x", "1:y")
     blocks = [*split("0:x"), *split("1:y")]
     task = TaskInput(0, blocks, 0, [1] * 50 + [2] * 50)
-    assert not [*desk.task.advance(task, desk.backend(0))][1:]
-    noted = desk.task._keyed._spec.function.target  # type: ignore[union-attr]
+    assert not [*harness.task.advance(task, harness.backend(0))][1:]
+    noted = harness.task._keyed._spec.function.target  # type: ignore[union-attr]
     assert noted.open_now == 0
     assert noted.most <= 300

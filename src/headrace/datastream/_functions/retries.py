@@ -105,7 +105,7 @@ class NoRetryStrategy(AsyncRetryStrategy[OUT], Generic[OUT]):
     """Makes no further call."""
 
     def can_retry(self, current_attempts: int) -> bool:
-        """False."""
+        """Return False: there is no retry."""
         return False
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:

@@ -77,7 +77,7 @@ class ProcessingTimeWindows(TimeWindows):
         return ProcessingTimeTrigger()
 
     def is_event_time(self) -> bool:
-        """False."""
+        """Return False: these windows use processing time."""
         return False
 
 

@@ -59,7 +59,7 @@ class GlobalWindows(WindowAssigner[Any, GlobalWindow]):
         return GlobalWindowSerializer()
 
     def is_event_time(self) -> bool:
-        """False."""
+        """Return False: these windows do not depend on time."""
         return False
 
     def __repr__(self) -> str:
@@ -90,7 +90,7 @@ class _CountWindows(WindowAssigner[Any, CountWindow]):
         return CountWindowSerializer()
 
     def is_event_time(self) -> bool:
-        """False."""
+        """Return False: these windows do not depend on time."""
         return False
 
 

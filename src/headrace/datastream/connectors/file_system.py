@@ -95,7 +95,7 @@ class FileSplitAssignerProvider(Enum):
 
     @staticmethod
     def locality_aware_split_assigner() -> FileSplitAssignerProvider:
-        """The one choice."""
+        """Return the only split assigner that is supported."""
         return FileSplitAssignerProvider.LOCALITY_AWARE
 
 

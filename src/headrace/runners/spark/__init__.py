@@ -1,1 +1,1 @@
-"""The only room that knows Spark."""
+"""Runs programs on Spark; nothing else imports pyspark."""

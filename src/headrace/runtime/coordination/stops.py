@@ -52,8 +52,8 @@ def kept(
 ) -> SourceProgress:
     """The progress to write down, from the one that ``advance`` returned.
 
-    Without draining a split that finishes is written down as stopped. A split whose end position is
-    not known cannot be read on, so it is drained.
+    Without drain, a finished split is recorded as stopped, so a later run can continue it. A split
+    whose end position is unknown cannot be continued, so it is drained.
     """
     stops = source.source is not None and bool(source.source.stops_at)
     stopped, finished = dict(before.stopped), dict(after.finished)

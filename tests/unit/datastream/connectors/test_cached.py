@@ -1,4 +1,4 @@
-"""The files of a cached stream, by the laws of sources and sinks."""
+"""The files of a cached stream, by the contract of sources and sinks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The file sink, in every format, by the laws of sinks; and what its options do."""
+"""The file sink, in every format, by the contract of sinks; and what its options do."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The Kafka sink: laws of sinks, failures in each request, and what is told of them."""
+"""The Kafka sink: contract of sinks, failures in each request, and what is told of them."""
 
 from __future__ import annotations
 

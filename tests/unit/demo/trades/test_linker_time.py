@@ -1,4 +1,4 @@
-"""The spans of the rules, to the millisecond, and laws over events drawn at random."""
+"""The spans of the rules, to the millisecond, and properties over events drawn at random."""
 
 from __future__ import annotations
 

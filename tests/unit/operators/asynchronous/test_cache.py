@@ -94,7 +94,7 @@ class Service:
         return [{"of": key}]
 
 
-class Desk:
+class Harness:
     """Cached calls of a service on a loop."""
 
     def __init__(self, loop: SkippingLoop, invoke: Any, timeout_s: float | None = None) -> None:
@@ -116,72 +116,72 @@ class Desk:
 
 def test_records_that_ask_at_the_same_time_share_a_lookup(loop: SkippingLoop) -> None:
     service = Service()
-    desk = Desk(loop, service)
-    desk.ask("a", "b", "a")
+    harness = Harness(loop, service)
+    harness.ask("a", "b", "a")
     loop.run(0.5)
-    desk.ask("a")
+    harness.ask("a")
     loop.run(0.6)
-    assert sorted(map(repr, desk.taken())) == ["[{'of': 'a'}]"] * 3 + ["[{'of': 'b'}]"]
-    desk.ask("a")
+    assert sorted(map(repr, harness.taken())) == ["[{'of': 'a'}]"] * 3 + ["[{'of': 'b'}]"]
+    harness.ask("a")
     loop.run(0.1)
-    assert desk.taken() == [[{"of": "a"}]]
+    assert harness.taken() == [[{"of": "a"}]]
     assert service.asked == ["a", "b"]
-    assert desk.cache.tallies == Tallies(hits=1, misses=4, loads=2)
+    assert harness.cache.tallies == Tallies(hits=1, misses=4, loads=2)
 
 
 def test_no_record_sees_what_another_does_to_its_results(loop: SkippingLoop) -> None:
-    desk = Desk(loop, Service())
-    desk.ask("a", "a")
+    harness = Harness(loop, Service())
+    harness.ask("a", "a")
     loop.run(1.1)
-    for results in desk.taken():
+    for results in harness.taken():
         results[0]["of"] = "changed"
         results.append("more")
-    desk.ask("a")
+    harness.ask("a")
     loop.run(0.1)
-    assert desk.taken() == [[{"of": "a"}]]
+    assert harness.taken() == [[{"of": "a"}]]
 
 
 def test_a_failure_goes_to_all_who_wait_and_is_not_kept(loop: SkippingLoop) -> None:
     service = Service(fails=1)
-    desk = Desk(loop, service)
-    desk.ask("a", "a")
+    harness = Harness(loop, service)
+    harness.ask("a", "a")
     loop.run(1.1)
-    assert [type(each) for each in desk.taken()] == [OSError, OSError]
-    desk.ask("a")
+    assert [type(each) for each in harness.taken()] == [OSError, OSError]
+    harness.ask("a")
     loop.run(1.1)
-    assert desk.taken() == [[{"of": "a"}]]
-    assert desk.cache.tallies == Tallies(misses=3, loads=2, failures=1)
+    assert harness.taken() == [[{"of": "a"}]]
+    assert harness.cache.tallies == Tallies(misses=3, loads=2, failures=1)
 
 
 def test_each_record_has_a_timeout_of_its_own(loop: SkippingLoop) -> None:
-    desk = Desk(loop, Service(), timeout_s=0.8)
-    desk.ask("a")
+    harness = Harness(loop, Service(), timeout_s=0.8)
+    harness.ask("a")
     loop.run(0.5)
-    desk.ask("a")
+    harness.ask("a")
     loop.run(0.4)
-    assert desk.taken() == [[("late", "a")]]  # the lookup goes on for the other
+    assert harness.taken() == [[("late", "a")]]  # the lookup goes on for the other
     loop.run(0.2)
-    assert desk.taken() == [[{"of": "a"}]]
+    assert harness.taken() == [[{"of": "a"}]]
 
 
 def test_a_lookup_that_nobody_waits_for_is_ended(loop: SkippingLoop) -> None:
     service = Service()
-    desk = Desk(loop, service, timeout_s=0.5)
-    desk.ask("a")
+    harness = Harness(loop, service, timeout_s=0.5)
+    harness.ask("a")
     loop.run(0.6)
-    assert desk.taken() == [[("late", "a")]] and not asyncio.all_tasks(loop)
-    desk.ask("a")
+    assert harness.taken() == [[("late", "a")]] and not asyncio.all_tasks(loop)
+    harness.ask("a")
     loop.run(0.1)
     assert service.asked == ["a", "a"]
-    desk.calls.give_up([])
+    harness.calls.give_up([])
     loop.run(2)
 
 
 def test_a_key_that_cannot_be_one_fails_its_record(loop: SkippingLoop) -> None:
-    desk = Desk(loop, Service(), timeout_s=1)
-    desk.ask(["a"], "b")
+    harness = Harness(loop, Service(), timeout_s=1)
+    harness.ask(["a"], "b")
     loop.run(1.1)
-    error, late = desk.taken()
+    error, late = harness.taken()
     assert isinstance(error, TypeError) and "unhashable" in str(error)
     assert late in ([("late", "b")], [{"of": "b"}])
 
@@ -190,7 +190,7 @@ def test_what_is_no_list_is_handed_back_and_not_kept(loop: SkippingLoop) -> None
     async def wrong(key: Any) -> Any:
         return None
 
-    desk = Desk(loop, wrong)
-    desk.ask("a")
+    harness = Harness(loop, wrong)
+    harness.ask("a")
     loop.run(0.1)
-    assert desk.taken() == [None] and len(desk.cache) == 0
+    assert harness.taken() == [None] and len(harness.cache) == 0

@@ -17,7 +17,7 @@ from headrace.datastream.state import (
     StateTtlConfig,
     ValueStateDescriptor,
 )
-from tests.unit.runtime.keyed import Desk
+from tests.unit.runtime.keyed import Harness
 from tests.unit.runtime.programs import Mark, block
 
 TTL_MS = 100
@@ -98,10 +98,12 @@ def paged(request: pytest.FixtureRequest) -> bool:
     return bool(request.param == "paged")
 
 
-def at(desk: Desk, time_ms: int, *record: Any, watermark: int | None = None, **more: Any) -> Any:
+def at(
+    harness: Harness, time_ms: int, *record: Any, watermark: int | None = None, **more: Any
+) -> Any:
     """What a record of that event time gives, perhaps with a watermark behind it."""
     marks = [] if watermark is None else [Mark(1, "split", watermark)]
-    return desk.advance(block(record, keys=["a"], stamps=[time_ms], marks=marks), **more)
+    return harness.advance(block(record, keys=["a"], stamps=[time_ms], marks=marks), **more)
 
 
 KINDS = ["value", "list", "map", "reducing"]
@@ -109,55 +111,55 @@ KINDS = ["value", "list", "map", "reducing"]
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_late_write_does_not_make_a_value_older(kind: str, paged: bool) -> None:
-    desk = Desk(Holding(kind), paged=paged)
-    at(desk, 1000, "put", "first")
-    at(desk, 920, "put", "late")
-    assert at(desk, 1030, "see") == ["late"]
-    assert at(desk, 1099, "see") == ["late"]
-    assert at(desk, 1100, "see") == [None]
+    harness = Harness(Holding(kind), paged=paged)
+    at(harness, 1000, "put", "first")
+    at(harness, 920, "put", "late")
+    assert at(harness, 1030, "see") == ["late"]
+    assert at(harness, 1099, "see") == ["late"]
+    assert at(harness, 1100, "see") == [None]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_late_read_does_not_make_a_value_older(kind: str, paged: bool) -> None:
-    desk = Desk(Holding(kind, on_read=True), paged=paged)
-    at(desk, 1000, "put", "x")
-    assert at(desk, 920, "see") == ["x"]
-    assert at(desk, 1030, "see") == ["x"]
-    assert at(desk, 1129, "see") == ["x"]
-    assert at(desk, 1229, "see") == [None]
+    harness = Harness(Holding(kind, on_read=True), paged=paged)
+    at(harness, 1000, "put", "x")
+    assert at(harness, 920, "see") == ["x"]
+    assert at(harness, 1030, "see") == ["x"]
+    assert at(harness, 1129, "see") == ["x"]
+    assert at(harness, 1229, "see") == [None]
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_processing_time_timer_does_not_let_event_time_pass(kind: str, paged: bool) -> None:
     """Its time is that of another clock, far ahead of the records'."""
-    desk = Desk(Holding(kind), paged=paged)
-    at(desk, 10, "put", "x", now_ms=10**12)
-    at(desk, 10, "clock", 10**12, now_ms=10**12)
-    assert desk.advance(now_ms=10**12 + 1) == [("PROCESSING_TIME", "x", None)]
-    assert at(desk, 109, "see", now_ms=10**12 + 2) == ["x"]
+    harness = Harness(Holding(kind), paged=paged)
+    at(harness, 10, "put", "x", now_ms=10**12)
+    at(harness, 10, "clock", 10**12, now_ms=10**12)
+    assert harness.advance(now_ms=10**12 + 1) == [("PROCESSING_TIME", "x", None)]
+    assert at(harness, 109, "see", now_ms=10**12 + 2) == ["x"]
 
 
 def test_under_a_processing_time_timer_event_time_is_the_watermark(paged: bool) -> None:
-    desk = Desk(Holding("value"), paged=paged)
-    at(desk, 10, "put", "x")
-    at(desk, 20, "clock", 50, watermark=109)
-    at(desk, 5, "clock", 60)
-    assert desk.advance(now_ms=50) == [("PROCESSING_TIME", "x", None)]
-    at(desk, 5, "see", watermark=110, now_ms=51)
-    assert desk.advance(now_ms=60) == [("PROCESSING_TIME", None, None)]
+    harness = Harness(Holding("value"), paged=paged)
+    at(harness, 10, "put", "x")
+    at(harness, 20, "clock", 50, watermark=109)
+    at(harness, 5, "clock", 60)
+    assert harness.advance(now_ms=50) == [("PROCESSING_TIME", "x", None)]
+    at(harness, 5, "see", watermark=110, now_ms=51)
+    assert harness.advance(now_ms=60) == [("PROCESSING_TIME", None, None)]
 
 
 def test_the_clean_up_of_one_clock_leaves_what_lives_by_the_other(paged: bool) -> None:
-    desk = Desk(Holding("value"), paged=paged)
-    at(desk, 10, "put", "x", now_ms=10**12)
-    at(desk, 10, "put by clock", "y", now_ms=10**12)
-    at(desk, 10, "clock", 10**12 + 5_000, now_ms=10**12)
+    harness = Harness(Holding("value"), paged=paged)
+    at(harness, 10, "put", "x", now_ms=10**12)
+    at(harness, 10, "put by clock", "y", now_ms=10**12)
+    at(harness, 10, "clock", 10**12 + 5_000, now_ms=10**12)
     # the clean-up of "y" is due, and then the user's timer
-    assert desk.advance(now_ms=10**12 + 5_000) == [("PROCESSING_TIME", "x", None)]
-    at(desk, 11, "put by clock", "z", now_ms=10**12 + 5_001)
-    at(desk, 11, "event", 400)
+    assert harness.advance(now_ms=10**12 + 5_000) == [("PROCESSING_TIME", "x", None)]
+    at(harness, 11, "put by clock", "z", now_ms=10**12 + 5_001)
+    at(harness, 11, "event", 400)
     # the clean-up of "x" is due, and then the user's timer
-    assert at(desk, 12, "see", watermark=400, now_ms=10**12 + 5_050) == [
+    assert at(harness, 12, "see", watermark=400, now_ms=10**12 + 5_050) == [
         "x",
         ("EVENT_TIME", None, "z"),
     ]
@@ -166,11 +168,11 @@ def test_the_clean_up_of_one_clock_leaves_what_lives_by_the_other(paged: bool) -
 @pytest.mark.parametrize("kind", KINDS)
 def test_time_that_leaps_is_not_walked_through(kind: str, paged: bool) -> None:
     """One look for each moment of writing, however long the time between them."""
-    desk = Desk(Holding(kind), paged=paged)
-    at(desk, 0, "put", "x")
-    at(desk, 5000, "put", "y")
-    at(desk, 5000, "see", watermark=5000)
-    timers, times = desk.backend(0).event_timers, []
+    harness = Harness(Holding(kind), paged=paged)
+    at(harness, 0, "put", "x")
+    at(harness, 5000, "put", "y")
+    at(harness, 5000, "see", watermark=5000)
+    timers, times = harness.backend(0).event_timers, []
     while (timer := timers.pop_due(MAX_WATERMARK)) is not None:
         times.append(timer.time_ms)
     assert times == [5100]
@@ -187,8 +189,8 @@ class Putting(Holding):
 @pytest.mark.parametrize("batch", [False, True], ids=["stream", "batch"])
 def test_behind_the_last_watermark_event_time_stands_still(batch: bool, paged: bool) -> None:
     """What was held has expired with the end; what is put from then on stays."""
-    desk = Desk(Putting("value"), "split", paged=paged, batch=batch)
+    harness = Harness(Putting("value"), "split", paged=paged, batch=batch)
     records = block(("put", "x"), ("clock", 50), ("clock", 60), keys=["a"] * 3, stamps=[7, 8, 9])
     end = block(marks=[Mark(0, "split", MAX_WATERMARK)])
-    results = desk.advance(records, end) + desk.advance(now_ms=100)
+    results = harness.advance(records, end) + harness.advance(now_ms=100)
     assert results == [("PROCESSING_TIME", None, None), ("PROCESSING_TIME", "again", None)]

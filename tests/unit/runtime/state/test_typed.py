@@ -22,7 +22,7 @@ from headrace.datastream.state import (
     ValueStateDescriptor,
 )
 from headrace.errors import PlanError, TypeMismatchError
-from tests.unit.runtime.keyed import Desk
+from tests.unit.runtime.keyed import Harness
 from tests.unit.runtime.programs import block
 
 INT, DOUBLE = Types.INT(), Types.DOUBLE()
@@ -67,13 +67,15 @@ class Doing(KeyedProcessFunction):
         yield value(self.state)
 
 
-def desk(kind: str, descriptor: StateDescriptor, paged: bool = False, ttl: bool = False) -> Desk:
+def harness(
+    kind: str, descriptor: StateDescriptor, paged: bool = False, ttl: bool = False
+) -> Harness:
     if ttl:
         descriptor.enable_time_to_live(StateTtlConfig.new_builder(Time.days(1)).build())
-    return Desk(Doing(kind, descriptor), "split", paged=paged)
+    return Harness(Doing(kind, descriptor), "split", paged=paged)
 
 
-def done(at: Desk, *steps: Callable[[Any], Any]) -> list[Any]:
+def done(at: Harness, *steps: Callable[[Any], Any]) -> list[Any]:
     return [result for step in steps for result in at.advance(block(step, keys=["a"]))]
 
 
@@ -132,7 +134,7 @@ def way(request: pytest.FixtureRequest) -> Any:
 @pytest.mark.parametrize("paged", [False, True], ids=["heap", "paged"])
 def test_what_does_not_fit_is_refused(way: Any, paged: bool, ttl: bool) -> None:
     kind, describe, write, read = way
-    at = desk(kind, describe(INT), paged, ttl)
+    at = harness(kind, describe(INT), paged, ttl)
     assert done(at, lambda state: write(state, 7), read) == [None, 7]
     with pytest.raises(
         TypeMismatchError, match=r"state 's' does not fit.* INT: it is a str"
@@ -162,7 +164,7 @@ def test_what_is_kept_has_the_form_of_its_type(
     way: Any, declared: Any, given: Any, kept: Any, paged: bool
 ) -> None:
     kind, describe, write, read = way
-    at = desk(kind, describe(declared), paged)
+    at = harness(kind, describe(declared), paged)
     _, (result, result_type) = done(
         at, lambda state: write(state, given), lambda state: (read(state), type(read(state)))
     )
@@ -171,7 +173,7 @@ def test_what_is_kept_has_the_form_of_its_type(
 
 @pytest.mark.parametrize("paged", [False, True], ids=["heap", "paged"])
 def test_a_map_key_is_found_by_what_it_was_put_under(paged: bool) -> None:
-    at = desk("map", MapStateDescriptor("s", Types.ROW([DOUBLE]), INT), paged)
+    at = harness("map", MapStateDescriptor("s", Types.ROW([DOUBLE]), INT), paged)
     assert done(
         at,
         lambda state: state.put((1,), 5),
@@ -187,11 +189,11 @@ def test_a_map_key_is_found_by_what_it_was_put_under(paged: bool) -> None:
 
 
 def test_one_type_of_a_map_may_be_left_out() -> None:
-    at = desk("map", MapStateDescriptor("s", INT))
+    at = harness("map", MapStateDescriptor("s", INT))
     assert done(at, lambda state: state.put(1, "any"), lambda state: state[1]) == [None, "any"]
     with pytest.raises(TypeMismatchError):
         done(at, lambda state: state.put("1", "any"))
-    at = desk("map", MapStateDescriptor("s", value_type_info=INT))
+    at = harness("map", MapStateDescriptor("s", value_type_info=INT))
     assert done(at, lambda state: state.put("1", 1), lambda state: state["1"]) == [None, 1]
     with pytest.raises(TypeMismatchError):
         done(at, lambda state: state.put(1, "any"))
@@ -199,29 +201,31 @@ def test_one_type_of_a_map_may_be_left_out() -> None:
 
 def test_what_a_function_makes_of_fitting_values_must_fit_too() -> None:
     joined = ReducingStateDescriptor("s", lambda one, other: f"{one}{other}", INT)
-    at = desk("reducing", joined)
+    at = harness("reducing", joined)
     done(at, lambda state: state.add(1))
     with pytest.raises(TypeMismatchError, match="state 's'"):
         done(at, lambda state: state.add(1))
     shares = ReducingStateDescriptor("s", lambda one, other: one + other, DOUBLE)
-    results = done(desk("reducing", shares), *[lambda state: state.add(1)] * 2, lambda s: s.get())
+    results = done(
+        harness("reducing", shares), *[lambda state: state.add(1)] * 2, lambda s: s.get()
+    )
     assert repr(results) == "[None, None, 2.0]"
 
 
 def test_of_several_elements_all_are_added_or_none() -> None:
-    at = desk("list", ListStateDescriptor("s", INT))
+    at = harness("list", ListStateDescriptor("s", INT))
     for step in (lambda s: s.add_all([1, "2"]), lambda s: s.update([1, "2"])):
         with pytest.raises(TypeMismatchError):
             done(at, step)
     assert done(at, lambda state: [*state.get()]) == [[]]
-    at = desk("map", MapStateDescriptor("s", INT, INT))
+    at = harness("map", MapStateDescriptor("s", INT, INT))
     with pytest.raises(TypeMismatchError):
         done(at, lambda state: state.put_all({1: 1, 2: "2"}))
     assert done(at, lambda state: state.is_empty()) == [True]
 
 
 def test_none_and_clear() -> None:
-    at = desk("value", ValueStateDescriptor("s", INT))
+    at = harness("value", ValueStateDescriptor("s", INT))
     assert (
         done(
             at,
@@ -246,7 +250,7 @@ def test_a_type_that_checks_nothing_puts_nothing_in_between(kind: str, declared:
         "reducing": reducing,
         "aggregating": aggregating,
     }[kind]
-    (name,) = done(desk(kind, describe(declared)), lambda state: type(state).__name__)
+    (name,) = done(harness(kind, describe(declared)), lambda state: type(state).__name__)
     assert name == f"{kind.capitalize()}Handle"
 
 
@@ -258,15 +262,15 @@ def test_what_is_no_type_is_refused(describe: Any) -> None:
 
 def test_a_float_in_state_is_not_rounded_to_32_bits() -> None:
     in_tuple = Types.TUPLE([Types.LIST(Types.FLOAT())])
-    at = desk("value", value_of(in_tuple))
+    at = harness("value", value_of(in_tuple))
     kept = done(at, lambda state: state.update(([0.1, 2],)), lambda state: state.value())[-1]
     assert kept == ([0.1, 2.0],)
     with pytest.raises(TypeMismatchError, match="declared type FLOAT"):
         done(at, lambda state: state.update((["a"],)))
     sums = ReducingStateDescriptor("s", lambda one, other: one + other, Types.FLOAT())
-    at = desk("reducing", sums)
+    at = harness("reducing", sums)
     add = [lambda state: state.add(0.1)] * 2
     assert done(at, *add, lambda state: state.get())[-1] == 0.2
-    at = desk("map", map_from(Types.FLOAT()))
+    at = harness("map", map_from(Types.FLOAT()))
     put = (lambda state: state.put(0.1, "x"), lambda state: [*state.keys(), state[0.1]])
     assert done(at, *put)[-1] == [0.10000000149011612, "x"]

@@ -106,7 +106,7 @@ class HashedPages(ABC):
     def fetch(self, key: Any, absent: Any = MISSING) -> Any:
         """The live value of a key: the same object until ``flush``.
 
-        ``absent`` is given back, and from then on is the live value, when there is none.
+        If the key is missing, ``absent`` is inserted and returned.
         """
         page = self.page_of(key)
         live = page.live

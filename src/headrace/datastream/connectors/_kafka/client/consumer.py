@@ -59,7 +59,7 @@ class OffsetGone(Exception):
 
 
 class StaleMetadata(JobError):
-    """What brokers say that may not know yet of a topic that was made, removed or moved just now.
+    """Metadata may be stale just after a topic was created, deleted or moved.
 
     It becomes a ``JobError`` where they say so for ``believed_s`` (seconds).
     """

@@ -1,4 +1,4 @@
-"""The law: however a program is run, its results are the same.
+"""The property: however a program is run, its results are the same.
 
 In one go or cut anywhere, on either backend, with keys in one group or in many, begun anew after
 every micro-batch, as a stream or as a batch: all equal what a model in plain Python computes.

@@ -1,9 +1,9 @@
 """Draw the folders of the package and the imports between them, and name every circle.
 
-    python scripts/house.py                              # the rooms of src/headrace as SVG
-    python scripts/house.py --package headrace.runners   # one folder's parts
-    python scripts/house.py --source OTHER/src/headrace  # another checkout's
-    python scripts/house.py --circles                    # only the circles, at every level
+    python scripts/import_layers.py                              # packages of src/headrace as SVG
+    python scripts/import_layers.py --package headrace.runners   # one folder's parts
+    python scripts/import_layers.py --source OTHER/src/headrace  # another checkout's
+    python scripts/import_layers.py --circles                    # only the circles, at every level
 
 A folder counts as one part, whatever is in it; the files beside it are parts as well. An arrow
 means that a file of one part imports a file of the other, within a function too. What only type

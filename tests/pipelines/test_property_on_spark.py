@@ -1,4 +1,4 @@
-"""The law on Spark: generated programs, as a stream in micro-batches and as a batch.
+"""The property on Spark: generated programs, as a stream in micro-batches and as a batch.
 
 Several programs are one job, their results named and collected together: a job costs seconds.
 """

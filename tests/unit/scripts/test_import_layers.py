@@ -7,26 +7,26 @@ from xml.etree import ElementTree
 
 import pytest
 
-from scripts import house
+from scripts import import_layers
 
 ROOT = Path(__file__).parents[3]
 SOURCE = ROOT / "src" / "headrace"
-DRAWING = ROOT / "docs" / "adr" / "0016-house.svg"
+DRAWING = ROOT / "docs" / "adr" / "0016-import-layers.svg"
 
 
 @pytest.fixture(scope="module")
-def modules() -> house.Graph:
-    return house.imports(SOURCE)
+def modules() -> import_layers.Graph:
+    return import_layers.imports(SOURCE)
 
 
-def test_no_folder_and_no_file_is_in_a_circle(modules: house.Graph) -> None:
-    assert house.all_circles(modules) == {}
-    assert house.circles(modules) == []
+def test_no_folder_and_no_file_is_in_a_circle(modules: import_layers.Graph) -> None:
+    assert import_layers.all_circles(modules) == {}
+    assert import_layers.circles(modules) == []
 
 
 def test_circles_that_type_checkers_see_are_those_of_the_api() -> None:
     """A stream gives other streams and its environment; a function gets states with functions."""
-    circles = house.circles(house.imports(SOURCE, types=True))
+    circles = import_layers.circles(import_layers.imports(SOURCE, types=True))
     api = "headrace.datastream."
     streams = (f"{api}data_stream", f"{api}stream_execution_environment", f"{api}_streams.")
     functions = (f"{api}functions", f"{api}state", f"{api}_functions.")
@@ -35,9 +35,9 @@ def test_circles_that_type_checkers_see_are_those_of_the_api() -> None:
         assert [name for name in circle if not name.startswith(parts)] == []
 
 
-def test_the_drawing_is_the_current_one(modules: house.Graph) -> None:
-    """Else: python scripts/house.py > docs/adr/0016-house.svg"""
-    assert DRAWING.read_text("utf-8") == house.svg(house.parts(modules, "headrace"))
+def test_the_drawing_is_the_current_one(modules: import_layers.Graph) -> None:
+    """Else: python scripts/import_layers.py > docs/adr/0016-import-layers.svg"""
+    assert DRAWING.read_text("utf-8") == import_layers.svg(import_layers.parts(modules, "headrace"))
 
 
 # How it is found out.
@@ -63,44 +63,44 @@ def written(folder: Path, files: dict[str, str]) -> Path:
 
 
 def test_imports_are_those_at_run_time(tmp_path: Path) -> None:
-    found = house.imports(written(tmp_path, FILES))
+    found = import_layers.imports(written(tmp_path, FILES))
     assert {name: set(imported) for name, imported in found.items() if imported} == {
         "p.top": {"p.a.one", "p.b.two"},
         "p.a.one": {"p.ground"},
         "p.b.two": {"p.ground"},
     }
-    typed = house.imports(tmp_path / "p", types=True)
-    assert house.circles(typed) == [["p.b.two", "p.top"]]
+    typed = import_layers.imports(tmp_path / "p", types=True)
+    assert import_layers.circles(typed) == [["p.b.two", "p.top"]]
 
 
 def test_parts_stand_above_what_they_import(tmp_path: Path) -> None:
-    rooms = house.parts(house.imports(written(tmp_path, FILES)), "p")
-    assert house.floors(rooms) == {"ground": 1, "a": 2, "b": 2, "top": 3}
-    assert house.circles(rooms) == []
+    packages = import_layers.parts(import_layers.imports(written(tmp_path, FILES)), "p")
+    assert import_layers.floors(packages) == {"ground": 1, "a": 2, "b": 2, "top": 3}
+    assert import_layers.circles(packages) == []
 
 
 def test_a_circle_between_folders_is_one_though_its_files_are_in_none(tmp_path: Path) -> None:
     files = {**FILES, "a/other": "import p.top", "top": "from p.a.one import f"}
-    modules = house.imports(written(tmp_path, files))
-    assert house.circles(modules) == []
-    assert house.all_circles(modules) == {"p": [["a", "top"]]}
-    rooms = house.parts(modules, "p")
-    assert house.floors(rooms) == {"ground": 1, "b": 2, "a": 2, "top": 2}
+    modules = import_layers.imports(written(tmp_path, files))
+    assert import_layers.circles(modules) == []
+    assert import_layers.all_circles(modules) == {"p": [["a", "top"]]}
+    packages = import_layers.parts(modules, "p")
+    assert import_layers.floors(packages) == {"ground": 1, "b": 2, "a": 2, "top": 2}
 
 
 def test_a_drawing_has_a_box_for_each_part_and_no_arrow_that_follows(tmp_path: Path) -> None:
-    rooms = {"top": {"middle", "ground"}, "middle": {"ground"}, "ground": set[str]()}
+    packages = {"top": {"middle", "ground"}, "middle": {"ground"}, "ground": set[str]()}
     name = "{http://www.w3.org/2000/svg}"
-    drawn = ElementTree.fromstring(house.svg(rooms))
-    assert sorted(str(box.text) for box in drawn.iter(f"{name}text")) == sorted(rooms)
+    drawn = ElementTree.fromstring(import_layers.svg(packages))
+    assert sorted(str(box.text) for box in drawn.iter(f"{name}text")) == sorted(packages)
     arrows = [path for path in drawn.iter(f"{name}path") if path.get("marker-end")]
     assert [arrow.get("stroke") for arrow in arrows] == ["gray", "gray"]
-    circle = ElementTree.fromstring(house.svg({"a": {"b"}, "b": {"a"}}))
+    circle = ElementTree.fromstring(import_layers.svg({"a": {"b"}, "b": {"a"}}))
     strokes = [path.get("stroke") for path in circle.iter(f"{name}path") if path.get("marker-end")]
     assert strokes == ["red", "red"]
 
 
 def test_circles_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = written(tmp_path, {**FILES, "a/other": "import p.top"})
-    assert house.main(["--source", str(source), "--circles"]) == 1
+    assert import_layers.main(["--source", str(source), "--circles"]) == 1
     assert capsys.readouterr().out == "p: a, top\n"
