@@ -1,4 +1,4 @@
-"""The Kafka source against a real broker: the contract of sources, and what a broker alone shows."""
+"""The Kafka source against a real broker: the contract of sources; what a broker alone shows."""
 
 from __future__ import annotations
 

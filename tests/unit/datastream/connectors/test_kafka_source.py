@@ -1,4 +1,4 @@
-"""The Kafka source over a Kafka in memory: the contract of sources, and what partitions can meet."""
+"""The Kafka source over a Kafka in memory: the contract of sources; what partitions can meet."""
 
 from __future__ import annotations
 
