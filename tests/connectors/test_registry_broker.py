@@ -51,7 +51,7 @@ from headrace.errors import DecodeError, JobError
 from headrace.testing import run_pipeline
 from headrace.testing._reading import Planner, Reading
 from tests.connectors.topic import content, new_topic
-from tests.unit.datastream.formats.test_registry import CLASSES
+from tests.unit.datastream.formats._registry.test_registry import CLASSES
 
 pytest.importorskip("confluent_kafka.schema_registry", reason="missing: headrace[registry]")
 

@@ -27,7 +27,7 @@ from headrace.common import Row
 from headrace.errors import UnstableKeyError
 from headrace.runtime.keys import key_groups
 from headrace.runtime.keys.key_groups import KeyGroups, key_group_of, stable_hash, subtask_of
-from tests.unit.runtime.keys import (
+from tests.unit.runtime.sample_keys import (
     EAST,
     KEYS,
     Account,
@@ -48,7 +48,7 @@ from tests.unit.runtime.keys import (
     Symbol,
 )
 
-ROOT = Path(__file__).parents[3]
+ROOT = Path(__file__).parents[4]
 
 # State lies where these numbers say: one that changes makes every checkpoint unreadable.
 PINNED: list[tuple[Any, int]] = [
