@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -200,9 +201,30 @@ def test_redis_is_killed_in_the_middle_of_a_transaction(
         task.join(timeout=after_s)
         mortal_redis.kill()
         mortal_redis.start()
+        rewrite_log(mortal_redis)
         task.join(timeout=60)
     with Redis.from_url(mortal_redis.url, decode_responses=True) as known:
         assert {*known.hgetall("counts").values()} == {"4"}
+
+
+def rewrite_log(server: Server) -> None:
+    """Let Redis write its log anew, as docs/guarantees.md advises after a crash.
+
+    Redis 7.0.15 that was killed while it wrote half a command of a transaction leaves the commands
+    before that in its log. The start after the next one carries them out with the next transaction.
+    """
+    from redis import Redis
+
+    with Redis.from_url(server.url) as known:
+        known.bgrewriteaof()
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline:
+            found = known.info("persistence")
+            if not found["aof_rewrite_in_progress"] and not found["aof_rewrite_scheduled"]:
+                assert found["aof_last_bgrewrite_status"] == "ok"
+                return
+            time.sleep(0.02)
+    raise AssertionError("Redis did not finish to write its log anew")
 
 
 def test_redis_stands_still_for_longer_than_an_answer_may_take(
