@@ -14,6 +14,7 @@ __all__ = [
     "Instant",
     "Time",
     "TimeAmount",
+    "TimeWithUnit",
     "epoch_ms_of",
     "milliseconds_of",
     "milliseconds_with_unit",
@@ -146,7 +147,10 @@ class Time:
         return f"Time({self._milliseconds})"
 
 
-TimeAmount = Time | Duration | timedelta | int
+TimeWithUnit = Time | Duration | timedelta
+"""An amount of time that says its unit; PyFlink takes a ``Duration`` only."""
+
+TimeAmount = TimeWithUnit | int
 """What is accepted wherever an amount of time is wanted; an int is milliseconds."""
 
 
@@ -180,9 +184,7 @@ def milliseconds_of(
     return result
 
 
-def milliseconds_with_unit(
-    amount: Time | Duration | timedelta, name: str, *, at_least: int | None = None
-) -> int:
+def milliseconds_with_unit(amount: TimeWithUnit, name: str, *, at_least: int | None = None) -> int:
     """As ``milliseconds_of``, where PyFlink takes a ``Duration``: no int, which says no unit.
 
     Raises:

@@ -6,7 +6,6 @@ import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -23,7 +22,7 @@ from headrace.common._watermark_generators import (
     WatermarkGenerator,
     WatermarkOutput,
 )
-from headrace.common.time import Duration, Time, milliseconds_with_unit
+from headrace.common.time import TimeWithUnit, milliseconds_with_unit
 from headrace.errors import PlanError, TypeMismatchError
 
 __all__ = [
@@ -44,9 +43,6 @@ AssignerWithPeriodicWatermarksWrapper = unsupported(
     "headrace.common.watermark_strategy.AssignerWithPeriodicWatermarksWrapper",
     "it wraps a JVM object; write a WatermarkGenerator and use WatermarkStrategy.for_generator",
 )
-
-_TimeAmount = Time | Duration | timedelta
-"""Amounts of time with a unit; PyFlink takes a ``Duration`` only."""
 
 _TimestampOf = Callable[[Any, int | None], int]
 
@@ -81,7 +77,7 @@ class WatermarkStrategy:
         return WatermarkStrategy(MonotonousTimestamps)
 
     @staticmethod
-    def for_bounded_out_of_orderness(max_out_of_orderness: _TimeAmount) -> WatermarkStrategy:
+    def for_bounded_out_of_orderness(max_out_of_orderness: TimeWithUnit) -> WatermarkStrategy:
         """Watermarks for records that come late by at most so much."""
         bound_ms = milliseconds_with_unit(
             max_out_of_orderness, "the out-of-orderness bound", at_least=0
@@ -127,7 +123,7 @@ class WatermarkStrategy:
         _extraction(given)  # fail here, at the user's line
         return replace(self, timestamp_assigner=given)
 
-    def with_idleness(self, idle_timeout: _TimeAmount) -> WatermarkStrategy:
+    def with_idleness(self, idle_timeout: TimeWithUnit) -> WatermarkStrategy:
         """The same; a split silent for so long no longer holds back the others' watermark."""
         timeout_ms = milliseconds_with_unit(idle_timeout, "the idle timeout", at_least=1)
         return replace(self, idle_timeout_ms=timeout_ms)
@@ -135,8 +131,8 @@ class WatermarkStrategy:
     def with_watermark_alignment(
         self,
         watermark_group: str,
-        max_allowed_watermark_drift: _TimeAmount,
-        update_interval: _TimeAmount | None = None,
+        max_allowed_watermark_drift: TimeWithUnit,
+        update_interval: TimeWithUnit | None = None,
     ) -> WatermarkStrategy:
         """The same; splits of the group wait while they are ahead of its slowest by more.
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import Any
 
 from headrace.common._arguments import positive
-from headrace.common.time import Duration, Time, milliseconds_with_unit
+from headrace.common.time import TimeWithUnit, milliseconds_with_unit
 from headrace.errors import PlanError
 
 __all__ = ["LookupCache"]
-
-_Age = Time | Duration | timedelta
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,8 +36,8 @@ class LookupCache:
     key: Callable[[Any], Any] | None = None
     join: Callable[[Any, list[Any]], Iterable[Any]] | None = None
     max_rows: int | None = None
-    expire_after_write: _Age | None = None
-    expire_after_access: _Age | None = None
+    expire_after_write: TimeWithUnit | None = None
+    expire_after_access: TimeWithUnit | None = None
     cache_missing_key: bool = True
 
     def __post_init__(self) -> None:

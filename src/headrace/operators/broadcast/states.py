@@ -11,7 +11,7 @@ from headrace.errors import PlanError
 from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import NodeProgram
 from headrace.runtime.state.handles.coercion import fits_of_map
-from headrace.runtime.state.kinds import VALUE, StateKind
+from headrace.runtime.state.kinds import VALUE, StateKind, data_of
 from headrace.runtime.state.shared import SharedMap, SharedStates
 
 
@@ -130,8 +130,7 @@ class BroadcastStates:
         writable: dict[str, Any] = {}
         readable: dict[str, Any] = {}
         for each in declared:
-            type_ = None if each.type_info is None else each.type_info.to_data()
-            held = shared.map(each.name, StateKind(VALUE, type_))
+            held = shared.map(each.name, StateKind(VALUE, data_of(each.type_info)))
             state = writable[each.name] = BroadcastMap(held, each.type_info)
             readable[each.name] = ReadOnlyBroadcastMap(held, state, operator)
         self.writable = _ByDescriptor(writable, types, operator).__getitem__

@@ -9,7 +9,7 @@ from headrace.common.typeinfo import TypeInformation
 from headrace.runtime.state.handles.coercion import Fit, fit_of
 from headrace.runtime.state.handles.context import KeyContext
 from headrace.runtime.state.handles.handle import Handle
-from headrace.runtime.state.kinds import AGGREGATING
+from headrace.runtime.state.kinds import AGGREGATING, data_of
 from headrace.runtime.state.ttl import Ttl
 
 
@@ -50,7 +50,7 @@ class AggregatingHandle(Handle):
 def accumulator_data(function: Any, declared: TypeInformation | None) -> TypeData | None:
     """The type of a function's accumulators as data: the function's own, or the declared one."""
     own: TypeData | None = getattr(function, "accumulator_data", None)
-    return own if own is not None or declared is None else declared.to_data()
+    return data_of(declared) if own is None else own
 
 
 def fitted_aggregate(function: Any, declared: TypeInformation | None, state: str) -> Any:
