@@ -40,13 +40,13 @@ class Outage:
     """How long one piece of work has been waiting for its server.
 
     ``patience_s``: how long it may wait, from the first failure on. ``what``: the server, for the
-    log and for the error. ``clock`` gives seconds. ``told``: shared by what waits at the same time.
+    log and for the error. ``clock`` gives seconds. ``log``: shared by what waits at the same time.
     """
 
     patience_s: float
     what: str
     clock: Callable[[], float] = time.monotonic
-    told: OutageLog = field(default_factory=OutageLog)
+    log: OutageLog = field(default_factory=OutageLog)
     _since_s: float | None = field(default=None, init=False)
     _pause_s: float = field(default=FIRST_PAUSE_S, init=False)
 
@@ -71,31 +71,31 @@ class Outage:
         now_s = self.clock()
         if self._since_s is None:
             self._since_s = now_s
-            self.told.waiting += 1
+            self.log.waiting += 1
         waited_s = now_s - self._since_s
-        if not self.told.away:
+        if not self.log.away:
             text = "%s failed, and is tried again for up to %g s; %s: %s"
             _log.warning(text, self.what, self.patience_s, CHECK_SERVER, reason)
-        elif now_s - self.told.said_s >= SAY_AGAIN_S:
+        elif now_s - self.log.said_s >= SAY_AGAIN_S:
             text = "%s has been tried again for %d s of %g s: %s"
             _log.warning(text, self.what, waited_s, self.patience_s, reason)
         else:
             return waited_s
-        self.told.away, self.told.said_s = True, now_s
+        self.log.away, self.log.said_s = True, now_s
         return waited_s
 
     def over(self) -> None:
         """Note that the work is done, and log that the server works again."""
-        if self._since_s is not None and self.told.away:
-            self.told.away = False
+        if self._since_s is not None and self.log.away:
+            self.log.away = False
             _log.warning("%s works again", self.what)
 
     def end(self) -> None:
         """The work is done or given up; nothing waits any more."""
         if self._since_s is not None:
             self._since_s = None
-            self.told.waiting -= 1
-            self.told.away = self.told.away and self.told.waiting > 0
+            self.log.waiting -= 1
+            self.log.away = self.log.away and self.log.waiting > 0
 
 
 def retry_while_down(

@@ -83,7 +83,7 @@ class HttpLookup(AsyncFunction[Any, Any], KeepsSecrets):
         self._patience_s = milliseconds_of(max_outage, "max_outage", at_least=0) / 1000
         self._threads: ThreadPoolExecutor | None = None
         self._closed = False
-        self._told = OutageLog()
+        self._outage_log = OutageLog()
         self._own: Any = None
         self._open: list[http.client.HTTPConnection] = []
 
@@ -137,7 +137,7 @@ class HttpLookup(AsyncFunction[Any, Any], KeepsSecrets):
     async def async_invoke(self, value: Any) -> list[Any]:
         url = self._address(value if self._key is None else self._key(value))
         loop = asyncio.get_running_loop()
-        outage = Outage(self._patience_s, without_secrets(url), told=self._told)
+        outage = Outage(self._patience_s, without_secrets(url), log=self._outage_log)
         found = await retry_while_down_async(
             lambda: loop.run_in_executor(self._threads, self._ask, url), _is_outage, outage
         )

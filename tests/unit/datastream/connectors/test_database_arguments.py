@@ -330,7 +330,7 @@ def test_an_outage_is_told_again_when_all_that_waited_gave_up(
 
     async def given_up(records: int) -> None:
         waits = (
-            retry_while_down_async(away, lambda error: True, Outage(60, "db", told=told))
+            retry_while_down_async(away, lambda error: True, Outage(60, "db", log=told))
             for _ in range(records)
         )
         tasks = [asyncio.create_task(wait) for wait in waits]

@@ -53,7 +53,7 @@ class PostgresLookup(AsyncFunction[Any, Any]):
         self._key, self._join = key, join
         self._count = positive(connections, "connections")
         self._patience_s = milliseconds_of(max_outage, "max_outage", at_least=0) / 1000
-        self._told = OutageLog()
+        self._outage_log = OutageLog()
         self._free: asyncio.LifoQueue[Any] | None = None
 
     def __repr__(self) -> str:
@@ -75,7 +75,7 @@ class PostgresLookup(AsyncFunction[Any, Any]):
     async def async_invoke(self, value: Any) -> list[Any]:
         key = value if self._key is None else self._key(value)
         parts = key if isinstance(key, tuple | list) else (key,)
-        outage = Outage(self._patience_s, self._connection.place, told=self._told)
+        outage = Outage(self._patience_s, self._connection.place, log=self._outage_log)
         rows = await retry_while_down_async(lambda: self._asked(parts), is_outage, outage)
         return joined(self._join, value, rows)
 

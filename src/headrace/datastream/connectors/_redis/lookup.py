@@ -73,7 +73,7 @@ class RedisLookup(AsyncFunction[Any, Any], KeepsSecrets):
         self._decode = decode
         self._patience_s = milliseconds_of(max_outage, "max_outage", at_least=0) / 1000
         self._waiting: list[tuple[RedisCommand, asyncio.Future[Any]]] = []
-        self._told = OutageLog()
+        self._outage_log = OutageLog()
         self._client: Any = None
         self._sender: asyncio.Task[None] | None = None
 
@@ -103,7 +103,7 @@ class RedisLookup(AsyncFunction[Any, Any], KeepsSecrets):
 
     async def async_invoke(self, value: Any) -> list[Any]:
         command = self._command(value if self._key is None else self._key(value))
-        outage = Outage(self._patience_s, self._place, told=self._told)
+        outage = Outage(self._patience_s, self._place, log=self._outage_log)
         answer = await retry_while_down_async(lambda: self._asked(command), is_outage, outage)
         missing = answer is None or (answer == {} and command.arguments[0] == "HGETALL")
         return joined(self._join, value, [] if missing else [self._shown(answer)])

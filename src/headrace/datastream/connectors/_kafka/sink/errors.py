@@ -93,7 +93,9 @@ def was_purged(error: Any) -> bool:
     return error.name() in _PURGED
 
 
-def told(doing: str, error: Any, heard: str = "", where: dict[str, str] | None = None) -> JobError:
+def job_error(
+    doing: str, error: Any, heard: str = "", where: dict[str, str] | None = None
+) -> JobError:
     """The exception for an error of Kafka's, met while doing something."""
     places = {"doing": doing, **(where or {})}
     if error.name() in _FENCED:

@@ -14,9 +14,9 @@ from headrace.datastream.connectors._kafka.sink.errors import (
     Undelivered,
     invalid_record,
     is_likelier_cause,
+    job_error,
     may_pass,
     refused,
-    told,
     undelivered,
     was_purged,
 )
@@ -55,7 +55,7 @@ class ProducerSession:
         self._failures = 0
         self._times: dict[str, tuple[int, int]] = {}
         self._heard = ""
-        self._told = OutageLog()
+        self._outage_log = OutageLog()
         self._answered = False
         self._refused_s: float | None = None
         """Since when the login is refused."""
@@ -125,7 +125,7 @@ class ProducerSession:
 
     def _refused(self, record: KafkaProducerRecord, error: Any) -> JobError:
         if error.fatal():
-            return told("writing a record", error, self._heard, {"topic": record.topic})
+            return job_error("writing a record", error, self._heard, {"topic": record.topic})
         size_bytes = len(record.value or b"") + len(record.key or b"")
         failed = Undelivered(error, record.topic, record.partition, record.key, size_bytes)
         return self._undelivered(failed, 1)
@@ -203,13 +203,13 @@ class ProducerSession:
                 if self._is_refused(is_over):
                     raise refused(doing, self._heard) from None
                 if is_over:
-                    raise told(doing, reason, self._heard) from None
+                    raise job_error(doing, reason, self._heard) from None
                 if most_s - left >= SAY_AFTER_S:
                     outage.say(self._heard or reason.str())
 
     @contextlib.contextmanager
     def _waiting(self, most_s: float) -> Iterator[Outage]:
-        outage = Outage(most_s, "Kafka", told=self._told)
+        outage = Outage(most_s, "Kafka", log=self._outage_log)
         try:
             yield outage
         finally:
@@ -254,7 +254,7 @@ class ProducerSession:
             if answer.error is None and answer.partitions:
                 return sorted(answer.partitions)
             if answer.error is not None and "AUTHORIZATION" in answer.error.name():
-                raise told("looking for the topic", answer.error, where={"topic": topic})
+                raise job_error("looking for the topic", answer.error, where={"topic": topic})
             if time.monotonic() >= end:
                 raise JobError(
                     f"there is no topic {topic!r} to write to",
