@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from headrace.common._lazy_exports import lazy_exports
+from headrace._lazy_exports import lazy_exports
 from headrace.common.completable_future import CompletableFuture
 from headrace.common.config_options import ConfigOption, ConfigOptions
 from headrace.common.configuration import Configuration

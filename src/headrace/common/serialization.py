@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from headrace.common._lazy_exports import lazy_exports
+from headrace._lazy_exports import lazy_exports
 from headrace.common._types.information import TypeInformation
 from headrace.errors import DecodeError, PlanError, TypeMismatchError
 

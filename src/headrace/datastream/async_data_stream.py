@@ -7,8 +7,8 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from headrace._lazy_exports import lazy_exports
 from headrace.common._arguments import article, positive
-from headrace.common._lazy_exports import lazy_exports
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream._build.call_site import call_site

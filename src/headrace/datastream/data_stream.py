@@ -11,8 +11,8 @@ from collections.abc import Callable
 from enum import Enum
 from typing import TYPE_CHECKING, Any, overload
 
+from headrace._lazy_exports import lazy_exports
 from headrace.common._arguments import article, at_least, positive
-from headrace.common._lazy_exports import lazy_exports
 from headrace.common._output_tag import OutputTag
 from headrace.common.execution_config import ExecutionConfig
 from headrace.common.time import TimeAmount

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable
 from functools import partial, update_wrapper
 from typing import TYPE_CHECKING, Any
 
-from headrace.common._lazy_exports import lazy_exports
+from headrace._lazy_exports import lazy_exports
 from headrace.common._time_domain import TimeDomain
 from headrace.common._unsupported import unsupported
 from headrace.datastream._functions.asynchronous import AsyncFunction, AsyncFunctionDescriptor

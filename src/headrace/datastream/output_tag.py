@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from headrace.common._lazy_exports import lazy_exports
+from headrace._lazy_exports import lazy_exports
 from headrace.common._output_tag import OutputTag
 
 __all__ = ["OutputTag"]

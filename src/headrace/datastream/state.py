@@ -9,8 +9,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from headrace._lazy_exports import lazy_exports
 from headrace.common._arguments import article, identifier
-from headrace.common._lazy_exports import lazy_exports
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.datastream._state_ttl import StateTtlConfig
 from headrace.datastream.functions import (

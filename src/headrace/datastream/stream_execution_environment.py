@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from headrace._lazy_exports import lazy_exports
 from headrace.common._arguments import article, identifier
-from headrace.common._lazy_exports import lazy_exports
 from headrace.common.configuration import Configuration
 from headrace.common.io import InputFormat
 from headrace.common.typeinfo import TypeInformation, Types

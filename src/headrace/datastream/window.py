@@ -5,7 +5,7 @@ A window of a key fires when its trigger says so, by default when time passes it
 
 from typing import TYPE_CHECKING
 
-from headrace.common._lazy_exports import lazy_exports
+from headrace._lazy_exports import lazy_exports
 from headrace.common._unsupported import unsupported
 from headrace.common._windows import (
     CountWindow,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
-from headrace.common._lazy_exports import lazy_exports
+from headrace._lazy_exports import lazy_exports
 from headrace.common._storage.local_files import local_path
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import (

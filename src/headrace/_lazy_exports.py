@@ -1,13 +1,21 @@
-"""Names that PyFlink's modules have because they import them, found where they are defined here."""
+"""Names that a module offers and another module defines, imported with their first use.
+
+A package lists its public names once, in the stub ``__init__.pyi`` beside its ``__init__.py``:
+``from module import Name as Name``, which exports a name for type checkers. The package
+reads its stub when it is imported (``stub_exports``). A ``.py`` file alone would not do: type
+checkers need the import, ``import *`` needs ``__all__``, and finding a module needs the two
+together.
+"""
 
 from __future__ import annotations
 
+import ast
 import sys
 from collections.abc import Callable, Mapping
 from importlib import import_module
 from typing import Any
 
-_HOMES: Mapping[str, Mapping[str, str]] = {
+_PYFLINK_HOMES: Mapping[str, Mapping[str, str]] = {
     "common": {
         "datastream.formats.avro": "AvroRowDeserializationSchema AvroRowSerializationSchema",
         "datastream.formats.csv": "CsvRowDeserializationSchema CsvRowSerializationSchema",
@@ -88,18 +96,48 @@ _HOMES: Mapping[str, Mapping[str, str]] = {
         "datastream.functions": "SinkFunction",
     },
 }
-"""By a module, and by the module that defines them (both below ``headrace``), names."""
+"""Names that PyFlink's modules have because they import them.
+
+By the module, and by the module that defines them here (both below ``headrace``).
+"""
 
 
 def lazy_exports(module: str) -> Callable[[str], Any]:
-    """A module's ``__getattr__``, for names that are imported with their first use.
+    """The ``__getattr__`` of a module that offers names of PyFlink's module.
 
     So ``from headrace.datastream.functions import ValueStateDescriptor`` works as in PyFlink, and
     modules that need each other in PyFlink import one way here.
     """
-    homes = _HOMES[module.removeprefix("headrace.")]
-    home_of = {name: f"headrace.{home}" for home, names in homes.items() for name in names.split()}
+    homes = _PYFLINK_HOMES[module.removeprefix("headrace.")]
+    return _importer(
+        module,
+        {name: f"headrace.{home}" for home, names in homes.items() for name in names.split()},
+    )
 
+
+def stub_exports(
+    package: str,
+) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
+    """The ``__all__``, ``__getattr__`` and ``__dir__`` of a package whose stub lists its names."""
+    home_of = _stub_names(package)
+    names = sorted(home_of)
+    return names, _importer(package, home_of), lambda: sorted({*vars(sys.modules[package]), *names})
+
+
+def _stub_names(package: str) -> dict[str, str]:
+    """The names that a package's stub imports, with the module of each."""
+    spec: Any = sys.modules[package].__spec__
+    path = f"{spec.submodule_search_locations[0]}/__init__.pyi"
+    stub = ast.parse(spec.loader.get_data(path))  # the loader reads from a zip file, too
+    homes = {}
+    for statement in stub.body:
+        if not isinstance(statement, ast.ImportFrom) or statement.module is None:
+            raise ImportError(f"{path} has more than imports: line {statement.lineno}")
+        homes.update({alias.name: statement.module for alias in statement.names})
+    return homes
+
+
+def _importer(module: str, home_of: Mapping[str, str]) -> Callable[[str], Any]:
     def found(name: str) -> Any:
         home = home_of.get(name)
         if home is None:
