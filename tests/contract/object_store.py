@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from headrace.common._storage.object_store import ObjectStore, numbered, numbers
+from headrace.common._storage.object_store import ObjectStore, numbered_name, stored_numbers
 from headrace.errors import CheckpointError
 
 NAMES = st.lists(st.text("ab-0", min_size=1, max_size=3), min_size=1, max_size=3).map("/".join)
@@ -125,11 +125,11 @@ class ObjectStoreContract(ABC):
 
     def test_a_log_is_numbered_objects(self, store: ObjectStore) -> None:
         for number in (10, 9, 123):
-            store.put(numbered("splits", number), b"")
+            store.put(numbered_name("splits", number), b"")
         store.put("splits/notes", b"")
         store.put("splitsies/000000000001", b"")
-        assert numbers(store, "splits") == [9, 10, 123]
-        assert numbers(store, "none") == []
+        assert stored_numbers(store, "splits") == [9, 10, 123]
+        assert stored_numbers(store, "none") == []
 
     def test_an_object_can_be_found_by_a_person(self, store: ObjectStore) -> None:
         assert store.location("owners/7").endswith("owners/7")

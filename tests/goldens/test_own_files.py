@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from headrace.common._storage.folder_store import FolderStore
-from headrace.common._storage.object_store import numbered
+from headrace.common._storage.object_store import numbered_name
 from headrace.common._storage.sealed import get_json
 from headrace.connector import CommitterContext
 from headrace.runners.spark.checkpoint import begun, owners
@@ -55,7 +55,7 @@ def test_whose_it_is(version: Path) -> None:
 def test_who_has_owned_it(version: Path) -> None:
     store = store_of(version)
     assert owners.latest_owner(store) == owners.Owner(1, "run", NOBODY, NOBODY)
-    lease = owners.Lease.of_json(get_json(store, numbered(LEASES, 1), owners._LEASE) or {})
+    lease = owners.Lease.of_json(get_json(store, numbered_name(LEASES, 1), owners._LEASE) or {})
     assert lease == owners.Lease(3, released=True, jvm=NOBODY)
 
 

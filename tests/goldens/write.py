@@ -16,7 +16,7 @@ from pathlib import Path
 
 from headrace import __version__
 from headrace.common._storage.folder_store import FolderStore
-from headrace.common._storage.object_store import numbered, numbers
+from headrace.common._storage.object_store import numbered_name, stored_numbers
 from headrace.common._storage.sealed import put_json
 from headrace.connector import Budget
 from headrace.runners.processes import Process
@@ -73,11 +73,11 @@ def _make_anonymous(folder: Path) -> None:
     assert facts is not None
     places = {sink: at.replace(str(folder), ELSEWHERE) for sink, at in facts.places.items()}
     replace(facts, places=places).write(store)
-    for epoch in numbers(store, OWNERS):
+    for epoch in stored_numbers(store, OWNERS):
         owner = owners.Owner(epoch, "run", NOBODY, NOBODY)
-        put_json(store, numbered(OWNERS, epoch), owners._OWNER, owner.to_json())
+        put_json(store, numbered_name(OWNERS, epoch), owners._OWNER, owner.to_json())
         lease = owners.Lease(3, released=True, jvm=NOBODY)
-        put_json(store, numbered(LEASES, epoch), owners._LEASE, lease.to_json())
+        put_json(store, numbered_name(LEASES, epoch), owners._LEASE, lease.to_json())
     shutil.rmtree(folder / "checkpoint" / job.NAME / ".drafts", ignore_errors=True)
 
 

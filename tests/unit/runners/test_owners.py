@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headrace.common._storage.memory_store import MemoryStore
-from headrace.common._storage.object_store import numbered, numbers
+from headrace.common._storage.object_store import numbered_name, stored_numbers
 from headrace.errors import CheckpointError, CheckpointLockedError
 from headrace.runners.processes import Machine
 from headrace.runners.spark.checkpoint import owners
@@ -72,7 +72,7 @@ def test_a_driver_that_runs_here_is_not_replaced(world: World) -> None:
     world.taken("a", 1)
     with pytest.raises(CheckpointLockedError, match="process 1 on a"):
         world.taken("a", 2)
-    assert numbers(world.store, OWNERS) == [1] and world.now == 0
+    assert stored_numbers(world.store, OWNERS) == [1] and world.now == 0
 
 
 def test_a_driver_that_was_killed_here_is_replaced_at_once(world: World) -> None:
@@ -132,7 +132,7 @@ def test_a_driver_elsewhere_that_renews_its_lease_is_not_replaced(world: World) 
     world.at_each_look.append(lambda: first.renew() if world.now >= 7 else None)
     with pytest.raises(CheckpointLockedError, match="process 1 on b"):
         world.taken("a", 2)
-    assert world.now < EXPIRY_SECONDS and numbers(world.store, OWNERS) == [1]
+    assert world.now < EXPIRY_SECONDS and stored_numbers(world.store, OWNERS) == [1]
 
 
 def test_a_driver_elsewhere_that_gives_back_meanwhile_is_replaced(world: World) -> None:
@@ -143,7 +143,7 @@ def test_a_driver_elsewhere_that_gives_back_meanwhile_is_replaced(world: World) 
 
 def test_a_driver_that_died_before_its_first_lease_is_replaced(world: World) -> None:
     world.taken("b", 1)
-    world.store.delete(numbered(LEASES, 1))
+    world.store.delete(numbered_name(LEASES, 1))
     assert world.taken("a", 2).epoch == 2
 
 
@@ -179,7 +179,7 @@ def test_a_driver_that_was_replaced_cannot_commit(world: World) -> None:
         commit(1, "b", 5)
     assert caught.value.where["driver"] == "process 2 on a, owner 2"
     commit(2, "a", 6)
-    assert committed == [1, 2] and numbers(world.store, COMMITTING) == []
+    assert committed == [1, 2] and stored_numbers(world.store, COMMITTING) == []
 
 
 def test_an_earlier_run_of_the_same_driver_cannot_commit(world: World) -> None:
@@ -209,7 +209,7 @@ def test_a_checkpoint_that_was_deleted_or_replaced_is_not_another_driver(
     for _ in range(2):
         driver.take_again("again")
     for name in world.store.list():
-        if not left or not name.startswith(OWNERS) or name > numbered(OWNERS, left):
+        if not left or not name.startswith(OWNERS) or name > numbered_name(OWNERS, left):
             world.store.delete(name)
     with (
         pytest.raises(CheckpointError, match="was deleted, or replaced") as caught,
@@ -233,7 +233,7 @@ def test_a_commit_that_still_goes_on_is_waited_for(world: World) -> None:
         def end() -> None:
             if world.now >= 3 and not ended:
                 ended.append(world.now)
-                world.store.delete(numbered(COMMITTING, 1))
+                world.store.delete(numbered_name(COMMITTING, 1))
 
         world.at_each_look.append(end)
         second = world.taken("a", 2)
@@ -246,7 +246,7 @@ def test_a_commit_that_died_is_not_waited_for(world: World) -> None:
         world.kill("a", 5)
         world.kill("a", 1)
         world.taken("a", 2)
-        assert world.now == 0 and numbers(world.store, COMMITTING) == []
+        assert world.now == 0 and stored_numbers(world.store, COMMITTING) == []
 
 
 def test_a_commit_that_never_ends_is_told(world: World) -> None:
@@ -274,7 +274,7 @@ def test_the_jvm_is_known_from_the_first_moment_of_another_run(world: World) -> 
     world.machine("a", 77)
     first.run_with(77)
     first.take_again("run 1-1")
-    world.store.delete(numbered(LEASES, 2))  # it died before it wrote one
+    world.store.delete(numbered_name(LEASES, 2))  # it died before it wrote one
     world.kill("a", 1)
     with pytest.raises(CheckpointLockedError, match="process 77 on a"):
         world.taken("a", 2)
@@ -336,7 +336,7 @@ def test_wherever_a_driver_dies_the_next_one_begins(changes: int, done: bool) ->
         raise AssertionError("all of it was done")
     world.kill("a", 1)
     after = world.taken("a", 2)
-    assert world.now == 0 and after.epoch == max(numbers(world.store, OWNERS))
+    assert world.now == 0 and after.epoch == max(stored_numbers(world.store, OWNERS))
     with committing(world.store, world.store, after.epoch, world.machine("a", 2)):
         pass
 
@@ -345,13 +345,15 @@ def test_the_last_few_owners_are_kept(world: World) -> None:
     driver = world.taken("a", 1)
     for _ in range(9):
         driver.take_again("again")
-    assert numbers(world.store, OWNERS) == numbers(world.store, LEASES) == [7, 8, 9, 10]
+    assert (
+        stored_numbers(world.store, OWNERS) == stored_numbers(world.store, LEASES) == [7, 8, 9, 10]
+    )
 
 
 @pytest.mark.parametrize("folder", [OWNERS, LEASES])
 def test_a_damaged_object_is_told_with_what_to_do(folder: str, world: World) -> None:
     world.taken("a", 1)
-    name = numbered(folder, 1)
+    name = numbered_name(folder, 1)
     world.store.put(name, (world.store.get(name) or b"")[:-3])
     with pytest.raises(CheckpointError, match="is cut short") as caught:
         world.taken("a", 2)
@@ -364,12 +366,12 @@ def test_a_lease_is_renewed_until_it_is_given_back(
 ) -> None:
     monkeypatch.setattr(owners, "RENEWAL_SECONDS", 0.0)
     driver = world.taken("a", 1)
-    before = world.store.get(numbered(LEASES, 1))
+    before = world.store.get(numbered_name(LEASES, 1))
     beaten = driver._lease.beat
     driver.keep_renewing()
     while driver._lease.beat < beaten + 3:
         pass
     driver.release()
-    released = world.store.get(numbered(LEASES, 1))
+    released = world.store.get(numbered_name(LEASES, 1))
     driver.renew()
-    assert before != released == world.store.get(numbered(LEASES, 1))
+    assert before != released == world.store.get(numbered_name(LEASES, 1))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headrace.common._storage.memory_store import MemoryStore
-from headrace.common._storage.object_store import numbers
+from headrace.common._storage.object_store import stored_numbers
 from headrace.common.watermark_strategy import WatermarkGenerator, WatermarkStrategy
 from headrace.errors import CheckpointError
 from headrace.operators.timestamps import TimestampsSpec
@@ -166,7 +166,7 @@ def test_a_driver_that_comes_late_overwrites_nothing(store: MemoryStore) -> None
 def test_the_last_few_are_kept(store: MemoryStore) -> None:
     for epoch in range(1, 21):
         SplitStates(store).save(epoch, states_of(epoch))
-    assert numbers(store, "splits") == list(range(13, 21))
+    assert stored_numbers(store, "splits") == list(range(13, 21))
 
 
 def test_nothing_stored_names_a_class_of_headrace(store: MemoryStore) -> None:

@@ -21,13 +21,13 @@ def content_digest(values: Iterable[Any]) -> str | None:
 
     None too for objects that hold each other in a circle.
     """
-    whole = hashlib.sha256()
+    digest = hashlib.sha256()
     try:
         for value in values:
-            whole.update(_digest(value))
+            digest.update(_digest(value))
     except (pickle.PicklingError, TypeError, AttributeError, RecursionError):
         return None
-    return whole.hexdigest()
+    return digest.hexdigest()
 
 
 def _digest(value: Any) -> bytes:
@@ -44,10 +44,10 @@ def _digest(value: Any) -> bytes:
         return _digest_of_parts("dict", sorted(pairs))
     if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
         return _digest(value.__qualname__)  # without its module, which may move
-    return _of_object(value)
+    return _object_digest(value)
 
 
-def _of_object(value: Any) -> bytes:
+def _object_digest(value: Any) -> bytes:
     """By the parts that pickle would write: class, arguments, state, what it contains."""
     reduce = copyreg.dispatch_table.get(type(value))
     reduced = reduce(value) if reduce is not None else value.__reduce_ex__(_PROTOCOL)

@@ -11,7 +11,7 @@ from functools import cache
 _AT_FDCWD = -100
 _RENAME_NOREPLACE = 1  # Linux 3.15, glibc 2.28
 _RENAME_EXCL = 4  # macOS 10.12
-_NOT_OFFERED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP)
+_NOT_SUPPORTED = (errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 Call = Callable[[bytes, bytes], int]
 
@@ -34,7 +34,7 @@ def rename_exclusively(source: str, target: str) -> bool | None:
     number = ctypes.get_errno()
     if number == errno.EEXIST:
         return False
-    if number in _NOT_OFFERED:
+    if number in _NOT_SUPPORTED:
         return None
     raise OSError(number, os.strerror(number), source, None, target)
 

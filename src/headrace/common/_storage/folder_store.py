@@ -7,11 +7,11 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from headrace.common._storage.object_store import ObjectStore, checked_name, checked_prefix
+from headrace.common._storage.object_store import ObjectStore, require_name, require_prefix
 from headrace.errors import CheckpointError
 
 _DRAFTS = ".drafts"
-_LEFT_AFTER_SECONDS = 86_400
+_STALE_DRAFT_SECONDS = 86_400
 
 
 class FolderStore(ObjectStore):
@@ -29,14 +29,14 @@ class FolderStore(ObjectStore):
     def put(self, name: str, data: bytes) -> None:
         """Store an object by renaming its draft."""
         path = self._path(name)
-        with self._said(path, "written"), self._draft(path, data) as draft:
+        with self._raises_checkpoint_error(path, "written"), self._draft(path, data) as draft:
             os.replace(draft, path)
             self._sync_folder(os.path.dirname(path))
 
     def put_if_absent(self, name: str, data: bytes) -> bool:
         """Store an object by linking its draft, which fails where there is one of this name."""
         path = self._path(name)
-        with self._said(path, "written"), self._draft(path, data) as draft:
+        with self._raises_checkpoint_error(path, "written"), self._draft(path, data) as draft:
             try:
                 os.link(draft, path)
             except FileExistsError:
@@ -50,7 +50,7 @@ class FolderStore(ObjectStore):
     def get(self, name: str) -> bytes | None:
         """The file's content, or None."""
         path = self._path(name)
-        with self._said(path, "read"):
+        with self._raises_checkpoint_error(path, "read"):
             try:
                 with open(path, "rb") as file:
                     return file.read()
@@ -59,13 +59,13 @@ class FolderStore(ObjectStore):
 
     def list(self, prefix: str = "") -> list[str]:
         """The names that begin with a text, sorted as texts, not folder by folder."""
-        checked_prefix(prefix)
+        require_prefix(prefix)
         top = self._folder
         inner = prefix.rpartition("/")[0]
         if inner:
             top = self._path(inner)
         names: list[str] = []
-        with self._said(top, "listed"):
+        with self._raises_checkpoint_error(top, "listed"):
             for folder, folders, files in os.walk(top, onerror=_raise_unless_missing):
                 folders[:] = [each for each in folders if not each.startswith(".")]
                 inside = os.path.relpath(folder, self._folder).replace(os.sep, "/")
@@ -76,7 +76,7 @@ class FolderStore(ObjectStore):
     def delete(self, name: str) -> None:
         """Remove the file; after a power cut it may be there again."""
         path = self._path(name)
-        with self._said(path, "deleted"), suppress(FileNotFoundError):
+        with self._raises_checkpoint_error(path, "deleted"), suppress(FileNotFoundError):
             os.unlink(path)
 
     def location(self, name: str) -> str:
@@ -91,21 +91,21 @@ class FolderStore(ObjectStore):
         drafts = os.path.join(self._folder, _DRAFTS)
         if not os.path.isdir(drafts):
             return
-        with self._said(drafts, "tidied"):
+        with self._raises_checkpoint_error(drafts, "tidied"):
             self._sync_folder(self._folder)
             self._sync_folder(os.path.dirname(self._folder))
             # The file system's own time: its clock may be another host's.
             handle, newest = tempfile.mkstemp(dir=drafts)
-            oldest = os.fstat(handle).st_mtime - _LEFT_AFTER_SECONDS
+            oldest = os.fstat(handle).st_mtime - _STALE_DRAFT_SECONDS
             os.close(handle)
             os.unlink(newest)
-            for left in os.scandir(drafts):
+            for draft in os.scandir(drafts):
                 with suppress(FileNotFoundError):
-                    if left.stat().st_mtime < oldest:
-                        os.unlink(left.path)
+                    if draft.stat().st_mtime < oldest:
+                        os.unlink(draft.path)
 
     def _path(self, name: str) -> str:
-        return os.path.join(self._folder, *checked_name(name).split("/"))
+        return os.path.join(self._folder, *require_name(name).split("/"))
 
     @contextmanager
     def _draft(self, path: str, data: bytes) -> Iterator[str]:
@@ -147,7 +147,7 @@ class FolderStore(ObjectStore):
                 os.close(handle)
 
     @contextmanager
-    def _said(self, path: str, what: str) -> Iterator[None]:
+    def _raises_checkpoint_error(self, path: str, what: str) -> Iterator[None]:
         try:
             yield
         except OSError as error:

@@ -17,7 +17,7 @@ from urllib.parse import unquote, urlsplit
 from headrace.common._storage.exclusive_rename import rename_exclusively
 from headrace.errors import UnsupportedError
 
-_NO_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
+_NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
 
 
 @dataclass(frozen=True)
@@ -120,7 +120,7 @@ class LocalFiles:
         except FileExistsError:
             return False
         except OSError as error:
-            if error.errno in _NO_LINKS:
+            if error.errno in _NO_HARD_LINKS:
                 return None
             raise
         return True
@@ -136,11 +136,11 @@ class LocalFiles:
 
     def replace(self, path: str, data: bytes) -> None:
         """Put new content into a file: a reader sees the old or the new one, never a part."""
-        aside = path + ".new"
-        with self.create(aside) as file:
+        temporary = path + ".new"
+        with self.create(temporary) as file:
             file.write(data)
             self.sync(file)
-        self.rename(aside, path)
+        self.rename(temporary, path)
         self.sync_directory(os.path.dirname(path))
 
     def truncate(self, path: str, size_bytes: int) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 
-from headrace.common._storage.object_store import ObjectStore, checked_name, checked_prefix
+from headrace.common._storage.object_store import ObjectStore, require_name, require_prefix
 
 
 class MemoryStore(ObjectStore):
@@ -17,12 +17,12 @@ class MemoryStore(ObjectStore):
     def put(self, name: str, data: bytes) -> None:
         """Store an object; one of this name is replaced."""
         with self._lock:
-            self._objects[checked_name(name)] = bytes(data)
+            self._objects[require_name(name)] = bytes(data)
 
     def put_if_absent(self, name: str, data: bytes) -> bool:
         """Store an object unless there is one of this name; True when it was stored."""
         with self._lock:
-            if checked_name(name) in self._objects:
+            if require_name(name) in self._objects:
                 return False
             self._objects[name] = bytes(data)
             return True
@@ -30,16 +30,16 @@ class MemoryStore(ObjectStore):
     def get(self, name: str) -> bytes | None:
         """The object, or None."""
         with self._lock:
-            return self._objects.get(checked_name(name))
+            return self._objects.get(require_name(name))
 
     def list(self, prefix: str = "") -> list[str]:
-        checked_prefix(prefix)
+        require_prefix(prefix)
         with self._lock:
             return sorted(name for name in self._objects if name.startswith(prefix))
 
     def delete(self, name: str) -> None:
         with self._lock:
-            self._objects.pop(checked_name(name), None)
+            self._objects.pop(require_name(name), None)
 
     def location(self, name: str) -> str:
         """The name, in memory."""

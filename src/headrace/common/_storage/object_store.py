@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 
 from headrace.errors import CheckpointError
 
-_LONGEST_PART_BYTES = 200
+_MAX_PART_BYTES = 200
 _NUMBER_WIDTH = 12
 
 
@@ -60,30 +60,30 @@ class ObjectStore(ABC):
         """Remove what writers have left that ended within a call, and finish what they did."""
 
 
-def numbered(folder: str, number: int) -> str:
+def numbered_name(folder: str, number: int) -> str:
     """The name of an object of a log."""
     return f"{folder}/{number:0{_NUMBER_WIDTH}d}"
 
 
-def numbers(store: ObjectStore, folder: str) -> list[int]:
+def stored_numbers(store: ObjectStore, folder: str) -> list[int]:
     """The numbers of a log's objects, rising."""
     found = (name.rpartition("/")[2] for name in store.list(f"{folder}/"))
     return [int(last) for last in found if len(last) == _NUMBER_WIDTH and last.isdecimal()]
 
 
-def checked_name(name: str) -> str:
+def require_name(name: str) -> str:
     """The name itself.
 
     Raises:
         CheckpointError: it could mean something outside the store, or is too long for a file.
     """
     for part in name.split("/"):
-        if not _is_allowed(part) or len(part.encode()) > _LONGEST_PART_BYTES:
-            raise _not_allowed(name)
+        if not _is_allowed(part) or len(part.encode()) > _MAX_PART_BYTES:
+            raise _name_error(name)
     return name
 
 
-def checked_prefix(prefix: str) -> str:
+def require_prefix(prefix: str) -> str:
     """The prefix itself; its last part may be empty.
 
     Raises:
@@ -91,7 +91,7 @@ def checked_prefix(prefix: str) -> str:
     """
     *folders, last = prefix.split("/")
     if not all(map(_is_allowed, folders)) or (last and not _is_allowed(last)):
-        raise _not_allowed(prefix)
+        raise _name_error(prefix)
     return prefix
 
 
@@ -100,9 +100,9 @@ def _is_allowed(part: str) -> bool:
     return bool(part) and not part.startswith(".") and "\\" not in part and "\0" not in part
 
 
-def _not_allowed(name: str) -> CheckpointError:
+def _name_error(name: str) -> CheckpointError:
     return CheckpointError(
         f"{name!r} cannot be the name of a stored object",
         hint="parts between slashes are not empty, do not begin with a dot, and have at most"
-        f" {_LONGEST_PART_BYTES} bytes",
+        f" {_MAX_PART_BYTES} bytes",
     )

@@ -11,7 +11,7 @@ import pickle
 from base64 import b64decode, b64encode
 from typing import Any
 
-_AS_THEY_ARE = frozenset({type(None), bool, int, float, str})
+_JSON_SCALARS = frozenset({type(None), bool, int, float, str})
 
 
 def to_json(value: Any) -> Any:
@@ -20,7 +20,7 @@ def to_json(value: Any) -> Any:
     What is not made of None, numbers, text, bytes, tuples, lists and dictionaries is pickled.
     """
     kind = type(value)
-    if kind in _AS_THEY_ARE:
+    if kind in _JSON_SCALARS:
         return value
     if kind is list:
         return [to_json(item) for item in value]

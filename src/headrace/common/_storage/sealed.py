@@ -21,9 +21,9 @@ from headrace.errors import CheckpointError
 _MAGIC = b"headrace 1 "
 _ANY_MAGIC = b"headrace "
 _DIGEST_BYTES = 64
-ANEW = f"start anew (`headrace run --fresh`, or {FRESH_VARIABLE}=1 in the environment)"
+START_FRESH = f"start anew (`headrace run --fresh`, or {FRESH_VARIABLE}=1 in the environment)"
 """What to do where a checkpoint is of no use: the part of a hint."""
-_DAMAGED = f"bring this object back from a copy of the checkpoint, or {ANEW}"
+_DAMAGED_HINT = f"bring this object back from a copy of the checkpoint, or {START_FRESH}"
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class ObjectFormat:
 
 
 @dataclass(frozen=True)
-class Sealed:
+class Unsealed:
     """An object that was found whole: the version of its format, and what it holds."""
 
     version: int
@@ -55,7 +55,7 @@ def seal(kind: ObjectFormat, payload: bytes) -> bytes:
     return _MAGIC + sha256(body).hexdigest().encode() + b" " + body
 
 
-def unseal(kind: ObjectFormat, data: bytes, location: str) -> Sealed:
+def unseal(kind: ObjectFormat, data: bytes, location: str) -> Unsealed:
     """What ``seal`` was given.
 
     Raises:
@@ -64,18 +64,18 @@ def unseal(kind: ObjectFormat, data: bytes, location: str) -> Sealed:
     """
     start = len(_MAGIC) + _DIGEST_BYTES
     if not data.startswith(_MAGIC):
-        raise _unreadable(_without_magic(data), location)
+        raise _unreadable_error(_without_magic(data), location)
     digest, body = data[len(_MAGIC) : start], data[start + 1 :]
     line, newline, payload = body.partition(b"\n")
     if data[start : start + 1] != b" " or sha256(body).hexdigest().encode() != digest:
-        raise _unreadable(_difference(line, newline, payload), location)
+        raise _unreadable_error(_damage(line, newline, payload), location)
     header = json.loads(line)
     if header["format"] != kind.name:
-        raise _unreadable(f"is a {header['format']!r}, not a {kind.name!r}", location)
+        raise _unreadable_error(f"is a {header['format']!r}, not a {kind.name!r}", location)
     version = header["version"]
     if not kind.oldest <= version <= kind.version:
-        raise _other_version(kind, header, location)
-    return Sealed(version, payload)
+        raise _version_error(kind, header, location)
+    return Unsealed(version, payload)
 
 
 def put_json(store: ObjectStore, name: str, kind: ObjectFormat, value: Any) -> None:
@@ -100,9 +100,9 @@ def json_bytes(value: Any) -> bytes:
     return json.dumps(value, indent=1, ensure_ascii=False).encode() + b"\n"
 
 
-def missing(what: str, location: str) -> CheckpointError:
+def missing_object(what: str, location: str) -> CheckpointError:
     """The error for an object that must be there."""
-    return CheckpointError(f"{what} is missing", where={"object": location}, hint=_DAMAGED)
+    return CheckpointError(f"{what} is missing", where={"object": location}, hint=_DAMAGED_HINT)
 
 
 def _without_magic(data: bytes) -> str:
@@ -115,7 +115,7 @@ def _without_magic(data: bytes) -> str:
     return "was not written by Headrace, or its beginning is damaged"
 
 
-def _difference(line: bytes, newline: bytes, payload: bytes) -> str:
+def _damage(line: bytes, newline: bytes, payload: bytes) -> str:
     """What is the matter with an object whose checksum is wrong."""
     try:
         wanted = json.loads(line)["bytes"]
@@ -126,11 +126,13 @@ def _difference(line: bytes, newline: bytes, payload: bytes) -> str:
     return "is damaged: its checksum is wrong"
 
 
-def _unreadable(problem: str, location: str) -> CheckpointError:
-    return CheckpointError(f"a stored object {problem}", where={"object": location}, hint=_DAMAGED)
+def _unreadable_error(problem: str, location: str) -> CheckpointError:
+    return CheckpointError(
+        f"a stored object {problem}", where={"object": location}, hint=_DAMAGED_HINT
+    )
 
 
-def _other_version(kind: ObjectFormat, header: dict[str, Any], location: str) -> CheckpointError:
+def _version_error(kind: ObjectFormat, header: dict[str, Any], location: str) -> CheckpointError:
     readable = str(kind.version)
     if kind.oldest < kind.version:
         readable = f"{kind.oldest} to {kind.version}"
@@ -139,5 +141,5 @@ def _other_version(kind: ObjectFormat, header: dict[str, Any], location: str) ->
         f" {header.get('written by', 'of an unknown version')}, cannot be read by Headrace"
         f" {__version__}, which reads {readable}",
         where={"object": location},
-        hint=f"run the job with the Headrace that wrote it, or {ANEW}",
+        hint=f"run the job with the Headrace that wrote it, or {START_FRESH}",
     )

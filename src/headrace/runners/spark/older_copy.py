@@ -17,7 +17,7 @@ from dataclasses import replace
 from pyspark.sql import SparkSession
 
 from headrace.common._options.catalogue import RESTORE_WRITE_AGAIN
-from headrace.common._storage.sealed import ANEW
+from headrace.common._storage.sealed import START_FRESH
 from headrace.connector import CommitterContext, ExecutedBy
 from headrace.errors import CheckpointError
 from headrace.runners.sinks import committer_of
@@ -81,7 +81,7 @@ def older_copy(program: JobProgram, ahead: Ahead, planned: int, location: str) -
         hint="put the newest checkpoint of the job back; or set"
         f" {RESTORE_WRITE_AGAIN.key}: true, and the job goes on from this one: it writes the"
         " records after the copy again, beside those that the sinks have (remove these first, if"
-        f" readers must not see them twice); or {ANEW}",
+        f" readers must not see them twice); or {START_FRESH}",
     )
 
 

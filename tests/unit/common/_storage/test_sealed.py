@@ -12,7 +12,7 @@ from headrace import __version__
 from headrace.common._storage.memory_store import MemoryStore
 from headrace.common._storage.sealed import (
     ObjectFormat,
-    Sealed,
+    Unsealed,
     get_json,
     put_json,
     seal,
@@ -25,7 +25,7 @@ STATES = ObjectFormat("split states", version=3, oldest=2)
 
 @given(st.binary(max_size=40))
 def test_gives_back_what_was_sealed(payload: bytes) -> None:
-    assert unseal(STATES, seal(STATES, payload), "here") == Sealed(3, payload)
+    assert unseal(STATES, seal(STATES, payload), "here") == Unsealed(3, payload)
 
 
 @given(st.binary(max_size=20), st.data())
@@ -70,7 +70,7 @@ def test_another_version_is_told_with_who_wrote_it(version: int) -> None:
         f" cannot be read by Headrace {__version__}, which reads 2 to 3"
     )
     older = unseal(STATES, seal(ObjectFormat("split states", 2), b"x"), "here")
-    assert older == Sealed(2, b"x")
+    assert older == Unsealed(2, b"x")
 
 
 def test_people_can_read_it() -> None:

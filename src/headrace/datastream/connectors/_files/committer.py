@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from typing import IO, Any
 
 from headrace.common._storage.local_files import LocalFiles
-from headrace.common._storage.sealed import ANEW
+from headrace.common._storage.sealed import START_FRESH
 from headrace.connector import Committer
 from headrace.datastream.connectors._files.journal import HeldChunk, Journal, Piece, held_back
 from headrace.datastream.connectors._files.rolling import (
@@ -381,7 +381,7 @@ def _incomplete(problem: str, path: str) -> CheckpointError:
     return CheckpointError(
         problem,
         where={"file": path},
-        hint=f"bring this file back from a copy; to give up what was held back, {ANEW}",
+        hint=f"bring this file back from a copy; to give up what was held back, {START_FRESH}",
     )
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from headrace.common._storage.object_store import ObjectStore
-from headrace.common._storage.sealed import missing
+from headrace.common._storage.sealed import missing_object
 from headrace.errors import CheckpointError
 from headrace.planner.kept_subtasks import with_kept_subtasks
 from headrace.runners.clock import BEHIND_MS, behind, wall_clock_ms
@@ -44,7 +44,7 @@ def facts_of(
     if has_published(place):
         facts = Facts.read(store)
         if facts is None:
-            raise missing("what says whose this checkpoint is", store.location(JOB))
+            raise missing_object("what says whose this checkpoint is", store.location(JOB))
         going_on = _going_on(facts, place, program, ignore_unclaimed, read_states)
         return written(facts, going_on, store)
     try:
@@ -165,7 +165,7 @@ def check_spark(place: Place, facts: Facts) -> None:
     folder, origin = place.spark(generation.number), generation.origin
     if origin is None:
         if not progress.has_planned(folder):
-            raise missing("Spark's log of offsets", folder)
+            raise missing_object("Spark's log of offsets", folder)
         committed = progress.check_logs(folder, SplitStates(place.store).last)
         _check_files(folder, committed, len(Layout.from_json(facts.layout).stages))
     elif origin.number == RESTORED:
@@ -173,7 +173,7 @@ def check_spark(place: Place, facts: Facts) -> None:
     elif origin.batch >= 0:
         older = place.spark(origin.number)
         if not progress.is_committed(older, origin.batch):
-            raise missing("the state that is to be taken over", older)
+            raise missing_object("the state that is to be taken over", older)
         _check_files(older, origin.batch, len(origin.stages))
 
 

@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
-from headrace.common._storage.object_store import ObjectStore, numbered, numbers
+from headrace.common._storage.object_store import ObjectStore, numbered_name, stored_numbers
 from headrace.common._storage.sealed import ObjectFormat, get_json, json_bytes, put_json, seal
 from headrace.errors import CheckpointError, CheckpointLockedError
 from headrace.runners.processes import Machine, Process
@@ -134,7 +134,7 @@ class Ownership:
     def _try_epoch(self, epoch: int, run: str) -> bool:
         owner = Owner(epoch, run, self._machine.own_process(), self._lease.jvm)
         data = seal(_OWNER, json_bytes(owner.to_json()))
-        if not self._store.put_if_absent(numbered(OWNERS, epoch), data):
+        if not self._store.put_if_absent(numbered_name(OWNERS, epoch), data):
             return False
         with self._lock:
             self.epoch = epoch
@@ -161,7 +161,7 @@ class Ownership:
             )
 
     def _lease_of(self, owner: Owner) -> Lease | None:
-        found = _read(self._signals, numbered(LEASES, owner.epoch), _LEASE)
+        found = _read(self._signals, numbered_name(LEASES, owner.epoch), _LEASE)
         return None if found is None else Lease.of_json(found)
 
     def _wait_for_expiry(self, owner: Owner, seen: Lease | None) -> None:
@@ -180,8 +180,8 @@ class Ownership:
 
     def _wait_for_commits(self) -> None:
         """Let commits of earlier owners end that were announced before this one had its epoch."""
-        for epoch in numbers(self._signals, COMMITTING):
-            name = numbered(COMMITTING, epoch)
+        for epoch in stored_numbers(self._signals, COMMITTING):
+            name = numbered_name(COMMITTING, epoch)
             found = _read(self._signals, name, _COMMIT)
             if epoch >= self.epoch or found is None:
                 continue
@@ -254,19 +254,19 @@ class Ownership:
                     self._tell(f"the checkpoint was not given back: {error}")
 
     def _write_lease(self) -> None:
-        put_json(self._signals, numbered(LEASES, self.epoch), _LEASE, self._lease.to_json())
+        put_json(self._signals, numbered_name(LEASES, self.epoch), _LEASE, self._lease.to_json())
 
     def _prune(self) -> None:
         for store, folder in ((self._store, OWNERS), (self._signals, LEASES)):
-            for epoch in numbers(store, folder):
+            for epoch in stored_numbers(store, folder):
                 if epoch <= self.epoch - _KEPT:
-                    store.delete(numbered(folder, epoch))
+                    store.delete(numbered_name(folder, epoch))
 
 
 def latest_owner(store: ObjectStore) -> Owner | None:
     """The owner with the highest epoch; None before the first."""
-    for epoch in reversed(numbers(store, OWNERS)):
-        found = _read(store, numbered(OWNERS, epoch), _OWNER)
+    for epoch in reversed(stored_numbers(store, OWNERS)):
+        found = _read(store, numbered_name(OWNERS, epoch), _OWNER)
         if found is not None:  # else its successor has pruned it meanwhile
             return Owner.of_json(epoch, found)
     return None
@@ -279,7 +279,7 @@ def check_owner(store: ObjectStore, epoch: int) -> None:
         CheckpointLockedError: there is a higher one.
         CheckpointError: the epoch is not there any more.
     """
-    highest = max(numbers(store, OWNERS), default=0)
+    highest = max(stored_numbers(store, OWNERS), default=0)
     if highest > epoch:
         raise _taken_over(store, epoch)
     if highest < epoch:
@@ -314,7 +314,7 @@ def committing(
         CheckpointLockedError: the epoch is not the highest any more.
         CheckpointError: the checkpoint was deleted, or replaced.
     """
-    name = numbered(COMMITTING, epoch)
+    name = numbered_name(COMMITTING, epoch)
     put_json(signals, name, _COMMIT, machine.own_process().to_json())
     try:
         check_owner(store, epoch)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from hashlib import sha256
 
-from headrace.common._storage.sealed import ObjectFormat, get_json, missing, put_json
+from headrace.common._storage.sealed import ObjectFormat, get_json, missing_object, put_json
 from headrace.runners.spark.checkpoint.layout import Place
 from headrace.runners.spark.checkpoint.spark_files import damaged
 
@@ -32,8 +32,8 @@ def check(place: Place) -> None:
     store = place.store
     about, data = get_json(store, _ABOUT, _FORMAT), store.get(_FILE)
     if about is None:
-        raise missing("what says that the restored state is whole", store.location(_ABOUT))
+        raise missing_object("what says that the restored state is whole", store.location(_ABOUT))
     if data is None:
-        raise missing("the restored state", store.location(_FILE))
+        raise missing_object("the restored state", store.location(_FILE))
     if sha256(data).hexdigest() != about["sha256"]:
         raise damaged("the restored state is damaged", store.location(_FILE))

@@ -23,10 +23,10 @@ from typing import Any
 from zlib import crc32
 from zlib import error as ZlibError
 
-from headrace.common._storage.sealed import ANEW
+from headrace.common._storage.sealed import START_FRESH
 from headrace.errors import CheckpointError
 
-_HINT = f"bring this file back from a copy of the checkpoint, or {ANEW}"
+_HINT = f"bring this file back from a copy of the checkpoint, or {START_FRESH}"
 _CHECKSUM = ".crc"
 _MAGIC = b"crc\0"
 _DRAFT = ".tmp"

@@ -12,9 +12,9 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from headrace.common._storage.object_store import ObjectStore, numbered, numbers
+from headrace.common._storage.object_store import ObjectStore, numbered_name, stored_numbers
 from headrace.common._storage.plain_json import from_json, to_json
-from headrace.common._storage.sealed import ObjectFormat, json_bytes, missing, seal, unseal
+from headrace.common._storage.sealed import ObjectFormat, json_bytes, missing_object, seal, unseal
 from headrace.runners.spark.checkpoint.layout import SPLITS
 from headrace.runtime.coordination.coordinator import States
 from headrace.runtime.tasks.source_task import SplitState
@@ -39,11 +39,11 @@ class SplitStates:
         if epoch == 0:
             return {}
         if self._last[0] != epoch:
-            name = numbered(SPLITS, epoch)
+            name = numbered_name(SPLITS, epoch)
             location = self._store.location(name)
             data = self._store.get(name)
             if data is None:
-                raise missing(f"what splits remember at the end of epoch {epoch}", location)
+                raise missing_object(f"what splits remember at the end of epoch {epoch}", location)
             self._last = (epoch, _states(json.loads(unseal(_FORMAT, data, location).payload)))
         return self._last[1]
 
@@ -54,21 +54,21 @@ class SplitStates:
         published the micro-batch, of this driver or of the one before it.
         """
         data = seal(_FORMAT, json_bytes(_plain(states)))
-        if not self._store.put_if_absent(numbered(SPLITS, epoch), data):
+        if not self._store.put_if_absent(numbered_name(SPLITS, epoch), data):
             return self.load(epoch)
-        for old in numbers(self._store, SPLITS):
+        for old in stored_numbers(self._store, SPLITS):
             if old <= epoch - _KEPT:
-                self._store.delete(numbered(SPLITS, old))
+                self._store.delete(numbered_name(SPLITS, old))
         return states
 
     def has(self, epoch: int) -> bool:
         """True when the states at the end of an epoch are written."""
-        return self._store.get(numbered(SPLITS, epoch)) is not None
+        return self._store.get(numbered_name(SPLITS, epoch)) is not None
 
     @property
     def last(self) -> int:
         """The last epoch that has states; 0 before the first."""
-        return max(numbers(self._store, SPLITS), default=0)
+        return max(stored_numbers(self._store, SPLITS), default=0)
 
 
 def _plain(states: States) -> list[Any]:
