@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from headrace.common._options import catalogue as options
-from headrace.common._options.flink import WITHOUT_EFFECT
 from headrace.common._options.values import ValueKind
+from headrace.common._options.without_effect import WITHOUT_EFFECT
 from headrace.common.config_options import ConfigOption
 
 ROOT = Path(__file__).parents[1]

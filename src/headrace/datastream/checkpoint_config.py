@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.common import _arguments as arguments
-from headrace.common._accepted import accepted
+from headrace.common._no_effect import no_effect
 from headrace.common._options import catalogue as options
 from headrace.common.configuration import Configuration
 from headrace.common.time import Duration, TimeAmount, milliseconds_of
@@ -20,7 +20,7 @@ __all__ = ["CheckpointConfig"]
 _PREFIX = "execution.checkpointing."
 
 
-@accepted("every micro-batch is a checkpoint, made and kept by Spark")
+@no_effect("every micro-batch is a checkpoint, made and kept by Spark")
 class CheckpointConfig:
     """A view of a ``Configuration``: what is set here is set there, and the other way round."""
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from abc import ABC
 
-from headrace.common._accepted import accepted
 from headrace.common._arguments import at_least, positive
+from headrace.common._no_effect import no_effect
 from headrace.common._unsupported import unsupported
 
 __all__ = [
@@ -18,17 +18,17 @@ __all__ = [
     "JobManagerCheckpointStorage",
 ]
 
-_NO_EFFECT = "Spark stores checkpoints, in 'execution.checkpointing.dir'; PyFlink takes none either"
+_REASON = "Spark stores checkpoints, in 'execution.checkpointing.dir'; PyFlink takes none either"
 _DEFAULT_THRESHOLD_BYTES = 20 * 1024
 _DEFAULT_BUFFER_BYTES = 4096
 
 
-@accepted(_NO_EFFECT)
+@no_effect(_REASON)
 class CheckpointStorage(ABC):  # noqa: B024 - a common name for the values below
     """Where a program would like its checkpoints to be."""
 
 
-@accepted(_NO_EFFECT)
+@no_effect(_REASON)
 class JobManagerCheckpointStorage(CheckpointStorage):
     """Checkpoints in the memory of Flink's JobManager."""
 
@@ -63,7 +63,7 @@ class JobManagerCheckpointStorage(CheckpointStorage):
         )
 
 
-@accepted(_NO_EFFECT)
+@no_effect(_REASON)
 class FileSystemCheckpointStorage(CheckpointStorage):
     """Checkpoints as files."""
 

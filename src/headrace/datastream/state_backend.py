@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC
 from enum import Enum
 
-from headrace.common._accepted import accepted
+from headrace.common._no_effect import no_effect
 from headrace.common._unsupported import unsupported
 
 __all__ = [
@@ -16,7 +16,7 @@ __all__ = [
     "StateBackend",
 ]
 
-_NO_EFFECT = "each runner brings its own state backend"
+_REASON = "each runner brings its own state backend"
 
 
 class PredefinedOptions(Enum):
@@ -28,17 +28,17 @@ class PredefinedOptions(Enum):
     FLASH_SSD_OPTIMIZED = 3
 
 
-@accepted(_NO_EFFECT)
+@no_effect(_REASON)
 class StateBackend(ABC):  # noqa: B024 - a common name for the values below
     """Which state backend a program asked for."""
 
 
-@accepted(_NO_EFFECT)
+@no_effect(_REASON)
 class HashMapStateBackend(StateBackend):
     """State in memory."""
 
 
-@accepted(_NO_EFFECT)
+@no_effect(_REASON)
 class EmbeddedRocksDBStateBackend(StateBackend):
     """State in RocksDB."""
 

@@ -183,8 +183,8 @@ def _pace(configuration: Configuration, most: int) -> Pace | None:
     target_ms = options.read(configuration, options.BATCH_TARGET)
     if target_ms <= 0:
         return None
-    least = min(options.read(configuration, options.LEAST_RECORDS_PER_BATCH), most)
-    first = options.read(configuration, options.FIRST_RECORDS_PER_BATCH)
+    least = min(options.read(configuration, options.MIN_RECORDS_PER_BATCH), most)
+    first = options.read(configuration, options.INITIAL_RECORDS_PER_BATCH)
     return Pace(target_ms, _LONGEST_BATCH * target_ms, least, most, first)
 
 

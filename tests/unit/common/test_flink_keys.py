@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from headrace.common import Configuration
-from headrace.common._options import catalogue, of_flink
+from headrace.common._options import catalogue, flink_keys
 from headrace.errors import ConfigurationError
 
 
 @pytest.fixture(autouse=True)
 def untold(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(of_flink, "_told", set())
+    monkeypatch.setattr(flink_keys, "_warned", set())
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_keys_that_are_known_need_no_note(capsys: pytest.CaptureFixture[str]) ->
 
 
 def test_the_list_holds_what_we_know_of_flinks() -> None:
-    names = of_flink.names()
+    names = flink_keys.names()
     assert len(names) > 1000 and {"parallelism.default", "state.backend.type"} <= names
     own = ("headrace.", "$")
     renamed = {"execution.checkpointing.externalized-checkpoint-retention"}

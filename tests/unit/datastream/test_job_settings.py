@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from headrace.common._accepted import accepted_reason
+from headrace.common._no_effect import no_effect_reason
 from headrace.common.configuration import Configuration
 from headrace.common.time import Duration
 from headrace.datastream import (
@@ -135,7 +135,7 @@ def test_checkpoint_config(env: StreamExecutionEnvironment) -> None:
 
 
 def test_state_backends_are_values() -> None:
-    assert accepted_reason(HashMapStateBackend) is not None
+    assert no_effect_reason(HashMapStateBackend) is not None
     backend = EmbeddedRocksDBStateBackend(True)
     assert backend.is_incremental_checkpoints_enabled() and backend.get_db_storage_paths() is None
     backend.set_db_storage_paths("/a", "/b")

@@ -1,7 +1,7 @@
 """What each public name of PyFlink's is here: it works, is accepted, differs, or does not work.
 
 The names are in ``pyflink_names.txt``, and are looked up in the package: what does not work says so
-itself (``common/_unsupported.py``, ``common/_accepted.py``). docs/api-coverage.md shows the same.
+itself (``common/_unsupported.py``, ``common/_no_effect.py``). docs/api-coverage.md shows the same.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from importlib import import_module
 from importlib.resources import files
 from typing import Any
 
-from headrace.common._accepted import accepted_reason
+from headrace.common._no_effect import no_effect_reason
 from headrace.common._unsupported import is_unsupported, reason_of
 
 WORKS, ACCEPTED, UNSUPPORTED = "works", "accepted, no effect", "unsupported"
@@ -124,7 +124,7 @@ def find_in_package(name: Name) -> Finding:
         if is_unsupported(owner):
             return Finding(owner, UNSUPPORTED, reason_of(owner))
         owner = _attribute(owner, part, name)
-        reason = accepted_reason(owner) or reason
+        reason = no_effect_reason(owner) or reason
     if is_unsupported(owner):
         return Finding(owner, UNSUPPORTED, reason_of(owner))
     found = owner
@@ -132,7 +132,7 @@ def find_in_package(name: Name) -> Finding:
         found = _attribute(owner, name.member, name)
         if is_unsupported(found):
             return Finding(found, UNSUPPORTED, reason_of(found))
-        reason = accepted_reason(found) or _kept_reason(found) or reason
+        reason = no_effect_reason(found) or _kept_reason(found) or reason
     return Finding(found, ACCEPTED, reason) if reason else Finding(found, WORKS)
 
 

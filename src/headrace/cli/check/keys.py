@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from headrace.cli.check.catalogue import ACCEPTED, UNSUPPORTED, WORKS, Finding
 from headrace.common._options import catalogue as options
-from headrace.common._options import of_flink
+from headrace.common._options import flink_keys
 from headrace.errors import ConfigurationError
 
 
@@ -23,7 +23,7 @@ def finding_of_key(key: str) -> Finding:
             if ours
             else Finding(None, ACCEPTED, text.removeprefix("No effect: "))
         )
-    if of_flink.is_of_flink(key):
+    if flink_keys.is_flink_key(key):
         return Finding(None, ACCEPTED, "a key of Flink's without effect here")
     try:
         options.check(key, "")

@@ -11,10 +11,10 @@ import difflib
 from collections.abc import Mapping
 from typing import Any, Protocol, TypeVar
 
-from headrace.common._options import dependencies, of_flink
-from headrace.common._options.flink import PREFIXES_WITHOUT_EFFECT, WITHOUT_EFFECT
+from headrace.common._options import dependencies, flink_keys
 from headrace.common._options.option import ConfigOption
 from headrace.common._options.values import ValueKind, text_of
+from headrace.common._options.without_effect import PREFIXES_WITHOUT_EFFECT, WITHOUT_EFFECT
 from headrace.errors import ConfigurationError
 
 T = TypeVar("T")
@@ -228,14 +228,14 @@ MAX_RECORDS_PER_BATCH: ConfigOption[int | None] = ConfigOption(
     "The most records of a micro-batch, shared by the sources that still run; by default 2,000,000"
     " for each task of a stage (local runner: 50,000 in all).",
 )
-LEAST_RECORDS_PER_BATCH: ConfigOption[int] = ConfigOption(
+MIN_RECORDS_PER_BATCH: ConfigOption[int] = ConfigOption(
     "headrace.source.min-records-per-batch",
     ValueKind.INT,
     1_000,
     "A micro-batch may hold this many records however long the last ones took; at most the"
     " maximum.",
 )
-FIRST_RECORDS_PER_BATCH: ConfigOption[int] = ConfigOption(
+INITIAL_RECORDS_PER_BATCH: ConfigOption[int] = ConfigOption(
     "headrace.source.first-records-per-batch",
     ValueKind.INT,
     50_000,
@@ -306,7 +306,7 @@ FAILURE_CAPTURE_DIR: ConfigOption[str | None] = ConfigOption(
     " most; on a cluster a folder of the worker's machine. By default none is written.",
 )
 
-_WITH_MEANING: tuple[ConfigOption[Any], ...] = tuple(
+_WITH_EFFECT: tuple[ConfigOption[Any], ...] = tuple(
     value
     for value in (*list(globals().values()), *vars(dependencies).values())
     if isinstance(value, ConfigOption)
@@ -314,7 +314,7 @@ _WITH_MEANING: tuple[ConfigOption[Any], ...] = tuple(
 
 OPTIONS: dict[str, ConfigOption[Any]] = {
     key: option
-    for option in (*_WITH_MEANING, *WITHOUT_EFFECT)
+    for option in (*_WITH_EFFECT, *WITHOUT_EFFECT)
     for key in (option.key, *option.fallback_keys)
 }
 """Every known key, older names included, to its option."""
@@ -358,8 +358,8 @@ def check(key: str, value: Any) -> None:
         option.parse(value)
     elif any(key.startswith(prefix) and key != prefix for prefix in PREFIXES):
         return
-    elif of_flink.is_of_flink(key):
-        of_flink.note(key)
+    elif flink_keys.is_flink_key(key):
+        flink_keys.warn_once(key)
     else:
         raise ConfigurationError(f"{key!r} is not a known key", hint=_nearest(key))
 
@@ -378,7 +378,7 @@ def _nearest(key: str) -> str:
         return f"Spark's settings are given as {SPARK_CONF_PREFIX}{key}"
     known = [*OPTIONS, *PREFIXES]
     near = difflib.get_close_matches(key.lower(), known, n=3, cutoff=0.6)
-    closest = difflib.get_close_matches(key.lower(), of_flink.names(), n=1, cutoff=0.85)
+    closest = difflib.get_close_matches(key.lower(), flink_keys.names(), n=1, cutoff=0.85)
     near = [*near, *(name for name in closest if name not in near)]
     if not near:  # a key from memory often has the right last word and the wrong path
         last = key.lower().rpartition(".")[2]

@@ -99,7 +99,7 @@ def text_of(value: Any) -> str:
         return f"{milliseconds_of(value)} ms"
     if isinstance(value, Mapping):
         return ",".join(
-            f"{_quoted(key, ',:')}:{_quoted(held, ',:')}" for key, held in value.items()
+            f"{_quoted(key, ',:')}:{_quoted(item, ',:')}" for key, item in value.items()
         )
     if isinstance(value, list | tuple):
         return ";".join(_quoted(element, ";") for element in value)
@@ -172,8 +172,8 @@ def _duration_ms(value: Any) -> int:
                 return int(number) * nanos // 1_000_000
         elif len(text) > 2 and (iso := _ISO_DURATION.fullmatch(text)):
             days, hours, minutes, seconds = iso.groups()
-            whole = (int(days or 0) * 24 + int(hours or 0)) * 60 + int(minutes or 0)
-            return whole * 60_000 + int(Fraction(seconds or 0) * 1000)
+            minutes_in_all = (int(days or 0) * 24 + int(hours or 0)) * 60 + int(minutes or 0)
+            return minutes_in_all * 60_000 + int(Fraction(seconds or 0) * 1000)
     raise ValueError("a duration such as '5 s', '200 ms', '1 min', a timedelta, or an int of ms")
 
 
@@ -191,9 +191,9 @@ def _size_bytes(value: Any) -> int:
 def _choice(value: Any, choices: Sequence[str]) -> str:
     text = value.name if isinstance(value, Enum) else value
     if isinstance(text, str):
-        wanted = text.strip().lower().replace("_", "-")
+        normalized = text.strip().lower().replace("_", "-")
         for choice in choices:
-            if choice.lower().replace("_", "-") == wanted:
+            if choice.lower().replace("_", "-") == normalized:
                 return choice
     raise ValueError(f"one of {', '.join(choices)}")
 
@@ -208,13 +208,13 @@ def _list(value: Any) -> list[str]:
 
 def _map(value: Any) -> dict[str, str]:
     if isinstance(value, Mapping):
-        return {str(key): text_of(held) for key, held in value.items()}
+        return {str(key): text_of(item) for key, item in value.items()}
     if isinstance(value, str):
         text = value.strip()
         if text.startswith("{") and text.endswith("}"):
             text = text[1:-1]
         result = {}
-        for entry in _split(text, ",", others=":", unquote=False):
+        for entry in _split(text, ",", quote_after=":", unquote=False):
             pair = _split(entry, ":", at_most=1)
             if len(pair) != 2:
                 break
@@ -239,15 +239,15 @@ def _unquoted(text: str) -> str:
 
 
 def _split(
-    text: str, separator: str, *, others: str = "", at_most: int = -1, unquote: bool = True
+    text: str, separator: str, *, quote_after: str = "", at_most: int = -1, unquote: bool = True
 ) -> list[str]:
     """The parts between separators that stand outside quotes.
 
-    A quote opens at the beginning of a part, or right after one of ``others``; inside, it is
+    A quote opens at the beginning of a part, or right after one of ``quote_after``; inside, it is
     written twice. ``at_most`` separators count, the rest are text.
     """
     parts: list[str] = []
-    start, quote, opens = 0, "", True
+    start, quote, may_open = 0, "", True
     position = 0
     while position < len(text):
         char = text[position]
@@ -256,12 +256,12 @@ def _split(
                 position += 1
             elif char == quote:
                 quote = ""
-        elif char in "'\"" and opens:
+        elif char in "'\"" and may_open:
             quote = char
         elif char == separator and at_most != len(parts):
             parts.append(text[start:position])
             start = position + 1
-        opens = char == separator or char in others or (opens and char.isspace())
+        may_open = char == separator or char in quote_after or (may_open and char.isspace())
         position += 1
     if text.strip():
         parts.append(text[start:])

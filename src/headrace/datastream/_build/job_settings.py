@@ -6,8 +6,8 @@ import json
 import os
 from typing import Self
 
-from headrace.common._accepted import accepted
 from headrace.common._arguments import non_empty, one_of, positive
+from headrace.common._no_effect import no_effect
 from headrace.common._options import catalogue as options
 from headrace.common._options import dependencies
 from headrace.common._options.option import ConfigOption
@@ -74,7 +74,7 @@ class JobSettings:
         """The number of key groups."""
         return self.get_config().get_max_parallelism()
 
-    @accepted("the configuration or the number of Spark's cores decides")
+    @no_effect("the configuration or the number of Spark's cores decides")
     def set_default_local_parallelism(self, parallelism: int) -> None:
         """Do nothing but check the number."""
         positive(parallelism, "a parallelism")
@@ -83,12 +83,12 @@ class JobSettings:
         """The number of this machine's cores."""
         return os.cpu_count() or 1
 
-    @accepted("Spark schedules the tasks")
+    @no_effect("Spark schedules the tasks")
     def register_slot_sharing_group(self, slot_sharing_group: SlotSharingGroup) -> Self:
         """Do nothing."""
         return self
 
-    @accepted("records travel in blocks, there are no buffers to flush")
+    @no_effect("records travel in blocks, there are no buffers to flush")
     def set_buffer_timeout(self, timeout_millis: TimeAmount) -> Self:
         """Note a timeout; -1 (flush when full) is not kept."""
         if timeout_millis == -1:
@@ -119,7 +119,7 @@ class JobSettings:
         """The settings of checkpoints."""
         return CheckpointConfig(self._configuration)
 
-    @accepted(_BATCH)
+    @no_effect(_BATCH)
     def enable_checkpointing(
         self, interval: TimeAmount, mode: CheckpointingMode | None = None
     ) -> Self:
@@ -149,7 +149,7 @@ class JobSettings:
         """What was noted."""
         return self.get_checkpoint_config().is_force_unaligned_checkpoints()
 
-    @accepted("Spark's state store writes a change log at any rate")
+    @no_effect("Spark's state store writes a change log at any rate")
     def enable_changelog_state_backend(self, enabled: bool) -> Self:
         """Note it."""
         self._configuration.set_boolean(_CHANGELOG, enabled)
@@ -161,7 +161,7 @@ class JobSettings:
             return None
         return self._configuration.get_boolean(_CHANGELOG, False)
 
-    @accepted("there are no savepoints")
+    @no_effect("there are no savepoints")
     def set_default_savepoint_directory(self, directory: str) -> Self:
         """Note a directory."""
         self._configuration.set_string(options.SAVEPOINT_DIR.key, directory)
@@ -171,11 +171,11 @@ class JobSettings:
         """The noted directory, or None."""
         return options.read(self._configuration, options.SAVEPOINT_DIR)
 
-    @accepted(_NO_JARS)
+    @no_effect(_NO_JARS)
     def add_jars(self, *jars_path: str) -> None:
         """Do nothing."""
 
-    @accepted(_NO_JARS)
+    @no_effect(_NO_JARS)
     def add_classpaths(self, *classpaths: str) -> None:
         """Do nothing."""
 

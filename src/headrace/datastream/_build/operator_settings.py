@@ -6,8 +6,8 @@ import re
 from abc import ABC, abstractmethod
 from typing import Self
 
-from headrace.common._accepted import accepted
 from headrace.common._arguments import identifier, positive
+from headrace.common._no_effect import no_effect
 from headrace.common.time import TimeAmount
 from headrace.datastream.slot_sharing_group import SlotSharingGroup
 from headrace.errors import PlanError
@@ -93,13 +93,13 @@ class OperatorSettings(ABC):
         (operator, *self._followers())[-1].ends_chain = True
         return self
 
-    @accepted("micro-batches bound the latency, there are no network buffers to flush")
+    @no_effect("micro-batches bound the latency, there are no network buffers to flush")
     def set_buffer_timeout(self, timeout_millis: TimeAmount) -> Self:
         """Do nothing."""
         self._operator("set_buffer_timeout")
         return self
 
-    @accepted("Spark schedules the tasks")
+    @no_effect("Spark schedules the tasks")
     def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> Self:
         """Do nothing."""
         self._operator("slot_sharing_group")

@@ -6,7 +6,7 @@ import sys
 from functools import cache
 from importlib.resources import files
 
-FAMILIES = (
+KEY_PREFIXES = (
     "akka.",
     "containerized.",
     "events.reporter.",
@@ -29,7 +29,7 @@ FAMILIES = (
 )
 """How keys begin that have a free part: a reporter's name, say, or what is handed on to Hadoop."""
 
-_told: set[str] = set()
+_warned: set[str] = set()
 
 
 @cache
@@ -39,14 +39,14 @@ def names() -> frozenset[str]:
     return frozenset(line for line in text.splitlines() if not line.startswith("#"))
 
 
-def is_of_flink(key: str) -> bool:
+def is_flink_key(key: str) -> bool:
     """Whether Flink has such a key."""
-    family = any(key.startswith(beginning) and key != beginning for beginning in FAMILIES)
+    family = any(key.startswith(beginning) and key != beginning for beginning in KEY_PREFIXES)
     return family or key in names()
 
 
-def note(key: str) -> None:
+def warn_once(key: str) -> None:
     """Say, once in this process, that a key of Flink's does nothing."""
-    if key not in _told:
-        _told.add(key)
+    if key not in _warned:
+        _warned.add(key)
         print(f"headrace: {key} is a key of Flink's, and has no effect here", file=sys.stderr)
