@@ -37,7 +37,7 @@ class BasicTypeInfo(TypeInformation):
     def __init__(self, basic_type: BasicType) -> None:
         self._basic_type = basic_type
 
-    def _parts(self) -> tuple[Any, ...]:
+    def _arguments(self) -> tuple[Any, ...]:
         return (self._basic_type.name,)
 
     def to_data(self) -> TypeData:
@@ -145,7 +145,7 @@ class UnroundedFloatTypeInfo(BasicTypeInfo):
 class PickledBytesTypeInfo(TypeInformation):
     """Anything that pickles: the type of a stream for which none is declared."""
 
-    def _parts(self) -> tuple[Any, ...]:
+    def _arguments(self) -> tuple[Any, ...]:
         return ()
 
     def to_data(self) -> TypeData:

@@ -10,9 +10,9 @@ from headrace.common._types.data import TypeData, type_data
 from headrace.common._types.information import (
     Coercer,
     TypeInformation,
-    checked_types,
     coerce_each,
     mismatch,
+    require_types,
 )
 from headrace.common._types.row import Row, RowKind, row_of
 from headrace.errors import PlanError
@@ -30,7 +30,7 @@ class RowTypeInfo(TypeInformation):
     def __init__(
         self, field_types: Sequence[TypeInformation], field_names: Sequence[str] | None = None
     ) -> None:
-        self._field_types = checked_types(field_types, "ROW")
+        self._field_types = require_types(field_types, "ROW")
         self._named = bool(field_names)
         names = [f"f{index}" for index in range(len(self._field_types))]
         self._field_names = list(field_names) if field_names else names
@@ -57,7 +57,7 @@ class RowTypeInfo(TypeInformation):
         """The types of the fields, in order."""
         return list(self._field_types)
 
-    def _parts(self) -> tuple[Any, ...]:
+    def _arguments(self) -> tuple[Any, ...]:
         return (self._field_types, tuple(self._field_names))
 
     def to_data(self) -> TypeData:
@@ -68,7 +68,7 @@ class RowTypeInfo(TypeInformation):
         """Rows with this type's field names, keeping their kind; the fields by their types."""
         coercers = [field.coercer() for field in self._field_types]
         names = self._field_names
-        nothing_inside = not any(coercers)
+        no_coercions = not any(coercers)
 
         def coerce(value: Any) -> Any:
             if value is None:
@@ -76,7 +76,7 @@ class RowTypeInfo(TypeInformation):
             values = self._values_of(value)
             if len(values) != len(names):
                 raise mismatch(value, self, f"it has {len(values)} fields, not {len(names)}")
-            fields = list(values) if nothing_inside else coerce_each(values, coercers, names)
+            fields = list(values) if no_coercions else coerce_each(values, coercers, names)
             return row_of(names, fields, value._row_kind if isinstance(value, Row) else _INSERT)
 
         return coerce
@@ -137,13 +137,13 @@ class TupleTypeInfo(TypeInformation):
     """A tuple with a type for each field."""
 
     def __init__(self, field_types: Sequence[TypeInformation]) -> None:
-        self._field_types = checked_types(field_types, "TUPLE")
+        self._field_types = require_types(field_types, "TUPLE")
 
     def get_field_types(self) -> list[TypeInformation]:
         """The types of the fields, in order."""
         return list(self._field_types)
 
-    def _parts(self) -> tuple[Any, ...]:
+    def _arguments(self) -> tuple[Any, ...]:
         return self._field_types
 
     def to_data(self) -> TypeData:
@@ -152,20 +152,20 @@ class TupleTypeInfo(TypeInformation):
     def coercer(self) -> Coercer | None:
         """Tuples, lists and rows as tuples; the fields by their types."""
         coercers = [field.coercer() for field in self._field_types]
-        steps = [f"f{index}" for index in range(len(coercers))]
-        nothing_inside = not any(coercers)
+        path_steps = [f"f{index}" for index in range(len(coercers))]
+        no_coercions = not any(coercers)
 
         def coerce(value: Any) -> Any:
             if value is None:
                 return None
             if not isinstance(value, tuple | list | Row):
                 raise mismatch(value, self)
-            if len(value) != len(steps):
-                raise mismatch(value, self, f"it has {len(value)} fields, not {len(steps)}")
-            if nothing_inside:
+            if len(value) != len(path_steps):
+                raise mismatch(value, self, f"it has {len(value)} fields, not {len(path_steps)}")
+            if no_coercions:
                 return tuple(value)
             values = value._values if isinstance(value, Row) else value
-            return tuple(coerce_each(values, coercers, steps))
+            return tuple(coerce_each(values, coercers, path_steps))
 
         return coerce
 
@@ -196,9 +196,9 @@ class ExternalTypeInfo(TypeInformation):
     """A type by another name: behaves as the one it wraps."""
 
     def __init__(self, type_info: TypeInformation) -> None:
-        (self._type_info,) = checked_types([type_info], "ExternalTypeInfo")
+        (self._type_info,) = require_types([type_info], "ExternalTypeInfo")
 
-    def _parts(self) -> tuple[Any, ...]:
+    def _arguments(self) -> tuple[Any, ...]:
         return (self._type_info,)
 
     def to_data(self) -> TypeData:

@@ -10,10 +10,10 @@ from headrace.common._types.data import TypeData, type_data
 from headrace.common._types.information import (
     Coercer,
     TypeInformation,
-    checked_types,
     coerce_all,
     mismatch,
-    within,
+    require_types,
+    with_path_step,
 )
 from headrace.errors import PlanError, TypeMismatchError
 
@@ -34,25 +34,25 @@ _PRIMITIVES = frozenset(
 class _SequenceTypeInfo(TypeInformation):
     """Values of one type in a row; always a list to the operators."""
 
-    _word: str
-    _elements: frozenset[BasicType] | None = None
+    _type_name: str
+    _allowed_elements: frozenset[BasicType] | None = None
 
     def __init__(self, element_type: TypeInformation) -> None:
-        (self._element_type,) = checked_types([element_type], self._word)
-        allowed = self._elements
+        (self._element_type,) = require_types([element_type], self._type_name)
+        allowed = self._allowed_elements
         if allowed is not None and not (
             isinstance(element_type, BasicTypeInfo) and element_type._basic_type in allowed
         ):
             raise PlanError(
-                f"{self._word} cannot hold {element_type}",
+                f"{self._type_name} cannot hold {element_type}",
                 hint="use Types.OBJECT_ARRAY or Types.LIST",
             )
 
-    def _parts(self) -> tuple[Any, ...]:
+    def _arguments(self) -> tuple[Any, ...]:
         return (self._element_type,)
 
     def to_data(self) -> TypeData:
-        return type_data(self._word, self._element_type.to_data())
+        return type_data(self._type_name, self._element_type.to_data())
 
     def coercer(self) -> Coercer | None:
         """Lists as they are, other sequences as lists, the elements by their type."""
@@ -99,12 +99,12 @@ class _SequenceTypeInfo(TypeInformation):
 class PrimitiveArrayTypeInfo(_SequenceTypeInfo):
     """A list of numbers, booleans or characters; of BYTE: bytes."""
 
-    _word = "PRIMITIVE_ARRAY"
-    _elements = _PRIMITIVES
+    _type_name = "PRIMITIVE_ARRAY"
+    _allowed_elements = _PRIMITIVES
 
     def coercer(self) -> Coercer | None:
         """For BYTE: bytes as they are, other bytes-like objects and lists of ints as bytes."""
-        if not self._holds_bytes():
+        if not self._is_byte_array():
             return super().coercer()
 
         def coerce(value: Any) -> Any:
@@ -121,7 +121,7 @@ class PrimitiveArrayTypeInfo(_SequenceTypeInfo):
 
         return coerce
 
-    def _holds_bytes(self) -> bool:
+    def _is_byte_array(self) -> bool:
         return self._element_type == BasicTypeInfo.BYTE_TYPE_INFO()
 
     def _format(self, value: Any) -> str:
@@ -133,20 +133,20 @@ class PrimitiveArrayTypeInfo(_SequenceTypeInfo):
 class BasicArrayTypeInfo(_SequenceTypeInfo):
     """A list of numbers, booleans, characters or strings."""
 
-    _word = "BASIC_ARRAY"
-    _elements = _PRIMITIVES | {BasicType.STRING}
+    _type_name = "BASIC_ARRAY"
+    _allowed_elements = _PRIMITIVES | {BasicType.STRING}
 
 
 class ObjectArrayTypeInfo(_SequenceTypeInfo):
     """A list of values of any one type."""
 
-    _word = "OBJECT_ARRAY"
+    _type_name = "OBJECT_ARRAY"
 
 
 class ListTypeInfo(_SequenceTypeInfo):
     """A list of values of any one type."""
 
-    _word = "LIST"
+    _type_name = "LIST"
 
     @property
     def elem_type(self) -> TypeInformation:
@@ -158,11 +158,11 @@ class MapTypeInfo(TypeInformation):
     """A dict with keys of one type and values of another."""
 
     def __init__(self, key_type_info: TypeInformation, value_type_info: TypeInformation) -> None:
-        self._key_type_info, self._value_type_info = checked_types(
+        self._key_type_info, self._value_type_info = require_types(
             [key_type_info, value_type_info], "MAP"
         )
 
-    def _parts(self) -> tuple[Any, ...]:
+    def _arguments(self) -> tuple[Any, ...]:
         return (self._key_type_info, self._value_type_info)
 
     def to_data(self) -> TypeData:
@@ -182,7 +182,7 @@ class MapTypeInfo(TypeInformation):
                 try:
                     keys = [of_key(key) for key in keys]
                 except TypeMismatchError as error:
-                    raise within(error, "(key)") from None
+                    raise with_path_step(error, "(key)") from None
             try:
                 values = coerce_all(list(value.values()), of_value)
             except TypeMismatchError as error:
@@ -193,12 +193,12 @@ class MapTypeInfo(TypeInformation):
 
     def _format(self, value: Any) -> str:
         show_key, show_value = self._key_type_info.format, self._value_type_info.format
-        entries = (f"{show_key(key)}={show_value(held)}" for key, held in value.items())
+        entries = (f"{show_key(key)}={show_value(item)}" for key, item in value.items())
         return f"{{{', '.join(entries)}}}"
 
     def need_conversion(self) -> bool:
         """Whether keys or values need it."""
-        return any(part.need_conversion() for part in self._parts())
+        return any(part.need_conversion() for part in self._arguments())
 
     def to_internal_type(self, obj: Any) -> Any:
         """Keys and values, converted."""
@@ -206,8 +206,8 @@ class MapTypeInfo(TypeInformation):
             return obj
         to_key, to_value = self._key_type_info, self._value_type_info
         return {
-            to_key.to_internal_type(key): to_value.to_internal_type(held)
-            for key, held in obj.items()
+            to_key.to_internal_type(key): to_value.to_internal_type(item)
+            for key, item in obj.items()
         }
 
     def from_internal_type(self, obj: Any) -> Any:
@@ -216,8 +216,8 @@ class MapTypeInfo(TypeInformation):
             return obj
         of_key, of_value = self._key_type_info, self._value_type_info
         return {
-            of_key.from_internal_type(key): of_value.from_internal_type(held)
-            for key, held in obj.items()
+            of_key.from_internal_type(key): of_value.from_internal_type(item)
+            for key, item in obj.items()
         }
 
 

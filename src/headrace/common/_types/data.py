@@ -18,9 +18,9 @@ ANY = "PICKLED_BYTE_ARRAY"
 """The word of the type of anything that pickles."""
 
 
-def type_data(word: str, *of: TypeData, **more: Any) -> TypeData:
+def type_data(name: str, *of: TypeData, **more: Any) -> TypeData:
     """The data of a type with the types in it."""
-    return {"type": word, **({"of": [*of]} if of else {}), **more}
+    return {"type": name, **({"of": [*of]} if of else {}), **more}
 
 
 def type_text(data: TypeData) -> str:
@@ -35,7 +35,7 @@ def type_text(data: TypeData) -> str:
     return f"{data['type']}<{', '.join(parts)}>"
 
 
-def types_agree(one: TypeData, other: TypeData) -> bool:
+def types_compatible(one: TypeData, other: TypeData) -> bool:
     """True when both are one type, but for parts of either that may hold anything."""
     if ANY in (one["type"], other["type"]):
         return True
@@ -45,7 +45,7 @@ def types_agree(one: TypeData, other: TypeData) -> bool:
     return (
         len(parts) == len(others)
         and (one["type"] != "ROW" or _names(one) == _names(other))
-        and all(map(types_agree, parts, others))
+        and all(map(types_compatible, parts, others))
     )
 
 

@@ -35,12 +35,12 @@ def type_from_data(data: TypeData) -> TypeInformation:
     Raises:
         PlanError: it is none that ``Types`` makes: a class of the program stands for it, say.
     """
-    word, parts = data["type"], [*map(type_from_data, data.get("of", ()))]
-    if word == "ROW":
+    name, parts = data["type"], [*map(type_from_data, data.get("of", ()))]
+    if name == "ROW":
         return RowTypeInfo(parts, data.get("names"))
-    if word == "TUPLE":
+    if name == "TUPLE":
         return TupleTypeInfo(parts)
-    make = _MAKERS.get(word)
+    make = _MAKERS.get(name)
     if make is None:
         raise PlanError(
             f"the type {type_text(data)} cannot be made from its description",
@@ -63,7 +63,7 @@ _MAKERS: dict[str, Callable[..., TypeInformation]] = {
 }
 
 
-def _constant(made: TypeInformation) -> Callable[[], TypeInformation]:
+def _returning(made: TypeInformation) -> Callable[[], TypeInformation]:
     return lambda: made
 
 
@@ -72,4 +72,4 @@ _SIMPLE: list[TypeInformation] = [
     InstantTypeInfo(),
     *map(LocalTimeTypeInfo, LocalTimeTypeInfo.TimeType),
 ]
-_MAKERS |= {str(made): _constant(made) for made in _SIMPLE}
+_MAKERS |= {str(made): _returning(made) for made in _SIMPLE}

@@ -21,7 +21,7 @@ class TypeInformation(ABC):
     get_java_type_info = unsupported_method("Headrace has no Flink JVM")
 
     @abstractmethod
-    def _parts(self) -> tuple[Any, ...]:
+    def _arguments(self) -> tuple[Any, ...]:
         """All that distinguishes this type from others of its class; hashable."""
 
     def to_data(self) -> TypeData:
@@ -80,16 +80,16 @@ class TypeInformation(ABC):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, TypeInformation):
             return NotImplemented
-        return type(self) is type(other) and self._parts() == other._parts()
+        return type(self) is type(other) and self._arguments() == other._arguments()
 
     def __hash__(self) -> int:
-        return hash((type(self).__name__, self._parts()))
+        return hash((type(self).__name__, self._arguments()))
 
     def __repr__(self) -> str:
         return str(self)
 
 
-def checked_types(types: Iterable[TypeInformation], owner: str) -> tuple[TypeInformation, ...]:
+def require_types(types: Iterable[TypeInformation], owner: str) -> tuple[TypeInformation, ...]:
     """The given types as a tuple.
 
     Raises:
@@ -117,7 +117,7 @@ def mismatch(value: Any, declared: TypeInformation, why: str = "") -> TypeMismat
     )
 
 
-def within(error: TypeMismatchError, step: str) -> TypeMismatchError:
+def with_path_step(error: TypeMismatchError, step: str) -> TypeMismatchError:
     """The same error, seen from one value further out: ``step`` is a field or ``[index]``."""
     inner = error.where.get("field", "")
     joint = "." if inner and not inner.startswith("[") else ""
@@ -127,7 +127,7 @@ def within(error: TypeMismatchError, step: str) -> TypeMismatchError:
 
 
 def coerce_each(
-    values: Sequence[Any], coercers: Sequence[Coercer | None], steps: Sequence[str]
+    values: Sequence[Any], coercers: Sequence[Coercer | None], path_steps: Sequence[str]
 ) -> list[Any]:
     """Each value through the function at its place.
 
@@ -141,7 +141,7 @@ def coerce_each(
         ]
     except TypeMismatchError:
         # The loop above keeps no index, to be fast; coercers are pure, so look again.
-        for value, coerce, step in zip(values, coercers, steps, strict=True):
+        for value, coerce, step in zip(values, coercers, path_steps, strict=True):
             if coerce is not None:
                 _coerce_at(coerce, value, step)
         raise
@@ -163,4 +163,4 @@ def _coerce_at(coerce: Coercer, value: Any, step: str) -> None:
     try:
         coerce(value)
     except TypeMismatchError as error:
-        raise within(error, step) from None
+        raise with_path_step(error, step) from None

@@ -72,18 +72,18 @@ def local_time_text(value: datetime.time | datetime.datetime) -> str:
     """The time part of ``java.time``'s texts: seconds and thousandths only where not zero."""
     text = f"{value.hour:02d}:{value.minute:02d}"
     if value.microsecond:
-        return f"{text}:{value.second:02d}.{_in_threes(value.microsecond * 1000)}"
+        return f"{text}:{value.second:02d}.{_fraction_digits(value.microsecond * 1000)}"
     return f"{text}:{value.second:02d}" if value.second else text
 
 
 def instant_text(value: Instant) -> str:
     """``java.time.Instant.toString``, for the years 1 to 9999."""
     moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=value.seconds)
-    fraction = f".{_in_threes(value.nanos)}" if value.nanos else ""
+    fraction = f".{_fraction_digits(value.nanos)}" if value.nanos else ""
     return f"{moment.isoformat(timespec='seconds')}{fraction}Z"
 
 
-def _in_threes(nanos: int) -> str:
+def _fraction_digits(nanos: int) -> str:
     text = f"{nanos:09d}"
     while text.endswith("000"):
         text = text[:-3]

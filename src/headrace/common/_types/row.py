@@ -93,13 +93,13 @@ class Row:
         Raises:
             KeyError: a name that the row does not have.
         """
-        own = self._names()
-        if own is None or list(names) == list(own):
+        field_names = self._names()
+        if field_names is None or list(names) == list(field_names):
             return self._values
-        missing = [name for name in names if name not in own]
+        missing = [name for name in names if name not in field_names]
         if missing:
-            raise KeyError(f"{', '.join(missing)}: not among the fields {', '.join(own)}")
-        position = {name: index for index, name in enumerate(own)}
+            raise KeyError(f"{', '.join(missing)}: not among the fields {', '.join(field_names)}")
+        position = {name: index for index, name in enumerate(field_names)}
         return [self._values[position[name]] for name in names]
 
     def _names(self) -> Sequence[str] | None:

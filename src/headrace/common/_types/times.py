@@ -59,7 +59,7 @@ def _datetimes(declared: TypeInformation) -> Coercer:
 class SqlTimeTypeInfo(TypeInformation):
     """The three SQL types of time; an instance is one of ``DATE``, ``TIME``, ``TIMESTAMP``."""
 
-    def _parts(self) -> tuple[Any, ...]:
+    def _arguments(self) -> tuple[Any, ...]:
         return ()
 
     @staticmethod
@@ -172,7 +172,7 @@ class LocalTimeTypeInfo(TypeInformation):
     def __init__(self, time_type: TimeType) -> None:
         self._time_type = time_type
 
-    def _parts(self) -> tuple[Any, ...]:
+    def _arguments(self) -> tuple[Any, ...]:
         return (self._time_type.name,)
 
     def to_data(self) -> TypeData:

@@ -14,10 +14,10 @@ def unrounded(type_info: TypeInformation) -> TypeInformation:
     if isinstance(type_info, BasicTypeInfo):
         is_float = type_info._basic_type is BasicType.FLOAT
         return UnroundedFloatTypeInfo() if is_float else type_info
-    made = copy.copy(type_info)
+    result = copy.copy(type_info)
     for name, part in vars(type_info).items():
-        setattr(made, name, _unrounded_part(part))
-    return made
+        setattr(result, name, _unrounded_part(part))
+    return result
 
 
 def _unrounded_part(part: Any) -> Any:

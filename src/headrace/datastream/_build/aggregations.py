@@ -48,7 +48,7 @@ def require_declared(
         PlanError: they have not.
     """
     if isinstance(declared, ExternalTypeInfo):
-        declared = declared._parts()[0]
+        declared = declared._arguments()[0]
     if isinstance(declared, BasicTypeInfo):
         missing, hint = field != 0, "use position 0, the value itself"
     elif isinstance(declared, RowTypeInfo | TupleTypeInfo):

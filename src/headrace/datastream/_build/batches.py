@@ -153,7 +153,7 @@ def _keeps_columns(edge: Edge) -> bool:
 def _columns_of(declared: TypeInformation) -> tuple[Any, Sequence[TypeInformation], bool]:
     """A schema, the types of its columns, and whether a record is the value of the only one."""
     if isinstance(declared, ExternalTypeInfo):
-        return _columns_of(declared._parts()[0])
+        return _columns_of(declared._arguments()[0])
     if isinstance(declared, RowTypeInfo | TupleTypeInfo):
         kinds = declared.get_field_types()
         names = [f"f{index}" for index in range(len(kinds))]

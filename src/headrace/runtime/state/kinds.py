@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from headrace.common._types.data import TypeData, type_data, type_text, types_agree
+from headrace.common._types.data import TypeData, type_data, type_text, types_compatible
 from headrace.common.typeinfo import TypeInformation
 from headrace.errors import CheckpointError
 
@@ -59,7 +59,7 @@ def is_compatible(before: StateKind, now: StateKind) -> bool:
     return (
         before.kind == now.kind
         and before.expires == now.expires
-        and (before.type is None or now.type is None or types_agree(before.type, now.type))
+        and (before.type is None or now.type is None or types_compatible(before.type, now.type))
     )
 
 

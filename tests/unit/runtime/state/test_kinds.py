@@ -34,7 +34,7 @@ class Money(TypeInformation):
     def __init__(self, currency: str) -> None:
         self.currency = currency
 
-    def _parts(self) -> tuple[Any, ...]:
+    def _arguments(self) -> tuple[Any, ...]:
         return (self.currency,)
 
     def __str__(self) -> str:

@@ -70,7 +70,7 @@ def arrow_type(kind: TypeInformation, utc: bool = False) -> Any:
         PlanError: there is none.
     """
     if isinstance(kind, ExternalTypeInfo):
-        return arrow_type(kind._parts()[0], utc)
+        return arrow_type(kind._arguments()[0], utc)
     if isinstance(kind, BasicTypeInfo):
         return _BASIC[kind._basic_type]
     if isinstance(kind, RowTypeInfo):
@@ -79,7 +79,7 @@ def arrow_type(kind: TypeInformation, utc: bool = False) -> Any:
         parts = enumerate(kind.get_field_types())
         return pa.struct([pa.field(f"f{index}", arrow_type(part, utc)) for index, part in parts])
     if isinstance(kind, MapTypeInfo):
-        key, held = kind._parts()
+        key, held = kind._arguments()
         return pa.map_(arrow_type(key, utc), arrow_type(held, utc))
     if kind == _BYTES:
         return pa.binary()
@@ -142,7 +142,7 @@ def _plain(value: Any, kind: Any) -> Any:
 def from_arrow(kind: TypeInformation) -> Callable[[Any], Any] | None:
     """A function from pyarrow's values to those that the type's coercer takes, or None."""
     if isinstance(kind, ExternalTypeInfo):
-        return from_arrow(kind._parts()[0])
+        return from_arrow(kind._arguments()[0])
     if isinstance(kind, BasicTypeInfo):
         return _FROM_ARROW.get(kind._basic_type)
     if isinstance(kind, RowTypeInfo):
@@ -153,7 +153,7 @@ def from_arrow(kind: TypeInformation) -> Callable[[Any], Any] | None:
         names = [f"f{index}" for index in range(len(parts))]
         return _struct(names, [from_arrow(part) for part in parts])
     if isinstance(kind, MapTypeInfo):
-        of_key, of_value = (from_arrow(part) or _same for part in kind._parts())
+        of_key, of_value = (from_arrow(part) or _same for part in kind._arguments())
         return lambda pairs: {of_key(key): of_value(held) for key, held in pairs}
     element = element_type(kind)
     convert = None if element is None or kind == _BYTES else from_arrow(element)

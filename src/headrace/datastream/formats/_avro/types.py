@@ -33,7 +33,7 @@ class GenericRecordAvroTypeInfo(TypeInformation):
     def __init__(self, schema: AvroSchema) -> None:
         self._schema = schema_of(schema)
 
-    def _parts(self) -> tuple[Any, ...]:
+    def _arguments(self) -> tuple[Any, ...]:
         return (self._schema,)
 
     def to_data(self) -> TypeData:

@@ -70,7 +70,7 @@ def _why(error: Exception, value: Any, type_info: TypeInformation) -> str:
 
 def _from_json(type_info: TypeInformation, fail_on_missing: bool) -> FromJson:
     if isinstance(type_info, ExternalTypeInfo):
-        return _from_json(type_info._parts()[0], fail_on_missing)
+        return _from_json(type_info._arguments()[0], fail_on_missing)
     if isinstance(type_info, RowTypeInfo):
         return _row_from_json(type_info, fail_on_missing)
     if type_info == _BYTES:
@@ -81,7 +81,7 @@ def _from_json(type_info: TypeInformation, fail_on_missing: bool) -> FromJson:
             read(value) for read, value in zip(parts, _list(values), strict=True)
         )
     if isinstance(type_info, MapTypeInfo):
-        key, held = (from_json(part, fail_on_missing) for part in type_info._parts())
+        key, held = (from_json(part, fail_on_missing) for part in type_info._arguments())
         return lambda entries: {key(name): held(value) for name, value in entries.items()}
     element = element_type(type_info)
     if element is not None:
@@ -227,7 +227,7 @@ def to_text(type_info: TypeInformation) -> ToText:
 
 def _to_text(type_info: TypeInformation) -> ToText:
     if isinstance(type_info, ExternalTypeInfo):
-        return _to_text(type_info._parts()[0])
+        return _to_text(type_info._arguments()[0])
     if isinstance(type_info, RowTypeInfo):
         keys = [encode_basestring(name) + ":" for name in type_info.get_field_names()]
         writes = [to_text(part) for part in type_info.get_field_types()]
@@ -238,7 +238,7 @@ def _to_text(type_info: TypeInformation) -> ToText:
         parts = [to_text(part) for part in type_info.get_field_types()]
         return lambda values: "[" + ",".join(_keyed([""] * len(parts), parts, values)) + "]"
     if isinstance(type_info, MapTypeInfo):
-        key, held = (to_text(part) for part in type_info._parts())
+        key, held = (to_text(part) for part in type_info._arguments())
         return lambda entries: (
             "{" + ",".join(f"{_as_key(key(k))}:{held(v)}" for k, v in entries.items()) + "}"
         )
