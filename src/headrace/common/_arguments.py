@@ -9,16 +9,16 @@ from headrace.errors import PlanError
 T = TypeVar("T")
 
 
-def positive(number: Any, what: str) -> int:
+def require_positive(number: Any, what: str) -> int:
     """The number itself.
 
     Raises:
         PlanError: it is not an int, or not above zero.
     """
-    return at_least(number, 1, what)
+    return require_at_least(number, 1, what)
 
 
-def non_empty(text: Any, what: str) -> str:
+def require_non_empty(text: Any, what: str) -> str:
     """The text itself.
 
     Raises:
@@ -29,13 +29,13 @@ def non_empty(text: Any, what: str) -> str:
     return text
 
 
-def identifier(text: Any, what: str) -> str:
+def require_identifier(text: Any, what: str) -> str:
     """The text itself, which is stored and sent.
 
     Raises:
         PlanError: it is not a str, it is empty, or it has no form in UTF-8.
     """
-    found = non_empty(text, what)
+    found = require_non_empty(text, what)
     if not found.isascii():
         try:
             found.encode()
@@ -49,7 +49,7 @@ def identifier(text: Any, what: str) -> str:
     return found
 
 
-def at_least(number: Any, least: int, what: str) -> int:
+def require_at_least(number: Any, least: int, what: str) -> int:
     """The number itself.
 
     Raises:
@@ -60,17 +60,17 @@ def at_least(number: Any, least: int, what: str) -> int:
     return number
 
 
-def one_of(kind: type[T], value: Any) -> T:
+def require_instance(kind: type[T], value: Any) -> T:
     """The value itself.
 
     Raises:
         PlanError: it is not of the class ``kind``.
     """
     if not isinstance(value, kind):
-        raise PlanError(f"expected {article(kind.__name__)}, not {value!r}")
+        raise PlanError(f"expected {with_article(kind.__name__)}, not {value!r}")
     return value
 
 
-def article(name: str) -> str:
+def with_article(name: str) -> str:
     """The name after ``a`` or ``an``."""
     return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from headrace._lazy_exports import lazy_exports
-from headrace.common._arguments import article, positive
+from headrace.common._arguments import require_positive, with_article
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream._build.call_site import call_site
@@ -109,7 +109,9 @@ class _Wait:
 
     def __init__(self, call: str, stream: DataStream, function: Any, site: CallSite) -> None:
         if not isinstance(stream, DataStream):
-            raise PlanError(f"{call}() takes a DataStream, not {article(type(stream).__name__)}")
+            raise PlanError(
+                f"{call}() takes a DataStream, not {with_article(type(stream).__name__)}"
+            )
         self._call, self._stream, self._site = call, stream, site
         self._where = {"stream": stream._described(), "called": str(site)}
         self._function = self._checked(function)
@@ -129,7 +131,7 @@ class _Wait:
             self._function,
             ordered,
             timeout_ms,
-            positive(capacity, "the capacity"),
+            require_positive(capacity, "the capacity"),
             self._retries(strategy, timeout_ms),
         )
         if cache is not None:
@@ -154,7 +156,7 @@ class _Wait:
             made = f"make an object: {function.__name__}()" if isinstance(function, type) else None
             raise WrongFunctionError(
                 f"{self._call}() takes an AsyncFunction or an 'async def' function, not "
-                + (f"the class {function.__name__} itself" if made else article(name)),
+                + (f"the class {function.__name__} itself" if made else with_article(name)),
                 where=self._where,
                 hint=made or "declare the function as 'async def'",
             )

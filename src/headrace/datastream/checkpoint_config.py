@@ -42,7 +42,7 @@ class CheckpointConfig:
 
     def _set_count(self, name: str, count: int, at_least: int) -> CheckpointConfig:
         self._configuration.set_integer(
-            _PREFIX + name, arguments.at_least(count, at_least, _PREFIX + name)
+            _PREFIX + name, arguments.require_at_least(count, at_least, _PREFIX + name)
         )
         return self
 
@@ -56,7 +56,7 @@ class CheckpointConfig:
 
     def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> CheckpointConfig:
         """Store the mode; it has no effect on Spark."""
-        mode = arguments.one_of(CheckpointingMode, checkpointing_mode)
+        mode = arguments.require_instance(CheckpointingMode, checkpointing_mode)
         self._configuration.set_string(options.CHECKPOINTING_MODE.key, mode.name)
         return self
 
@@ -122,7 +122,7 @@ class CheckpointConfig:
         self, retention_mode: ExternalizedCheckpointRetention
     ) -> CheckpointConfig:
         """Store the retention; it has no effect on Spark."""
-        mode = arguments.one_of(ExternalizedCheckpointRetention, retention_mode)
+        mode = arguments.require_instance(ExternalizedCheckpointRetention, retention_mode)
         self._configuration.set_string(_PREFIX + "externalized-checkpoint-retention", mode.name)
         return self
 

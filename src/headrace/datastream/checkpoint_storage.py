@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from abc import ABC
 
-from headrace.common._arguments import at_least, positive
+from headrace.common._arguments import require_at_least, require_positive
 from headrace.common._no_effect import no_effect
 from headrace.common._unsupported import unsupported
 
@@ -41,7 +41,7 @@ class JobManagerCheckpointStorage(CheckpointStorage):
         self._max_state_size = (
             self.DEFAULT_MAX_STATE_SIZE
             if max_state_size is None
-            else positive(max_state_size, "the maximal size of a state")
+            else require_positive(max_state_size, "the maximal size of a state")
         )
 
     def get_checkpoint_path(self) -> str | None:
@@ -78,7 +78,7 @@ class FileSystemCheckpointStorage(CheckpointStorage):
         if checkpoint_path is None:
             raise ValueError("FileSystemCheckpointStorage needs a checkpoint_path")
         threshold = -1 if file_state_size_threshold is None else file_state_size_threshold
-        at_least(threshold, -1, "the size of the states that are in no file of their own")
+        require_at_least(threshold, -1, "the size of the states that are in no file of their own")
         if threshold > self.MAX_FILE_STATE_THRESHOLD:
             raise ValueError(
                 f"the size of the states that are in no file of their own is {threshold}, and"
@@ -86,7 +86,7 @@ class FileSystemCheckpointStorage(CheckpointStorage):
             )
         self._path = checkpoint_path
         self._threshold = threshold
-        self._buffer_size = at_least(write_buffer_size, -1, "the size of a write buffer")
+        self._buffer_size = require_at_least(write_buffer_size, -1, "the size of a write buffer")
 
     def get_checkpoint_path(self) -> str:
         """The noted path."""

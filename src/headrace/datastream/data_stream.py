@@ -12,7 +12,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Any, overload
 
 from headrace._lazy_exports import lazy_exports
-from headrace.common._arguments import article, at_least, positive
+from headrace.common._arguments import require_at_least, require_positive, with_article
 from headrace.common._output_tag import OutputTag
 from headrace.common.execution_config import ExecutionConfig
 from headrace.common.time import TimeAmount
@@ -133,7 +133,7 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
         edges = self._edges
         for stream in streams:
             if not isinstance(stream, DataStream):
-                raise PlanError(f"union() takes streams, not {article(type(stream).__name__)}")
+                raise PlanError(f"union() takes streams, not {with_article(type(stream).__name__)}")
             if stream._env is not self._env:
                 raise PlanError(
                     "union() takes streams of one environment",
@@ -204,9 +204,9 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
 
         PyFlink has no such method. As in Flink for Java, all records are in one ``GlobalWindow``.
         """
-        positive(size, "the size of a count window")
+        require_positive(size, "the size of a count window")
         windows = AllWindowedStream(self, GlobalWindows.create())
-        if at_least(slide, 0, "the slide of a count window") == 0:
+        if require_at_least(slide, 0, "the slide of a count window") == 0:
             return windows.trigger(PurgingTrigger.of(CountTrigger.of(size)))
         return windows.evictor(CountEvictor.of(size)).trigger(CountTrigger.of(slide))
 
@@ -322,7 +322,7 @@ class KeyedStream(KeyedOperators, DataStream):
 
         As in PyFlink a window fires when it is full, so the first has ``size`` records too.
         """
-        if at_least(slide, 0, "the slide of a count window") == 0:
+        if require_at_least(slide, 0, "the slide of a count window") == 0:
             return WindowedStream(self, CountTumblingWindowAssigner(size))
         return WindowedStream(self, CountSlidingWindowAssigner(size, slide))
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.common._arguments import positive
+from headrace.common._arguments import require_positive
 from headrace.common.time import TimeWithUnit, milliseconds_with_unit
 from headrace.errors import PlanError
 
@@ -42,7 +42,7 @@ class LookupCache:
 
     def __post_init__(self) -> None:
         if self.max_rows is not None:
-            positive(self.max_rows, "max_rows")
+            require_positive(self.max_rows, "max_rows")
         for name in ("expire_after_write", "expire_after_access"):
             age = getattr(self, name)
             if age is not None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from headrace._lazy_exports import lazy_exports
-from headrace.common._arguments import article, identifier
+from headrace.common._arguments import require_identifier, with_article
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.datastream._state_ttl import StateTtlConfig
 from headrace.datastream.functions import (
@@ -274,7 +274,7 @@ class StateDescriptor:
     """The method of ``RuntimeContext`` that gives the state."""
 
     def __init__(self, name: str, type_info: TypeInformation | None = None) -> None:
-        self.name = identifier(name, "a state's name")
+        self.name = require_identifier(name, "a state's name")
         if name.startswith(RESERVED_NAMES):
             raise PlanError(
                 f"a state cannot be called {name!r}",
@@ -297,7 +297,7 @@ class StateDescriptor:
         if not isinstance(ttl_config, StateTtlConfig):
             raise PlanError(
                 f"state {self.name!r}: expected a StateTtlConfig,"
-                f" not {article(type(ttl_config).__name__)}",
+                f" not {with_article(type(ttl_config).__name__)}",
                 hint="StateTtlConfig.new_builder(ttl).build()",
             )
         self._ttl_config = ttl_config
@@ -365,7 +365,7 @@ class ReducingStateDescriptor(StateDescriptor):
         if not callable(reduce_function):
             raise PlanError(
                 f"state {name!r} needs a ReduceFunction or a callable,"
-                f" not {article(type(reduce_function).__name__)}"
+                f" not {with_article(type(reduce_function).__name__)}"
             )
         self._reduce_function = ReduceFunctionWrapper(reduce_function)
 
@@ -390,7 +390,7 @@ class AggregatingStateDescriptor(StateDescriptor):
         if not isinstance(agg_function, AggregateFunction):
             raise PlanError(
                 f"state {name!r} needs an AggregateFunction,"
-                f" not {article(type(agg_function).__name__)}"
+                f" not {with_article(type(agg_function).__name__)}"
             )
         self._agg_function = agg_function
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from headrace._lazy_exports import lazy_exports
-from headrace.common._arguments import article, identifier
+from headrace.common._arguments import require_identifier, with_article
 from headrace.common.configuration import Configuration
 from headrace.common.io import InputFormat
 from headrace.common.typeinfo import TypeInformation, Types
@@ -102,7 +102,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
     ) -> DataStream:
         """A stream of a connector's records, with event time by the strategy."""
         site = call_site()
-        identifier(source_name, "a source's name")
+        require_identifier(source_name, "a source's name")
         build.checked_type(type_info, "from_source")
         return self._sourced(
             source, watermark_strategy, source_name, type_info, site, "from_source"
@@ -190,7 +190,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
 
         if not isinstance(source, Source):
             raise UnsupportedError(
-                f"{call}() takes a connector's Source, not {article(type(source).__name__)}",
+                f"{call}() takes a connector's Source, not {with_article(type(source).__name__)}",
                 where={"stream": name, "called": str(site)},
             )
         if source.served_by is ExecutedBy.TASKS and call != "from_collection":

@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from headrace.common._arguments import positive
+from headrace.common._arguments import require_positive
 from headrace.common.typeinfo import (
     BasicType,
     BasicTypeInfo,
@@ -70,7 +70,7 @@ class BatchOptions:
     def __post_init__(self) -> None:
         checked_type(self.output_type, _CALL)
         checked_type(self.input_type, _CALL)
-        positive(self.batch_size, "the number of records in a batch")
+        require_positive(self.batch_size, "the number of records in a batch")
         if self.format not in _FORMATS:
             raise PlanError(f"map_batches() gives 'arrow' or 'pandas', not {self.format!r}")
 

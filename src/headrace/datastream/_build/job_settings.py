@@ -6,7 +6,7 @@ import json
 import os
 from typing import Self
 
-from headrace.common._arguments import non_empty, one_of, positive
+from headrace.common._arguments import require_instance, require_non_empty, require_positive
 from headrace.common._no_effect import no_effect
 from headrace.common._options import catalogue as options
 from headrace.common._options import dependencies
@@ -50,13 +50,13 @@ class JobSettings:
 
     def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> Self:
         """Run as a stream, as a batch, or as the sources allow."""
-        mode = one_of(RuntimeExecutionMode, execution_mode)
+        mode = require_instance(RuntimeExecutionMode, execution_mode)
         self._configuration.set_string(options.RUNTIME_MODE.key, mode.name)
         return self
 
     def set_parallelism(self, parallelism: int) -> Self:
         """Set the number of subtasks of operators that do not set their own."""
-        positive(parallelism, "a parallelism")
+        require_positive(parallelism, "a parallelism")
         self.get_config().set_parallelism(parallelism)
         return self
 
@@ -77,7 +77,7 @@ class JobSettings:
     @no_effect("the configuration or the number of Spark's cores decides")
     def set_default_local_parallelism(self, parallelism: int) -> None:
         """Do nothing but check the number."""
-        positive(parallelism, "a parallelism")
+        require_positive(parallelism, "a parallelism")
 
     def get_default_local_parallelism(self) -> int:
         """The number of this machine's cores."""
@@ -198,12 +198,12 @@ class JobSettings:
 
     def set_python_executable(self, python_exec: str) -> None:
         """Set the workers' interpreter, for a session that the job starts."""
-        non_empty(python_exec, "an interpreter")
+        require_non_empty(python_exec, "an interpreter")
         self._configuration.set_string(dependencies.PYTHON_EXECUTABLE.key, python_exec)
 
     def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
         """Let functions find a file by a name in their working folder."""
-        non_empty(name, "a cached file's name")
+        require_non_empty(name, "a cached file's name")
         registered = options.read(self._configuration, dependencies.CACHED_FILES)
         entry = f"name:{name},path:{file_path}" + (",executable:true" if executable else "")
         self._configuration.set_string(
@@ -211,11 +211,11 @@ class JobSettings:
         )
 
     def _prepend(self, option: ConfigOption[str], entry: str) -> None:
-        non_empty(entry, "a path")
+        require_non_empty(entry, "a path")
         before = options.read(self._configuration, option)
         self._configuration.set_string(option.key, ",".join(filter(None, [entry, before])))
 
 
 def _joined(path: str, more: str | None) -> str:
-    non_empty(path, "a path")
+    require_non_empty(path, "a path")
     return path if more is None else f"{path}#{more}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.common._arguments import article
+from headrace.common._arguments import with_article
 from headrace.common.typeinfo import TypeInformation
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream._build.node_list import NodeList
@@ -96,7 +96,7 @@ def timestamps_spec(
     """
     if not isinstance(strategy, WatermarkStrategy):
         raise PlanError(
-            f"{call}() takes a WatermarkStrategy, not {article(type(strategy).__name__)}",
+            f"{call}() takes a WatermarkStrategy, not {with_article(type(strategy).__name__)}",
             where={"stream": stream, "called": str(site)},
             hint="WatermarkStrategy.for_monotonous_timestamps(), for example",
         )

@@ -6,7 +6,7 @@ import re
 from abc import ABC, abstractmethod
 from typing import Self
 
-from headrace.common._arguments import identifier, positive
+from headrace.common._arguments import require_identifier, require_positive
 from headrace.common._no_effect import no_effect
 from headrace.common.time import TimeAmount
 from headrace.datastream.slot_sharing_group import SlotSharingGroup
@@ -37,20 +37,20 @@ class OperatorSettings(ABC):
 
     def name(self, name: str) -> Self:
         """Name the operator, for plans, metrics and errors."""
-        self._operator("name").name = identifier(name, "an operator's name")
+        self._operator("name").name = require_identifier(name, "an operator's name")
         for follower in self._followers():
             follower.name = follower_name(follower, name)
         return self
 
     def uid(self, uid: str) -> Self:
         """Give the operator an id under which its state is found again; unique in the job."""
-        self._operator("uid").uid = identifier(uid, "a uid")
+        self._operator("uid").uid = require_identifier(uid, "a uid")
         return self
 
     def set_uid_hash(self, uid_hash: str) -> Self:
         """Give an operator without a uid one of 32 hexadecimal digits."""
         operator = self._operator("set_uid_hash")
-        if not _UID_HASH.fullmatch(identifier(uid_hash, "a uid hash")):
+        if not _UID_HASH.fullmatch(require_identifier(uid_hash, "a uid hash")):
             raise PlanError(f"a uid hash has 32 hexadecimal digits, unlike {uid_hash!r}")
         if operator.uid is None:
             operator.uid = uid_hash.lower()
@@ -58,14 +58,14 @@ class OperatorSettings(ABC):
 
     def set_parallelism(self, parallelism: int) -> Self:
         """Set how many subtasks the operator has."""
-        positive(parallelism, "a parallelism")
+        require_positive(parallelism, "a parallelism")
         for node in (self._operator("set_parallelism"), *self._followers()):
             node.parallelism = parallelism
         return self
 
     def set_max_parallelism(self, max_parallelism: int) -> Self:
         """Set the operator's number of key groups."""
-        positive(max_parallelism, "a maximal parallelism")
+        require_positive(max_parallelism, "a maximal parallelism")
         for node in (self._operator("set_max_parallelism"), *self._followers()):
             node.max_parallelism = max_parallelism
         return self

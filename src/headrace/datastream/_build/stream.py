@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.common._arguments import article
+from headrace.common._arguments import with_article
 from headrace.common._output_tag import OutputTag
 from headrace.common.typeinfo import TupleTypeInfo, TypeInformation, Types
 from headrace.connector import Sink
@@ -126,7 +126,7 @@ class Stream(OperatorSettings):
         stream = self._described()
         if not isinstance(sink, Sink):
             raise UnsupportedError(
-                f"{call}() takes a connector's Sink, not {article(type(sink).__name__)}",
+                f"{call}() takes a connector's Sink, not {with_article(type(sink).__name__)}",
                 where={"stream": stream, "called": str(site)},
                 hint="FunctionSink (headrace.datastream.connectors.function) wraps Python code",
             )

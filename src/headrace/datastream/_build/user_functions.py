@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.common._arguments import article
+from headrace.common._arguments import with_article
 from headrace.datastream.functions import Function
 from headrace.errors import WrongFunctionError
 from headrace.graph.transformation import CallSite
@@ -32,7 +32,11 @@ def user_function(
         return UserFunction(given, method)
     if plain and callable(given) and not isinstance(given, Function | type):
         return UserFunction(given)
-    wanted = f"{article(kind.__name__)} or a plain function" if plain else article(kind.__name__)
+    wanted = (
+        f"{with_article(kind.__name__)} or a plain function"
+        if plain
+        else with_article(kind.__name__)
+    )
     hint = None
     if isinstance(given, type) and issubclass(given, Function):
         got, hint = f"the class {given.__name__} itself", f"make an object: {given.__name__}()"
@@ -41,9 +45,9 @@ def user_function(
             return UserFunction(given)
         got = f"the class {given.__name__}"
     elif isinstance(given, Function):
-        got = article(_function_kind(given))
+        got = with_article(_function_kind(given))
     else:
-        got = article(type(given).__name__)
+        got = with_article(type(given).__name__)
     raise WrongFunctionError(
         f"{call}() takes {wanted}, not {got}",
         where={"stream": stream, "called": str(site)},

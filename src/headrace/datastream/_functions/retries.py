@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from headrace.common._arguments import positive
+from headrace.common._arguments import require_positive
 from headrace.errors import PlanError
 
 OUT = TypeVar("OUT")
@@ -126,7 +126,7 @@ class _Retries(AsyncRetryStrategy[OUT], Generic[OUT]):
         result_predicate: Callable[[list[OUT]], bool] | None,
         exception_predicate: ExceptionPredicate | None,
     ) -> None:
-        self._max_attempts = positive(max_attempts, "max_attempts")
+        self._max_attempts = require_positive(max_attempts, "max_attempts")
         self._predicate: RetryPredicate[OUT] = RetryPredicate(result_predicate, exception_predicate)
 
     def can_retry(self, current_attempts: int) -> bool:
@@ -149,7 +149,7 @@ class FixedDelayRetryStrategy(_Retries[OUT], Generic[OUT]):
         exception_predicate: ExceptionPredicate | None,
     ) -> None:
         super().__init__(max_attempts, result_predicate, exception_predicate)
-        self._backoff_ms = positive(backoff_time_millis, "backoff_time_millis")
+        self._backoff_ms = require_positive(backoff_time_millis, "backoff_time_millis")
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:
         """The fixed wait (ms)."""
@@ -173,8 +173,8 @@ class ExponentialBackoffDelayRetryStrategy(_Retries[OUT], Generic[OUT]):
         exception_predicate: ExceptionPredicate | None,
     ) -> None:
         super().__init__(max_attempts, result_predicate, exception_predicate)
-        self._initial_ms = positive(initial_delay, "initial_delay")
-        self._longest_ms = positive(max_retry_delay, "max_retry_delay")
+        self._initial_ms = require_positive(initial_delay, "initial_delay")
+        self._longest_ms = require_positive(max_retry_delay, "max_retry_delay")
         if isinstance(multiplier, bool) or not isinstance(multiplier, int | float):
             raise PlanError(f"multiplier must be a number, not {multiplier!r}")
         if not multiplier > 0:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, get_args
 
-from headrace.common._arguments import one_of
+from headrace.common._arguments import require_instance
 from headrace.common._output_tag import OutputTag
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.common.typeinfo import TypeInformation
@@ -77,7 +77,7 @@ class AsOfJoin:
 
     def side_output_late_data(self, output_tag: OutputTag) -> AsOfJoin:
         """The join; late records of the left stream go to a side output."""
-        return replace(self, _late=one_of(OutputTag, output_tag))
+        return replace(self, _late=require_instance(OutputTag, output_tag))
 
     def apply(
         self,

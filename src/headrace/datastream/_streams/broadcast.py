@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from headrace.common._arguments import article
+from headrace.common._arguments import with_article
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream._build import nodes as build
 from headrace.datastream._build.broadcast_uses import require_declared
@@ -112,7 +112,7 @@ def checked_descriptors(
     for each in given:
         if not isinstance(each, MapStateDescriptor):
             raise WrongFunctionError(
-                f"broadcast() takes MapStateDescriptors, not {article(type(each).__name__)}",
+                f"broadcast() takes MapStateDescriptors, not {with_article(type(each).__name__)}",
                 where=where,
             )
         if each.name in names:

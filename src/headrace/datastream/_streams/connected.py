@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from headrace.common._arguments import article
+from headrace.common._arguments import with_article
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.datastream._build import nodes as build
 from headrace.datastream._build.call_site import call_site
@@ -183,7 +183,7 @@ def check_other(
     """
     if not isinstance(given, kind):
         raise PlanError(
-            f"{call}() takes a stream, not {article(type(given).__name__)}",
+            f"{call}() takes a stream, not {with_article(type(given).__name__)}",
             where={"stream": first._described(), "called": str(site)},
         )
     same_environment(first, given, site, call)

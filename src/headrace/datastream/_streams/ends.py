@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from headrace.common._arguments import positive
+from headrace.common._arguments import require_positive
 from headrace.datastream._build import execution
 from headrace.datastream._build.call_site import call_site
 from headrace.datastream._build.stream import Stream
@@ -49,7 +49,7 @@ class StreamEnds(Stream):
     ) -> CloseableIterator | list[Any]:
         """The results of the job, one by one; with ``limit``, a list of at most that many."""
         if limit is not None:
-            positive(limit, "a limit")
+            require_positive(limit, "a limit")
         sinks = (*self._env._take_sinks(), self._collecting_sink())
         results = CloseableIterator(
             *execution.execute_and_collect(

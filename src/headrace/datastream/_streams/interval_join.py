@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from headrace.common._arguments import one_of
+from headrace.common._arguments import require_instance
 from headrace.common._output_tag import OutputTag
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.common.typeinfo import TypeInformation
@@ -93,11 +93,11 @@ class IntervalJoined:
 
     def side_output_left_late_data(self, output_tag: OutputTag) -> IntervalJoined:
         """The join; late records of the left stream go to a side output."""
-        return replace(self, _left_late=one_of(OutputTag, output_tag))
+        return replace(self, _left_late=require_instance(OutputTag, output_tag))
 
     def side_output_right_late_data(self, output_tag: OutputTag) -> IntervalJoined:
         """The join; late records of the right stream go to a side output."""
-        return replace(self, _right_late=one_of(OutputTag, output_tag))
+        return replace(self, _right_late=require_instance(OutputTag, output_tag))
 
     def process(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
-from headrace.common._arguments import at_least
+from headrace.common._arguments import require_at_least
 from headrace.common.typeinfo import TypeInformation
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream._build import nodes as build
@@ -129,7 +129,7 @@ class StreamOperators(Stream):
         if not field_indexes:
             raise PlanError("project() needs the position of at least one field")
         for index in field_indexes:
-            at_least(index, 0, "a field's position")
+            require_at_least(index, 0, "a field's position")
         return self._add(
             ProjectSpec(field_indexes), site, "project", kept_type=self._projected(field_indexes)
         )

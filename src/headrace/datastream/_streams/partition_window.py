@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
-from headrace.common._arguments import one_of
+from headrace.common._arguments import require_instance
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream._build.call_site import call_site
 from headrace.datastream._build.keys import key_function
@@ -59,7 +59,7 @@ class PartitionWindowedStream:
         """
         stream = self._stream._described()
         selector = key_function(field, "sort_partition", stream, call_site())
-        descending = one_of(Order, order) is Order.DESCENDING
+        descending = require_instance(Order, order) is Order.DESCENDING
         sorting = _Sorted(selector, descending)
         return self._applied(UserFunction(sorting, "map_partition"), self._stream._type())
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
-from headrace.common._arguments import article
+from headrace.common._arguments import with_article
 from headrace.common._output_tag import OutputTag
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.common.typeinfo import TypeInformation, Types
@@ -294,7 +294,7 @@ class _Windowed:
 
     def _wrong(self, wanted: str, given: Any, hint: str) -> PlanError:
         return WrongFunctionError(
-            f"{wanted}, not {article(type(given).__name__)}",
+            f"{wanted}, not {with_article(type(given).__name__)}",
             where={"stream": self._stream._described(), "called": str(call_site())},
             hint=hint,
         )

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, Generic, TypeVar
 
-from headrace.common._arguments import at_least
+from headrace.common._arguments import require_at_least
 from headrace.common._windows import TimestampedValue
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.metrics import MetricGroup
@@ -85,7 +85,7 @@ class CountEvictor(_BeforeOrAfter):
     """Keeps the last ``max_count`` records."""
 
     def __init__(self, max_count: int, do_evict_after: bool = False) -> None:
-        self._max_count = at_least(max_count, 0, "the count of a CountEvictor")
+        self._max_count = require_at_least(max_count, 0, "the count of a CountEvictor")
         self._after = do_evict_after
 
     @staticmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Any
 
-from headrace.common._arguments import positive
+from headrace.common._arguments import require_positive
 from headrace.common._windows import CountWindow, GlobalWindow
 from headrace.common.serializer import TypeSerializer
 from headrace.common.typeinfo import Types
@@ -98,7 +98,7 @@ class CountTumblingWindowAssigner(_CountWindows):
     """Tumbling windows of ``window_size`` records."""
 
     def __init__(self, window_size: int) -> None:
-        self._window_size = positive(window_size, "the size of a count window")
+        self._window_size = require_positive(window_size, "the size of a count window")
         self._count_descriptor = ValueStateDescriptor("tumble-count-assigner", Types.LONG())
 
     @staticmethod
@@ -125,8 +125,8 @@ class CountSlidingWindowAssigner(_CountWindows):
     """Windows of ``window_size`` records; a new one begins every ``window_slide`` records."""
 
     def __init__(self, window_size: int, window_slide: int) -> None:
-        self._window_size = positive(window_size, "the size of a count window")
-        self._window_slide = positive(window_slide, "the slide of a count window")
+        self._window_size = require_positive(window_size, "the size of a count window")
+        self._window_slide = require_positive(window_slide, "the slide of a count window")
         self._count_descriptor = ValueStateDescriptor("slide-count-assigner", Types.LONG())
 
     @staticmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
-from headrace.common._arguments import positive
+from headrace.common._arguments import require_positive
 from headrace.common._windows import TimeWindow
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.datastream._windows.assigner import (
@@ -42,7 +42,7 @@ def _gap_ms(size: TimeAmount) -> int:
 
 class _FixedGap(_Sessions):
     def __init__(self, session_gap: int) -> None:
-        self._session_gap = positive(session_gap, "the gap of a session (ms)")
+        self._session_gap = require_positive(session_gap, "the gap of a session (ms)")
 
     def _session(self, start: int) -> list[TimeWindow]:
         return [TimeWindow(start, start + self._session_gap)]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from headrace.common._arguments import positive
+from headrace.common._arguments import require_positive
 from headrace.common._windows import TimeWindow, TriggerResult
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.common.typeinfo import Types
@@ -110,7 +110,7 @@ class ContinuousEventTimeTrigger(Trigger[Any, TimeWindow]):
     """Fires each time the watermark passes a multiple of an interval, and at the window's end."""
 
     def __init__(self, interval: int) -> None:
-        self.interval = positive(interval, "the interval of a trigger (ms)")
+        self.interval = require_positive(interval, "the interval of a trigger (ms)")
         self.state_desc = ReducingStateDescriptor("fire-time", Min(), Types.LONG())
 
     @staticmethod
@@ -182,7 +182,7 @@ class ContinuousProcessingTimeTrigger(Trigger[Any, TimeWindow]):
     """Fires each time the clock passes a multiple of an interval, and at the window's end."""
 
     def __init__(self, interval: int) -> None:
-        self.interval = positive(interval, "the interval of a trigger (ms)")
+        self.interval = require_positive(interval, "the interval of a trigger (ms)")
         self.state_desc = ReducingStateDescriptor("fire-time", Min(), Types.LONG())
 
     @staticmethod

@@ -15,7 +15,7 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import quote, urlsplit
 
-from headrace.common._arguments import positive
+from headrace.common._arguments import require_positive
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import KeepsSecrets
 from headrace.datastream._functions.asynchronous import AsyncFunction
@@ -78,7 +78,7 @@ class HttpLookup(AsyncFunction[Any, Any], KeepsSecrets):
                 )
         self._url, self._key, self._read, self._join = url, key, read, join
         self._headers = {"Accept": "application/json", **(headers or {})}
-        self._count = positive(connections, "connections")
+        self._count = require_positive(connections, "connections")
         self._timeout_s = milliseconds_of(answer_timeout, "answer_timeout", at_least=1) / 1000
         self._patience_s = milliseconds_of(max_outage, "max_outage", at_least=0) / 1000
         self._threads: ThreadPoolExecutor | None = None

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
-from headrace.common._arguments import at_least
+from headrace.common._arguments import require_at_least
 from headrace.common.time import TimeAmount
 from headrace.common.typeinfo import RowTypeInfo, Types
 from headrace.common.types import Row
@@ -164,7 +164,7 @@ class JdbcExecutionOptions:
             Raises:
                 PlanError: a number is no int, or the retries are below 0.
             """
-            at_least(self._retries, 0, "max_retries")
+            require_at_least(self._retries, 0, "max_retries")
             for number in (self._size, self._interval_ms):
                 if isinstance(number, bool) or not isinstance(number, int):
                     raise PlanError(f"JDBC execution options are ints, not {number!r}")

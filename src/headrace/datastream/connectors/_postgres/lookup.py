@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import Any
 
-from headrace.common._arguments import non_empty, positive
+from headrace.common._arguments import require_non_empty, require_positive
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.datastream._functions.asynchronous import AsyncFunction
 from headrace.datastream._outages import Outage, OutageLog, retry_while_down_async
@@ -48,10 +48,10 @@ class PostgresLookup(AsyncFunction[Any, Any]):
     ) -> None:
         function_or_none(key, "key", "a PostgresLookup")
         function_or_none(join, "join", "a PostgresLookup")
-        self._sql = non_empty(sql, "the query of a PostgresLookup")
+        self._sql = require_non_empty(sql, "the query of a PostgresLookup")
         self._connection = PostgresConnection.of(connection, password=password)
         self._key, self._join = key, join
-        self._count = positive(connections, "connections")
+        self._count = require_positive(connections, "connections")
         self._patience_s = milliseconds_of(max_outage, "max_outage", at_least=0) / 1000
         self._outage_log = OutageLog()
         self._free: asyncio.LifoQueue[Any] | None = None

@@ -7,7 +7,7 @@ from dataclasses import InitVar, dataclass, field
 from datetime import timedelta
 from typing import Any
 
-from headrace.common._arguments import at_least, non_empty, one_of
+from headrace.common._arguments import require_at_least, require_instance, require_non_empty
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import (
     CommitBy,
@@ -79,11 +79,11 @@ class PostgresSink(Sink):
     commits = CommitBy.TASK
 
     def __post_init__(self, password: str | None) -> None:
-        at_least(self.batch_rows, 0, "batch_rows")
-        at_least(self.max_retries, 0, "max_retries")
+        require_at_least(self.batch_rows, 0, "batch_rows")
+        require_at_least(self.max_retries, 0, "max_retries")
         milliseconds_of(self.max_outage, "max_outage", at_least=0)
-        non_empty(self.markers, "markers")
-        one_of(DeliveryGuarantee, self.guarantee)
+        require_non_empty(self.markers, "markers")
+        require_instance(DeliveryGuarantee, self.guarantee)
         for name in ("columns", "key"):
             given = getattr(self, name)
             if isinstance(given, str) or not all(isinstance(each, str) for each in given):

@@ -7,7 +7,7 @@ from dataclasses import InitVar, dataclass, field
 from itertools import pairwise
 from typing import Any
 
-from headrace.common._arguments import non_empty
+from headrace.common._arguments import require_non_empty
 from headrace.connector import (
     Budget,
     Chunk,
@@ -65,7 +65,7 @@ class PostgresSnapshotSource(Source):
     ranged_by: Key = field(init=False)
 
     def __post_init__(self, password: str | None) -> None:
-        non_empty(self.table, "the table")
+        require_non_empty(self.table, "the table")
         for name in ("columns", "key"):
             given = getattr(self, name)
             if isinstance(given, str) or not all(isinstance(each, str) for each in given):
