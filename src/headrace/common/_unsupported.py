@@ -14,13 +14,13 @@ from typing import Any, NoReturn
 
 from headrace.errors import UnsupportedError, UnsupportedModuleError
 
-MODULES = {
+UNSUPPORTED_PACKAGES = {
     "cep": "there is no library for patterns of events (CEP) in this release",
     "table": "there is no Table API, and no SQL, in this release",
 }
 """Why packages of Flink's, by their first name below ``pyflink``, are not there."""
 
-_INSTEAD = {
+_ALTERNATIVES = {
     "cep": "write the pattern as a KeyedProcessFunction with state and timers",
     "table": "use the DataStream API, or let Spark run the query:"
     " headrace.from_dataframe(spark.sql(...))",
@@ -111,7 +111,9 @@ def refuse_module(module: str) -> NoReturn:
     """
     name = module.rpartition(".")[2]
     raise UnsupportedModuleError(
-        f"{module} is not supported: {MODULES[name]}", hint=_INSTEAD[name], name=module
+        f"{module} is not supported: {UNSUPPORTED_PACKAGES[name]}",
+        hint=_ALTERNATIVES[name],
+        name=module,
     )
 
 

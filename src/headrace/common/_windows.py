@@ -189,7 +189,7 @@ class TimestampedValue:
         """True where there is one."""
         return self._timestamp is not None
 
-    def stored(self) -> tuple[Any, int | None]:
+    def as_pair(self) -> tuple[Any, int | None]:
         """The value, and its timestamp or None."""
         return self._value, self._timestamp
 

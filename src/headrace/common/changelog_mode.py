@@ -43,20 +43,20 @@ class ChangelogMode:
         """Rows are added and taken back: retractions."""
         return _RETRACTIONS
 
-    def fits(self, accepted: ChangelogMode | None) -> bool:
+    def is_accepted_by(self, accepted: ChangelogMode | None) -> bool:
         """Whether who takes ``accepted`` can take a stream of this mode."""
         if accepted is None:
             return True
         return self.kinds <= accepted.kinds and (accepted.by_key or not self.by_key)
 
     @property
-    def short(self) -> str:
+    def kind_codes(self) -> str:
         """The kinds as Flink's plans show them: ``I,UB,UA,D``."""
-        return ",".join(_SHORT[kind] for kind in RowKind if kind in self.kinds)
+        return ",".join(_CODES[kind] for kind in RowKind if kind in self.kinds)
 
     def __str__(self) -> str:
         names = ", ".join(kind.name for kind in RowKind if kind in self.kinds)
-        return f"{names} ({'upserts by key' if self.by_key else _words(self.kinds)})"
+        return f"{names} ({'upserts by key' if self.by_key else _described(self.kinds)})"
 
 
 def union(modes: Iterable[ChangelogMode | None]) -> ChangelogMode | None:
@@ -69,13 +69,13 @@ def union(modes: Iterable[ChangelogMode | None]) -> ChangelogMode | None:
     return ChangelogMode(kinds, by_key)
 
 
-def _words(kinds: frozenset[RowKind]) -> str:
+def _described(kinds: frozenset[RowKind]) -> str:
     return "inserts only" if kinds == {RowKind.INSERT} else "retractions"
 
 
 _INSERT_ONLY = ChangelogMode(frozenset({RowKind.INSERT}))
 _UPSERT = ChangelogMode(_ALL - {RowKind.UPDATE_BEFORE})
 _RETRACTIONS = ChangelogMode(_ALL)
-_SHORT = dict(zip(RowKind, ("I", "UB", "UA", "D"), strict=True))
+_CODES = dict(zip(RowKind, ("I", "UB", "UA", "D"), strict=True))
 
 __all__ = ["ChangelogMode", "union"]

@@ -29,7 +29,7 @@ class CompletableFuture(Generic[T]):
         return CompletableFuture(future)
 
     @staticmethod
-    def running(produce: Callable[[], T]) -> CompletableFuture[T]:
+    def run_in_thread(produce: Callable[[], T]) -> CompletableFuture[T]:
         """A future for ``produce``, called in a thread that does not keep the process alive."""
         future: Future[T] = Future()
         threading.Thread(target=_complete, args=(future, produce), daemon=True).start()
@@ -49,12 +49,12 @@ class CompletableFuture(Generic[T]):
 
     def result(self, timeout_s: float | None = None) -> T:
         """The result, waited for; raises what its computation raised."""
-        with self._asking():
+        with self._counted_as_waiting():
             return self._future.result(timeout_s)
 
     def exception(self, timeout_s: float | None = None) -> BaseException | None:
         """What its computation raised, waited for; None where it went well."""
-        with self._asking():
+        with self._counted_as_waiting():
             return self._future.exception(timeout_s)
 
     def is_waited_for(self) -> bool:
@@ -62,7 +62,7 @@ class CompletableFuture(Generic[T]):
         return self._waiting > 0
 
     @contextmanager
-    def _asking(self) -> Iterator[None]:
+    def _counted_as_waiting(self) -> Iterator[None]:
         with self._lock:
             self._waiting += 1
         try:

@@ -26,11 +26,11 @@ class ExecutionConfig:
     def _read(self, key: str) -> Any:
         return options.read(self._configuration, options.OPTIONS[key])
 
-    def _flag(self, key: str, value: bool) -> ExecutionConfig:
+    def _set_boolean(self, key: str, value: bool) -> ExecutionConfig:
         self._configuration.set_boolean(key, value)
         return self
 
-    def _period(self, key: str, amount: TimeAmount, at_least: int) -> ExecutionConfig:
+    def _set_duration(self, key: str, amount: TimeAmount, at_least: int) -> ExecutionConfig:
         amount_ms = milliseconds_of(amount, key, at_least=at_least)
         self._configuration.set_integer(key, amount_ms)
         return self
@@ -51,7 +51,7 @@ class ExecutionConfig:
 
     def set_auto_watermark_interval(self, interval: TimeAmount) -> ExecutionConfig:
         """Kept; no effect: watermarks follow every chunk of records."""
-        return self._period("pipeline.auto-watermark-interval", interval, 0)
+        return self._set_duration("pipeline.auto-watermark-interval", interval, 0)
 
     def get_auto_watermark_interval(self) -> int:
         """What was set, in ms."""
@@ -59,7 +59,7 @@ class ExecutionConfig:
 
     def set_latency_tracking_interval(self, interval: TimeAmount) -> ExecutionConfig:
         """Kept; no effect."""
-        return self._period("metrics.latency.interval", interval, 0)
+        return self._set_duration("metrics.latency.interval", interval, 0)
 
     def get_latency_tracking_interval(self) -> int:
         """What was set, in ms."""
@@ -105,7 +105,7 @@ class ExecutionConfig:
 
     def set_task_cancellation_interval(self, interval: TimeAmount) -> ExecutionConfig:
         """Kept; no effect."""
-        return self._period("task.cancellation.interval", interval, 0)
+        return self._set_duration("task.cancellation.interval", interval, 0)
 
     def get_task_cancellation_timeout(self) -> int:
         """What was set, in ms."""
@@ -113,15 +113,15 @@ class ExecutionConfig:
 
     def set_task_cancellation_timeout(self, timeout: TimeAmount) -> ExecutionConfig:
         """Kept; no effect."""
-        return self._period("task.cancellation.timeout", timeout, 0)
+        return self._set_duration("task.cancellation.timeout", timeout, 0)
 
     def enable_force_kryo(self) -> ExecutionConfig:
         """Kept; no effect."""
-        return self._flag("pipeline.force-kryo", True)
+        return self._set_boolean("pipeline.force-kryo", True)
 
     def disable_force_kryo(self) -> ExecutionConfig:
         """Kept; no effect."""
-        return self._flag("pipeline.force-kryo", False)
+        return self._set_boolean("pipeline.force-kryo", False)
 
     def is_force_kryo_enabled(self) -> bool:
         """What was set; false unless enabled."""
@@ -129,11 +129,11 @@ class ExecutionConfig:
 
     def enable_generic_types(self) -> ExecutionConfig:
         """Kept; no effect."""
-        return self._flag("pipeline.generic-types", True)
+        return self._set_boolean("pipeline.generic-types", True)
 
     def disable_generic_types(self) -> ExecutionConfig:
         """Kept; no effect."""
-        return self._flag("pipeline.generic-types", False)
+        return self._set_boolean("pipeline.generic-types", False)
 
     def has_generic_types_disabled(self) -> bool:
         """What was set; false unless disabled."""
@@ -141,11 +141,11 @@ class ExecutionConfig:
 
     def enable_auto_generated_uids(self) -> ExecutionConfig:
         """Kept; no effect."""
-        return self._flag("pipeline.auto-generate-uids", True)
+        return self._set_boolean("pipeline.auto-generate-uids", True)
 
     def disable_auto_generated_uids(self) -> ExecutionConfig:
         """Kept; no effect."""
-        return self._flag("pipeline.auto-generate-uids", False)
+        return self._set_boolean("pipeline.auto-generate-uids", False)
 
     def has_auto_generated_uids_enabled(self) -> bool:
         """What was set; true unless disabled."""
@@ -153,11 +153,11 @@ class ExecutionConfig:
 
     def enable_force_avro(self) -> ExecutionConfig:
         """Kept; no effect."""
-        return self._flag("pipeline.force-avro", True)
+        return self._set_boolean("pipeline.force-avro", True)
 
     def disable_force_avro(self) -> ExecutionConfig:
         """Kept; no effect."""
-        return self._flag("pipeline.force-avro", False)
+        return self._set_boolean("pipeline.force-avro", False)
 
     def is_force_avro_enabled(self) -> bool:
         """What was set; false unless enabled."""
@@ -165,11 +165,11 @@ class ExecutionConfig:
 
     def enable_object_reuse(self) -> ExecutionConfig:
         """Hand an operator's output to the next of its chain without a copy."""
-        return self._flag("pipeline.object-reuse", True)
+        return self._set_boolean("pipeline.object-reuse", True)
 
     def disable_object_reuse(self) -> ExecutionConfig:
         """The opposite of ``enable_object_reuse``."""
-        return self._flag("pipeline.object-reuse", False)
+        return self._set_boolean("pipeline.object-reuse", False)
 
     def is_object_reuse_enabled(self) -> bool:
         """Whether object reuse was enabled."""
@@ -207,7 +207,9 @@ class ExecutionConfig:
 
     def set_use_snapshot_compression(self, use_snapshot_compression: bool) -> ExecutionConfig:
         """Kept; no effect: Spark compresses state."""
-        return self._flag("execution.checkpointing.snapshot-compression", use_snapshot_compression)
+        return self._set_boolean(
+            "execution.checkpointing.snapshot-compression", use_snapshot_compression
+        )
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ExecutionConfig):

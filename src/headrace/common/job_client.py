@@ -56,7 +56,7 @@ class JobClient:
 
     def cancel(self) -> CompletableFuture[None]:
         """Stop the job; done once it is over."""
-        return CompletableFuture.running(self._handle.cancel)
+        return CompletableFuture.run_in_thread(self._handle.cancel)
 
     def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
         """The accumulators so far, by name."""
@@ -66,7 +66,7 @@ class JobClient:
         """The result, done at the end of the job; the same future at every call."""
         with self._lock:
             if self._end is None:
-                self._end = CompletableFuture.running(self._handle.wait)
+                self._end = CompletableFuture.run_in_thread(self._handle.wait)
             return self._end
 
     def is_waited_for(self) -> bool:

@@ -25,7 +25,7 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ONE_MS = timedelta(milliseconds=1)
 
 
-def _whole(amount: SupportsIndex, unit: str) -> int:
+def _require_int(amount: SupportsIndex, unit: str) -> int:
     try:
         return operator.index(amount)
     except TypeError:
@@ -44,32 +44,32 @@ class Duration:
     @staticmethod
     def of_days(days: int) -> Duration:
         """So many days of 24 hours."""
-        return Duration(_whole(days, "days") * 86_400_000 * _NANOS_PER_MS)
+        return Duration(_require_int(days, "days") * 86_400_000 * _NANOS_PER_MS)
 
     @staticmethod
     def of_hours(hours: int) -> Duration:
         """So many hours."""
-        return Duration(_whole(hours, "hours") * 3_600_000 * _NANOS_PER_MS)
+        return Duration(_require_int(hours, "hours") * 3_600_000 * _NANOS_PER_MS)
 
     @staticmethod
     def of_minutes(minutes: int) -> Duration:
         """So many minutes."""
-        return Duration(_whole(minutes, "minutes") * 60_000 * _NANOS_PER_MS)
+        return Duration(_require_int(minutes, "minutes") * 60_000 * _NANOS_PER_MS)
 
     @staticmethod
     def of_seconds(seconds: int) -> Duration:
         """So many seconds."""
-        return Duration(_whole(seconds, "seconds") * 1000 * _NANOS_PER_MS)
+        return Duration(_require_int(seconds, "seconds") * 1000 * _NANOS_PER_MS)
 
     @staticmethod
     def of_millis(millis: int) -> Duration:
         """So many milliseconds."""
-        return Duration(_whole(millis, "milliseconds") * _NANOS_PER_MS)
+        return Duration(_require_int(millis, "milliseconds") * _NANOS_PER_MS)
 
     @staticmethod
     def of_nanos(nanos: int) -> Duration:
         """So many nanoseconds."""
-        return Duration(_whole(nanos, "nanoseconds"))
+        return Duration(_require_int(nanos, "nanoseconds"))
 
     def to_millis(self) -> int:
         """The whole milliseconds in it, rounded down."""
@@ -109,7 +109,7 @@ class Time:
     _milliseconds: int
 
     def __init__(self, milliseconds: int) -> None:
-        object.__setattr__(self, "_milliseconds", _whole(milliseconds, "milliseconds"))
+        object.__setattr__(self, "_milliseconds", _require_int(milliseconds, "milliseconds"))
 
     def to_milliseconds(self) -> int:
         """The milliseconds in it."""
@@ -123,22 +123,22 @@ class Time:
     @staticmethod
     def seconds(seconds: int) -> Time:
         """So many seconds."""
-        return Time(_whole(seconds, "seconds") * 1000)
+        return Time(_require_int(seconds, "seconds") * 1000)
 
     @staticmethod
     def minutes(minutes: int) -> Time:
         """So many minutes."""
-        return Time(_whole(minutes, "minutes") * 60_000)
+        return Time(_require_int(minutes, "minutes") * 60_000)
 
     @staticmethod
     def hours(hours: int) -> Time:
         """So many hours."""
-        return Time(_whole(hours, "hours") * 3_600_000)
+        return Time(_require_int(hours, "hours") * 3_600_000)
 
     @staticmethod
     def days(days: int) -> Time:
         """So many days of 24 hours."""
-        return Time(_whole(days, "days") * 86_400_000)
+        return Time(_require_int(days, "days") * 86_400_000)
 
     def __str__(self) -> str:
         return f"{self._milliseconds} ms"

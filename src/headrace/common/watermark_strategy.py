@@ -179,7 +179,11 @@ class WatermarkStrategy:
         extraction = self.extraction
         if extraction is None:
             return None
-        return _with_both(extraction[0]) if extraction[1] else _with_value(extraction[0])
+        return (
+            _from_value_and_timestamp(extraction[0])
+            if extraction[1]
+            else _from_value(extraction[0])
+        )
 
     @property
     def extraction(self) -> tuple[Callable[..., Any], bool] | None:
@@ -202,12 +206,12 @@ def _extraction(
             f"{assigner!r} is no timestamp assigner",
             hint="give a TimestampAssigner or a function of (value) or (value, record_timestamp)",
         )
-    return assigner, _wants_both(assigner)
+    return assigner, _takes_record_timestamp(assigner)
 
 
-def _with_both(extract: Callable[[Any, int], Any]) -> _TimestampOf:
-    def timestamp_of(value: Any, so_far: int | None) -> int:
-        result = extract(value, MIN_WATERMARK if so_far is None else so_far)
+def _from_value_and_timestamp(extract: Callable[[Any, int], Any]) -> _TimestampOf:
+    def timestamp_of(value: Any, record_timestamp: int | None) -> int:
+        result = extract(value, MIN_WATERMARK if record_timestamp is None else record_timestamp)
         if type(result) is int and MIN_WATERMARK <= result <= MAX_WATERMARK:
             return result
         return as_ms(result, value)
@@ -215,8 +219,8 @@ def _with_both(extract: Callable[[Any, int], Any]) -> _TimestampOf:
     return timestamp_of
 
 
-def _with_value(extract: Callable[[Any], Any]) -> _TimestampOf:
-    def timestamp_of(value: Any, so_far: int | None) -> int:
+def _from_value(extract: Callable[[Any], Any]) -> _TimestampOf:
+    def timestamp_of(value: Any, record_timestamp: int | None) -> int:
         result = extract(value)
         if type(result) is int and MIN_WATERMARK <= result <= MAX_WATERMARK:
             return result
@@ -225,7 +229,7 @@ def _with_value(extract: Callable[[Any], Any]) -> _TimestampOf:
     return timestamp_of
 
 
-def _wants_both(function: Callable[..., Any]) -> bool:
+def _takes_record_timestamp(function: Callable[..., Any]) -> bool:
     try:
         parameters = list(inspect.signature(function).parameters.values())
     except (TypeError, ValueError):  # some functions written in C have no signature to read

@@ -43,7 +43,7 @@ def check_changelog_modes(nodes: Sequence[Transformation]) -> None:
     for node in nodes:
         for edge in node.inputs:
             given, accepted = _on(edge, modes), _accepted(node, edge.input)
-            if given is None or accepted is None or given.fits(accepted):
+            if given is None or accepted is None or given.is_accepted_by(accepted):
                 continue
             several = node.spec is not None and node.spec.traits.inputs > 1
             at_input = f" by its input {edge.input}" if several else ""
@@ -67,7 +67,9 @@ def _declaring(node: Transformation, accepted: ChangelogMode, modes: Modes) -> T
     while node.spec is not None and node.spec.gives([None] * node.spec.traits.inputs) is None:
         given = {edge.source: _on(edge, modes) for edge in node.inputs}
         node = next(
-            source for source, mode in given.items() if mode is not None and not mode.fits(accepted)
+            source
+            for source, mode in given.items()
+            if mode is not None and not mode.is_accepted_by(accepted)
         )
     return node
 

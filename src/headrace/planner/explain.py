@@ -90,7 +90,7 @@ def _traits(node: NodeProgram) -> str:
     if node.spec is not None and node.spec.emits == "last":
         words.append("emits last results")
     if node.gives is not None and node.gives != ChangelogMode.insert_only():
-        words.append(f"changelog {node.gives.short}")
+        words.append(f"changelog {node.gives.kind_codes}")
     return f"  {{{', '.join(words)}}}" if words else ""
 
 

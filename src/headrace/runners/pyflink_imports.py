@@ -17,7 +17,7 @@ from importlib.util import find_spec
 from types import ModuleType
 from typing import Any
 
-from headrace.common._unsupported import MODULES
+from headrace.common._unsupported import UNSUPPORTED_PACKAGES
 from headrace.errors import UnsupportedModuleError
 
 PYFLINK_VERSION = "2.3.0"
@@ -29,7 +29,7 @@ _SAME = ("common", "datastream", "metrics")
 
 _JVM = "Flink's JVM is not there"
 _REASONS = {
-    **MODULES,
+    **UNSUPPORTED_PACKAGES,
     "dataset": "Flink removed the DataSet API; use the DataStream API in batch mode",
     "java_gateway": _JVM,
     "fn_execution": "these are PyFlink's own workers; Spark has others",

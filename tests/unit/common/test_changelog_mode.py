@@ -32,8 +32,8 @@ ADDED_AND_REMOVED = ChangelogMode(frozenset({RowKind.INSERT, RowKind.DELETE}))
 def test_what_fits(given: ChangelogMode, fitting: set[ChangelogMode]) -> None:
     """Who takes back rows by UPDATE_BEFORE cannot take upserts, which have none."""
     every = (INSERTS, UPSERTS, RETRACTIONS, ANYTHING_BY_KEY, ADDED_AND_REMOVED)
-    assert {each for each in every if given.fits(each)} == fitting
-    assert given.fits(None)
+    assert {each for each in every if given.is_accepted_by(each)} == fitting
+    assert given.is_accepted_by(None)
 
 
 def test_a_mode_without_the_row_before_is_by_key() -> None:
@@ -51,7 +51,11 @@ def test_several_streams_in_one() -> None:
 
 
 def test_modes_as_text() -> None:
-    assert [each.short for each in (INSERTS, UPSERTS, RETRACTIONS)] == ["I", "I,UA,D", "I,UB,UA,D"]
+    assert [each.kind_codes for each in (INSERTS, UPSERTS, RETRACTIONS)] == [
+        "I",
+        "I,UA,D",
+        "I,UB,UA,D",
+    ]
     assert str(INSERTS) == "INSERT (inserts only)"
     assert str(UPSERTS) == "INSERT, UPDATE_AFTER, DELETE (upserts by key)"
     assert str(RETRACTIONS) == "INSERT, UPDATE_BEFORE, UPDATE_AFTER, DELETE (retractions)"

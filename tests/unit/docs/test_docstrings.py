@@ -18,7 +18,7 @@ MODULES = sorted(
     module.name
     for module in pkgutil.walk_packages(headrace.__path__, "headrace.")
     if not module.name.endswith("__main__")
-    and module.name.partition(".")[2] not in unsupported.MODULES
+    and module.name.partition(".")[2] not in unsupported.UNSUPPORTED_PACKAGES
 )
 
 

@@ -14,7 +14,7 @@ from headrace.cli.check.earlier import earlier_member, earlier_method
 from headrace.cli.check.imports import Imports
 from headrace.cli.check.keys import finding_of_key
 from headrace.cli.check.values import Foreign, Instance, Known, Method, OwnModule, Package
-from headrace.common._unsupported import MODULES, is_unsupported
+from headrace.common._unsupported import UNSUPPORTED_PACKAGES, is_unsupported
 
 _SETTERS = ("set_string", "set_integer", "set_boolean", "set_float", "set_bytearray")
 _SQL_METHODS = ("execute_sql", "sql_query", "sql_update", "add_insert_sql", "explain_sql")
@@ -95,13 +95,13 @@ class Expressions(Imports):
                 self._use(key, key.value, finding_of_key(key.value))
         unknown = function is None or isinstance(function, Foreign)
         if unknown and isinstance(node.func, ast.Attribute) and node.func.attr in _SQL_METHODS:
-            self._missing(node.func, f"{node.func.attr}(…)", MODULES["table"])
+            self._missing(node.func, f"{node.func.attr}(…)", UNSUPPORTED_PACKAGES["table"])
         return values.called(function)
 
     def visit_Constant(self, node: ast.Constant) -> None:
         """A text with a pattern in SQL is a use of CEP."""
         if isinstance(node.value, str) and _PATTERN.search(node.value):
-            self._missing(node, "MATCH_RECOGNIZE", MODULES["cep"])
+            self._missing(node, "MATCH_RECOGNIZE", UNSUPPORTED_PACKAGES["cep"])
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         """What the first branch is known to be, else the second."""

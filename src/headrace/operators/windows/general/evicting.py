@@ -42,4 +42,4 @@ class EvictingWindowOperator(WindowOperator):
         values = [copied(element.get_value()) for element in elements]
         self._emit_results(window, self._spec.contents.of_all(values))
         evictor.evict_after(elements, len(elements), window, context)
-        self._contents.update([one.stored() for one in elements])
+        self._contents.update([one.as_pair() for one in elements])
