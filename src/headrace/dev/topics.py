@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.datastream._extras import confluent_kafka
 from headrace.datastream.connectors._kafka.client.log import ClientLog
-from headrace.errors import JobError, MissingExtraError
+from headrace.errors import JobError
 from headrace.runners.processes import this_machine
 
 _ASK_S = 15.0
@@ -35,25 +36,13 @@ class ShownRecord:
     value: bytes | None
 
 
-def _library() -> Any:
-    try:
-        import confluent_kafka
-        import confluent_kafka.admin
-    except ImportError:
-        raise MissingExtraError(
-            "talking to Kafka needs confluent-kafka, which is not installed",
-            hint="pip install 'headrace[kafka]'",
-        ) from None
-    return confluent_kafka
-
-
 def _settings(servers: str) -> dict[str, Any]:
     return {"bootstrap.servers": servers, "logger": ClientLog()}
 
 
 def listed(servers: str) -> list[TopicFacts]:
     """All topics but Kafka's own, by name."""
-    kafka = _library()
+    kafka = confluent_kafka()
     found = []
     with kafka.admin.AdminClient(_settings(servers)) as admin:
         for name, topic in sorted(admin.list_topics(timeout=_ASK_S).topics.items()):
@@ -78,7 +67,7 @@ def _offsets(admin: Any, places: list[Any], spec: Any) -> list[int]:
         asked = admin.list_offsets(dict.fromkeys(places, spec), request_timeout=_ASK_S)
         try:
             return [answer.result().offset for answer in asked.values()]
-        except _library().KafkaException as error:
+        except confluent_kafka().KafkaException as error:
             if machine.seconds() >= until:
                 raise JobError(f"cannot read offsets: {error.args[0].str()}") from None
         machine.sleep(_POLL_S)
@@ -90,7 +79,7 @@ def create(servers: str, name: str, partitions: int = 1, /, **settings: str) -> 
     Raises:
         JobError: it cannot be created.
     """
-    kafka = _library()
+    kafka = confluent_kafka()
     new = kafka.admin.NewTopic(name, partitions, 1, config=settings)
     with kafka.admin.AdminClient(_settings(servers)) as admin:
         asked = admin.create_topics([new], operation_timeout=_ASK_S)
@@ -104,7 +93,7 @@ def delete(servers: str, name: str) -> None:
     Raises:
         JobError: it cannot be deleted.
     """
-    with _library().admin.AdminClient(_settings(servers)) as admin:
+    with confluent_kafka().admin.AdminClient(_settings(servers)) as admin:
         asked = admin.delete_topics([name], operation_timeout=_ASK_S)
         _wait(asked[name], f"delete the topic {name!r}")
         _settled(admin, name, lambda topic: topic is None)
@@ -132,7 +121,7 @@ def _served(topic: Any) -> int:
 def _wait(answer: Any, what: str) -> None:
     try:
         answer.result()
-    except _library().KafkaException as error:
+    except confluent_kafka().KafkaException as error:
         raise JobError(f"cannot {what}: {error.args[0].str()}") from None
 
 
@@ -142,7 +131,7 @@ def produce(servers: str, topic: str, records: Iterable[tuple[bytes | None, byte
     Raises:
         JobError: there is no such topic, or Kafka does not take a record.
     """
-    kafka = _library()
+    kafka = confluent_kafka()
     # Without idempotence a request that is made again may come after the next one.
     producer = kafka.Producer({**_settings(servers), "linger.ms": 5, "enable.idempotence": True})
     if producer.list_topics(topic, timeout=_ASK_S).topics[topic].error is not None:
@@ -186,7 +175,7 @@ def consume(servers: str, topic: str, *, follow: bool = False) -> Iterator[Shown
     Raises:
         JobError: there is no such topic, or its end does not come.
     """
-    kafka = _library()
+    kafka = confluent_kafka()
     settings = {
         **_settings(servers),
         "group.id": "headrace-dev",

@@ -12,8 +12,8 @@ from headrace.common.time import TimeAmount
 from headrace.common.typeinfo import RowTypeInfo, Types
 from headrace.common.types import Row
 from headrace.connector import DeliveryGuarantee
+from headrace.datastream._extras import optional
 from headrace.datastream.connectors._external.addresses import HIDDEN, without_secrets
-from headrace.datastream.connectors._external.library import library
 from headrace.datastream.connectors._postgres.client import PostgresConnection
 from headrace.datastream.connectors._postgres.jdbc_urls import libpq_parameters, with_percent_marks
 from headrace.datastream.connectors._postgres.sink import PostgresSink
@@ -245,7 +245,7 @@ class _RowValues:
     def __init__(self, type_info: RowTypeInfo) -> None:
         self._type = type_info
         self._coerce = type_info.coercer()
-        numeric = library("psycopg.types.numeric", "postgres", "PostgreSQL")
+        numeric = optional("psycopg.types.numeric")
         self._numbers = [
             (index, getattr(numeric, name))
             for index, kind in enumerate(type_info.get_field_types())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import dataclasses
-import sys
 from collections import namedtuple
 from collections.abc import Callable
 from typing import Any
@@ -31,7 +30,7 @@ from headrace.datastream.connectors.postgres import (
     PostgresSnapshotSource,
 )
 from headrace.datastream.connectors.redis import RedisCommand, RedisLookup, RedisSink
-from headrace.errors import MissingExtraError, PlanError, TypeMismatchError
+from headrace.errors import PlanError, TypeMismatchError
 
 URL = "postgresql://ann:s3cret@db/shop"
 REDIS = "redis://:s3cret@cache:6379/0"
@@ -124,25 +123,6 @@ def test_addresses() -> None:
     assert without_secrets("https://h/{}?key=pw&mail=a@b") == "https://h/{}?***"
     for wrong in ("redis//u:pw@h", "redis:u:pw@h", "redis://u:p/w@h", "redis://u:p?w@h", "u:pw@h"):
         assert "w@" not in without_secrets(wrong) and "p" not in without_secrets(wrong)
-
-
-@pytest.mark.parametrize(
-    ("package", "extra", "make"),
-    [
-        ("psycopg", "postgres", lambda: PostgresSink(URL, table="t", columns=["a"])),
-        ("psycopg", "postgres", lambda: PostgresLookup(URL, "SELECT 1")),
-        ("redis", "redis", lambda: RedisSink(REDIS, command)),
-        ("redis", "redis", lambda: RedisLookup(REDIS)),
-    ],
-)
-def test_a_missing_library_is_named_with_its_extra(
-    monkeypatch: pytest.MonkeyPatch, package: str, extra: str, make: Callable[[], Any]
-) -> None:
-    for name in [name for name in sys.modules if name.split(".")[0] == package] + [package]:
-        monkeypatch.setitem(sys.modules, name, None)
-    with pytest.raises(MissingExtraError, match=package) as told:
-        make()
-    assert f"pip install 'headrace[{extra}]'" in str(told.value)
 
 
 Named = namedtuple("Named", ["b", "a"])

@@ -19,7 +19,7 @@ from headrace.datastream.connectors.kafka import (
     KafkaSourceBuilder,
     KafkaTopicPartition,
 )
-from headrace.errors import ConfigurationError, MissingExtraError, PlanError
+from headrace.errors import ConfigurationError, PlanError
 from tests.connectors.fake_kafka import FakeClients
 
 JAAS = (
@@ -221,15 +221,6 @@ def test_secrets_are_shown_nowhere() -> None:
     real = LibrdkafkaClients("b:1", None, None, Properties.of(secret))
     assert "s3cr3t" not in repr([building, building.build(), real])
     assert "sasl.password" in repr(building)
-
-
-def test_without_the_client_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "headrace.datastream.connectors._kafka.source.source.find_spec", lambda name: None
-    )
-    with pytest.raises(MissingExtraError, match="confluent-kafka") as told:
-        builder().set_topics("a").set_clients(None).build()
-    assert told.value.hint == "pip install 'headrace[kafka]'"
 
 
 def test_the_consumer_reads_committed_records_and_joins_no_group() -> None:

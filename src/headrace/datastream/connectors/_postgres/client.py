@@ -9,7 +9,7 @@ from typing import Any
 
 from headrace.common.types import Row
 from headrace.connector import KeepsSecrets
-from headrace.datastream.connectors._external.library import library
+from headrace.datastream._extras import optional
 from headrace.errors import PlanError
 
 _NOTICE_OUTAGES = {"connect_timeout": "10", "keepalives_idle": "30", "tcp_user_timeout": "30000"}
@@ -37,7 +37,7 @@ def psycopg() -> Any:
     Raises:
         MissingExtraError: it is not installed.
     """
-    return library("psycopg", "postgres", "PostgreSQL")
+    return optional("psycopg")
 
 
 _SECRETS = {"PGPASSWORD": "password", "PGSSLPASSWORD": "sslpassword"}
@@ -59,7 +59,7 @@ class PostgresConnection(KeepsSecrets):
             PlanError: it cannot be read, or names no database.
             MissingExtraError: psycopg is not installed.
         """
-        read = library("psycopg.conninfo", "postgres", "PostgreSQL").conninfo_to_dict
+        read = optional("psycopg.conninfo").conninfo_to_dict
         if not isinstance(given, str):
             raise PlanError(f"the connection must be a str, not {given!r}")
         try:
@@ -99,7 +99,7 @@ class PostgresConnection(KeepsSecrets):
 
 def _prepared(connection: Any) -> Any:
     """The connection, which takes dicts as JSON."""
-    types = library("psycopg.types.json", "postgres", "PostgreSQL")
+    types = optional("psycopg.types.json")
     connection.adapters.register_dumper(dict, types.JsonbDumper)
     types.set_json_dumps(_compact, connection)
     return connection

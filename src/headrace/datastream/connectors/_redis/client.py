@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, quote, unquote, urlsplit
 
+from headrace.datastream._extras import optional
 from headrace.datastream.connectors._external.addresses import without_secrets
-from headrace.datastream.connectors._external.library import library
 from headrace.errors import PlanError
 
 CONNECT_TIMEOUT_S = 10
@@ -77,9 +77,9 @@ def connect(url: str, asynchronous: bool = False) -> Any:
     Raises:
         MissingExtraError: redis is not installed.
     """
-    module = library("redis.asyncio" if asynchronous else "redis", "redis", "Redis")
-    retry = library("redis.asyncio.retry" if asynchronous else "redis.retry", "redis", "Redis")
-    backoff = library("redis.backoff", "redis", "Redis")
+    module = optional("redis.asyncio" if asynchronous else "redis")
+    retry = optional("redis.asyncio.retry" if asynchronous else "redis.retry")
+    backoff = optional("redis.backoff")
     return module.Redis.from_url(
         url,
         retry=retry.Retry(backoff.NoBackoff(), 0),
@@ -92,7 +92,7 @@ def connect(url: str, asynchronous: bool = False) -> Any:
 
 def is_outage(error: Exception) -> bool:
     """Whether Redis is away for the moment: unreachable, loading its data, or a replica by now."""
-    errors = library("redis.exceptions", "redis", "Redis")
+    errors = optional("redis.exceptions")
     if isinstance(error, errors.AuthenticationError | errors.AuthorizationError):
         return False
     away = (

@@ -10,10 +10,10 @@ from typing import Any
 
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import KeepsSecrets
+from headrace.datastream._extras import optional
 from headrace.datastream._functions.asynchronous import AsyncFunction
 from headrace.datastream._outages import Outage, OutageLog, retry_while_down_async
 from headrace.datastream.connectors._external.addresses import without_secrets
-from headrace.datastream.connectors._external.library import library
 from headrace.datastream.connectors._external.results import Join, Key, function_or_none, joined
 from headrace.datastream.connectors._redis.client import (
     checked_url,
@@ -68,7 +68,7 @@ class RedisLookup(AsyncFunction[Any, Any], KeepsSecrets):
                 + ("" if field is None else f" and field={field!r}"),
                 hint='RedisLookup(url, read="HGET", field="name")',
             )
-        library("redis", "redis", "RedisLookup")
+        optional("redis")
         self._key, self._join, self._read, self._field = key, join, read, field
         self._decode = decode
         self._patience_s = milliseconds_of(max_outage, "max_outage", at_least=0) / 1000

@@ -10,9 +10,9 @@ from typing import Any
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import CommitBy, CommitterContext, Sink, SinkWriter, WriterContext
+from headrace.datastream._extras import optional
 from headrace.datastream._outages import Outage, is_wrong_address, retry_while_down
 from headrace.datastream.connectors._external.addresses import without_secrets
-from headrace.datastream.connectors._external.library import library
 from headrace.datastream.connectors._redis.client import checked_url, connect, is_outage
 from headrace.datastream.connectors._redis.command import RedisCommand
 from headrace.errors import JobError, TypeMismatchError, WrongFunctionError
@@ -49,7 +49,7 @@ class RedisSink(Sink):
         milliseconds_of(self.max_outage, "max_outage", at_least=0)
         if not callable(self.command):
             raise WrongFunctionError(f"command must be a function, not {self.command!r}")
-        library("redis", "redis", "RedisSink")
+        optional("redis")
 
     @property
     def accepts(self) -> ChangelogMode | None:

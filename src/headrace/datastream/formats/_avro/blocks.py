@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import IO, Any
 
-from headrace.datastream.formats._extras import fastavro
+from headrace.datastream._extras import fastavro
 
 MAGIC = b"Obj\x01"
 MARKER_BYTES = 16

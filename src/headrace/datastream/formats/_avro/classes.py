@@ -15,8 +15,8 @@ from enum import Enum
 from typing import Any
 
 from headrace.common.time import Instant
+from headrace.datastream._extras import fastavro
 from headrace.datastream.formats._class_hints import default_of, hints_of
-from headrace.datastream.formats._extras import fastavro
 from headrace.errors import PlanError
 
 

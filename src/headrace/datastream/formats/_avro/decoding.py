@@ -7,10 +7,10 @@ from collections.abc import Callable
 from io import BytesIO
 from typing import Any
 
+from headrace.datastream._extras import fastavro
 from headrace.datastream.formats._avro.record_types import RecordType
 from headrace.datastream.formats._avro.resolution import resolve
 from headrace.datastream.formats._avro.schema import AvroSchema
-from headrace.datastream.formats._extras import fastavro
 from headrace.errors import DecodeError, HeadraceError
 
 Decode = Callable[[bytes], Any]

@@ -6,8 +6,8 @@ import copy
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from headrace.datastream._extras import fastavro
 from headrace.datastream.formats._avro.schema import Node, kind_of, logical_type
-from headrace.datastream.formats._extras import fastavro
 
 _FIXED_VALUES = (type(None), bool, int, float, str, bytes)
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from headrace.common.time import Instant
 from headrace.common.types import Row
+from headrace.datastream._extras import fastavro
 from headrace.datastream.formats._avro.defaults import default_maker
 from headrace.datastream.formats._avro.schema import (
     AvroSchema,
@@ -24,7 +25,6 @@ from headrace.datastream.formats._avro.schema import (
     logical_type,
     parsed,
 )
-from headrace.datastream.formats._extras import fastavro
 from headrace.errors import TypeMismatchError
 
 Prepare = Callable[[Any], Any]

@@ -14,6 +14,7 @@ from typing import IO, Any
 from headrace.common.io import InputFormat
 from headrace.common.serialization import BulkWriterFactory
 from headrace.connector import BadRecord, Chunk
+from headrace.datastream._extras import fastavro
 from headrace.datastream.formats._avro.blocks import AvroFile, Blocks, NotAvroError
 from headrace.datastream.formats._avro.decoding import TAGGED, UNREADABLE, unreadable
 from headrace.datastream.formats._avro.encoding import MISFITS, misfit, preparation
@@ -22,7 +23,6 @@ from headrace.datastream.formats._avro.resolution import Resolution, reason, res
 from headrace.datastream.formats._avro.schema import AvroSchema, Mismatch, parsed, schema_of
 from headrace.datastream.formats._avro.types import GenericRecordAvroTypeInfo
 from headrace.datastream.formats._class_hints import all_hints, remember
-from headrace.datastream.formats._extras import fastavro
 from headrace.datastream.formats._file_format import CHUNK_RECORDS, BulkFormat, FileStats
 from headrace.errors import DecodeError, HeadraceError, PlanError
 

@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.datastream._extras import fastavro
 from headrace.datastream.formats._avro.defaults import default_maker
 from headrace.datastream.formats._avro.record_code import record_function
 from headrace.datastream.formats._avro.record_types import RecordType
@@ -26,7 +27,6 @@ from headrace.datastream.formats._avro.schema import (
     parsed,
 )
 from headrace.datastream.formats._avro.unions import Branch, union_function
-from headrace.datastream.formats._extras import fastavro
 from headrace.errors import DecodeError
 
 Convert = Callable[[Any], Any]

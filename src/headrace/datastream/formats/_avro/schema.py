@@ -10,9 +10,9 @@ from functools import lru_cache
 from typing import Any
 
 from headrace.common._storage.local_files import local_path
+from headrace.datastream._extras import fastavro
 from headrace.datastream.formats._avro.classes import schema_of_class
 from headrace.datastream.formats._avro.references import whole_text
-from headrace.datastream.formats._extras import fastavro
 from headrace.datastream.formats._registry.client import client_of
 from headrace.datastream.formats._registry.registry import SchemaRegistry, registry_of
 from headrace.errors import DecodeError, PlanError

@@ -9,8 +9,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
+from headrace.datastream._extras import optional
 from headrace.datastream._outages import Outage, retry_while_down
-from headrace.datastream.formats._extras import optional
 from headrace.datastream.formats._registry.registry import SchemaRegistry
 from headrace.errors import DecodeError, JobError
 
@@ -79,7 +79,7 @@ class RegistryClient:
 
     def __init__(self, registry: SchemaRegistry) -> None:
         self._registry = registry
-        self._package = optional("confluent_kafka.schema_registry", "registry", "a schema registry")
+        self._package = optional("confluent_kafka.schema_registry")
         self._lock = threading.Lock()
         self._schemas: dict[int, RegisteredText] = {}
         self._unknown: dict[int, float] = {}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import pickle
-import subprocess
-import sys
 import traceback
 from collections.abc import Iterator
 from importlib import import_module
@@ -45,7 +43,7 @@ from headrace.datastream.formats.registry import (
     TopicNameStrategy,
     TopicRecordNameStrategy,
 )
-from headrace.errors import DecodeError, JobError, MissingExtraError, PlanError, TypeMismatchError
+from headrace.errors import DecodeError, JobError, PlanError, TypeMismatchError
 from tests.unit.datastream.formats.registry_server import RegistryServer, running
 
 
@@ -393,30 +391,6 @@ def test_a_registrys_address_is_checked() -> None:
         AvroDeserializationSchema(NEW, registry="http://r", writer_schema=OLD)
     with pytest.raises(PlanError, match="is no subject"):
         AvroSerializationSchema(NEW, "http://r", 3)  # type: ignore[arg-type]
-
-
-def test_a_missing_package_names_the_extra() -> None:
-    from headrace.datastream.formats._extras import optional
-
-    with pytest.raises(MissingExtraError, match="needs the package 'no_such'") as raised:
-        optional("no_such.part", "avro", "Avro")
-    assert 'pip install "headrace[avro]"' in str(raised.value)
-
-
-def test_names_can_be_imported_where_nothing_optional_is_installed() -> None:
-    code = (
-        "import sys\n"
-        "for name in ('fastavro', 'orjson', 'confluent_kafka'): sys.modules[name] = None\n"
-        "from headrace.common import AvroRowDeserializationSchema\n"
-        "from headrace.datastream.formats import avro, protobuf\n"
-        "from headrace.datastream.formats._json import messages\n"
-        "assert messages.parse_json(b'{\"a\": 1}') == {'a': 1}\n"
-        "assert messages.write_json({'a': 1}) == b'{\"a\":1}'\n"
-        "try: avro.AvroSchema('int')\n"
-        "except ImportError as error: print(error.hint)\n"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith('pip install "headrace[avro]"')
 
 
 # Other formats with a header

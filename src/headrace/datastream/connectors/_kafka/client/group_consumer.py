@@ -10,8 +10,9 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from headrace.datastream._extras import confluent_kafka
 from headrace.datastream.connectors._kafka.client.consumer import TopicPartition
-from headrace.datastream.connectors._kafka.client.library import UNKNOWN, library, made, text_of
+from headrace.datastream.connectors._kafka.client.library import UNKNOWN, made, text_of
 
 CLOSING_S = 5.0
 _SERVE_S = 0.05
@@ -21,7 +22,7 @@ class GroupConsumer:
     """Commits for the group in its properties, which it does not join: it subscribes to nothing."""
 
     def __init__(self, properties: Mapping[str, Any]) -> None:
-        self._kafka = library("reading from")
+        self._kafka = confluent_kafka()
         self._under_way = 0
         self._outcomes: list[str | None] = []
         own = {"on_commit": self._answered, "error_cb": lambda error: None, **properties}

@@ -1,4 +1,4 @@
-"""confluent-kafka, imported where it is first needed, and the clients that it makes."""
+"""What confluent-kafka's clients are made with, and what they say."""
 
 from __future__ import annotations
 
@@ -6,28 +6,11 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headrace.datastream.connectors._kafka.client.log import ClientLog
-from headrace.errors import ConfigurationError, MissingExtraError
+from headrace.errors import ConfigurationError
 
 UNKNOWN = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION", "UNKNOWN_TOPIC_ID")
 """The names of errors of a topic or a partition that is not there, or that a broker does not know
 yet."""
-
-
-def library(doing: str) -> Any:
-    """The package ``confluent_kafka``. ``doing`` needs it: the subject of the error's sentence.
-
-    Raises:
-        MissingExtraError: it is not installed.
-    """
-    try:
-        import confluent_kafka
-        import confluent_kafka.admin
-    except ImportError:
-        raise MissingExtraError(
-            f"{doing} Kafka needs confluent-kafka, which is not installed here",
-            hint="pip install 'headrace[kafka]' in the user's environment and on every worker",
-        ) from None
-    return confluent_kafka
 
 
 def made(make: Callable[[dict[str, Any]], Any], properties: Mapping[str, Any]) -> Any:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from headrace.datastream._extras import confluent_kafka
 from headrace.datastream.connectors._kafka.client.consumer import (
     Cluster,
     Fetched,
@@ -20,7 +21,7 @@ from headrace.datastream.connectors._kafka.client.consumer import (
     is_own,
 )
 from headrace.datastream.connectors._kafka.client.group_consumer import GroupConsumer
-from headrace.datastream.connectors._kafka.client.library import UNKNOWN, library, made
+from headrace.datastream.connectors._kafka.client.library import UNKNOWN, made
 from headrace.datastream.connectors._kafka.client.properties import Properties, looked_up
 from headrace.errors import JobError
 
@@ -146,7 +147,7 @@ class LibrdkafkaCluster:
     """Asks through an ``AdminClient``."""
 
     def __init__(self, clients: LibrdkafkaClients) -> None:
-        self._kafka = library("reading from")
+        self._kafka = confluent_kafka()
         self._clients = clients
         self._heard = _Heard()
         _end_those_left()
@@ -279,7 +280,7 @@ class LibrdkafkaLog:
     """A consumer that is assigned one partition: it joins no group, and nobody rebalances it."""
 
     def __init__(self, clients: LibrdkafkaClients, topic: str, partition: int) -> None:
-        self._kafka = library("reading from")
+        self._kafka = confluent_kafka()
         self._place = topic, partition
         self._heard = _Heard()
         properties = {**clients.consumer(), "error_cb": self._heard}

@@ -7,8 +7,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
+from headrace.datastream._extras import confluent_kafka
 from headrace.datastream._outages import Outage, OutageLog
-from headrace.datastream.connectors._kafka.client.library import library
 from headrace.datastream.connectors._kafka.sink.errors import (
     REFUSED,
     Undelivered,
@@ -49,7 +49,7 @@ class ProducerSession:
     """
 
     def __init__(self, producers: Producers, settings: dict[str, str], timeout_s: float) -> None:
-        self._exception = library("writing to").KafkaException
+        self._exception = confluent_kafka().KafkaException
         self._timeout_s = timeout_s
         self._failed: Undelivered | None = None
         self._failures = 0

@@ -8,8 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from headrace.datastream._extras import confluent_kafka
 from headrace.datastream.connectors._kafka.client.consumer import is_own
-from headrace.datastream.connectors._kafka.client.library import library, made, text_of
+from headrace.datastream.connectors._kafka.client.library import made, text_of
 from headrace.datastream.connectors._kafka.client.properties import Properties, looked_up
 from headrace.errors import ConfigurationError
 
@@ -26,8 +27,6 @@ _OF_JAVA = re.compile(
 )
 _RENAMED = {"max.request.size": "message.max.bytes"}
 
-
-_WRITING = "writing to"
 
 _log = logging.getLogger(__name__)
 
@@ -83,7 +82,7 @@ class LibrdkafkaProducers:
     ) -> Any:
         """A producer that reports failures alone."""
         return made(
-            library(_WRITING).Producer,
+            confluent_kafka().Producer,
             {
                 **DEFAULTS,
                 **settings,
@@ -109,7 +108,7 @@ class LibrdkafkaProducers:
         Open transactions are not waited for. An ``AdminClient`` lists groups only: one that asks a
         group's coordinator may end the process (see ``group_consumer``).
         """
-        with made(library(_WRITING).admin.AdminClient, self._admin()) as admin:
+        with made(confluent_kafka().admin.AdminClient, self._admin()) as admin:
             listed = admin.list_consumer_groups(request_timeout=timeout_s).result()
         for error in listed.errors:
             raise error
@@ -119,7 +118,7 @@ class LibrdkafkaProducers:
         return max(found, default=-1)
 
     def _greatest(self, group: str, timeout_s: float, level: str) -> int:
-        kafka = library(_WRITING)
+        kafka = confluent_kafka()
         own = {**self._admin(), "group.id": group, "isolation.level": level}
         consumer = made(kafka.Consumer, own)
         try:
@@ -132,7 +131,7 @@ class LibrdkafkaProducers:
 
     def group_metadata(self, group: str) -> Any:
         """A consumer's that has joined no group: it is of no generation."""
-        consumer = made(library(_WRITING).Consumer, {**self._admin(), "group.id": group})
+        consumer = made(confluent_kafka().Consumer, {**self._admin(), "group.id": group})
         try:
             return consumer.consumer_group_metadata()
         finally:
@@ -140,7 +139,7 @@ class LibrdkafkaProducers:
 
     def topic_settings(self, topic: str, timeout_s: float) -> Mapping[str, str]:
         """Ask for what the topic has, whoever has set it."""
-        kafka = library(_WRITING)
+        kafka = confluent_kafka()
         asked = kafka.admin.ConfigResource(kafka.admin.ConfigResource.Type.TOPIC, topic)
         with made(kafka.admin.AdminClient, self._admin()) as admin:
             (answer,) = admin.describe_configs([asked], request_timeout=timeout_s).values()
@@ -183,7 +182,7 @@ def _greatest(found: Iterable[Any]) -> int:
     found = [*found]
     for place in found:
         if place.error is not None and "AUTHORIZATION" not in place.error.name():
-            raise library(_WRITING).KafkaException(place.error)
+            raise confluent_kafka().KafkaException(place.error)
     return max((place.offset for place in found if place.error is None), default=-1)
 
 

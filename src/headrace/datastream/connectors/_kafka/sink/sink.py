@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import Any
 
 from headrace.common.time import TimeAmount, milliseconds_of
@@ -17,6 +16,7 @@ from headrace.connector import (
     SinkWriter,
     WriterContext,
 )
+from headrace.datastream._extras import confluent_kafka
 from headrace.datastream.connectors._kafka.client.builder import KafkaBuilder
 from headrace.datastream.connectors._kafka.client.properties import Properties
 from headrace.datastream.connectors._kafka.sink.producers import LibrdkafkaProducers, Producers
@@ -27,7 +27,7 @@ from headrace.datastream.connectors._kafka.sink.serialization import (
 from headrace.datastream.connectors._kafka.sink.timestamps import RecordTimestamp
 from headrace.datastream.connectors._kafka.sink.transaction import last_batch
 from headrace.datastream.connectors._kafka.sink.writer import AtLeastOnceWriter, ExactlyOnceWriter
-from headrace.errors import ConfigurationError, MissingExtraError, PlanError
+from headrace.errors import ConfigurationError, PlanError
 
 UNREACHABLE_TIMEOUT = 300_000
 MAXIMUM_PREFIX_BYTES = 6400
@@ -74,11 +74,7 @@ class KafkaSink(Sink):
         set_(self, "unreachable_timeout", timeout)
         self._check(properties)
         if self.producers is None:
-            if find_spec("confluent_kafka") is None:
-                raise MissingExtraError(
-                    "writing to Kafka needs confluent-kafka, which is not installed",
-                    hint="pip install 'headrace[kafka]'",
-                )
+            confluent_kafka()
             set_(self, "producers", LibrdkafkaProducers(servers, properties))
 
     def _check(self, properties: Properties) -> None:

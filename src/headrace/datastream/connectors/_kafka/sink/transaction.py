@@ -13,7 +13,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from headrace.datastream.connectors._kafka.client.library import library
+from headrace.datastream._extras import confluent_kafka
 from headrace.datastream.connectors._kafka.sink.errors import Stuck, timed_out
 from headrace.datastream.connectors._kafka.sink.producer_session import PAUSE_S, ProducerSession
 from headrace.datastream.connectors._kafka.sink.producers import Producers
@@ -41,7 +41,7 @@ class TransactionalProducer:
         timeout_ms = producers.setting("transaction.timeout.ms", TRANSACTION_TIMEOUT_MS)
         self._lasts_s = timeout_ms / 1000
         self._began_s: float | None = None
-        self._kafka = library("writing to")
+        self._kafka = confluent_kafka()
         settings = {"transactional.id": name, "transaction.timeout.ms": str(timeout_ms)}
         self.outbox = ProducerSession(producers, settings, timeout_s)
         try:

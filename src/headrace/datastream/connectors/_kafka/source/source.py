@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from importlib.util import find_spec
 from typing import Any, get_args
 
 from headrace.common.serialization import DeserializationSchema
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import Source, SplitEnumerator, SplitReader
+from headrace.datastream._extras import confluent_kafka
 from headrace.datastream.connectors._kafka.client.builder import KafkaBuilder
 from headrace.datastream.connectors._kafka.client.consumer import Clients
 from headrace.datastream.connectors._kafka.client.librdkafka import LibrdkafkaClients
@@ -27,7 +27,7 @@ from headrace.datastream.connectors._kafka.source.records import (
     ValueOnly,
 )
 from headrace.datastream.connectors._kafka.source.subscription import Subscription
-from headrace.errors import ConfigurationError, MissingExtraError, PlanError
+from headrace.errors import ConfigurationError, PlanError
 
 DISCOVERY_INTERVAL_MS = 10_000
 UNREACHABLE_TIMEOUT = 300_000
@@ -94,11 +94,7 @@ class KafkaSource(Source):
         set_(self, "unreachable_timeout", timeout)
         self._check()
         if self.clients is None:
-            if find_spec("confluent_kafka") is None:
-                raise MissingExtraError(
-                    "reading from Kafka needs confluent-kafka, which is not installed",
-                    hint="pip install 'headrace[kafka]'",
-                )
+            confluent_kafka()
             clients = LibrdkafkaClients(servers, self.group_id, self.client_id_prefix, properties)
             set_(self, "clients", clients)
 
