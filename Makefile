@@ -42,6 +42,7 @@ check: $(STAMP) ## ruff, strict types, the import contract, lock and generated p
 	$(BIN)/python scripts/check_lock.py
 	$(BIN)/python scripts/api_table.py --check
 	$(BIN)/python scripts/configuration_page.py --check
+	$(BIN)/python scripts/reference.py --check
 	$(BIN)/python scripts/capabilities.py --check
 
 .PHONY: proof-kafka
@@ -68,6 +69,7 @@ bench-ysb: $(STAMP) ## the Yahoo Streaming Benchmark: Kafka, Redis, every conten
 bench-quick: $(STAMP) ## what a record costs in each layer, against the committed figures (a minute)
 	$(BIN)/python -m bench.quick $(ARGS)
 
+# HEADRACE_SITE_URL: where the site is served; HEADRACE_REPOSITORY_URL: where its repository link leads.
 .PHONY: docs
 docs: $(STAMP) ## the documentation as a site, in build/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/docs

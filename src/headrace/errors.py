@@ -29,6 +29,30 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+__all__ = [
+    "CheckpointError",
+    "CheckpointLockedError",
+    "ConfigurationError",
+    "DecodeError",
+    "DuplicateUidError",
+    "HeadraceError",
+    "JobError",
+    "MissingExtraError",
+    "MissingWatermarksError",
+    "NotKeyedError",
+    "PlanError",
+    "SparkEndedError",
+    "StateTooLargeError",
+    "StorageError",
+    "TypeMismatchError",
+    "UnpicklableFunctionError",
+    "UnpicklableStateError",
+    "UnstableKeyError",
+    "UnsupportedError",
+    "UnsupportedModuleError",
+    "WrongFunctionError",
+]
+
 
 class HeadraceError(Exception):
     """The root of every exception raised by Headrace.

@@ -3,23 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).parents[3] / "src" / "headrace"
-PACKAGES = ("common", "datastream", "metrics", "testing")
+from scripts.reference import SOURCE, declared, public_modules
+
 INTERNAL = ("graph", "operators", "planner", "runners", "runtime")
-
-
-def public_modules() -> Iterator[Path]:
-    yield SOURCE / "connector.py"
-    for package in PACKAGES:
-        for path in sorted((SOURCE / package).rglob("*.py")):
-            parts = path.relative_to(SOURCE).parts
-            if not any(part.startswith("_") for part in parts if part != "__init__.py"):
-                yield path
 
 
 def names_of(statement: ast.stmt) -> list[str]:
@@ -38,25 +28,13 @@ def names_of(statement: ast.stmt) -> list[str]:
     return [target.id for target in targets if isinstance(target, ast.Name)]
 
 
-def declared(path: Path, tree: ast.Module) -> set[str]:
-    stub = path.with_suffix(".pyi")
-    if stub.exists():  # headrace._lazy_exports makes __all__ of it
-        imports = ast.parse(stub.read_text()).body
-        return {alias.name for each in imports for alias in getattr(each, "names", ())}
-    for statement in tree.body:
-        if names_of(statement) == ["__all__"]:
-            assert isinstance(statement, ast.Assign | ast.AnnAssign) and statement.value
-            return set(ast.literal_eval(statement.value))
-    raise AssertionError("there is no __all__")
-
-
 @pytest.mark.parametrize(
     "path", [*public_modules()], ids=lambda path: str(path.relative_to(SOURCE))
 )
 def test_what_is_not_public_has_an_underscore(path: Path) -> None:
     tree = ast.parse(path.read_text())
     names = {name for statement in tree.body for name in names_of(statement)}
-    assert {name for name in names if not name.startswith("_")} <= declared(path, tree)
+    assert {name for name in names if not name.startswith("_")} <= set(declared(path))
 
 
 @pytest.mark.parametrize("package", INTERNAL)

@@ -60,8 +60,20 @@ def test_links_and_pictures_lead_to_files(page: Path) -> None:
 
 
 def test_every_page_is_in_the_navigation() -> None:
-    listed = set(re.findall(r"[\w/-]+\.md", (ROOT / "mkdocs.yml").read_text("utf-8")))
-    assert {str(page.relative_to(DOCS)) for page in PAGES} == listed
+    text = (ROOT / "mkdocs.yml").read_text("utf-8")
+    patterns = set(re.findall(r"[\w/*-]+\.md", text)) - {"contributing.md"}
+    listed = {pattern: set(DOCS.glob(pattern)) for pattern in patterns}
+    assert [pattern for pattern, pages in listed.items() if not pages] == []
+    assert set().union(*listed.values()) == set(PAGES)
+
+
+def test_the_index_of_decisions_lists_each_by_its_title() -> None:
+    index = (DOCS / "adr" / "index.md").read_text("utf-8")
+    decisions = {
+        f"- [{page.read_text('utf-8').partition(chr(10))[0].removeprefix('# ')}]({page.name})"
+        for page in (DOCS / "adr").glob("0*.md")
+    }
+    assert decisions == {line for line in index.splitlines() if line.startswith("- ")}
 
 
 @cache
