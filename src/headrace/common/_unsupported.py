@@ -15,16 +15,18 @@ from typing import Any, NoReturn
 from headrace.errors import UnsupportedError, UnsupportedModuleError
 
 UNSUPPORTED_PACKAGES = {
-    "cep": "there is no library for patterns of events (CEP) in this release",
-    "table": "there is no Table API, and no SQL, in this release",
+    "cep": "there is no library for patterns of events (CEP)",
+    "table": "there is no Table API, and no SQL",
 }
 """Why packages of Flink's, by their first name below ``pyflink``, are not there."""
 
 _ALTERNATIVES = {
-    "cep": "write the pattern as a KeyedProcessFunction with state and timers",
-    "table": "use the DataStream API, or let Spark run the query:"
-    " headrace.from_dataframe(spark.sql(...))",
+    "cep": "write the pattern as a KeyedProcessFunction: its state keeps the events of a key that"
+    " have matched so far, and a timer ends a match that takes too long",
+    "table": "let Spark run the query and read its rows with headrace.from_dataframe(spark.sql(...)),"
+    " or use windows and joins of the DataStream API",
 }
+"""What a program can use in place of each."""
 
 
 def _refuse(name: str, reason: str) -> NoReturn:

@@ -76,6 +76,15 @@ def test_what_is_not_there_says_why(name: str, says: str) -> None:
     assert raised.value.name is not None and name.startswith(raised.value.name)
 
 
+@pytest.mark.parametrize(
+    ("name", "instead"),
+    [("headrace.cep", "KeyedProcessFunction"), ("headrace.table", "headrace.from_dataframe")],
+)
+def test_a_library_that_is_not_there_says_what_to_use(name: str, instead: str) -> None:
+    with pytest.raises(UnsupportedModuleError, match=f"hint: .*{instead}"):
+        import_module(name)
+
+
 def test_a_pyflink_that_is_installed_is_not_used(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
