@@ -83,13 +83,14 @@ def page(names: list[Name]) -> str:
         for status in (WORKS, ACCEPTED, DIFFERS, UNSUPPORTED)
     }
     lines = [
-        "# What works",
+        "# PyFlink's names",
         "",
         "<!-- Written by scripts/api_table.py; do not edit. -->",
         "",
         f"Of {len(names)} public names of PyFlink 2.3's DataStream API, {counts[WORKS]} work,"
         f" {counts[ACCEPTED]} are accepted and need no effect here, {counts[DIFFERS]} differ, and"
-        f" {counts[UNSUPPORTED]} are declared and say why they do not work when they are used.",
+        f" {counts[UNSUPPORTED]} are declared and say why they do not work when they are used."
+        " [What works](capabilities.md) says what can be done on which runner.",
         "",
     ]
     for module in dict.fromkeys(name.module for name in names):

@@ -126,8 +126,8 @@ _INTRODUCTION = """\
 Apache Beam publishes [a matrix][matrix] of what its runners can do: *what* is computed, *where*
 in event time, *when* in processing time, and *how* refinements relate. These are its rows (at
 commit d37ba377), with Headrace's answers. *Yes*: the tests that are named show it on every runner.
-*Partially*: they show it, and the last sentence says what is lacking. *No*: the sentence says why.
-Where a row of [what works](capabilities.md) is named, its tests are meant.
+*Partially*: they show it, and a sentence says what is lacking. *No*: the sentence says why.
+Where a row of [What works](capabilities.md) is named, its tests are meant.
 
 [matrix]: https://beam.apache.org/documentation/runners/capability-matrix/
 """
@@ -143,8 +143,7 @@ def page(marks: Sequence[Mark]) -> str:
     unknown = sorted({mark.key for mark in marks} - {row.key for row in ROWS})
     if unknown:
         raise ValueError(f"Beam's matrix has no row {', '.join(unknown)}")
-    heads = ["", "", "", *RUNNERS, "in Headrace", "shown by"]
-    lines = [_line(heads), "|---|---|---" + "|:-:" * len(RUNNERS) + "|---|---|"]
+    lines = [_line(["", "", "", "in Headrace", "shown by"]), "|---|---|---|---|---|"]
     for row in ROWS:
         lines.append(_row(row, [mark for mark in marks if mark.key == row.key]))
     answers = [line.split(" | ")[2] for line in lines[2:]]
@@ -157,14 +156,14 @@ def _row(row: Row, marks: Sequence[Mark]) -> str:
     if not row.limit and len(shown) < len(RUNNERS):
         raise ValueError(f"{row.key} is shown on {shown} alone, and no sentence says why")
     answer = "no" if not shown else "partially" if row.limit else "yes"
+    where = f"Tests: {' and '.join(shown)}." if 0 < len(shown) < len(RUNNERS) else ""
     tests = dict.fromkeys(mark.test for mark in marks)
     return _line(
         [
             row.group,
             row.name,
             answer,
-            *("✓" if runner in shown else "" for runner in RUNNERS),
-            " ".join(filter(None, (row.here, row.limit))),
+            " ".join(filter(None, (row.here, row.limit, where))),
             "<br>".join(tests),
         ]
     )

@@ -1,6 +1,6 @@
-"""Writes what works, by runner: docs/capabilities.md, the table in README.md, docs/beam-matrix.md.
+"""Writes what works, by runner: docs/capabilities.md; and by Beam's rows: docs/beam-matrix.md.
 
-    python scripts/capabilities.py           write all
+    python scripts/capabilities.py           write both
     python scripts/capabilities.py --check   say whether they are up to date; exits 1 if not
 
 Nothing is listed by hand. A test says what it shows with a mark, and the tests are collected:
@@ -30,8 +30,6 @@ from scripts import beam_matrix  # noqa: E402
 
 PAGE = ROOT / "docs" / "capabilities.md"
 BEAM_PAGE = ROOT / "docs" / "beam-matrix.md"
-README = ROOT / "README.md"
-BEGIN, END = "<!-- capabilities -->", "<!-- /capabilities -->"
 
 RUNNERS = ("local", "batch", "streaming")
 _SHOWS_NOTHING = frozenset({"skip", "xfail"})
@@ -43,7 +41,8 @@ _INTRODUCTION = """\
 
 Each row stands for the tests named in it, and they pass: `make test` runs them. *Local* is one
 plain Python process, *batch* is a Spark batch job, *streaming* is a Spark Structured Streaming
-query. PyFlink's names, one by one, are in [API coverage](api-coverage.md).
+query. An empty cell has no test. What is not there at all stands in [Limits](limits.md); whether a
+name of PyFlink's works, in [PyFlink's names](api-coverage.md).
 """
 
 
@@ -132,19 +131,16 @@ def collect(root: Path = ROOT) -> Collector:
     return collector
 
 
-def table(shown: Iterable[Shown], *, with_tests: bool) -> str:
+def table(shown: Iterable[Shown]) -> str:
     """The Markdown table: one row per capability, in the order of their first test."""
     rows: dict[str, list[Shown]] = {}
     for each in shown:
         rows.setdefault(each.name, []).append(each)
-    heads = ["", *RUNNERS, *(["shown by"] if with_tests else [])]
-    lines = [_row(heads), "|---" + "|:-:" * len(RUNNERS) + ("|---" if with_tests else "") + "|"]
+    lines = [_row(["", *RUNNERS, "shown by"]), "|---" + "|:-:" * len(RUNNERS) + "|---|"]
     for name, marks in rows.items():
-        cells = [name, *("✓" if _runs(marks, runner) else "" for runner in RUNNERS)]
-        if with_tests:
-            tests = dict.fromkeys(mark.test.removeprefix("tests/") for mark in marks)
-            cells.append("<br>".join(f"`{test}`" for test in tests))
-        lines.append(_row(cells))
+        ticks = ("✓" if _runs(marks, runner) else "" for runner in RUNNERS)
+        tests = dict.fromkeys(mark.test.removeprefix("tests/") for mark in marks)
+        lines.append(_row([name, *ticks, "<br>".join(f"`{test}`" for test in tests)]))
     return "\n".join(lines)
 
 
@@ -158,32 +154,13 @@ def _runs(marks: Iterable[Shown], runner: str) -> bool:
 
 def page(shown: list[Shown]) -> str:
     """The page."""
-    return f"{_INTRODUCTION}\n{table(shown, with_tests=True)}\n"
-
-
-def replaced(text: str, content: str) -> str:
-    """The text with what lies between the two marks replaced.
-
-    Raises:
-        ValueError: the marks are not there, or not once.
-    """
-    if text.count(BEGIN) != 1 or text.count(END) != 1:
-        raise ValueError(f"{README.name} needs {BEGIN} and {END}, once each")
-    before, _, rest = text.partition(BEGIN)
-    _, _, behind = rest.partition(END)
-    return f"{before}{BEGIN}\n{content}\n{END}{behind}"
+    return f"{_INTRODUCTION}\n{table(shown)}\n"
 
 
 def main(arguments: list[str]) -> int:
     """Write or check the files."""
     collected = collect()
-    found = collected.shown
-    readme = README.read_text("utf-8")
-    wanted = {
-        PAGE: page(found),
-        BEAM_PAGE: beam_matrix.page(collected.beam),
-        README: replaced(readme, table(found, with_tests=False)),
-    }
+    wanted = {PAGE: page(collected.shown), BEAM_PAGE: beam_matrix.page(collected.beam)}
     if arguments != ["--check"]:
         for path, text in wanted.items():
             path.write_text(text, "utf-8")

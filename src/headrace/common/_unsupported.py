@@ -23,8 +23,8 @@ UNSUPPORTED_PACKAGES = {
 _ALTERNATIVES = {
     "cep": "write the pattern as a KeyedProcessFunction: its state keeps the events of a key that"
     " have matched so far, and a timer ends a match that takes too long",
-    "table": "let Spark run the query and read its rows with headrace.from_dataframe(spark.sql(...)),"
-    " or use windows and joins of the DataStream API",
+    "table": "let Spark run the query and read its rows with"
+    " headrace.from_dataframe(spark.sql(...)), or use windows and joins of the DataStream API",
 }
 """What a program can use in place of each."""
 

@@ -25,8 +25,8 @@ def test_answers_follow_from_marks() -> None:
     par_do = Mark("What/ParDo", ALL, "`a.py::one`")
     timers = Mark("When/Timers", ("local",), "`b.py::two`")
     assert rows_of(page([par_do, timers])) == [
-        "| What | ParDo | yes | ✓ | ✓ | ✓ | `map`. | `a.py::one` |",
-        "| When | Timers | partially | ✓ |  |  | Timers. Not in a batch. | `b.py::two` |",
+        "| What | ParDo | yes | `map`. | `a.py::one` |",
+        "| When | Timers | partially | Timers. Not in a batch. Tests: local. | `b.py::two` |",
     ]
     assert "| When | Timers | no |" in page([par_do])
     assert "Of 2 rows: 1 yes, 0 partially, 1 no." in page([par_do])

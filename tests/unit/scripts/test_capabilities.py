@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from scripts import beam_matrix, capabilities
-from scripts.capabilities import BEGIN, END, Collector, Shown, collect, replaced, shown, table
+from scripts.capabilities import Collector, Shown, collect, shown, table
 
 
 def test_a_mark_says_name_and_runners() -> None:
@@ -35,19 +35,12 @@ def test_tests_of_one_name_make_one_row() -> None:
         Shown("Timers", ("streaming",), "tests/a.py::one"),
         Shown("Timers", ("streaming",), "tests/c.py::three"),
     ]
-    assert table(marks, with_tests=True).splitlines() == [
+    assert table(marks).splitlines() == [
         "|  | local | batch | streaming | shown by |",
         "|---|:-:|:-:|:-:|---|",
         "| Timers | ✓ |  | ✓ | `a.py::one`<br>`c.py::three` |",
         "| Files |  | ✓ |  | `b.py::two` |",
     ]
-    assert table(marks, with_tests=False).splitlines()[2] == "| Timers | ✓ |  | ✓ |"
-
-
-def test_only_what_lies_between_the_marks_is_replaced() -> None:
-    assert replaced(f"a\n{BEGIN}\nold\n{END}\nb", "new") == f"a\n{BEGIN}\nnew\n{END}\nb"
-    with pytest.raises(ValueError, match="once each"):
-        replaced(f"a {BEGIN}", "new")
 
 
 def project(root: Path, name: str, test: str) -> Path:
@@ -83,15 +76,13 @@ def test_stale_pages_are_named(
 ) -> None:
     monkeypatch.setattr(capabilities, "ROOT", tmp_path)
     monkeypatch.setattr(capabilities, "PAGE", tmp_path / "capabilities.md")
-    monkeypatch.setattr(capabilities, "README", tmp_path / "README.md")
-    capabilities.README.write_text(f"# Title\n{BEGIN}\n{END}\n")
     collector = Collector()
     collector.shown = [Shown("Timers", ("local",), "tests/a.py::one")]
     monkeypatch.setattr(capabilities, "collect", lambda: collector)
     monkeypatch.setattr(capabilities, "BEAM_PAGE", tmp_path / "beam-matrix.md")
     monkeypatch.setattr(beam_matrix, "ROWS", ())
     assert capabilities.main(["--check"]) == 1
-    assert capsys.readouterr().out.count("out of date") == 3
+    assert capsys.readouterr().out.count("out of date") == 2
     assert capabilities.main([]) == 0
     assert capabilities.main(["--check"]) == 0
-    assert "| Timers | ✓ |  |  |" in capabilities.README.read_text()
+    assert "| Timers | ✓ |  |  |" in capabilities.PAGE.read_text()
