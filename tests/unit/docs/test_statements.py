@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
@@ -103,3 +104,9 @@ def test_the_formats_are_imported_from_where_the_page_says() -> None:
         for name in re.findall(r"`([A-Z]\w+)", f"{reads} {writes}"):
             assert hasattr(home, name), f"{name} is not in {module}"
     assert len(table) == 8
+
+
+def test_the_changelog_has_the_version() -> None:
+    headings = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text("utf-8"), re.MULTILINE)
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["version"] in headings
