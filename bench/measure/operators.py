@@ -310,7 +310,6 @@ class Work:
             return PagedBackend(store, task.vertex.groups)
 
         gc.collect()
-        gc.freeze()
         gc.disable()
         for task, given in self._inputs:
             state = backend_of(task, given.group)
@@ -319,7 +318,6 @@ class Work:
             took += time.process_time_ns() - start
             outputs += sum(len(envelope.payload.values) for envelope in found)
         gc.enable()
-        gc.unfreeze()
         return took / self.records / 1e3, outputs
 
 
