@@ -17,6 +17,14 @@ pytest.register_assert_rewrite(
     "headrace.testing._source_contract",
 )
 
+# Which server a fixture of a session starts.
+SERVERS = {
+    "kafka_server": "kafka",
+    "registry_url": "kafka",
+    "redis_of_session": "redis",
+    "postgres_of_session": "postgres",
+}
+
 # Shared cores make single examples slow at random; a failure prints how to play it again.
 settings.register_profile("headrace", deadline=None, print_blob=True)
 settings.load_profile("headrace")
@@ -49,6 +57,17 @@ def pytest_collection() -> Generator[None, object, object]:
         gc.collect()
         gc.freeze()
         gc.set_threshold(5000)  # tests make many objects and few circles
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """With ``--dist loadgroup`` a worker takes whole files, or all that use one server.
+
+    So each server is started once, and what a file makes for all its tests is made once.
+    """
+    for item in items:
+        used = {SERVERS[name] for name in getattr(item, "fixturenames", ()) if name in SERVERS}
+        item.add_marker(pytest.mark.xdist_group(min(used, default=str(item.path))))
 
 
 def missing_becomes_failure(report: Any, environ: Any = os.environ) -> None:
