@@ -27,11 +27,20 @@ demo: $(STAMP) ## a trading day on Spark: as a stream with a live display, then 
 .PHONY: test
 test: $(STAMP) ## all tests but the proofs: first those without Spark and servers, then those with them
 	$(BIN)/python -m pytest -m "not spark and not proof" -n auto --durations=10 $(ARGS)
-	$(BIN)/python -m pytest -m "spark and not proof" --durations=10 $(ARGS)
+	$(BIN)/python -m pytest -m "spark and not proof" -n 2 --dist loadgroup --durations=10 $(ARGS)
+
+.PHONY: affected
+affected: $(STAMP) ## the tests that what you changed may break (ARGS="--since main --all": and those with Spark)
+	@$(BIN)/python -m tests.affected $(ARGS)
 
 .PHONY: proof
-proof: $(STAMP) ## what takes too long for every day: kills again and again, long waits
+proof: $(STAMP) ## what takes too long for every day: kills again and again, long waits, many examples
 	$(BIN)/python -m pytest -m proof --durations=10 $(ARGS)
+	HEADRACE_TEST_EFFORT=10 $(BIN)/python -m pytest -m "hypothesis and not spark and not proof" -n auto $(ARGS)
+
+.PHONY: mutants
+mutants: $(STAMP) ## 300 wrong programs: how many of them the tests without Spark find (half an hour)
+	$(BIN)/python -m tests.mutants $(ARGS)
 
 .PHONY: check
 check: $(STAMP) ## ruff, strict types, the import contract, lock and generated pages in step
@@ -74,6 +83,10 @@ bench-quick: $(STAMP) ## what a record costs in each layer, against the committe
 docs: $(STAMP) ## the documentation as a site, in build/docs
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet --site-dir build/docs
 	@echo "build/docs/index.html"
+
+.PHONY: hooks
+hooks: $(STAMP) ## have git run ruff, mypy and the import contract before each commit
+	git config core.hooksPath scripts/hooks
 
 .PHONY: doctor
 doctor: $(STAMP) ## what was found here: Python, Java, Spark, memory, optional parts
