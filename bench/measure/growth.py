@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from bench.contenders import (
     CONTENDERS,
     FEW_KEYS,
+    MAX_KEYS,
     MILLION,
-    MOST_KEYS,
     THOUSAND,
     Case,
     Contender,
@@ -64,8 +64,8 @@ def points() -> Iterator[Point]:
     """All points at which the rate is taken."""
     for keys in (THOUSAND, FEW_KEYS, 100 * THOUSAND, MILLION):
         yield Point("keys", keys, (4 * MILLION, 12 * MILLION), keys=keys)
-    sizes = MOST_KEYS, MOST_KEYS + 6 * MILLION
-    yield Point("keys", MOST_KEYS, sizes, keys=MOST_KEYS, distribution=memory.EACH)
+    sizes = MAX_KEYS, MAX_KEYS + 6 * MILLION
+    yield Point("keys", MAX_KEYS, sizes, keys=MAX_KEYS, distribution=memory.EACH)
     for width, sizes in RECORD_BYTES.items():
         payload = {"payload": str(width - BARE_BYTES)}
         yield Point("record bytes", width, sizes, options=payload)

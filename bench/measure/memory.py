@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from bench.contenders import MOST_KEYS, Case, Contender
+from bench.contenders import MAX_KEYS, Case, Contender
 from bench.throughput import Plan, Row, slope
 
-SIZES = (MOST_KEYS, 2 * MOST_KEYS)
+SIZES = (MAX_KEYS, 2 * MAX_KEYS)
 EACH = "each"
 """After the first ten million records every key is there."""
 
@@ -16,7 +16,7 @@ CONTENDER = Contender(
 
 def measure(plan: Plan) -> list[Row]:
     """One row. The rate is the slope, so it is that of the second ten million."""
-    keys = round(MOST_KEYS * plan.scale)
+    keys = round(MAX_KEYS * plan.scale)
     sizes = [round(size * plan.scale) for size in SIZES]
     row = slope(Case("memory", "a", keys, EACH), CONTENDER, sizes, watch_memory=True)
     if "values" in row:

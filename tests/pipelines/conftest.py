@@ -10,4 +10,4 @@ from headrace.operators import reduce
 @pytest.fixture(autouse=True)
 def few_records_are_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
     """Programs here are cut into small pieces, of which some are to be reduced as columns."""
-    monkeypatch.setattr(reduce, "FEW_RECORDS", 4)
+    monkeypatch.setattr(reduce, "MIN_COLUMN_RECORDS", 4)

@@ -25,7 +25,7 @@ from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.operators import reduce
 from headrace.operators.reduce import ReduceOperator
-from headrace.operators.reduce_columns import ColumnsReduction
+from headrace.operators.reduce_columns import ColumnReducer
 from headrace.operators.windows.aligned.columns import ColumnWindowOperator
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.selectors import ByColumns
@@ -204,7 +204,7 @@ def test_both_stages_are_given_columns(
     small_pieces: Counter[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(reduce, "FEW_RECORDS", 1)
+    monkeypatch.setattr(reduce, "MIN_COLUMN_RECORDS", 1)
     how = {"cuts": cuts} if mode == "streaming" else {}
     run_pipeline(two_sums(True), mode=mode, **how, **spread)
     assert small_pieces["ReduceOperator.process"] == 0
@@ -243,8 +243,8 @@ def test_sums_of_short_blocks_are_columns_too(
     def refused(*given: Any) -> Any:
         raise AssertionError("the blocks are short")
 
-    monkeypatch.setattr(reduce, "FEW_RECORDS", RECORDS)
-    monkeypatch.setattr(ColumnsReduction, "of", refused)
+    monkeypatch.setattr(reduce, "MIN_COLUMN_RECORDS", RECORDS)
+    monkeypatch.setattr(ColumnReducer, "reduce", refused)
     found = outcome(two_sums, True, cuts=[50, 50])
     assert small_pieces == {"ReduceOperator.process_columns": 2 * RECORDS}
     assert found == outcome(two_sums, False, cuts=[50, 50])

@@ -27,8 +27,7 @@ from headrace.datastream.connectors.file_system import FileSource
 from headrace.datastream.connectors.function import FunctionSink
 from headrace.datastream.formats import _lines as lines
 from headrace.datastream.formats.csv import CsvReaderFormat, CsvSchema
-from headrace.operators import combine, combine_columns
-from headrace.operators import combine_policy as worth
+from headrace.operators import combine, combine_columns, combine_policy
 from headrace.operators.reduce import ReduceOperator
 from headrace.runners.launch import program_of
 from headrace.runtime.columns.selectors import TimestampColumn
@@ -61,9 +60,9 @@ def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(indexed, "COLUMNS_RECORDS", 17)
     monkeypatch.setattr(indexed, "RANGE_RECORDS", 13)
     monkeypatch.setattr(indexed, "CHUNK_RECORDS", 5)
-    monkeypatch.setattr(combine, "MOST_KEYS", 5)
-    monkeypatch.setattr(combine_columns, "GATHERED", 20)
-    monkeypatch.setattr(worth, "LEAST", 1)
+    monkeypatch.setattr(combine, "MAX_KEYS", 5)
+    monkeypatch.setattr(combine_columns, "FOLD_ROWS", 20)
+    monkeypatch.setattr(combine_policy, "MIN_RECORDS_PER_PARTIAL", 1)
     monkeypatch.setattr(pipeline, "program_of", flushing)
 
 

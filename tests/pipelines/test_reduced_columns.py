@@ -85,7 +85,7 @@ def test_a_batch_gives_what_a_stream_gives_last(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Also where columns cannot be folded (x holds a NaN), or the sum is the key's own field."""
-    monkeypatch.setattr(reduce, "_EMITTED", 2)
+    monkeypatch.setattr(reduce, "_EMIT_BATCH_SIZE", 2)
     made, last = source(tmp_path), []
     for mode in ("streaming", "batch"):
         reduced = getattr(stream_of(made, mode == "batch").key_by(key), call)(field)

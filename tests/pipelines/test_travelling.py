@@ -113,7 +113,7 @@ def outcome(seed: int, columns: bool, how: dict[str, Any]) -> Any:
 def check(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
     how = how_to_run(random.Random(seed))
     with monkeypatch.context() as patch:
-        patch.setattr(reduce, "FEW_RECORDS", 1 if seed % 3 else 96)
+        patch.setattr(reduce, "MIN_COLUMN_RECORDS", 1 if seed % 3 else 96)
         if seed % 2:
             sent_as_bytes(patch)
         found = outcome(seed, True, how)

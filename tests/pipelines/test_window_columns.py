@@ -26,7 +26,7 @@ from headrace.datastream.aggregates import Aggregates, Count, Max, Mean, Min, Su
 from headrace.datastream.connectors import _indexed as indexed
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.window import SlidingEventTimeWindows, TumblingEventTimeWindows
-from headrace.operators import combine_policy as worth
+from headrace.operators import combine_policy
 from headrace.operators.windows.aligned import columns as aligned_columns
 from headrace.operators.windows.combining import columns as combine_columns
 from headrace.testing import run_pipeline
@@ -174,7 +174,7 @@ def test_the_law(seed: int, cuts: list[int], key_groups: int) -> None:
 
 
 def test_keys_that_do_not_repeat_go_as_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worth, "SAMPLE", 10)
+    monkeypatch.setattr(combine_policy, "SAMPLE_RECORDS", 10)
     records = [(number, number, "x", number // 9) for number in range(200)]
     found, _ = outcome(windows(records, "key", function=Named()), cuts=[50] * 3)
     wanted, _ = outcome(windows(records, lambda record: record["key"], function=Named()))

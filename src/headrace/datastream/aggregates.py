@@ -15,7 +15,7 @@ from headrace.common.types import row_of
 from headrace.datastream._build.aggregations import checked_field
 from headrace.datastream.functions import AggregateFunction
 from headrace.errors import PlanError
-from headrace.operators.aggregates.aggregate import Accumulators, FieldAggregate
+from headrace.operators.aggregates.aggregate import FieldAggregate, TupleFold
 
 __all__ = [
     "Aggregate",
@@ -163,14 +163,14 @@ class Aggregates(AggregateFunction):
         self.aggregates = aggregates
         self.names = (*aggregates,)
         parts = (*dict.fromkeys(part for each in aggregates.values() for part in each.parts),)
-        self._fold = Accumulators(parts)
+        self._fold = TupleFold(parts)
         self._results = [
             (each.result, [parts.index(part) for part in each.parts])
             for each in aggregates.values()
         ]
 
     @property
-    def fold(self) -> Accumulators:
+    def fold(self) -> TupleFold:
         """What an accumulator holds, each thing once."""
         return self._fold
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from headrace.operators import combine_policy as worth
-from headrace.operators.aggregates.aggregate import OfRecords, reduction_of
+from headrace.operators.aggregates.aggregate import RecordFold, reduction_of
+from headrace.operators.combine_policy import CombinePolicy
 from headrace.runtime.columns.selectors import key_columns
 from headrace.runtime.detached import copied
 from headrace.runtime.exchange.steps import WithKey, typed
@@ -20,10 +20,10 @@ from headrace.runtime.state.backend import MISSING
 from headrace.runtime.user_function import UserFunction
 
 if TYPE_CHECKING:
-    from headrace.operators.combine_columns import CombinedColumns
+    from headrace.operators.combine_columns import ColumnCombiner
     from headrace.runtime.columns.batch import Columns, PushColumns
 
-ISOLATING = (
+COPY_IF_MUTABLE = (
     # Few fields are looked at one by one, at half the price.
     "$kind, $plain = type(value), False",
     "if $kind is tuple:",
@@ -52,7 +52,7 @@ def is_combinable(key: Any) -> bool:
     return is_plain(key) and has_stable_hash(key)
 
 
-STEP_NAMES = {
+STEP_FUNCTIONS = {
     "atoms": ATOMS,
     "exact": EXACT,
     "only_atoms": only_atoms,
@@ -62,7 +62,7 @@ STEP_NAMES = {
 }
 """What the lines above, and those that look at a key, call."""
 
-MOST_KEYS = 100_000
+MAX_KEYS = 100_000
 """With this many keys or more, what is kept is sent."""
 
 
@@ -80,7 +80,7 @@ class CombineSpec(OperatorSpec):
     label = "Combine"
 
     @property
-    def fold(self) -> OfRecords | None:
+    def fold(self) -> RecordFold | None:
         """What the function does, where columns can do it."""
         return reduction_of(self.function)
 
@@ -98,14 +98,14 @@ class CombineSpec(OperatorSpec):
         return CombineOperator(self)
 
 
-class Combining(Operator):
+class CombiningOperator(Operator):
     """What combiners share: they watch whether it pays, and send all they keep as a task run ends.
 
     ``step`` keeps a record, or lets it go on within the block of its last line.
     """
 
     def __init__(self) -> None:
-        self._worth = worth.CombinePolicy()
+        self._policy = CombinePolicy()
 
     def bind(self, outputs: Outputs) -> Push:
         """The function that takes a single record; in a loop over a chunk, ``step`` does."""
@@ -115,28 +115,28 @@ class Combining(Operator):
         push_all = pushing_all((step, calling(outputs.main)), self.node.name)
         return lambda value, timestamp: push_all([value], [timestamp])
 
-    def begin(self, count: int) -> bool:
+    def begin_chunk(self, count: int) -> bool:
         """Whether a chunk of so many records is combined."""
-        return self._worth.begin(count)
+        return self._policy.should_combine(count)
 
     def complete(self) -> None:
         """Send what is held."""
-        self._release()
+        self._flush()
 
     def restore(self, state: Any | None) -> None:
         """A split's records begin; those that a failed call left are dropped: they come again."""
-        self._drop()
+        self._discard()
 
     @abstractmethod
-    def _drop(self) -> None:
+    def _discard(self) -> None:
         """Forget what is held, and the watermarks that wait for it."""
 
     @abstractmethod
-    def _release(self) -> None:
+    def _flush(self) -> None:
         """Send what is held, with the watermarks that waited for it."""
 
 
-class CombineOperator(Combining):
+class CombineOperator(CombiningOperator):
     """Keeps one record for each key, until the task run ends or there are too many.
 
     A record that passes comes after what was kept before.
@@ -145,30 +145,34 @@ class CombineOperator(Combining):
     def __init__(self, spec: CombineSpec) -> None:
         super().__init__()
         self._spec = spec
-        self._held: dict[Any, Any] = {}
-        self.came = 0
+        self._reduced: dict[Any, Any] = {}
+        self.received = 0
         """How many records what is held stands for."""
-        self._columns: CombinedColumns | None = None
+        self._column_combiner: ColumnCombiner | None = None
         """What is held as columns; then no record is held, and the other way round."""
 
     def bind_columns(self, outputs: Outputs) -> PushColumns:
-        from headrace.operators.combine_columns import CombinedColumns
+        from headrace.operators.combine_columns import ColumnCombiner
 
         fold, names = self._spec.fold, self._spec.key_columns
         assert fold is not None and names is not None
-        held = self._columns = CombinedColumns(fold, names)
+        column_combiner = self._column_combiner = ColumnCombiner(fold, names)
         self._outputs = outputs
 
         def push(columns: Columns) -> None:
-            fitting = held.fitting(columns) if self._worth.begin(len(columns)) else None
-            if self._held or fitting is None or not held.takes(fitting):
-                self._release()
-            if fitting is None:
+            foldable = (
+                column_combiner.foldable(columns)
+                if self._policy.should_combine(len(columns))
+                else None
+            )
+            if self._reduced or foldable is None or not column_combiner.can_add(foldable):
+                self._flush()
+            if foldable is None:
                 outputs.columns(columns)
                 return
-            held.add(fitting)
-            if held.keys >= MOST_KEYS:
-                self._release()
+            column_combiner.add(foldable)
+            if column_combiner.keys >= MAX_KEYS:
+                self._flush()
 
         return push
 
@@ -178,11 +182,11 @@ class CombineOperator(Combining):
             "node": self.node,
             "key_of": typed(self._spec.selector.bound(), self._spec.key_type),
             "reduce": self._spec.function.bound(),
-            "held": self._held,
+            "reduced": self._reduced,
             "missing": MISSING,
             "operator": self,
-            "let_pass": self._let_pass,
-            **STEP_NAMES,
+            "flush_before": self._flush_before,
+            **STEP_FUNCTIONS,
         }
         lines = (
             "node = $node",
@@ -191,62 +195,64 @@ class CombineOperator(Combining):
             "    $key = $key_of(value)",
             "    if type($key) in $exact or $is_combinable($key):",
             "        $passes = False",
-            "        $before = $held.get($key, $missing)",
-            "        if $before is not $missing: value = $reduce($before, value)",
-            *("        " + line for line in ISOLATING),
-            "        $held[$key] = value",
-            "        $came += 1",
+            "        $previous = $reduced.get($key, $missing)",
+            "        if $previous is not $missing: value = $reduce($previous, value)",
+            *("        " + line for line in COPY_IF_MUTABLE),
+            "        $reduced[$key] = value",
+            "        $received += 1",
             "if $passes:",
-            "    if $held: $came = $let_pass($came)",
+            "    if $reduced: $received = $flush_before($received)",
             "    if True:",
         )
         return Step(
             lines,
             names,
-            prologue=("$combines, $came = $operator.begin(len(values)), $operator.came",),
-            epilogue=("$operator.pause($came)",),
+            prologue=(
+                "$combines, $received = $operator.begin_chunk(len(values)), $operator.received",
+            ),
+            epilogue=("$operator.end_chunk($received)",),
         )
 
-    def begin(self, count: int) -> bool:
+    def begin_chunk(self, count: int) -> bool:
         """Whether a chunk of so many records is combined."""
-        if self._columns:
-            self._release()  # they came before the records
-        return super().begin(count)
+        if self._column_combiner:
+            self._flush()  # they came before the records
+        return super().begin_chunk(count)
 
-    def pause(self, came: int) -> None:
+    def end_chunk(self, received: int) -> None:
         """A chunk has ended: send what is held, where it is too much."""
-        self.came = came
-        if len(self._held) >= MOST_KEYS:
-            self._release()
+        self.received = received
+        if len(self._reduced) >= MAX_KEYS:
+            self._flush()
 
-    def _let_pass(self, came: int) -> int:
+    def _flush_before(self, received: int) -> int:
         """A record will pass: what is held goes before it."""
-        self.came = came
-        self._release()
-        return self.came
+        self.received = received
+        self._flush()
+        return self.received
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
         """No record may come after the watermark that it came before."""
-        self._release()
+        self._flush()
         signal(watermark, idle)
 
-    def _drop(self) -> None:
-        self._held.clear()
-        self.came = 0
-        if self._columns is not None:
-            self._columns.drop()
+    def _discard(self) -> None:
+        self._reduced.clear()
+        self.received = 0
+        if self._column_combiner is not None:
+            self._column_combiner.clear()
 
-    def _release(self) -> None:
-        held, main = self._held, self._main
-        if held:
-            self._worth.note(self.came, len(held))
-            for key, value in held.items():
+    def _flush(self) -> None:
+        reduced, main = self._reduced, self._main
+        if reduced:
+            self._policy.add_sample(self.received, len(reduced))
+            for key, value in reduced.items():
                 main(WithKey(key, value), None)
-            held.clear()
-        self.came = 0
-        columns = self._columns
+            reduced.clear()
+        self.received = 0
+        columns = self._column_combiner
         if columns:
-            came = columns.came
-            for sent in columns.released():
-                self._worth.note(came, len(sent))
-                self._outputs.columns(sent)
+            received = columns.received
+            for result in columns.flush():
+                self._policy.add_sample(received, len(result))
+                self._outputs.columns(result)

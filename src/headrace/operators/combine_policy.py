@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-SAMPLE = 10_000
+SAMPLE_RECORDS = 10_000
 """Size of a sample: after this many records it is decided whether combining pays."""
 
-LEAST = 1.5
-"""Combining pays if a sent record stands for at least this many records."""
+MIN_RECORDS_PER_PARTIAL = 1.5
+"""CombiningOperator pays if a sent record stands for at least this many records."""
 
-RESTS = 10
+SKIPPED_SAMPLES = 10
 """After a bad sample, combining is skipped for this many times the sample's records.
 
 Each further bad sample doubles it.
@@ -17,35 +17,35 @@ A job's first micro-batches are small, and the more records there are in one, th
 does not pay in these may pay soon after.
 """
 
-MOST_RESTS = 640
-"""Upper bound of ``RESTS`` after doubling."""
+MAX_SKIPPED_SAMPLES = 640
+"""Upper bound of ``SKIPPED_SAMPLES`` after doubling."""
 
 
 class CombinePolicy:
     """Decides whether to combine, from how many records arrived and how many were sent."""
 
     def __init__(self) -> None:
-        self._came = self._sent = 0
-        self._rests = RESTS
-        self._resting = 0
+        self._received = self._sent = 0
+        self._skipped_samples = SKIPPED_SAMPLES
+        self._records_to_skip = 0
         """How many further records are not combined."""
 
-    def begin(self, count: int) -> bool:
+    def should_combine(self, count: int) -> bool:
         """True if the next ``count`` records are to be combined."""
-        if self._resting <= 0:
+        if self._records_to_skip <= 0:
             return True
-        self._resting -= count
+        self._records_to_skip -= count
         return False
 
-    def note(self, came: int, sent: int) -> None:
-        """Record that ``came`` records arrived and ``sent`` were sent for them."""
-        self._came += came
+    def add_sample(self, received: int, sent: int) -> None:
+        """Record that ``received`` records arrived and ``sent`` were sent for them."""
+        self._received += received
         self._sent += sent
-        if self._came < SAMPLE:
+        if self._received < SAMPLE_RECORDS:
             return
-        if self._sent * LEAST > self._came:
-            self._resting = self._came * self._rests
-            self._rests = min(self._rests * 2, MOST_RESTS)
+        if self._sent * MIN_RECORDS_PER_PARTIAL > self._received:
+            self._records_to_skip = self._received * self._skipped_samples
+            self._skipped_samples = min(self._skipped_samples * 2, MAX_SKIPPED_SAMPLES)
         else:
-            self._rests = RESTS
-        self._came = self._sent = 0
+            self._skipped_samples = SKIPPED_SAMPLES
+        self._received = self._sent = 0

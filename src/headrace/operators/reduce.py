@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from headrace.operators.aggregates.aggregate import OfRecords, reduction_of
+from headrace.operators.aggregates.aggregate import RecordFold, reduction_of
 from headrace.operators.combine import CombineSpec
 from headrace.operators.keyed import SteppedOperator
 from headrace.runtime.context import TaskContext
@@ -28,18 +28,18 @@ from headrace.runtime.user_function import UserFunction
 
 if TYPE_CHECKING:
     from headrace.common.typeinfo import TypeInformation
-    from headrace.operators.reduce_columns import ReducedColumns
+    from headrace.operators.reduce_columns import ReducedColumnsBuilder
     from headrace.runtime.columns.batch import Columns
     from headrace.runtime.columns.keys import ColumnKeys
 
 SLOT = RESERVED_NAMES + "reduce"
 
-FEW_RECORDS = 96
+MIN_COLUMN_RECORDS = 96
 """Fewer records than this are reduced one by one: the calls of numpy and pyarrow for a block cost
 about as much (docs/adr/0038-columns-travel.md)."""
-_ENTERED = "    $cell.key, $cell.entry, $cell.event_ms = key, $entry, timestamp"
+_ENTER_KEY = "    $cell.key, $cell.entry, $cell.event_ms = key, $entry, timestamp"
 
-_EMITTED = 10_000
+_EMIT_BATCH_SIZE = 10_000
 """So many values are emitted at once at the end of a batch."""
 
 
@@ -60,7 +60,7 @@ class ReduceSpec(OperatorSpec):
     kind = "reduce"
 
     @property
-    def fold(self) -> OfRecords | None:
+    def fold(self) -> RecordFold | None:
         """What the function does, where columns can do it."""
         return reduction_of(self.function)
 
@@ -90,9 +90,9 @@ class ReduceOperator(SteppedOperator):
     def __init__(self, spec: ReduceSpec) -> None:
         self._spec = spec
         self._only_last = spec.emits == "last"
-        self._reduced: ReducedColumns | None = None
+        self._builder: ReducedColumnsBuilder | None = None
         """Makes columns of results; None where nobody wants columns, or none came so far."""
-        self._made: list[tuple[Any, int | None]] = []
+        self._results: list[tuple[Any, int | None]] = []
         """Results of the block at hand, until they are emitted."""
 
     def bind(self, outputs: Outputs) -> Push:
@@ -105,10 +105,10 @@ class ReduceOperator(SteppedOperator):
 
     def restore(self, state: Any | None) -> None:
         """A call begins; results that one that failed has left are dropped."""
-        self._made = []
+        self._results = []
 
     def _collect(self, value: Any, timestamp: int | None) -> None:
-        self._made.append((value, timestamp))
+        self._results.append((value, timestamp))
 
     def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
         """Open the user's function, and declare the operator's state."""
@@ -129,11 +129,11 @@ class ReduceOperator(SteppedOperator):
         lines = (
             "node = $node",
             "$entry = $enter(key)",
-            f"$held = $entry.get({SLOT!r})",
-            "if $held is not None:",
+            f"$stored = $entry.get({SLOT!r})",
+            "if $stored is not None:",
             # Only an object is opened, and could have asked for state.
-            *((_ENTERED,) if self._spec.function.method is not None else ()),
-            "    value = $reduce($held[0], value)",
+            *((_ENTER_KEY,) if self._spec.function.method is not None else ()),
+            "    value = $reduce($stored[0], value)",
             f"$entry[{SLOT!r}] = (value, timestamp)",
             "$changed(key)",
         )
@@ -149,28 +149,28 @@ class ReduceOperator(SteppedOperator):
 
         If not, records are reduced, and their results are made columns for those who want them.
         """
-        from headrace.operators.reduce_columns import ColumnsReduction, ReducedColumns
+        from headrace.operators.reduce_columns import ColumnReducer, ReducedColumnsBuilder
 
         fold = self._spec.fold
         assert fold is not None, "only such a reduction takes columns"
         only_last, backend = self._only_last, self.cell.backend
         if self._outputs.wants_columns:
-            self._reduced = ReducedColumns.like(columns, fold)
+            self._builder = ReducedColumnsBuilder.like(columns, fold)
         reduced = None
-        if len(columns) >= FEW_RECORDS:
-            reduced = ColumnsReduction(fold, SLOT).of(keys, columns, backend, only_last)
+        if len(columns) >= MIN_COLUMN_RECORDS:
+            reduced = ColumnReducer(fold, SLOT).reduce(keys, columns, backend, only_last)
         if reduced is None:
             stamps = columns.timestamps
             take = self.process if only_last else self._collecting
             take([*keys], columns.rows(), None if stamps is None else [*stamps])
-            made, self._made = self._made, []
-            self._emit(made)
+            results, self._results = self._results, []
+            self._emit(results)
         elif not only_last:
             self._outputs.columns(reduced)
 
     def _emit(self, results: Sequence[tuple[Any, int | None]]) -> None:
         """Emit pairs (value, timestamp): as columns where these are wanted and can hold them."""
-        columns = None if self._reduced is None else self._reduced.of(results)
+        columns = None if self._builder is None else self._builder.build(results)
         if columns is not None:
             self._outputs.columns(columns)
             return
@@ -185,8 +185,8 @@ class ReduceOperator(SteppedOperator):
         if not self._only_last:
             return
         keys = list(backend.keys())
-        for start in range(0, len(keys), _EMITTED):
-            self._emit([backend.enter(key)[SLOT] for key in keys[start : start + _EMITTED]])
+        for start in range(0, len(keys), _EMIT_BATCH_SIZE):
+            self._emit([backend.enter(key)[SLOT] for key in keys[start : start + _EMIT_BATCH_SIZE]])
 
     def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
         """A reduction sets no timers."""

@@ -10,8 +10,13 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 from headrace.common.types import Row, RowKind
-from headrace.operators.aggregates.aggregate import OfRecords
-from headrace.operators.aggregates.kernels import column_of, final, numbers_of, running
+from headrace.operators.aggregates.aggregate import RecordFold
+from headrace.operators.aggregates.kernels import (
+    column_index,
+    exact_numbers,
+    final_results,
+    running_results,
+)
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.exactness import MISFITS, equal_array, widened
 from headrace.runtime.columns.keys import ColumnKeys
@@ -20,17 +25,17 @@ from headrace.runtime.state.backend import KeyedTable
 
 
 @dataclass(frozen=True)
-class ColumnsReduction:
+class ColumnReducer:
     """Folds a block of columns into the entries of its keys.
 
     An entry has under ``slot`` the pair (reduced record, timestamp of the last record).
     """
 
-    fold: OfRecords
+    fold: RecordFold
     slot: str
 
-    def of(
-        self, keys: ColumnKeys, columns: Columns, entries: KeyedTable, only_last: bool
+    def reduce(
+        self, keys: ColumnKeys, columns: Columns, table: KeyedTable, only_last: bool
     ) -> Columns | None:
         """The reduced record after each record, in order; if ``only_last``, that of each key.
 
@@ -38,70 +43,74 @@ class ColumnsReduction:
         """
         import numpy as np
 
-        at = column_of(columns, self.fold.field)
-        if at is None:
+        index = column_index(columns, self.fold.field)
+        if index is None:
             return None
         codes, distinct = keys.codes, keys.distinct
-        found = [*map(entries.enter, distinct)]
-        known = [code for code, entry in enumerate(found) if self.slot in entry]
-        held = [found[code][self.slot][0] for code in known]
-        pool = _with_held(self.fold, columns, held, at)
-        if pool is None:
+        entries = [*map(table.enter, distinct)]
+        stored_codes = [code for code, entry in enumerate(entries) if self.slot in entry]
+        stored = [entries[code][self.slot][0] for code in stored_codes]
+        prepended = _prepend_stored(self.fold, columns, stored, index)
+        if prepended is None:
             return None
-        fields, numbers = pool
-        all_codes = np.concatenate([np.array(known, codes.dtype), codes]) if known else codes
+        fields, numbers = prepended
+        all_codes = (
+            np.concatenate([np.array(stored_codes, codes.dtype), codes]) if stored_codes else codes
+        )
         last = np.empty(len(distinct), np.int64)
         last[codes] = np.arange(len(codes))  # of several the last one counts
         if only_last:
-            folded = final(self.fold, all_codes, numbers, len(held), len(distinct))
+            folded = final_results(self.fold, all_codes, numbers, len(stored), len(distinct))
         else:
-            folded = running(self.fold, all_codes, numbers, len(held))
+            folded = running_results(self.fold, all_codes, numbers, len(stored))
         if folded is None:
             return None
         times = columns.times
         if only_last:
-            reduced = kept = _taken(columns, fields, at, folded.values, folded.rows, None)
+            reduced = kept = _result_columns(
+                columns, fields, index, folded.values, folded.rows, None
+            )
         else:
-            values, rows = folded.values[len(held) :], folded.rows[len(held) :]
-            reduced = _taken(columns, fields, at, values, rows, times)
+            values, rows = folded.values[len(stored) :], folded.rows[len(stored) :]
+            reduced = _result_columns(columns, fields, index, values, rows, times)
             kept = reduced.take(last)
-        stamps = [None] * len(found) if times is None else _at(times, last)
-        changed, slot = entries.changed, self.slot
-        for key, entry, record, stamp in zip(distinct, found, kept.rows(), stamps, strict=True):
+        stamps = [None] * len(entries) if times is None else _timestamps_at(times, last)
+        changed, slot = table.changed, self.slot
+        for key, entry, record, stamp in zip(distinct, entries, kept.rows(), stamps, strict=True):
             entry[slot] = (record, stamp)
             changed(key)
         return reduced
 
 
 @dataclass(frozen=True)
-class ReducedColumns:
+class ReducedColumnsBuilder:
     """Makes columns of results that were reduced as records.
 
-    ``schema`` and ``shape`` are those of the columns that a ``ColumnsReduction`` gives.
+    ``schema`` and ``shape`` are those of the columns that a ``ColumnReducer`` gives.
     """
 
     schema: Any
     shape: Shape
 
     @classmethod
-    def like(cls, columns: Columns, fold: OfRecords) -> Self | None:
+    def like(cls, columns: Columns, fold: RecordFold) -> Self | None:
         """For results of such columns; None where they have no place for the folded field."""
         import pyarrow as pa
 
-        at, schema = column_of(columns, fold.field), columns.batch.schema
-        if at is None:
+        index, schema = column_index(columns, fold.field), columns.batch.schema
+        if index is None:
             return None
-        field = schema.field(at)
+        field = schema.field(index)
         wide = widened(field.type)
         if wide is not None:
-            schema = schema.set(at, pa.field(field.name, wide))
+            schema = schema.set(index, pa.field(field.name, wide))
         return cls(schema, columns.shape)
 
-    def of(self, results: Sequence[tuple[Any, int | None]]) -> Columns | None:
+    def build(self, results: Sequence[tuple[Any, int | None]]) -> Columns | None:
         """Pairs (record, timestamp) as columns; None where a record would read otherwise."""
         import pyarrow as pa
 
-        fields = _fields(self.schema.names, self.shape, [record for record, _ in results])
+        fields = _fields_by_column(self.schema.names, self.shape, [record for record, _ in results])
         if not fields:
             return None
         arrays = []
@@ -116,30 +125,30 @@ class ReducedColumns:
         return Columns(batch, self.shape, times if known else None)
 
 
-def _at(times: Any, rows: Any) -> list[int | None]:
+def _timestamps_at(times: Any, rows: Any) -> list[int | None]:
     import pyarrow as pa
 
-    found: list[int | None] = times.take(pa.array(rows)).to_pylist()
-    return found
+    timestamps: list[int | None] = times.take(pa.array(rows)).to_pylist()
+    return timestamps
 
 
-def _taken(
-    columns: Columns, fields: Sequence[Any], at: int, values: Any, rows: Any, times: Any
+def _result_columns(
+    columns: Columns, fields: Sequence[Any], index: int, values: Any, rows: Any, times: Any
 ) -> Columns:
     """Records whose fields are those of ``rows``, but for the folded one."""
     import pyarrow as pa
 
-    places = pa.array(rows)
+    rows_to_take = pa.array(rows)
     arrays = [
-        pa.array(values) if number == at else field.take(places)
+        pa.array(values) if number == index else field.take(rows_to_take)
         for number, field in enumerate(fields)
     ]
     batch = pa.RecordBatch.from_arrays(arrays, names=columns.batch.schema.names)
     return Columns(batch, columns.shape, times)
 
 
-def _with_held(
-    fold: OfRecords, columns: Columns, held: Sequence[Any], at: int
+def _prepend_stored(
+    fold: RecordFold, columns: Columns, stored: Sequence[Any], index: int
 ) -> tuple[list[Any], Any] | None:
     """The fields of the held records, and after them those of the columns; and the numbers.
 
@@ -150,21 +159,23 @@ def _with_held(
     from pyarrow import types
 
     batch = columns.batch
-    numbers = numbers_of(fold, batch.column(at))
-    if numbers is None or not held:
+    numbers = exact_numbers(fold, batch.column(index))
+    if numbers is None or not stored:
         return None if numbers is None else ([*batch.columns], numbers)
-    values = _fields(batch.schema.names, columns.shape, held)
-    if values is None or {*map(type, values[at])} != {int if numbers.dtype == np.int64 else float}:
+    values = _fields_by_column(batch.schema.names, columns.shape, stored)
+    if values is None or {*map(type, values[index])} != {
+        int if numbers.dtype == np.int64 else float
+    }:
         return None
     try:
-        before = numbers_of(fold, pa.array(values[at], pa.from_numpy_dtype(numbers.dtype)))
+        before = exact_numbers(fold, pa.array(values[index], pa.from_numpy_dtype(numbers.dtype)))
     except MISFITS:
         return None
     if before is None:
         return None
     fields = []
     for number, column in enumerate(batch.columns):
-        if number == at:
+        if number == index:
             fields.append(column)
             continue
         array = equal_array(values[number], column.type)
@@ -174,7 +185,9 @@ def _with_held(
     return fields, np.concatenate([before, numbers])
 
 
-def _fields(names: list[str], shape: Shape, records: Sequence[Any]) -> list[Sequence[Any]] | None:
+def _fields_by_column(
+    names: list[str], shape: Shape, records: Sequence[Any]
+) -> list[Sequence[Any]] | None:
     """The fields of records, column by column; None where one is not of the columns' shape."""
     if isinstance(shape, Dicts):
         fits = all(type(record) is dict and [*record] == names for record in records)

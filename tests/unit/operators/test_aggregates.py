@@ -13,26 +13,26 @@ from hypothesis import strategies as st
 
 from headrace.common.types import Row
 from headrace.operators.aggregates.aggregate import (
-    Accumulators,
     ExtremeRecord,
     FieldAggregate,
     FirstRecord,
     Fold,
+    TupleFold,
     fold_of,
 )
-from headrace.operators.aggregates.kernels import ROWS, grouped
+from headrace.operators.aggregates.kernels import ROWS, grouped_aggregates
 from headrace.runtime.columns.exactness import How, numbers_by_group
 from headrace.runtime.user_function import UserFunction
 
 HOWS: tuple[How, ...] = ("count", "sum", "min", "max")
 INTS = st.none() | st.integers(-9, 9) | st.sampled_from([1 << 40, -(1 << 40)])
 FINITE = st.none() | st.floats(-1e9, 1e9)
-BACK = Accumulators((FieldAggregate("count"), *(FieldAggregate(h, "n") for h in HOWS[:2])))
+BACK = TupleFold((FieldAggregate("count"), *(FieldAggregate(h, "n") for h in HOWS[:2])))
 
 
 def held_of(fold: Fold, records: list[Any]) -> Any:
     first, *others = records
-    held = fold.first(first)
+    held = fold.initial(first)
     for record in others:
         held = fold.add(held, record)
     return held
@@ -71,7 +71,7 @@ def test_a_record_gives_its_field_back() -> None:
 @pytest.mark.parametrize(
     "fold",
     [
-        Accumulators((FieldAggregate("count"), FieldAggregate("min", "n"))),
+        TupleFold((FieldAggregate("count"), FieldAggregate("min", "n"))),
         FirstRecord(FieldAggregate("max", "n")),
         ExtremeRecord(FieldAggregate("min", "n")),
     ],
@@ -99,8 +99,8 @@ def test_arrays_by_group_give_what_records_give(kind: Any, data: st.DataObject) 
     given = {how: one.column for how, one in found.items() if one is not None}
     assert given or -0.0 in numbers
     wanted: list[tuple[str, How]] = [(ROWS, "count"), *((how, how) for how in given)]
-    arrays = grouped(pa.table({**table, **given}), ["key"], wanted, ["row"])
-    fold = Accumulators((*(FieldAggregate(how, 1) for how in given),))
+    arrays = grouped_aggregates(pa.table({**table, **given}), ["key"], wanted, ["row"])
+    fold = TupleFold((*(FieldAggregate(how, 1) for how in given),))
     by_key: dict[str, list[Any]] = {}
     for row in rows:
         by_key.setdefault(row[0], []).append(row)
@@ -113,7 +113,7 @@ def test_arrays_by_group_give_what_records_give(kind: Any, data: st.DataObject) 
 
 def test_a_fold_travels_with_its_job() -> None:
     sent = pickle.loads(pickle.dumps(BACK))
-    assert sent == BACK and sent.first({"n": 3}) == (1, 1, 3)
+    assert sent == BACK and sent.initial({"n": 3}) == (1, 1, 3)
 
 
 def test_a_function_of_the_user_may_have_a_fold() -> None:

@@ -13,8 +13,7 @@ from headrace.common.watermark_strategy import TimestampAssigner
 from headrace.datastream import DataStream, RuntimeExecutionMode, StreamExecutionEnvironment
 from headrace.datastream.functions import ReduceFunction, associative
 from headrace.errors import PlanError
-from headrace.operators import combine
-from headrace.operators import combine_policy as worth
+from headrace.operators import combine, combine_policy
 from headrace.operators.combine import CombineSpec
 from headrace.runtime.exchange.steps import WithKey
 from headrace.runtime.user_function import UserFunction
@@ -77,7 +76,7 @@ def run(build: Build, combining: bool, records: list[Any] = RECORDS, **how: Any)
 
 @pytest.fixture(autouse=True)
 def _as_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(combine, "MOST_KEYS", 3)
+    monkeypatch.setattr(combine, "MAX_KEYS", 3)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -108,12 +107,12 @@ SUM = CombineSpec(UserFunction(lambda v: v[0]), UserFunction(lambda a, b: (a[0],
 
 
 def test_records_of_a_key_become_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(combine, "MOST_KEYS", 100)
+    monkeypatch.setattr(combine, "MAX_KEYS", 100)
     assert combined(SUM, [("a", 1), ("b", 2), ("a", 3)]) == [("a", 4), ("b", 2)]
 
 
 def test_keys_that_do_not_repeat_stop_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worth, "SAMPLE", 6)
+    monkeypatch.setattr(combine_policy, "SAMPLE_RECORDS", 6)
     records = [(number, 1) for number in range(6)] + [(0, 1)] * 7
     assert combined(SUM, records) == records
 

@@ -16,11 +16,16 @@ from headrace.operators.aggregates.aggregate import (
     ExtremeRecord,
     FieldAggregate,
     FirstRecord,
-    OfRecords,
+    RecordFold,
 )
-from headrace.operators.aggregates.kernels import column_of, final, numbers_of, running
-from headrace.operators.combine_columns import CombinedColumns
-from headrace.operators.reduce_columns import ColumnsReduction
+from headrace.operators.aggregates.kernels import (
+    column_index,
+    exact_numbers,
+    final_results,
+    running_results,
+)
+from headrace.operators.combine_columns import ColumnCombiner
+from headrace.operators.reduce_columns import ColumnReducer
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.keys import ColumnKeys
 from headrace.runtime.columns.shapes import DICTS, NAMED_ROWS, PlainValues, Shape, Tuples
@@ -35,7 +40,7 @@ def extreme_record(how: Any, field: int | str = "n") -> ExtremeRecord:
     return ExtremeRecord(FieldAggregate(how, field))
 
 
-FOLDS: list[OfRecords] = [
+FOLDS: list[RecordFold] = [
     *map(first_record, ("sum", "min", "max")),
     *map(extreme_record, ("min", "max")),
 ]
@@ -83,7 +88,7 @@ def by_records(
 @settings(max_examples=80, deadline=None)
 @given(BLOCKS, SHAPES, st.sampled_from(FOLDS), st.booleans(), st.booleans())
 def test_a_reduction_over_columns_is_that_over_records(
-    blocks: Any, shape: Shape, fold: OfRecords, by_position: bool, only_last: bool
+    blocks: Any, shape: Shape, fold: RecordFold, by_position: bool, only_last: bool
 ) -> None:
     """Block by block; one that cannot be folded is reduced as records."""
     kind, lists = blocks
@@ -92,7 +97,7 @@ def test_a_reduction_over_columns_is_that_over_records(
         field = "n"
     fold = type(fold)(FieldAggregate(fold.aggregate.how, field))
     backend = HeapBackend()
-    reduction = ColumnsReduction(fold, SLOT)
+    reduction = ColumnReducer(fold, SLOT)
     found: list[Any] = []
     records: list[list[Any]] = []
     for rows in lists:
@@ -100,7 +105,7 @@ def test_a_reduction_over_columns_is_that_over_records(
         records.append(columns.rows())
         keys = ColumnKeys(columns, ("key",))
         try:
-            reduced = reduction.of(keys, columns, backend, only_last) if rows else columns
+            reduced = reduction.reduce(keys, columns, backend, only_last) if rows else columns
         except TypeError as error:
             raise AssertionError from error
         if reduced is not None:
@@ -124,20 +129,20 @@ def test_a_reduction_over_columns_is_that_over_records(
 @settings(max_examples=60, deadline=None)
 @given(BLOCKS, st.sampled_from(FOLDS), st.integers(1, 6))
 def test_combined_columns_stand_for_their_records(
-    blocks: Any, fold: OfRecords, gathered_rows: int
+    blocks: Any, fold: RecordFold, gathered_rows: int
 ) -> None:
     kind, lists = blocks
-    gathered, sent, records = CombinedColumns(fold, ("key",)), list[Any](), list[list[Any]]()
+    gathered, sent, records = ColumnCombiner(fold, ("key",)), list[Any](), list[list[Any]]()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("headrace.operators.combine_columns.GATHERED", gathered_rows)
+        patch.setattr("headrace.operators.combine_columns.FOLD_ROWS", gathered_rows)
         for rows in lists:
-            fitting = gathered.fitting(columns_of(rows, kind, DICTS)) if rows else None
-            if fitting is None:
+            foldable = gathered.foldable(columns_of(rows, kind, DICTS)) if rows else None
+            if foldable is None:
                 continue  # its records are sent as they are
-            assert gathered.takes(fitting)
-            gathered.add(fitting)
-            records.append(fitting.rows())
-        for columns in gathered.released():
+            assert gathered.can_add(foldable)
+            gathered.add(foldable)
+            records.append(foldable.rows())
+        for columns in gathered.flush():
             sent += columns.rows()
     assert not gathered
     _, held = by_records(fold, records, lambda record: record["key"])
@@ -155,7 +160,7 @@ def test_the_last_time_of_a_key_is_kept(times: Any) -> None:
     columns = columns_of([("a", 1, ""), ("b", 2, ""), ("a", 3, "")], pa.int64(), DICTS, stamps)
     backend = HeapBackend()
     keys = ColumnKeys(columns, ("key",))
-    reduced = ColumnsReduction(FOLDS[0], SLOT).of(keys, columns, backend, False)
+    reduced = ColumnReducer(FOLDS[0], SLOT).reduce(keys, columns, backend, False)
     assert reduced is not None and reduced.times == stamps
     assert [row["n"] for row in reduced.rows()] == [1, 2, 4]
     assert [backend.enter(key)[SLOT][1] for key in "ab"] == (times or [None] * 3)[2:0:-1]
@@ -181,32 +186,35 @@ def test_a_held_record_that_columns_cannot_hold(held: Any, shape: Shape) -> None
     field: Any = 1 if isinstance(shape, Tuples) else "n"
     columns, backend = columns_of([("a", 2, "y")], pa.int64(), shape), HeapBackend()
     backend.enter("a")[SLOT] = (held, None)
-    reduction = ColumnsReduction(first_record("sum", field), SLOT)
-    assert reduction.of(ColumnKeys(columns, ("key",)), columns, backend, False) is None
+    reduction = ColumnReducer(first_record("sum", field), SLOT)
+    assert reduction.reduce(ColumnKeys(columns, ("key",)), columns, backend, False) is None
     assert backend.enter("a")[SLOT] == (held, None)
 
 
 def test_what_only_records_can_tell() -> None:
     columns = columns_of([("a", 2, "y")], pa.int64(), DICTS)
-    assert column_of(columns, "missing") is None
-    assert column_of(columns, 1) is None  # dicts have no positions
-    assert column_of(Columns(columns.batch.select(["n"]), PlainValues()), 0) is None
-    assert numbers_of(extreme_record("min", "other"), columns.batch.column("other")) is None
+    assert column_index(columns, "missing") is None
+    assert column_index(columns, 1) is None  # dicts have no positions
+    assert column_index(Columns(columns.batch.select(["n"]), PlainValues()), 0) is None
+    assert exact_numbers(extreme_record("min", "other"), columns.batch.column("other")) is None
     last = ExtremeRecord(FieldAggregate("min", "n"), last=True)
-    assert numbers_of(last, columns.batch.column("n")) is None
+    assert exact_numbers(last, columns.batch.column("n")) is None
     kinded = Columns(columns.batch, NAMED_ROWS, kinds=np.array([3], np.int8))
-    assert column_of(kinded, "n") is None
+    assert column_index(kinded, "n") is None
 
 
 def test_sums_near_the_end_of_64_bits_are_not_guessed() -> None:
     sums, codes = first_record("sum"), np.zeros(2, np.int32)
     values = np.array([(1 << 63) - 1, 1])
-    assert running(sums, codes, values, 0) is None and final(sums, codes, values, 0, 1) is None
-    fits = running(sums, codes, np.array([(1 << 63) - 3, 1]), 1)
+    assert (
+        running_results(sums, codes, values, 0) is None
+        and final_results(sums, codes, values, 0, 1) is None
+    )
+    fits = running_results(sums, codes, np.array([(1 << 63) - 3, 1]), 1)
     assert fits is not None and fits.values.tolist() == [(1 << 63) - 3, (1 << 63) - 2]
 
 
 def test_sums_that_would_change_the_key_are_not_combined() -> None:
     columns = columns_of([("a", 2, "y")], pa.int64(), DICTS)
-    assert CombinedColumns(first_record("sum"), ("n",)).fitting(columns) is None
-    assert CombinedColumns(extreme_record("max"), ("n",)).fitting(columns) is not None
+    assert ColumnCombiner(first_record("sum"), ("n",)).foldable(columns) is None
+    assert ColumnCombiner(extreme_record("max"), ("n",)).foldable(columns) is not None

@@ -20,8 +20,7 @@ from headrace.datastream.window import (
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
 )
-from headrace.operators import combine
-from headrace.operators import combine_policy as worth
+from headrace.operators import combine, combine_policy
 from headrace.operators.windows.combining import combine as windows_combine
 from headrace.operators.windows.combining import sessions as combine_sessions
 from headrace.operators.windows.partial_aggregates import PartialAggregates
@@ -111,9 +110,9 @@ def test_as_in_one_phase(
     assigner: str, apply: str, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """By one channel, where what is late is certain, however the input is cut."""
-    monkeypatch.setattr(windows_combine, "MOST_KEYS", most)
-    monkeypatch.setattr(combine_sessions, "MOST_KEYS", most)
-    monkeypatch.setattr(worth, "SAMPLE", 40)
+    monkeypatch.setattr(windows_combine, "MAX_KEYS", most)
+    monkeypatch.setattr(combine_sessions, "MAX_KEYS", most)
+    monkeypatch.setattr(combine_policy, "SAMPLE_RECORDS", 40)
     seed = len(apply) * most
     for each_record in (False, True):
         given = (seed, assigner, apply, each_record, 1)
@@ -198,9 +197,11 @@ def test_errors_name_what_the_user_knows(assigner: str, where: str, noted: str) 
     result = keyed.window(ASSIGNERS[assigner]).aggregate(Failing(where))
     with pytest.raises((ValueError, AttributeError)) as raised:
         run_pipeline(result)
-    (note,) = (note for note in raised.value.__notes__ if "operator:" in note)
-    assert noted in note
-    assert "PartialAggregates(" not in note
+    (add_sample,) = (
+        add_sample for add_sample in raised.value.__notes__ if "operator:" in add_sample
+    )
+    assert noted in add_sample
+    assert "PartialAggregates(" not in add_sample
 
 
 def test_a_combined_record_says_what_it_is() -> None:
@@ -275,21 +276,23 @@ def test_the_default_trigger_may_be_named() -> None:
 
 
 def test_keys_that_do_not_repeat_stop_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worth, "SAMPLE", 10)
+    monkeypatch.setattr(combine_policy, "SAMPLE_RECORDS", 10)
     found = [(number, 1, number // 9) for number in range(200)]
     env = StreamExecutionEnvironment.get_execution_environment()
     keyed = stream(env, found, False, 1).key_by(Key())
     result = run_pipeline(keyed.window(ASSIGNERS["tumbling"]).aggregate(Total()), cuts=[20] * 9)
     assert result.only == [1] * 200
-    tried = worth.CombinePolicy()
-    rests = worth.RESTS
+    tried = combine_policy.CombinePolicy()
+    rests = combine_policy.SKIPPED_SAMPLES
     for _ in range(2):
-        assert tried.begin(1)
-        tried.note(10, 9)
-        chunks = [tried.begin(5) for _ in range(2 * rests + 1)]
+        assert tried.should_combine(1)
+        tried.add_sample(10, 9)
+        chunks = [tried.should_combine(5) for _ in range(2 * rests + 1)]
         assert chunks == [False] * (2 * rests) + [True]
         rests *= 2
-    tried.note(10, 1)
-    tried.note(10, 9)
-    assert [tried.begin(10) for _ in range(worth.RESTS + 1)] == [False] * worth.RESTS + [True]
-    assert combine.MOST_KEYS == windows_combine.MOST_KEYS
+    tried.add_sample(10, 1)
+    tried.add_sample(10, 9)
+    assert [tried.should_combine(10) for _ in range(combine_policy.SKIPPED_SAMPLES + 1)] == [
+        False
+    ] * combine_policy.SKIPPED_SAMPLES + [True]
+    assert combine.MAX_KEYS == windows_combine.MAX_KEYS

@@ -12,7 +12,7 @@ from headrace.common.typeinfo import (
 from headrace.errors import PlanError
 from headrace.graph.transformation import CallSite
 from headrace.operators.aggregates.aggregate import ExtremeRecord, FieldAggregate, FirstRecord
-from headrace.operators.aggregates.records import fields_there
+from headrace.operators.aggregates.records import fields_hint
 from headrace.runtime.columns.exactness import How
 
 
@@ -55,7 +55,7 @@ def require_declared(
         count = len(declared.get_field_types())
         names = declared.get_field_names() if isinstance(declared, RowTypeInfo) else []
         missing = field not in names if isinstance(field, str) else not -count <= field < count
-        hint = fields_there(count, names)
+        hint = fields_hint(count, names)
     else:
         return
     if missing:

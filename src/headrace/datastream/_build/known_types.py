@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from headrace.common.typeinfo import BasicType, BasicTypeInfo, RowTypeInfo, TypeInformation, Types
 from headrace.graph.transformation import Edge, SourceTransformation
-from headrace.operators.aggregates.aggregate import OfRecords, reduction_of
+from headrace.operators.aggregates.aggregate import RecordFold, reduction_of
 from headrace.operators.filter import FilterSpec
 from headrace.operators.reduce import ReduceSpec
 from headrace.operators.timestamps import TimestampsSpec
@@ -43,7 +43,7 @@ def reduced_type(edges: Iterable[Edge], function: UserFunction) -> TypeInformati
     return kept if fold is None or not isinstance(kept, RowTypeInfo) else _folded(kept, fold)
 
 
-def _folded(kept: RowTypeInfo, fold: OfRecords) -> RowTypeInfo:
+def _folded(kept: RowTypeInfo, fold: RecordFold) -> RowTypeInfo:
     """With the field's type as arrays fold it: in 64 bits."""
     names, kinds = kept.get_field_names(), [*kept.get_field_types()]
     for number, (name, kind) in enumerate(zip(names, kinds, strict=True)):

@@ -27,7 +27,7 @@ from headrace.graph.transformation import (
     Partitioning,
     Transformation,
 )
-from headrace.operators.aggregates.aggregate import OfRecords
+from headrace.operators.aggregates.aggregate import RecordFold
 from headrace.operators.keyed_process import KeyedProcessSpec
 from headrace.operators.reduce import ReduceSpec
 from headrace.runtime.user_function import UserFunction
@@ -153,7 +153,7 @@ class KeyedOperators(StreamOperators):
             inputs=self._keyed_edges() if stateful else self._edges,
         )
 
-    def _add_fold(self, fold: OfRecords, name: str, call: str) -> DataStream:
+    def _add_fold(self, fold: RecordFold, name: str, call: str) -> DataStream:
         site = call_site()
         aggregations.require_declared(
             fold.field, known_type(self._edges), call, self._described(), site

@@ -17,16 +17,16 @@ from headrace.operators.aggregates.records import (
     field_of,
     has_fields,
     require_position,
-    require_whole,
+    require_position_zero,
     with_field,
 )
 from headrace.runtime.columns.exactness import How
 from headrace.runtime.user_function import UserFunction
 
-Two = Callable[[Any, Any], Any]
+BinaryFunction = Callable[[Any, Any], Any]
 
 
-_OF_VALUES: dict[How, Two] = {"sum": add, "min": least, "max": greatest}
+_VALUE_FUNCTIONS: dict[How, BinaryFunction] = {"sum": add, "min": least, "max": greatest}
 """Of two values: the result."""
 
 
@@ -47,17 +47,17 @@ class FieldAggregate:
         return 0 if self.how == "count" else None
 
     @property
-    def add(self) -> Two:
+    def add(self) -> BinaryFunction:
         """Takes the result so far, and one more value."""
-        return _counted if self.how == "count" else self.merge
+        return _increment if self.how == "count" else self.merge
 
     @property
-    def merge(self) -> Two:
+    def merge(self) -> BinaryFunction:
         """Takes the results of earlier and of later values."""
         return _MERGES[self.how]
 
     @property
-    def retract(self) -> Two | None:
+    def retract(self) -> BinaryFunction | None:
         """Takes the result so far, and a value in it; gives that of the others.
 
         The sum of no values is then 0: a count knows that there are none. Sums of floats are
@@ -66,14 +66,14 @@ class FieldAggregate:
         return _RETRACTIONS.get(self.how)
 
     @property
-    def add_record(self) -> Two:
+    def add_record(self) -> BinaryFunction:
         """``add`` of a record's field."""
-        return _of_record(self.field, self.add)
+        return _on_record(self.field, self.add)
 
     @property
-    def retract_record(self) -> Two | None:
+    def retract_record(self) -> BinaryFunction | None:
         """``retract`` of a record's field."""
-        return None if self.retract is None else _of_record(self.field, self.retract)
+        return None if self.retract is None else _on_record(self.field, self.retract)
 
 
 class Fold(ABC):
@@ -85,18 +85,18 @@ class Fold(ABC):
     aggregates: tuple[FieldAggregate, ...]
 
     @abstractmethod
-    def first(self, record: Any) -> Any:
+    def initial(self, record: Any) -> Any:
         """What is kept of one record."""
 
     @abstractmethod
-    def add(self, held: Any, record: Any, /) -> Any:
+    def add(self, accumulator: Any, record: Any, /) -> Any:
         """What is kept with one more record."""
 
     @abstractmethod
-    def merge(self, first: Any, second: Any, /) -> Any:
+    def merge(self, earlier: Any, later: Any, /) -> Any:
         """What is kept of earlier and of later records."""
 
-    def retract(self, held: Any, record: Any, /) -> Any:
+    def retract(self, accumulator: Any, record: Any, /) -> Any:
         """What is kept without a record; see ``can_retract``."""
         raise TypeError(f"{self!r} cannot take a record back")
 
@@ -107,47 +107,49 @@ class Fold(ABC):
 
 
 @dataclass(frozen=True)
-class Accumulators(Fold):
+class TupleFold(Fold):
     """Keeps the results of the aggregates, as a tuple."""
 
     aggregates: tuple[FieldAggregate, ...]
     # What is called for each record is looked up once.
     zero: tuple[Any, ...] = dataclasses.field(init=False, repr=False, compare=False)
-    _steps: list[Two] = dataclasses.field(init=False, repr=False, compare=False)
-    _merges: list[Two] = dataclasses.field(init=False, repr=False, compare=False)
+    _steps: list[BinaryFunction] = dataclasses.field(init=False, repr=False, compare=False)
+    _merges: list[BinaryFunction] = dataclasses.field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        parts = self.aggregates
-        object.__setattr__(self, "zero", tuple([each.zero for each in parts]))
-        object.__setattr__(self, "_steps", [each.add_record for each in parts])
-        object.__setattr__(self, "_merges", [each.merge for each in parts])
+        aggregates = self.aggregates
+        object.__setattr__(self, "zero", tuple([each.zero for each in aggregates]))
+        object.__setattr__(self, "_steps", [each.add_record for each in aggregates])
+        object.__setattr__(self, "_merges", [each.merge for each in aggregates])
 
-    def first(self, record: Any) -> Any:
+    def initial(self, record: Any) -> Any:
         return self.add(self.zero, record)
 
-    def add(self, held: Any, record: Any, /) -> Any:
-        return tuple([step(one, record) for step, one in zip(self._steps, held, strict=True)])
+    def add(self, accumulator: Any, record: Any, /) -> Any:
+        return tuple(
+            [step(one, record) for step, one in zip(self._steps, accumulator, strict=True)]
+        )
 
-    def merge(self, first: Any, second: Any, /) -> Any:
+    def merge(self, earlier: Any, later: Any, /) -> Any:
         return tuple(
             [
                 merge(one, other)
-                for merge, one, other in zip(self._merges, first, second, strict=True)
+                for merge, one, other in zip(self._merges, earlier, later, strict=True)
             ]
         )
 
-    def retract(self, held: Any, record: Any, /) -> Any:
+    def retract(self, accumulator: Any, record: Any, /) -> Any:
         steps = [step for each in self.aggregates if (step := each.retract_record) is not None]
         if len(steps) < len(self.aggregates):
-            return super().retract(held, record)
-        return tuple([step(one, record) for step, one in zip(steps, held, strict=True)])
+            return super().retract(accumulator, record)
+        return tuple([step(one, record) for step, one in zip(steps, accumulator, strict=True)])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Accumulators, (self.aggregates,)
+        return TupleFold, (self.aggregates,)
 
 
 @dataclass(frozen=True)
-class OfRecords(Fold):
+class RecordFold(Fold):
     """Keeps a record; it is a reduce function, too. No record is changed."""
 
     aggregate: FieldAggregate
@@ -157,59 +159,59 @@ class OfRecords(Fold):
         init=False, repr=False, compare=False
     )
     field: Any = dataclasses.field(init=False, repr=False, compare=False)
-    _of_values: Two = dataclasses.field(init=False, repr=False, compare=False)
+    _value_function: BinaryFunction = dataclasses.field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "aggregates", (self.aggregate,))
         object.__setattr__(self, "field", self.aggregate.field)
-        object.__setattr__(self, "_of_values", _OF_VALUES[self.aggregate.how])
+        object.__setattr__(self, "_value_function", _VALUE_FUNCTIONS[self.aggregate.how])
 
-    def first(self, record: Any) -> Any:
+    def initial(self, record: Any) -> Any:
         return record
 
 
 @dataclass(frozen=True)
-class FirstRecord(OfRecords):
+class FirstRecord(RecordFold):
     """Keeps the first record, with the result in its field."""
 
-    def add(self, held: Any, record: Any, /) -> Any:
-        if type(held) is tuple and type(record) is tuple and type(self.field) is int:
-            place, items = self.field, [*held]  # the usual case, at a third of the price
+    def add(self, accumulator: Any, record: Any, /) -> Any:
+        if type(accumulator) is tuple and type(record) is tuple and type(self.field) is int:
+            position, items = self.field, [*accumulator]  # the usual case, at a third of the price
             try:
-                items[place] = self._of_values(items[place], record[place])
+                items[position] = self._value_function(items[position], record[position])
             except IndexError:
-                require_position(place, held, record)
+                require_position(position, accumulator, record)
                 raise  # from an operator of the values
             return tuple(items)
-        return _with_result(held, record, self.field, self._of_values)
+        return _combine_field(accumulator, record, self.field, self._value_function)
 
     merge = __call__ = add
 
-    def retract(self, held: Any, record: Any, /) -> Any:
+    def retract(self, accumulator: Any, record: Any, /) -> Any:
         retract = self.aggregate.retract
         if retract is None:
-            return super().retract(held, record)
-        return _with_result(held, record, self.field, retract)
+            return super().retract(accumulator, record)
+        return _combine_field(accumulator, record, self.field, retract)
 
 
-def _with_result(first: Any, second: Any, field: int | str, of_values: Two) -> Any:
+def _combine_field(first: Any, second: Any, field: int | str, combine: BinaryFunction) -> Any:
     if not has_fields(second):
-        require_whole(field, second)
-        return of_values(first, second)
-    return with_field(first, field, of_values(field_of(first, field), field_of(second, field)))
+        require_position_zero(field, second)
+        return combine(first, second)
+    return with_field(first, field, combine(field_of(first, field), field_of(second, field)))
 
 
 @dataclass(frozen=True)
-class ExtremeRecord(OfRecords):
+class ExtremeRecord(RecordFold):
     """Keeps the record that has the least or greatest value; of equal ones the first, or last."""
 
     last: bool = False
 
-    def add(self, held: Any, record: Any, /) -> Any:
-        first, second = held, record
+    def add(self, accumulator: Any, record: Any, /) -> Any:
+        first, second = accumulator, record
         if self.last:
-            first, second = record, held
-        field, choose = self.field, self._of_values
+            first, second = record, accumulator
+        field, choose = self.field, self._value_function
         if type(first) is tuple and type(second) is tuple and type(field) is int:
             try:
                 value = first[field]
@@ -218,7 +220,7 @@ class ExtremeRecord(OfRecords):
                 require_position(field, first, second)
                 raise  # from an operator of the values
         if not has_fields(second):
-            require_whole(field, second)
+            require_position_zero(field, second)
             return choose(first, second)
         value = field_of(first, field)
         # by identity: `choose` gives back one of its arguments, the first of equals
@@ -237,21 +239,21 @@ def fold_of(function: UserFunction) -> Fold | None:
     return found if isinstance(found, Fold) else None
 
 
-def reduction_of(function: UserFunction) -> OfRecords | None:
+def reduction_of(function: UserFunction) -> RecordFold | None:
     """The same, of a reduce function."""
     fold = fold_of(function)
-    return fold if isinstance(fold, OfRecords) else None
+    return fold if isinstance(fold, RecordFold) else None
 
 
-def _of_record(field: str | int | None, step: Two) -> Two:
+def _on_record(field: str | int | None, step: BinaryFunction) -> BinaryFunction:
     """A function that takes the result so far, and a record."""
     if field is None:
         change = step(0, True)
-        return lambda held, record: held + change
+        return lambda accumulator, record: accumulator + change
     if isinstance(field, int):
-        return lambda held, record: step(held, _at(record, field))
+        return lambda accumulator, record: step(accumulator, _field_at(record, field))
 
-    def of_named(held: Any, record: Any) -> Any:
+    def of_named(accumulator: Any, record: Any) -> Any:
         if type(record) is dict:  # the usual record
             try:
                 value = record[field]
@@ -259,44 +261,44 @@ def _of_record(field: str | int | None, step: Two) -> Two:
                 value = field_of(record, field)  # says what is missing
         else:
             value = field_of(record, field)
-        return step(held, value)
+        return step(accumulator, value)
 
     return of_named
 
 
-def _at(record: Any, place: int) -> Any:
-    return record if place == 0 and not has_fields(record) else field_of(record, place)
+def _field_at(record: Any, field: int) -> Any:
+    return record if field == 0 and not has_fields(record) else field_of(record, field)
 
 
-def _counted(held: int, value: Any) -> int:
-    return held if value is None else held + 1
+def _increment(accumulator: int, value: Any) -> int:
+    return accumulator if value is None else accumulator + 1
 
 
-def _uncounted(held: int, value: Any) -> int:
-    return held if value is None else held - 1
+def _decrement(accumulator: int, value: Any) -> int:
+    return accumulator if value is None else accumulator - 1
 
 
-def _subtracted(held: Any, value: Any) -> Any:
-    return held if value is None else held - value
+def _subtract(accumulator: Any, value: Any) -> Any:
+    return accumulator if value is None else accumulator - value
 
 
-def _added(held: Any, value: Any) -> Any:
-    if value is None or held is None:
-        return value if held is None else held
-    return held + value
+def _add(accumulator: Any, value: Any) -> Any:
+    if value is None or accumulator is None:
+        return value if accumulator is None else accumulator
+    return accumulator + value
 
 
-def _least(held: Any, value: Any) -> Any:
-    if value is None or held is None:
-        return value if held is None else held
-    return least(held, value)
+def _min(accumulator: Any, value: Any) -> Any:
+    if value is None or accumulator is None:
+        return value if accumulator is None else accumulator
+    return least(accumulator, value)
 
 
-def _greatest(held: Any, value: Any) -> Any:
-    if value is None or held is None:
-        return value if held is None else held
-    return greatest(held, value)
+def _max(accumulator: Any, value: Any) -> Any:
+    if value is None or accumulator is None:
+        return value if accumulator is None else accumulator
+    return greatest(accumulator, value)
 
 
-_MERGES: dict[How, Two] = {"count": add, "sum": _added, "min": _least, "max": _greatest}
-_RETRACTIONS: dict[How, Two] = {"count": _uncounted, "sum": _subtracted}
+_MERGES: dict[How, BinaryFunction] = {"count": add, "sum": _add, "min": _min, "max": _max}
+_RETRACTIONS: dict[How, BinaryFunction] = {"count": _decrement, "sum": _subtract}

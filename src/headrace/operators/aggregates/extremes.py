@@ -22,7 +22,7 @@ def least(first: Any, second: Any) -> Any:
             return first
     except InvalidOperation:  # raised by a Decimal NaN, which has its place below
         pass
-    return second if _place(second) < _place(first) else first
+    return second if _rank(second) < _rank(first) else first
 
 
 def greatest(first: Any, second: Any) -> Any:
@@ -34,10 +34,10 @@ def greatest(first: Any, second: Any) -> Any:
             return first
     except InvalidOperation:  # raised by a Decimal NaN, which has its place below
         pass
-    return second if _place(second) > _place(first) else first
+    return second if _rank(second) > _rank(first) else first
 
 
-def _place(value: Any) -> int:
+def _rank(value: Any) -> int:
     """The place of a value among those that it is neither less nor greater than.
 
     These are its equals; and all other values, where it is NaN.

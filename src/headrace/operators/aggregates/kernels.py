@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from headrace.operators.aggregates.aggregate import ExtremeRecord, OfRecords
+from headrace.operators.aggregates.aggregate import ExtremeRecord, RecordFold
 from headrace.runtime.columns.exactness import How, numbers_in_turn, sums_fit
 from headrace.runtime.columns.shapes import Dicts, NamedRows, Tuples
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 ROWS = "__headrace_rows"
-"""What ``grouped`` counts under this name are the rows."""
+"""What ``grouped_aggregates`` counts under this name are the rows."""
 
 _ROW = "__headrace_row"
 
 
-def column_of(columns: Columns, field: str | int | None) -> int | None:
+def column_index(columns: Columns, field: str | int | None) -> int | None:
     """The number of the column that has a field; None where the records must be asked."""
     names, shape = columns.batch.schema.names, columns.shape
     if columns.kinds is not None or len(set(names)) < len(names):
@@ -39,38 +39,41 @@ def column_of(columns: Columns, field: str | int | None) -> int | None:
     return field if 0 <= field < len(names) else None
 
 
-def numbers_of(fold: OfRecords, column: Any) -> Array | None:
-    """A column's numbers for ``running`` and ``final``; None where these would not be exact."""
+def exact_numbers(fold: RecordFold, column: Any) -> Array | None:
+    """A column's numbers as an array; None if results would not be exact."""
     if isinstance(fold, ExtremeRecord) and fold.last:
         return None  # they keep the first of equal ones
     return numbers_in_turn(column, fold.aggregate.how)
 
 
-def grouped(
-    table: Any, by: Sequence[str], wanted: Sequence[tuple[str, How]], firsts: Sequence[str] = ()
+def grouped_aggregates(
+    table: Any,
+    by: Sequence[str],
+    aggregates: Sequence[tuple[str, How]],
+    first_columns: Sequence[str] = (),
 ) -> dict[str, Any]:
     """One row for each combination of ``by``, as arrays by name, in the order of their first rows.
 
-    ``wanted``: names of columns (they are ``numbers_by_group``), and what is computed of them.
-    ``firsts``: columns of which the first row of each group is kept.
+    ``aggregates``: names of columns (they are ``numbers_by_group``), and what is computed of them.
+    ``first_columns``: columns of which the first row of each group is kept.
     """
     import numpy as np
     import pyarrow as pa
 
-    asked: list[Any] = [([], "count_all") if each[0] == ROWS else each for each in wanted]
-    if firsts:
+    requested: list[Any] = [([], "count_all") if each[0] == ROWS else each for each in aggregates]
+    if first_columns:
         table = table.append_column(_ROW, pa.array(np.arange(table.num_rows)))
-        asked.append((_ROW, "min"))
-    found = table.group_by([*by], use_threads=False).aggregate(asked).combine_chunks()
+        requested.append((_ROW, "min"))
+    grouped_table = table.group_by([*by], use_threads=False).aggregate(requested).combine_chunks()
     # The keys stand last or first, as the version of Arrow has it; the others in their order.
-    names, others = found.schema.names, [*dict(wanted), _ROW]
-    at = {name: names.index(name) for name in by}
-    rest = [place for place in range(len(names)) if place not in at.values()]
-    at.update(zip(others, rest, strict=False))
-    arrays = {name: _array(found.column(place)) for name, place in at.items()}
-    if firsts:
-        kept = table.select([*firsts]).take(arrays.pop(_ROW)).combine_chunks()
-        arrays.update((name, _array(kept.column(name))) for name in firsts)
+    names, others = grouped_table.schema.names, [*dict(aggregates), _ROW]
+    positions = {name: names.index(name) for name in by}
+    rest = [index for index in range(len(names)) if index not in positions.values()]
+    positions.update(zip(others, rest, strict=False))
+    arrays = {name: _array(grouped_table.column(index)) for name, index in positions.items()}
+    if first_columns:
+        kept = table.select([*first_columns]).take(arrays.pop(_ROW)).combine_chunks()
+        arrays.update((name, _array(kept.column(name))) for name in first_columns)
     return arrays
 
 
@@ -80,23 +83,25 @@ def _array(column: Any) -> Any:
     return column.chunk(0) if column.num_chunks else pa.array([], column.type)
 
 
-class Folded(NamedTuple):
+class FoldedRows(NamedTuple):
     """``values``: what the field is then. ``rows``: the rows that have the other fields."""
 
     values: Array
     rows: Array
 
 
-def running(fold: OfRecords, codes: Array, values: Array, held: int) -> Folded | None:
+def running_results(
+    fold: RecordFold, codes: Array, values: Array, results: int
+) -> FoldedRows | None:
     """The result after each row, in the order of the rows; None if a sum may not fit in 64 bits.
 
     Shapes: ``codes`` (small integers, the keys) and ``values`` are of one length, as are the
-    results. ``held``: so many rows at the beginning, at most one of a key, are results themselves.
+    results. ``results``: so many rows at the start, at most one per key, are results themselves.
     """
     import numpy as np
 
     if not len(codes):
-        return Folded(values, np.empty(0, np.int64))
+        return FoldedRows(values, np.empty(0, np.int64))
     # Of numbers of one or two bytes numpy's stable sort is a radix sort.
     small = codes.astype(np.uint16) if int(codes.max()) < 1 << 16 else codes
     order = np.argsort(small, kind="stable")
@@ -107,25 +112,25 @@ def running(fold: OfRecords, codes: Array, values: Array, held: int) -> Folded |
     starts = np.flatnonzero(begins)
     counts = np.diff(starts, append=len(codes))
     if fold.aggregate.how == "sum" and values.dtype == np.int64:
-        if not sums_fit(values, held, int(counts.max())):
+        if not sums_fit(values, results, int(counts.max())):
             return None
         # Sums wrap around, and differences of them are right all the same.
         total = np.cumsum(sorted_values)
         folded = total - np.repeat(total[starts] - sorted_values[starts], counts)
     else:
-        folded = _accumulated(fold, sorted_values, starts, counts)
+        folded = _accumulate_by_key(fold, sorted_values, starts, counts)
     if isinstance(fold, ExtremeRecord):
         changes = begins.copy()
         changes[1:] |= folded[1:] != folded[:-1]
         rows = order[np.maximum.accumulate(np.where(changes, np.arange(len(order)), 0))]
     else:
         rows = np.repeat(order[starts], counts)
-    result = Folded(np.empty_like(folded), np.empty_like(rows))
+    result = FoldedRows(np.empty_like(folded), np.empty_like(rows))
     result.values[order], result.rows[order] = folded, rows
     return result
 
 
-def _accumulated(fold: OfRecords, by_key: Array, starts: Array, counts: Array) -> Array:
+def _accumulate_by_key(fold: RecordFold, by_key: Array, starts: Array, counts: Array) -> Array:
     """Key by key, in order: numpy's ``accumulate`` adds one after another."""
     import numpy as np
 
@@ -135,24 +140,26 @@ def _accumulated(fold: OfRecords, by_key: Array, starts: Array, counts: Array) -
     ends = (starts + counts)[several].tolist()
     with np.errstate(all="ignore"):  # Python's sums of floats are as quiet
         for start, end in zip(starts[several].tolist(), ends, strict=True):
-            part = folded[start:end]
-            accumulate(part, out=part)
+            of_key = folded[start:end]
+            accumulate(of_key, out=of_key)
     return folded
 
 
-def final(fold: OfRecords, codes: Array, values: Array, held: int, keys: int) -> Folded | None:
-    """The result of each key after all rows, in the order of the codes; None as in ``running``.
+def final_results(
+    fold: RecordFold, codes: Array, values: Array, results: int, keys: int
+) -> FoldedRows | None:
+    """The result of each key after all rows, in the order of the codes; None as above.
 
     Shapes: the codes are 0 to ``keys`` - 1, each is there. Results are of length ``keys``.
     """
     import numpy as np
 
-    places = np.arange(len(codes))
+    rows_in_order = np.arange(len(codes))
     first = np.empty(keys, np.int64)
-    first[codes[::-1]] = places[::-1]  # of several the last one counts
+    first[codes[::-1]] = rows_in_order[::-1]  # of several the last one counts
     if fold.aggregate.how == "sum" and values.dtype == np.int64:
         counts = np.bincount(codes, minlength=keys)
-        if not sums_fit(values, held, int(counts.max(initial=0))):
+        if not sums_fit(values, results, int(counts.max(initial=0))):
             return None
     folded = values[first]
     others = np.ones(len(codes), bool)
@@ -161,7 +168,7 @@ def final(fold: OfRecords, codes: Array, values: Array, held: int, keys: int) ->
     with np.errstate(all="ignore"):  # Python's sums of floats are as quiet
         ufuncs[fold.aggregate.how].at(folded, codes[others], values[others])
     if not isinstance(fold, ExtremeRecord):
-        return Folded(folded, first)
-    has_it = np.flatnonzero(values == folded[codes])
-    first[codes[has_it][::-1]] = has_it[::-1]
-    return Folded(folded, first)
+        return FoldedRows(folded, first)
+    holders = np.flatnonzero(values == folded[codes])
+    first[codes[holders][::-1]] = holders[::-1]
+    return FoldedRows(folded, first)

@@ -63,7 +63,7 @@ def require_position(field: int, *records: tuple[Any, ...]) -> None:
             raise _missing(field, record) from None
 
 
-def require_whole(field: int | str, record: Any) -> None:
+def require_position_zero(field: int | str, record: Any) -> None:
     """Raise a ``TypeMismatchError`` if a plain value is asked for a field."""
     if field != 0:
         raise TypeMismatchError(
@@ -73,7 +73,7 @@ def require_whole(field: int | str, record: Any) -> None:
         )
 
 
-def fields_there(count: int, names: Sequence[Any]) -> str:
+def fields_hint(count: int, names: Sequence[Any]) -> str:
     """A sentence for a hint: which fields there are."""
     if not count:
         return "it has no fields"
@@ -97,5 +97,5 @@ def _missing(field: int | str, record: Any) -> TypeMismatchError:
     return TypeMismatchError(
         f"a {type(record).__name__} has no field {field!r}",
         where={"record": repr(record)[:120]},
-        hint=fields_there(count, names),
+        hint=fields_hint(count, names),
     )

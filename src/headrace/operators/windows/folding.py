@@ -45,7 +45,7 @@ def folding_of(contents: Contents) -> Folding | None:
     if isinstance(contents, Aggregated):
         function, fold = contents.fitted(), fold_in(contents)
         if fold is not None:
-            return Folding(fold.first, fold.add, fold.merge, function.get_result)
+            return Folding(fold.initial, fold.add, fold.merge, function.get_result)
         create, add = function.create_accumulator, function.add
         return Folding(
             lambda value: add(value, create()),

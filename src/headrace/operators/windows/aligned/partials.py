@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from headrace.operators.aggregates.aggregate import FieldAggregate, Fold, OfRecords
-from headrace.operators.aggregates.kernels import ROWS, column_of, grouped
+from headrace.operators.aggregates.aggregate import FieldAggregate, Fold, RecordFold
+from headrace.operators.aggregates.kernels import ROWS, column_index, grouped_aggregates
 from headrace.operators.windows.aligned.grid import Grid, panes_of
 from headrace.operators.windows.partial_aggregates import PartialAggregates
 from headrace.runtime.columns.batch import Columns
@@ -114,7 +114,7 @@ class Partials:
         arrays.append(panes)
         reach = 0
         for each in self._aggregates.values():
-            at = column_of(columns, each.field)
+            at = column_index(columns, each.field)
             found = None if at is None else numbers_by_group(batch.column(at), each.how)
             if found is None or (self.shape.records and found.column.null_count):
                 return None
@@ -157,7 +157,7 @@ class Partials:
         import pyarrow as pa
 
         keys, kept = self.shape.keys, self.shape.kept
-        found = grouped(table, [PANE, *keys], wanted, kept[len(keys) :])
+        found = grouped_aggregates(table, [PANE, *keys], wanted, kept[len(keys) :])
         found[COUNT] = found[count]
         names = [*kept, PANE, *self._names, COUNT]
         # Where no field is counted, the records are.
@@ -197,8 +197,8 @@ def partials_of(fold: Fold, keys: tuple[str, ...], grid: Grid, columns: Columns)
     """What makes the partial results of some columns, or merges them."""
     shape, names = columns.shape, columns.batch.schema.names
     if not isinstance(shape, PartialRows):
-        if isinstance(fold, OfRecords):
-            at = column_of(columns, fold.field)
+        if isinstance(fold, RecordFold):
+            at = column_index(columns, fold.field)
             shape = PartialRows(keys, (*names,), None if at is None else names[at], shape)
         else:
             shape = PartialRows(keys)

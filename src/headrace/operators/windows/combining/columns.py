@@ -66,11 +66,11 @@ class CombineColumnsOperator(CombineWindowsOperator):
         )
         return push
 
-    def begin(self, count: int) -> bool:
+    def begin_chunk(self, count: int) -> bool:
         """Whether a chunk of so many rows is combined. Columns that came before it are sent."""
         if self._gathered:
-            self._release()
-        return super().begin(count)
+            self._flush()
+        return super().begin_chunk(count)
 
     def bind_columns(self, outputs: Outputs) -> PushColumns:
         """The function that takes columns."""
@@ -80,14 +80,14 @@ class CombineColumnsOperator(CombineWindowsOperator):
 
         def push(columns: Columns) -> None:
             if self._tables or self._ended:
-                self._release()
-            if not self._worth.begin(len(columns)):
-                self._release()
+                self._flush()
+            if not self._policy.should_combine(len(columns)):
+                self._flush()
                 outputs.columns(columns)
                 return
             partials = partials_of(spec.fold, spec.key_columns, spec.grid, columns)
             if partials != self._partials:
-                self._release()
+                self._flush()
                 self._partials = partials
             taken = partials.taken(columns)
             if taken is None:
@@ -105,22 +105,22 @@ class CombineColumnsOperator(CombineWindowsOperator):
         if not late.all():
             self._gather(taken.where(~late))
         # What a watermark has ended comes after it, and is not combined.
-        self._release()
+        self._flush()
         self._outputs.columns(taken.where(late).columns)
 
     def _gather(self, taken: ProjectedBatch) -> None:
         gathered = self._gathered
         if gathered and not (gathered[0].is_like(taken) and self._reach + taken.reach <= _MOST):
-            self._release()
+            self._flush()
         gathered.append(taken)
         self._reach += taken.reach
         self._records += len(taken)
         self._bytes += taken.columns.nbytes
         if self._records >= MOST_RECORDS or self._bytes >= MOST_BYTES:
-            self._release()
+            self._flush()
 
-    def _drop(self) -> None:
-        super()._drop()
+    def _discard(self) -> None:
+        super()._discard()
         self._forget()
 
     def _forget(self) -> None:
@@ -137,14 +137,14 @@ class CombineColumnsOperator(CombineWindowsOperator):
         if not idle and watermark < MAX_WATERMARK:
             self._waiting = watermark
             return
-        self._release()
+        self._flush()
         signal(watermark, idle)
 
-    def _release(self) -> None:
+    def _flush(self) -> None:
         partials = self._partials
         if self._gathered and partials is not None:
             found = partials.made(self._gathered)
-            self._worth.note(self._records, found.num_rows)
+            self._policy.add_sample(self._records, found.num_rows)
             self._forget()
             self._outputs.columns(partials.columns(found))
-        super()._release()
+        super()._flush()

@@ -13,7 +13,7 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, Self
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
-from headrace.operators.combine import ISOLATING, MOST_KEYS, STEP_NAMES, Combining
+from headrace.operators.combine import COPY_IF_MUTABLE, MAX_KEYS, STEP_FUNCTIONS, CombiningOperator
 from headrace.operators.windows.aligned.grid import Grid
 from headrace.operators.windows.contents import Aggregated, Contents, Reduced
 from headrace.operators.windows.folding import fold_in, folding_of
@@ -75,7 +75,7 @@ class CombineWindowsSpec(CombineContentsSpec):
         return CombineWindowsOperator(self)
 
 
-class CombineContents(Combining):
+class CombineContents(CombiningOperator):
     """What the combiners of windows share: keys, and how what they hold is sent."""
 
     def __init__(self, spec: CombineContentsSpec) -> None:
@@ -130,9 +130,9 @@ class CombineWindowsOperator(CombineContents):
             "counts": self._counts,
             "open": self._open,
             "operator": self,
-            "release": self._release,
-            "relieve": self._relieve,
-            **STEP_NAMES,
+            "flush": self._flush,
+            "flush_if_full": self._flush_if_full,
+            **STEP_FUNCTIONS,
         }
         lines = (
             "node = $node",
@@ -151,7 +151,7 @@ class CombineWindowsOperator(CombineContents):
             "        $key = $key_of(value)",
             "        if type($key) in $exact or $is_combinable($key):",
             "            $passes = False",
-            *("            " + line for line in ISOLATING),
+            *("            " + line for line in COPY_IF_MUTABLE),
             "            $held = $table.get($key)",
             f"            $table[$key] = {first} if $held is None else {folded}",
             "            $count += 1",
@@ -159,7 +159,7 @@ class CombineWindowsOperator(CombineContents):
             "    if $tables or $ended:",
             "        if $count: $counts[$at] += $count",
             "        if $count_2: $counts[$at_2] += $count_2",
-            "        $release()",
+            "        $flush()",
             "    $at = $at_2 = $table = $table_2 = None",
             "    $count = $count_2 = 0",
             "    if True:",
@@ -170,12 +170,12 @@ class CombineWindowsOperator(CombineContents):
             prologue=(
                 "$at = $at_2 = $table = $table_2 = None",
                 "$count = $count_2 = 0",
-                "$combines = $operator.begin(len(values))",
+                "$combines = $operator.begin_chunk(len(values))",
             ),
             epilogue=(
                 "if $count: $counts[$at] += $count",
                 "if $count_2: $counts[$at_2] += $count_2",
-                "$relieve()",
+                "$flush_if_full()",
             ),
         )
 
@@ -191,10 +191,10 @@ class CombineWindowsOperator(CombineContents):
         """Whether a window may end with the pane, by the watermark."""
         return pane + self._grid.pane_ms - 1 <= self._watermark
 
-    def _relieve(self) -> None:
+    def _flush_if_full(self) -> None:
         """After a chunk: send what is held, where it is too much."""
-        if sum(map(len, (*self._tables.values(), *self._ended.values()))) >= MOST_KEYS:
-            self._release()
+        if sum(map(len, (*self._tables.values(), *self._ended.values()))) >= MAX_KEYS:
+            self._flush()
 
     def restore(self, state: Any | None) -> None:
         """A split's records begin; those that a failed call left are dropped: they come again."""
@@ -210,10 +210,10 @@ class CombineWindowsOperator(CombineContents):
             for pane in [pane for pane in self._tables if self._has_ended(pane)]:
                 self._ended[pane] = self._tables.pop(pane)
             return
-        self._release()
+        self._flush()
         signal(watermark, idle)
 
-    def _release(self) -> None:
+    def _flush(self) -> None:
         if self._tables or self._ended:
             self._send()
         if self._waiting is not None:
@@ -230,7 +230,7 @@ class CombineWindowsOperator(CombineContents):
             sent += len(table)
             held = AccumulatorBatch([*table], (), [*table.values()])
             self.send(held, pane, self._counts[pane], pane + self._grid.pane_ms - 1)
-        self._worth.note(sum(self._counts.values()), sent)
+        self._policy.add_sample(sum(self._counts.values()), sent)
         self._forget_tables()
 
     def _forget_tables(self) -> None:
@@ -238,6 +238,6 @@ class CombineWindowsOperator(CombineContents):
         self._tables.clear()
         self._counts.clear()
 
-    def _drop(self) -> None:
+    def _discard(self) -> None:
         self._forget_tables()
         self._waiting = None

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
-from headrace.operators.combine import ISOLATING, MOST_KEYS, STEP_NAMES
+from headrace.operators.combine import COPY_IF_MUTABLE, MAX_KEYS, STEP_FUNCTIONS
 from headrace.operators.windows.combining.combine import (
     CombineContents,
     CombineContentsSpec,
@@ -63,9 +63,9 @@ class CombineSessionsOperator(CombineContents):
             "aside": self._aside,
             "before": self._before,
             "operator": self,
-            "release": self._release,
-            "relieve": self._relieve,
-            **STEP_NAMES,
+            "flush": self._flush,
+            "flush_if_full": self._flush_if_full,
+            **STEP_FUNCTIONS,
         }
         lines = (
             "node = $node",
@@ -76,7 +76,7 @@ class CombineSessionsOperator(CombineContents):
             "        $key = $key_of(value)",
             "        if type($key) in $exact or $is_combinable($key):",
             "            $passes = False",
-            *("            " + line for line in ISOLATING),
+            *("            " + line for line in COPY_IF_MUTABLE),
             "            $piece = $pieces.get($key)",
             "            if $piece is not None and timestamp <= $piece[1] and $piece[0] <= $end:",
             f"                $piece[2] = {first} if $piece[2] is None else {folded}",
@@ -87,21 +87,23 @@ class CombineSessionsOperator(CombineContents):
             "                if $piece is not None: $aside.append(($key, $piece))",
             f"                $pieces[$key] = [timestamp, $end, {first}, 1]",
             "if $passes:",
-            "    if $pieces or $before: $release()",
+            "    if $pieces or $before: $flush()",
             "    if True:",
         )
         return Step(
             lines,
             names,
-            prologue=("$combines, $after = $operator.begin(len(values)), $operator.reached + 1",),
-            epilogue=("$relieve()",),
+            prologue=(
+                "$combines, $after = $operator.begin_chunk(len(values)), $operator.reached + 1",
+            ),
+            epilogue=("$flush_if_full()",),
         )
 
-    def _relieve(self) -> None:
+    def _flush_if_full(self) -> None:
         """After a chunk: send what is held, where it is too much."""
         before = sum(len(pieces) for pieces, _ in self._before)
-        if len(self._pieces) + len(self._aside) + before >= MOST_KEYS:
-            self._release()
+        if len(self._pieces) + len(self._aside) + before >= MAX_KEYS:
+            self._flush()
 
     def snapshot(self) -> Any | None:
         """The watermark, which tells what is late among the records to come."""
@@ -117,7 +119,7 @@ class CombineSessionsOperator(CombineContents):
         self.reached = max(watermark, self.reached)
         self._signal = signal
         if not (self._pieces or self._before) or idle or watermark >= MAX_WATERMARK:
-            self._release()
+            self._flush()
             signal(watermark, idle)
             return
         self._waiting = watermark
@@ -132,7 +134,7 @@ class CombineSessionsOperator(CombineContents):
                 if self._pieces.get(key) is piece:
                     del self._pieces[key]
 
-    def _drop(self) -> None:
+    def _discard(self) -> None:
         self._forget_pieces()
         self._waiting = None
 
@@ -141,7 +143,7 @@ class CombineSessionsOperator(CombineContents):
         self._aside.clear()
         self._pieces.clear()
 
-    def _release(self) -> None:
+    def _flush(self) -> None:
         for pieces, watermark in self._before:
             self._send(pieces)
             self._signal(watermark, False)
@@ -156,8 +158,8 @@ class CombineSessionsOperator(CombineContents):
             return
         keys, found = zip(*pieces, strict=True)
         starts, ends, values, counts = map(list, zip(*found, strict=True))
-        came, earliest = sum(counts), min(starts)
+        received, earliest = sum(counts), min(starts)
         self.send(
-            AccumulatorBatch([*keys], (starts, ends, counts), values), earliest, came, earliest
+            AccumulatorBatch([*keys], (starts, ends, counts), values), earliest, received, earliest
         )
-        self._worth.note(came, len(keys))
+        self._policy.add_sample(received, len(keys))
