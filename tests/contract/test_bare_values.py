@@ -59,18 +59,18 @@ class Task:
     """A user function's part: one value state, and the key at hand."""
 
     def __init__(self, reopen: Reopen) -> None:
-        self.cell = KeyContext()
-        self.store = StateStore(self.cell)
+        self.key_context = KeyContext()
+        self.store = StateStore(self.key_context)
         self.state: ValueHandle = self.store.get_state(ValueStateDescriptor(SLOT))
         self._reopen = reopen
         self.store.attach(reopen())
 
     def enter(self, key: Any) -> ValueHandle:
-        self.cell.key, self.cell.entry = key, self.cell.look_up(key)
+        self.key_context.key, self.key_context.entry = key, self.key_context.look_up(key)
         return self.state
 
     def next_call(self) -> None:
-        self.cell.backend.flush()
+        self.key_context.backend.flush()
         self.store.attach(self._reopen())
 
 
@@ -98,15 +98,19 @@ def test_a_time_to_live_neither_comes_nor_goes(expires: bool) -> None:
         return descriptor
 
     def call(*descriptors: ValueStateDescriptor) -> Any:
-        cell = KeyContext()
-        states = StateStore(cell)
+        key_context = KeyContext()
+        states = StateStore(key_context)
         handles = [states.get_state(descriptor) for descriptor in descriptors]
         states.attach(PagedBackend(store, 4))
-        cell.key, cell.event_ms, cell.entry = "key", 7, cell.look_up("key")
+        key_context.key, key_context.event_ms, key_context.entry = (
+            "key",
+            7,
+            key_context.look_up("key"),
+        )
         found = [handle.value() for handle in handles]
         for handle in handles:
             handle.update((1, 2))
-        cell.backend.flush()
+        key_context.backend.flush()
         return found
 
     store = CountingStore()
@@ -138,15 +142,15 @@ def test_walks_as_a_dictionary_does(reopen: Reopen, seed: int) -> None:
         elif step > 0.97:
             task.next_call()
         elif step > 0.96:
-            assert sorted(task.cell.backend.keys(), key=repr) == sorted(model, key=repr)
+            assert sorted(task.key_context.backend.keys(), key=repr) == sorted(model, key=repr)
     task.next_call()
     assert {key: task.enter(key).value() for key in model} == model
-    assert sorted(task.cell.backend.keys(), key=repr) == sorted(model, key=repr)
+    assert sorted(task.key_context.backend.keys(), key=repr) == sorted(model, key=repr)
     task.next_call()
     for key in model:
         task.enter(key).clear()
     task.next_call()
-    assert list(task.cell.backend.keys()) == []
+    assert list(task.key_context.backend.keys()) == []
 
 
 def test_others_see_entries(reopen: Reopen) -> None:
@@ -154,7 +158,7 @@ def test_others_see_entries(reopen: Reopen) -> None:
     task.enter("a").update(1)
     task.enter("b").update([2])
     task.next_call()
-    task.cell.backend.flush()
+    task.key_context.backend.flush()
     backend = reopen()
     assert {key: dict(backend.enter(key)) for key in [*backend.keys()]} == {
         "a": {SLOT: 1},
@@ -167,19 +171,19 @@ def test_a_second_state_asked_for_in_the_midst_of_a_call(reopen: Reopen) -> None
     for key in range(300):
         task.enter(key).update(key)
     task.next_call()
-    look_up = task.cell.look_up  # as the loop of an operator holds it
+    look_up = task.key_context.look_up  # as the loop of an operator holds it
     task.enter(5).update(-5)
     task.enter(6)
     more = task.store.get_list_state(ListStateDescriptor("seen", Types.INT()))
     assert task.state.value() == 6
     more.add(66)
     for key in (5, 7, 1000):
-        task.cell.key, task.cell.entry = key, look_up(key)
+        task.key_context.key, task.key_context.entry = key, look_up(key)
         assert task.state.value() == {5: -5, 7: 7, 1000: None}[key]
         more.add(key)
         task.state.update(key * 2)
     task.next_call()
-    assert task.cell.values is None
+    assert task.key_context.values is None
     for key, total, seen in ((5, 10, [5]), (6, 6, [66]), (7, 14, [7]), (8, 8, [])):
         assert task.enter(key).value() == total
         assert more.get() == seen
@@ -196,7 +200,7 @@ def test_a_slot_that_is_not_declared_any_more_is_kept(reopen: Reopen) -> None:
     task.enter(4).clear()
     assert task.enter(5).value() == 5
     task.next_call()
-    task.cell.backend.flush()
+    task.key_context.backend.flush()
     backend = reopen()
     assert dict(backend.enter(3)) == {SLOT: -3, "old": [3]}
     assert dict(backend.enter(4)) == {"old": [4]}
@@ -215,13 +219,13 @@ def test_outside_of_any_key_state_has_no_value(reopen: Reopen) -> None:
 
 def test_only_a_value_state_alone_is_bare(reopen: Reopen) -> None:
     task = Task(reopen)
-    assert task.cell.values is not None
-    assert task.cell.look_up("nobody") is MISSING
-    cell = KeyContext()
-    store = StateStore(cell)
+    assert task.key_context.values is not None
+    assert task.key_context.look_up("nobody") is MISSING
+    key_context = KeyContext()
+    store = StateStore(key_context)
     store.get_list_state(ListStateDescriptor("seen", Types.INT()))
     store.attach(HeapBackend())
-    assert cell.values is None
+    assert key_context.values is None
 
 
 class Latest(AggregateFunction):
@@ -242,8 +246,8 @@ class Latest(AggregateFunction):
 
 @pytest.mark.parametrize("states", [1, 2])
 def test_an_accumulator_of_none_is_none(reopen: Reopen, states: int) -> None:
-    cell = KeyContext()
-    store = StateStore(cell)
+    key_context = KeyContext()
+    store = StateStore(key_context)
     if states == 2:
         store.get_state(ValueStateDescriptor("other"))
     state = store.get_aggregating_state(
@@ -252,9 +256,9 @@ def test_an_accumulator_of_none_is_none(reopen: Reopen, states: int) -> None:
     reduced = []
     for value in (None, 5, None, None, 6):
         store.attach(reopen())
-        cell.enter("k")
+        key_context.enter("k")
         before = state.get()
         state.add(value)
         reduced.append((before, state.get()))
-        cell.backend.flush()
+        key_context.backend.flush()
     assert reduced == [(None, None), (None, 5), (5, None), (None, None), (None, 6)]

@@ -49,8 +49,8 @@ class Programs:
 
     def next_program(self) -> None:
         """Some of the states, of which some are asked for late."""
-        self.cell = KeyContext()
-        self.states = StateStore(self.cell)
+        self.key_context = KeyContext()
+        self.states = StateStore(self.key_context)
         self.spaces = {False: self.states, True: self.states.in_namespaces()}
         self.handles: dict[tuple[bool, str], Any] = {}
         program = self.rng.sample(self.names, self.rng.randint(1, len(self.names)))
@@ -87,7 +87,7 @@ class Programs:
             return
         namespaced, name = rng.choice([*self.handles])
         handle, key = self.handles[namespaced, name], rng.choice(self.keys)
-        self.cell.enter(key)
+        self.key_context.enter(key)
         if namespaced:
             namespace = rng.randrange(2)
             self.spaces[True].enter(namespace)  # type: ignore[attr-defined]

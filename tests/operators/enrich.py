@@ -51,9 +51,9 @@ class EnrichOperator(StatefulOperator):
     def __init__(self, spec: EnrichSpec) -> None:
         self._spec = spec
 
-    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
+    def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         """Open the user's function, and say what is kept."""
-        super().open(node, context, cell)
+        super().open(node, context, key_context)
         assert context.states is not None, "the operator is keyed"
         context.states.declare(WAITING)
         context.states.declare(FACTS)
@@ -71,7 +71,7 @@ class EnrichOperator(StatefulOperator):
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
         """Let records wait for the watermark."""
-        timers = self.cell.backend.event_timers
+        timers = self.key_context.backend.event_timers
         for key, value, timestamp in zip(keys, values, timestamps or (), strict=True):
             assert timestamp is not None, "records have timestamps, as the operator needs them"
             self._keep(WAITING, key, (timestamp, value))
@@ -85,7 +85,7 @@ class EnrichOperator(StatefulOperator):
             self._keep(FACTS, key, (timestamp, value))
 
     def _keep(self, slot: str, key: Any, pair: tuple[int | None, Any]) -> None:
-        backend = self.cell.backend
+        backend = self.key_context.backend
         entry = backend.enter(key)
         entry.setdefault(slot, []).append(pair)
         backend.changed(key)
@@ -93,7 +93,7 @@ class EnrichOperator(StatefulOperator):
     def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
         """Both inputs have come to this moment: join the records that happened then."""
         node, key, timestamp = self.node, timer.key, timer.time_ms  # noqa: F841
-        backend = self.cell.backend
+        backend = self.key_context.backend
         entry = backend.enter(key)
         known = [fact for fact in entry.get(FACTS, ()) if fact[0] <= timestamp]
         since, fact = max(known, key=itemgetter(0), default=(timestamp, None))

@@ -55,9 +55,9 @@ class RatesSpec(OperatorSpec):
 class RatesOperator(StatefulOperator):
     """Keeps the latest rate of each key."""
 
-    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
+    def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         """Say what is kept."""
-        super().open(node, context, cell)
+        super().open(node, context, key_context)
         assert context.states is not None, "the operator is keyed"
         context.states.declare(RATE)
 
@@ -80,13 +80,13 @@ class RatesOperator(StatefulOperator):
         """Multiply amounts."""
         came["rows"][0] += len(values)
         for key, value, stamp in zip(keys, values, timestamps or [None] * len(keys), strict=True):
-            rate = self.cell.backend.enter(key).get(RATE, 1)
+            rate = self.key_context.backend.enter(key).get(RATE, 1)
             self._outputs.main({**value, "amount": value["amount"] * rate}, stamp)
 
     def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
         """Multiply a column of amounts."""
         came["columns"][0] += len(columns)
-        backend = self.cell.backend
+        backend = self.key_context.backend
         rates = np.array([backend.enter(key).get(RATE, 1) for key in keys.distinct])[keys.codes]
         at = columns.batch.schema.get_field_index("amount")
         amounts = columns.batch.column(at).to_numpy() * rates
@@ -106,8 +106,8 @@ class RatesOperator(StatefulOperator):
             self._set(key, rate)
 
     def _set(self, key: Any, rate: int) -> None:
-        self.cell.backend.enter(key)[RATE] = rate
-        self.cell.backend.changed(key)
+        self.key_context.backend.enter(key)[RATE] = rate
+        self.key_context.backend.changed(key)
 
     def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
         """It sets none."""

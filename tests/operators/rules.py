@@ -70,9 +70,9 @@ class KeyedRulesOperator(StatefulOperator):
     def __init__(self, spec: KeyedRulesSpec) -> None:
         self._spec = spec
 
-    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
+    def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         """Say what is kept."""
-        super().open(node, context, cell)
+        super().open(node, context, key_context)
         assert context.states is not None, "the operator is keyed"
         context.states.declare(WAITING)
         self._rules = states_of(context).map("rules")
@@ -90,7 +90,7 @@ class KeyedRulesOperator(StatefulOperator):
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
         """Give out each record with the rules, or let it wait."""
-        backend = self.cell.backend
+        backend = self.key_context.backend
         for key, value, timestamp in zip(keys, values, timestamps or (), strict=True):
             assert timestamp is not None, "records have timestamps"
             held = backend.enter(key).setdefault(WAITING, [])
@@ -113,7 +113,7 @@ class KeyedRulesOperator(StatefulOperator):
 
     def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
         """Give out the records of a moment."""
-        held = self.cell.backend.enter(timer.key)[WAITING]
+        held = self.key_context.backend.enter(timer.key)[WAITING]
         rules = tuple(sorted(self._rules.items()))
         for value in held:
             if value[-1] == timer.time_ms:
@@ -136,9 +136,9 @@ class RulesSpec(OperatorSpec):
 class RulesOperator(Operator):
     """Shares the rules."""
 
-    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
+    def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         """Ask for the rules."""
-        super().open(node, context, cell)
+        super().open(node, context, key_context)
         self._rules = states_of(context).map("rules")
 
     def bind_inputs(self, outputs: Outputs) -> tuple[Push, ...]:

@@ -63,9 +63,9 @@ class ChangedSumsSpec(OperatorSpec):
 class ChangedSumsOperator(StatefulOperator):
     """Keeps, per key, the pair (number of rows, sum)."""
 
-    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
+    def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         """Say what is kept."""
-        super().open(node, context, cell)
+        super().open(node, context, key_context)
         assert context.states is not None, "the operator is keyed"
         context.states.declare(SUM)
 
@@ -78,7 +78,7 @@ class ChangedSumsOperator(StatefulOperator):
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
         """Emit what becomes of a key's sum, row by row."""
-        backend = self.cell.backend
+        backend = self.key_context.backend
         for number, (key, row) in enumerate(zip(keys, values, strict=True)):
             entry = backend.enter(key)
             before = entry.get(SUM, (0, 0))

@@ -384,7 +384,7 @@ def test_a_failed_call_is_made_again_with_its_rules(tmp_path: Path) -> None:
 
 def test_a_failed_call_with_nothing_but_rules_is_made_again_at_its_time(tmp_path: Path) -> None:
     def fails(self: Any, *given: Any) -> None:
-        raise ValueError(f"at {self.cell.now_ms}")
+        raise ValueError(f"at {self.key_context.now_ms}")
 
     env = settings("STREAMING", **{"headrace.failure.capture-dir": str(tmp_path)})
     env._configuration.set_string("execution.target", "local")

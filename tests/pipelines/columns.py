@@ -117,8 +117,8 @@ class _WindowSums(StatefulOperator):
     def __init__(self, only_columns: bool) -> None:
         self._only_columns = only_columns
 
-    def open(self, node: Any, context: Any, cell: Any) -> None:
-        super().open(node, context, cell)
+    def open(self, node: Any, context: Any, key_context: Any) -> None:
+        super().open(node, context, key_context)
         self._sums = context.get_map_state(MapStateDescriptor("sums", Types.LONG(), Types.LONG()))
 
     def bind(self, outputs: Outputs) -> Push:
@@ -148,13 +148,13 @@ class _WindowSums(StatefulOperator):
             self._add(keys.distinct[code], window, amount)
 
     def _add(self, key: Any, window: int, amount: int) -> None:
-        self.cell.enter(key)
+        self.key_context.enter(key)
         end = (window + 1) * WINDOW_MS - 1
         self._sums.put(end, (self._sums.get(end) or 0) + amount)
-        self.cell.backend.event_timers.register(Timer(end, key))
+        self.key_context.backend.event_timers.register(Timer(end, key))
 
     def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
-        self.cell.enter_timer(timer, event_time)
+        self.key_context.enter_timer(timer, event_time)
         total = self._sums.get(timer.time_ms)
         self._sums.remove(timer.time_ms)
         self._main((timer.key, timer.time_ms, total), timer.time_ms)

@@ -175,9 +175,9 @@ class CheckpointedOperator(Operator):
         """Number and digest of the snapshot that the instance took last; None within a call."""
         self._had_records = False
 
-    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
+    def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         """Keep what instances are opened with; the function itself is only their template."""
-        self.node, self.cell, self._context = node, cell, context
+        self.node, self.key_context, self._context = node, key_context, context
         self._where = {"operator": f"{node.name}, built at {node.site}"}
 
     def bind(self, outputs: Outputs) -> Push:
@@ -210,12 +210,12 @@ class CheckpointedOperator(Operator):
         spec = self._spec.make(function)
         operator = spec.build()
         node = replace(self.node, spec=spec)
-        found, stored = _read(self.cell.backend)
+        found, stored = _read(self.key_context.backend)
         states = OperatorStates(found, restored or bool(stored), self._context, self._where)
         states.number = number
         function.target.initialize_state(states)
-        _declare(states.lists, self.cell.backend)
-        operator.open(node, self._context, self.cell)
+        _declare(states.lists, self.key_context.backend)
+        operator.open(node, self._context, self.key_context)
         return _Instance(function.target, operator, operator.bind(self._outputs), states, stored)
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
@@ -233,7 +233,7 @@ class CheckpointedOperator(Operator):
         if self._had_records:
             states = instance.states
             self._number += 1
-            states.number, states.now_ms = self._number, self.cell.now_ms
+            states.number, states.now_ms = self._number, self.key_context.now_ms
             instance.target.snapshot_state(states)
             self._store(instance)
         self._stored = (self._number, self._digest)
@@ -242,7 +242,7 @@ class CheckpointedOperator(Operator):
 
     def _store(self, instance: _Instance) -> None:
         """Write the elements that differ from what is stored at their places."""
-        unit, backend = self._context.get_index_of_this_subtask(), self.cell.backend
+        unit, backend = self._context.get_index_of_this_subtask(), self.key_context.backend
         lists = instance.states.lists
         _declare(lists, backend)
         kept: _Stored = {}

@@ -31,9 +31,9 @@ def timer_at(timestamp: int, key: Any, namespace: Any = None) -> Timer:
 class StatefulOperator(KeyedOperator):
     """A keyed operator whose states may expire."""
 
-    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
+    def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         """Open the user functions with a context that gives out state."""
-        self.node, self.cell, self.context = node, cell, context
+        self.node, self.key_context, self.context = node, key_context, context
         for function in node.spec.functions if node.spec else ():
             open_function(function, context)
 
@@ -44,7 +44,7 @@ class StatefulOperator(KeyedOperator):
     def fire(self, timer: Timer, event_time: bool) -> None:
         """For a timer of a time-to-live remove expired values. Others go to ``fire_user_timer``."""
         if timer.namespace == CLEANUP:
-            self.cell.enter_timer(timer, event_time)
+            self.key_context.enter_timer(timer, event_time)
             if self.context.states is not None:
                 self.context.states.purge(event_time)
         else:
@@ -75,8 +75,8 @@ class SteppedOperator(StatefulOperator):
             "$at.event_ms = timestamp",
         )
         # Each key group has a ``look_up`` of its own. Local variables are faster than global names.
-        prologue = ("$at, $enter = $cell, $cell.look_up",)
-        return (Step(lines, {"cell": self.cell}, prologue=prologue),)
+        prologue = ("$at, $enter = $key_context, $key_context.look_up",)
+        return (Step(lines, {"key_context": self.key_context}, prologue=prologue),)
 
     def following(self, outputs: Outputs) -> Sequence[Step]:
         """What stands after each step: the rest of the chain, as far as it is one function."""

@@ -56,9 +56,9 @@ class KeyedFunctionOperator(SteppedOperator):
     def __init__(self, unkeyed: Operator) -> None:
         self._unkeyed = unkeyed
 
-    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
+    def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         """Open the function with a context that gives out state."""
-        super().open(node, context, cell)
+        super().open(node, context, key_context)
         self._unkeyed.node = node
 
     def steps(self, outputs: Outputs) -> tuple[Step, ...]:

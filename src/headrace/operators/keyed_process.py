@@ -47,13 +47,13 @@ class KeyedProcessSpec(OperatorSpec):
 class KeyedContext:
     """What ``process_element`` sees: the key, the timestamp, and the timers."""
 
-    def __init__(self, cell: KeyContext) -> None:
-        self._cell = cell
+    def __init__(self, key_context: KeyContext) -> None:
+        self._key_context = key_context
         self._timestamp: int | None = None
 
     def get_current_key(self) -> Any:
         """The key of the record."""
-        return self._cell.user_key()
+        return self._key_context.user_key()
 
     def timestamp(self) -> int:
         """The timestamp (ms) of the record or timer; ``MIN_WATERMARK`` where there is none."""
@@ -65,14 +65,14 @@ class KeyedContext:
 
     def current_processing_time(self) -> int:
         """The processing time (ms) of the micro-batch."""
-        return self._cell.now_ms
+        return self._key_context.now_ms
 
     def current_watermark(self) -> int:
         """The watermark (ms) of this task."""
-        return self._cell.watermark
+        return self._key_context.watermark
 
     def _timer(self, timestamp: int) -> Timer:
-        return Timer(int(timestamp), self._cell.key)
+        return Timer(int(timestamp), self._key_context.key)
 
     def register_event_time_timer(self, timestamp: int) -> None:
         """Call ``on_timer`` when the watermark passes ``timestamp`` (ms).
@@ -83,7 +83,7 @@ class KeyedContext:
         """
         if timestamp < _EARLIEST_MS and self._timestamp is None:
             raise _no_time(timestamp)
-        self._cell.backend.event_timers.register(timer_at(timestamp, self._cell.key))
+        self._key_context.backend.event_timers.register(timer_at(timestamp, self._key_context.key))
 
     def register_processing_time_timer(self, timestamp: int) -> None:
         """Call ``on_timer`` when the clock passes ``timestamp`` (ms).
@@ -91,15 +91,17 @@ class KeyedContext:
         Raises:
             TypeMismatchError: it does not fit 64 bits.
         """
-        self._cell.backend.processing_timers.register(timer_at(timestamp, self._cell.key))
+        self._key_context.backend.processing_timers.register(
+            timer_at(timestamp, self._key_context.key)
+        )
 
     def delete_event_time_timer(self, timestamp: int) -> None:
         """Delete an event-time timer."""
-        self._cell.backend.event_timers.delete(self._timer(timestamp))
+        self._key_context.backend.event_timers.delete(self._timer(timestamp))
 
     def delete_processing_time_timer(self, timestamp: int) -> None:
         """Delete a processing-time timer."""
-        self._cell.backend.processing_timers.delete(self._timer(timestamp))
+        self._key_context.backend.processing_timers.delete(self._timer(timestamp))
 
 
 _EARLIEST_MS = MIN_WATERMARK // 2
@@ -117,8 +119,8 @@ def _no_time(timestamp: int) -> MissingWatermarksError:
 class TimerContext(KeyedContext):
     """What ``on_timer`` sees."""
 
-    def __init__(self, cell: KeyContext) -> None:
-        super().__init__(cell)
+    def __init__(self, key_context: KeyContext) -> None:
+        super().__init__(key_context)
         self._domain = TimeDomain.EVENT_TIME
 
     def time_domain(self) -> TimeDomain:
@@ -141,7 +143,7 @@ class KeyedProcessOperator(SteppedOperator):
 
     def contexts(self) -> tuple[KeyedContext, TimerContext]:
         """What the function sees with a record, and with a timer."""
-        return KeyedContext(self.cell), TimerContext(self.cell)
+        return KeyedContext(self.key_context), TimerContext(self.key_context)
 
     def steps(self, outputs: Outputs) -> tuple[Step, ...]:
         """The call of the function."""
@@ -155,7 +157,7 @@ class KeyedProcessOperator(SteppedOperator):
         context = self._timer_context
         context._timestamp = timestamp
         context._domain = TimeDomain.EVENT_TIME if event_time else TimeDomain.PROCESSING_TIME
-        self.cell.enter_timer(timer, event_time)
+        self.key_context.enter_timer(timer, event_time)
         results = self._on_timer(timestamp, context)
         if results is not None:
             if type(results) not in SURELY_RESULTS:

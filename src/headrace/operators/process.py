@@ -35,8 +35,8 @@ class ProcessSpec(OperatorSpec):
 class ProcessContext:
     """The context of a process function without keys: it can read time, not set timers."""
 
-    def __init__(self, cell: KeyContext) -> None:
-        self._cell = cell
+    def __init__(self, key_context: KeyContext) -> None:
+        self._key_context = key_context
         self._timestamp: int | None = None
         self._watermark = MIN_WATERMARK
 
@@ -50,7 +50,7 @@ class ProcessContext:
 
     def current_processing_time(self) -> int:
         """The processing time (ms) of the micro-batch."""
-        return self._cell.now_ms
+        return self._key_context.now_ms
 
     def current_watermark(self) -> int:
         """The watermark (ms) that this operator was given last."""
@@ -82,7 +82,7 @@ class ProcessOperator(Operator):
 
     def contexts(self) -> tuple[ProcessContext, ...]:
         """What it sees."""
-        return (ProcessContext(self.cell),)
+        return (ProcessContext(self.key_context),)
 
     def bind(self, outputs: Outputs) -> Push:
         return self.bind_inputs(outputs)[0]

@@ -37,7 +37,9 @@ SLOT = RESERVED_NAMES + "reduce"
 MIN_COLUMN_RECORDS = 96
 """Fewer records than this are reduced one by one: the calls of numpy and pyarrow for a block cost
 about as much (docs/adr/0038-columns-travel.md)."""
-_ENTER_KEY = "    $cell.key, $cell.entry, $cell.event_ms = key, $entry, timestamp"
+_ENTER_KEY = (
+    "    $key_context.key, $key_context.entry, $key_context.event_ms = key, $entry, timestamp"
+)
 
 _EMIT_BATCH_SIZE = 10_000
 """So many values are emitted at once at the end of a batch."""
@@ -110,9 +112,9 @@ class ReduceOperator(SteppedOperator):
     def _collect(self, value: Any, timestamp: int | None) -> None:
         self._results.append((value, timestamp))
 
-    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
+    def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         """Open the user's function, and declare the operator's state."""
-        super().open(node, context, cell)
+        super().open(node, context, key_context)
         assert context.states is not None, "a reduction is keyed"
         context.states.declare(SLOT, VALUE, timed(self._spec.record_type))
 
@@ -137,9 +139,13 @@ class ReduceOperator(SteppedOperator):
             f"$entry[{SLOT!r}] = (value, timestamp)",
             "$changed(key)",
         )
-        names = {"node": self.node, "cell": self.cell, "function": self._spec.function.bound()}
+        names = {
+            "node": self.node,
+            "key_context": self.key_context,
+            "function": self._spec.function.bound(),
+        }
         prologue = (
-            "$enter, $changed = $cell.backend.enter, $cell.backend.changed",
+            "$enter, $changed = $key_context.backend.enter, $key_context.backend.changed",
             "$reduce = $function",
         )
         return (Step(lines, names, prologue=prologue),)
@@ -153,7 +159,7 @@ class ReduceOperator(SteppedOperator):
 
         fold = self._spec.fold
         assert fold is not None, "only such a reduction takes columns"
-        only_last, backend = self._only_last, self.cell.backend
+        only_last, backend = self._only_last, self.key_context.backend
         if self._outputs.wants_columns:
             self._builder = ReducedColumnsBuilder.like(columns, fold)
         reduced = None

@@ -124,9 +124,9 @@ class TimestampsOperator(Operator, WatermarkOutput):
         self._timeout_ms = spec.strategy.idle_timeout_ms
         self._active_ms: int | None = None
 
-    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
+    def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         """Prepare for records."""
-        super().open(node, context, cell)
+        super().open(node, context, key_context)
         self.restore(None)
         self._is_users = not sees_highest_only(type(self._generator))
 
@@ -147,7 +147,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
             return push
 
         def push_active(value: Any, timestamp: int | None) -> None:
-            self._active_ms = self.cell.now_ms
+            self._active_ms = self.key_context.now_ms
             push(value, timestamp)
 
         return push_active
@@ -233,9 +233,9 @@ class TimestampsOperator(Operator, WatermarkOutput):
             self._generator.on_periodic_emit(self)
 
     def _overdue(self) -> bool:
-        if self._timeout_ms is None or not self.cell.clocked:
+        if self._timeout_ms is None or not self.key_context.clocked:
             return False
-        now_ms = self.cell.now_ms
+        now_ms = self.key_context.now_ms
         if self._active_ms is None:
             self._active_ms = now_ms  # nothing came yet: the wait begins
         return self._last < MAX_WATERMARK and now_ms - self._active_ms >= self._timeout_ms

@@ -41,7 +41,7 @@ class TaskContext:
         site: str,
         facts: TaskFacts,
         metrics: MetricGroup,
-        cell: KeyContext | None,
+        key_context: KeyContext | None,
         uid: str | None = None,
     ) -> None:
         self._name = name
@@ -49,7 +49,7 @@ class TaskContext:
         self._facts = facts
         self._metrics = metrics
         owner = f"{name} (uid={uid})" if uid else name
-        self.states = StateStore(cell, owner) if cell is not None else None
+        self.states = StateStore(key_context, owner) if key_context is not None else None
         self.shared: SharedStates | None = None
         """State that the whole task shares; None for an operator without a broadcast input."""
 

@@ -263,10 +263,10 @@ class Operator:
     The task sets it before ``bind``, for operators with several inputs.
     """
 
-    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
+    def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         """Prepare for records; called once before ``bind``."""
         self.node = node
-        self.cell = cell
+        self.key_context = key_context
         for function in node.spec.functions if node.spec else ():
             open_function(function, context)
 

@@ -39,7 +39,7 @@ class Captured:
     sides: dict[str, Emitted] = field(default_factory=dict)
     watermarks: list[int] = field(default_factory=list)
     context: TaskContext | None = None
-    cell: KeyContext | None = None
+    key_context: KeyContext | None = None
     cleared: int = 0
     """How many records were emitted and forgotten."""
 
@@ -141,11 +141,11 @@ class CapturedOperator(KeyedOperator):
         self._inner = inner
         self._captured = captured
 
-    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
-        self._captured.context, self._captured.cell = context, cell
+    def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
+        self._captured.context, self._captured.key_context = context, key_context
         if node.spec is not None and node.spec.traits.inputs > 1:
             self._inner.input_watermark = self.input_watermark
-        self._inner.open(node, context, cell)
+        self._inner.open(node, context, key_context)
 
     def bind(self, outputs: Outputs) -> Push:
         """The operator's push, with its output captured."""

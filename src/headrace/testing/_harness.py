@@ -397,8 +397,8 @@ class KeyedHarness(_Harness):
         Raises:
             PlanError: the function has asked for no state of this name.
         """
-        context, cell = self._captured.context, self._captured.cell
-        assert context is not None and cell is not None and context.states is not None
+        context, key_context = self._captured.context, self._captured.key_context
+        assert context is not None and key_context is not None and context.states is not None
         handle: Any = context.states._handles.get(name)
         if handle is None:
             known = ", ".join(sorted(context.states._handles)) or "none"
@@ -406,8 +406,8 @@ class KeyedHarness(_Harness):
         aside, key = HeapBackend(), as_key(key)
         aside.enter(key).update(copied(dict(self._backend().enter(key))))
         context.states.attach(aside)
-        cell.enter(key)
-        cell.now_ms = self.clock()
+        key_context.enter(key)
+        key_context.now_ms = self.clock()
         if handle.kind == "map":
             return dict(handle.items())
         if handle.kind == "list":

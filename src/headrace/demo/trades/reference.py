@@ -48,8 +48,8 @@ class Instruments:
     def __init__(self, rows: Iterable[Mapping[str, str | None]]) -> None:
         histories: dict[str, dict[int, tuple[int, Mapping[str, str | None]]]] = {}
         for place, row in enumerate(rows):
-            instrument_id = _cell(row, "instrument_id", place)
-            text = _cell(row, "valid_from", place)
+            instrument_id = _key_context(row, "instrument_id", place)
+            text = _key_context(row, "valid_from", place)
             try:
                 from_ms = date_or_time_ms(text)
             except ValueError as error:
@@ -62,7 +62,7 @@ class Instruments:
             starts = sorted(history)
             for from_ms, until_ms in zip(starts, [*starts[1:], _FOREVER_MS], strict=True):
                 place, row = history[from_ms]
-                currency = _cell(row, "currency", place)
+                currency = _key_context(row, "currency", place)
                 instrument = Instrument(instrument_id, currency, from_ms, until_ms)
                 held.append((from_ms, place, instrument, row))
         held.sort(key=lambda entry: entry[:2])
@@ -103,7 +103,7 @@ class Enricher:
             DecodeError: a row lacks a column, or its ``valid_from`` cannot be read.
         """
         accounts = {
-            _cell(row, "account", place): Account(
+            _key_context(row, "account", place): Account(
                 row.get("client") or None, row.get("desk") or None
             )
             for place, row in enumerate(_rows(directory / "accounts.csv"))
@@ -159,7 +159,7 @@ def _rows(path: Path) -> list[dict[str, str | None]]:
         return list(csv.DictReader(file))
 
 
-def _cell(row: Mapping[str, str | None], column: str, place: int) -> str:
+def _key_context(row: Mapping[str, str | None], column: str, place: int) -> str:
     text = row.get(column)
     if not text:
         raise DecodeError(f"the reference row has no {column}", where=_at(place))

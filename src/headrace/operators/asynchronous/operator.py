@@ -64,9 +64,9 @@ class AsyncWaitOperator(Operator):
         self._cache: Cache | None = None
         self._metrics: _CacheMetrics | None = None
 
-    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
+    def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         """Open the function, on the event loop if its ``open`` is ``async def``."""
-        self.node, self.cell = node, cell
+        self.node, self.key_context = node, key_context
         loop = self._loop = event_loop()
         for function in self._spec.functions:
             waited(open_function(function, context))

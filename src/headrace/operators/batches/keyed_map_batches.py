@@ -87,15 +87,15 @@ class KeyedMapBatchesOperator(StatefulOperator):
 
     def _call_each(self, keys: Iterable[tuple[Any, int]], by_key: Columns) -> None:
         """Call the function for each key; ``by_key``: so many records of each, in turn."""
-        node, cell = self.node, self.cell  # noqa: F841  for ``annotate``
+        node, key_context = self.node, self.key_context  # noqa: F841  for ``annotate``
         function, batch_size, results = self._function, self._spec.batch_size, self._spec.results
         made: list[Columns] = []
         rows = start = 0
         for key, count in keys:
-            cell.enter(key)
+            key_context.enter(key)
             for at in range(start, start + count, batch_size):
                 columns = by_key[at : min(at + batch_size, start + count)]
-                cell.event_ms = columns.latest_ms()
+                key_context.event_ms = columns.latest_ms()
                 for result in results.of(function(key, inserted(columns)), columns):
                     made.append(result)
                     rows += len(result)

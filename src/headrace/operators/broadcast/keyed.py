@@ -40,16 +40,16 @@ class KeyedBroadcastProcessSpec(KeyedProcessSpec):
 class ReadingContext(KeyedContext):
     """What ``process_element`` sees."""
 
-    def __init__(self, cell: KeyContext, states: BroadcastStates) -> None:
-        super().__init__(cell)
+    def __init__(self, key_context: KeyContext, states: BroadcastStates) -> None:
+        super().__init__(key_context)
         self.get_broadcast_state = states.readable
 
 
 class ReadingTimerContext(TimerContext):
     """What ``on_timer`` sees."""
 
-    def __init__(self, cell: KeyContext, states: BroadcastStates) -> None:
-        super().__init__(cell)
+    def __init__(self, key_context: KeyContext, states: BroadcastStates) -> None:
+        super().__init__(key_context)
         self.get_broadcast_state = states.readable
 
 
@@ -59,18 +59,18 @@ class WritingContext(ProcessContext):
     def __init__(
         self,
         context: TaskContext,
-        cell: KeyContext,
+        key_context: KeyContext,
         states: BroadcastStates,
         emit: Callable[[Any], None],
     ) -> None:
-        super().__init__(cell)
+        super().__init__(key_context)
         assert context.shared is not None, "the operator has a broadcast input"
         self._context, self._shared, self._emit = context, context.shared, emit
         self.get_broadcast_state = states.writable
 
     def current_watermark(self) -> int:
         """The watermark (ms) of this operator."""
-        return self._cell.watermark
+        return self._key_context.watermark
 
     def _refuse(self, timestamp: int) -> None:
         raise NotKeyedError(
@@ -88,19 +88,19 @@ class WritingContext(ProcessContext):
 
         A function object with ``process(key, state)`` serves as well, as in Flink.
         """
-        states, cell = self._context.states, self._cell
+        states, key_context = self._context.states, self._key_context
         assert states is not None, "the operator is keyed"
         self._shared.all_groups = True
         call = getattr(function, "process", function)
         state = getattr(self._context, state_descriptor._asked_by)(state_descriptor)
         try:
             for key in states.keys_of(state_descriptor.get_name()):
-                cell.event_ms = cell.watermark
+                key_context.event_ms = key_context.watermark
                 results = call(user_key(key), state)
                 if hasattr(results, "__next__"):  # the function is a generator, or gives one
                     self._emit(results)
         finally:
-            cell.key = cell.entry = cell.event_ms = None
+            key_context.key = key_context.entry = key_context.event_ms = None
 
 
 class KeyedBroadcastProcessOperator(KeyedProcessOperator):
@@ -108,20 +108,22 @@ class KeyedBroadcastProcessOperator(KeyedProcessOperator):
 
     _spec: KeyedBroadcastProcessSpec
 
-    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
+    def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         """Open the function, and ask for the shared state."""
-        super().open(node, context, cell)
+        super().open(node, context, key_context)
         self._states = states_of(context, self._spec.states, node)
 
     def contexts(self) -> tuple[KeyedContext, TimerContext]:
         """What the function sees with a record, and with a timer."""
         states = self._states
-        return ReadingContext(self.cell, states), ReadingTimerContext(self.cell, states)
+        return ReadingContext(self.key_context, states), ReadingTimerContext(
+            self.key_context, states
+        )
 
     def bind(self, outputs: Outputs) -> Push:
         """Generate the loop of the keyed side."""
         push = super().bind(outputs)
-        self._writing = WritingContext(self.context, self.cell, self._states, self._emit_now)
+        self._writing = WritingContext(self.context, self.key_context, self._states, self._emit_now)
         self._broadcast_element = self._spec.function.target.process_broadcast_element
         return push
 

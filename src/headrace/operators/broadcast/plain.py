@@ -33,16 +33,16 @@ class BroadcastProcessSpec(CoProcessSpec):
 class ReadingContext(ProcessContext):
     """What ``process_element`` sees."""
 
-    def __init__(self, cell: KeyContext, states: BroadcastStates) -> None:
-        super().__init__(cell)
+    def __init__(self, key_context: KeyContext, states: BroadcastStates) -> None:
+        super().__init__(key_context)
         self.get_broadcast_state = states.readable
 
 
 class WritingContext(ProcessContext):
     """What ``process_broadcast_element`` sees."""
 
-    def __init__(self, cell: KeyContext, states: BroadcastStates) -> None:
-        super().__init__(cell)
+    def __init__(self, key_context: KeyContext, states: BroadcastStates) -> None:
+        super().__init__(key_context)
         self.get_broadcast_state = states.writable
 
 
@@ -51,11 +51,13 @@ class BroadcastProcessOperator(CoProcessOperator):
 
     _spec: BroadcastProcessSpec
 
-    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
+    def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         """Open the function, and ask for the shared state."""
-        super().open(node, context, cell)
+        super().open(node, context, key_context)
         self._states = states_of(context, self._spec.states, node)
 
     def contexts(self) -> tuple[ProcessContext, ...]:
         """What the methods see: only that of the broadcast input may change the state."""
-        return ReadingContext(self.cell, self._states), WritingContext(self.cell, self._states)
+        return ReadingContext(self.key_context, self._states), WritingContext(
+            self.key_context, self._states
+        )

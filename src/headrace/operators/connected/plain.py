@@ -59,5 +59,5 @@ class CoProcessOperator(ProcessOperator):
 
     def contexts(self) -> tuple[ProcessContext, ...]:
         """What the methods see."""
-        context = ProcessContext(self.cell)
+        context = ProcessContext(self.key_context)
         return context, context

@@ -143,9 +143,9 @@ class AsOfJoinOperator(JoinOperator):
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
         """Let left records wait for the watermark."""
-        node, cell, wait_ms = self.node, self.cell, self._wait_ms
-        watermark, clear = cell.watermark, self._clear
-        enter, changed = cell.backend.enter, cell.backend.changed
+        node, key_context, wait_ms = self.node, self.key_context, self._wait_ms
+        watermark, clear = key_context.watermark, self._clear
+        enter, changed = key_context.backend.enter, key_context.backend.changed
         for key, value, timestamp in zip(
             keys, values, timestamps or [None] * len(values), strict=True
         ):
@@ -173,9 +173,9 @@ class AsOfJoinOperator(JoinOperator):
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
         """Keep right records; late ones too, since left ones to come may still want them."""
-        node, cell, kept_ms = self.node, self.cell, self._kept_ms
-        watermark, clear = cell.watermark, self._clear
-        enter, changed = cell.backend.enter, cell.backend.changed
+        node, key_context, kept_ms = self.node, self.key_context, self._kept_ms
+        watermark, clear = key_context.watermark, self._clear
+        enter, changed = key_context.backend.enter, key_context.backend.changed
         for key, value, timestamp in zip(
             keys, values, timestamps or [None] * len(values), strict=True
         ):
@@ -203,15 +203,15 @@ class AsOfJoinOperator(JoinOperator):
 
     def _join_ready(self, key: Any, entry: Entry, watermark: int) -> None:
         """Join the left records for which all right ones are known."""
-        node, cell, choose = self.node, self.cell, self._choose  # noqa: F841
+        node, key_context, choose = self.node, self.key_context, self._choose  # noqa: F841
         join, inner, wait_ms = self._join, self._spec.inner, self._wait_ms
         left, right = entry[LEFT], entry.get(RIGHT, _NOTHING)
         times, values = left.take_through(watermark - wait_ms)
         if not left:
             del entry[LEFT]
-        cell.enter(key)
+        key_context.enter(key)
         for timestamp, value in zip(times, values, strict=True):
-            cell.event_ms = timestamp + wait_ms
+            key_context.event_ms = timestamp + wait_ms
             found = choose(right, timestamp)
             if found is not None:
                 right_ms, right_value = found
@@ -259,11 +259,11 @@ class AsOfJoinOperator(JoinOperator):
 
     def _set_timer(self, key: Any, entry: Entry, moment_ms: int) -> None:
         entry[SLOT] = moment_ms
-        self.cell.backend.event_timers.register(Timer(moment_ms, key))
+        self.key_context.backend.event_timers.register(Timer(moment_ms, key))
 
     def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
         """Join what is ready, remove what is not needed, and set the key's next timer."""
-        key, backend, watermark = timer.key, self.cell.backend, self.cell.watermark
+        key, backend, watermark = timer.key, self.key_context.backend, self.key_context.watermark
         entry = backend.enter(key)
         if entry.get(SLOT) != timer.time_ms:
             return

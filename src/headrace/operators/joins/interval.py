@@ -141,7 +141,7 @@ class IntervalJoinOperator(JoinOperator):
 
     def _side(self, is_left: bool, lower_ms: int, upper_ms: int, late: Push) -> ProcessBlock:
         """What takes the records of one side, and joins each with what is kept of the other."""
-        cell, clear, set_timer = self.cell, self._clear, self._set_timer
+        key_context, clear, set_timer = self.key_context, self._clear, self._set_timer
         side, mine, others = ("left", LEFT, RIGHT) if is_left else ("right", RIGHT, LEFT)
         kept_ms = self._spec.left_kept_ms if is_left else self._spec.right_kept_ms
         element = self._spec.function.bound()
@@ -152,8 +152,8 @@ class IntervalJoinOperator(JoinOperator):
         def process(
             keys: list[Any], values: list[Any], timestamps: list[int | None] | None
         ) -> None:
-            node, watermark = self.node, cell.watermark
-            enter, changed = cell.backend.enter, cell.backend.changed
+            node, watermark = self.node, key_context.watermark
+            enter, changed = key_context.backend.enter, key_context.backend.changed
             for key, value, timestamp in zip(
                 keys, values, timestamps or [None] * len(values), strict=True
             ):
@@ -211,7 +211,7 @@ class IntervalJoinOperator(JoinOperator):
                     moments, found = buffer.between(timestamp + lower_ms, timestamp + upper_ms)
                     if not moments:
                         continue
-                cell.key, cell.entry, cell.event_ms = key, entry, timestamp
+                key_context.key, key_context.entry, key_context.event_ms = key, entry, timestamp
                 context.own_ms = timestamp
                 for other, other_ms in zip(found, moments, strict=True):
                     context.other_ms = other_ms
@@ -280,16 +280,16 @@ class IntervalJoinOperator(JoinOperator):
     def _set_timer(self, key: Any, entry: Entry, clear_ms: int, moment_ms: int) -> None:
         at = next_look_ms(moment_ms, self._grid_ms)
         entry[SLOT] = clear_ms, at
-        self.cell.backend.event_timers.register(Timer(at, key))
+        self.key_context.backend.event_timers.register(Timer(at, key))
 
     def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
         """Clear a key. While it keeps records, it is looked at again when the last will be gone."""
-        key, backend = timer.key, self.cell.backend
+        key, backend = timer.key, self.key_context.backend
         entry = backend.enter(key)
         looks = entry.get(SLOT)
         if looks is None or looks[1] != timer.time_ms:
             return
-        clear_ms = self._clear(entry, self.cell.watermark)
+        clear_ms = self._clear(entry, self.key_context.watermark)
         if clear_ms < MAX_WATERMARK:
             last = [entry[side].last_ms + kept_ms for side, kept_ms in self._kept if side in entry]
             self._set_timer(key, entry, clear_ms, max(last))

@@ -59,9 +59,9 @@ class JoinOperator(StatefulOperator):
     def __init__(self, spec: JoinSpec) -> None:
         self._types = {LEFT: data_of(spec.left_type), RIGHT: data_of(spec.right_type)}
 
-    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
+    def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         """Open the user's function, and say what is kept."""
-        super().open(node, context, cell)
+        super().open(node, context, key_context)
         assert context.states is not None, "a join is keyed"
         context.states.declare(SLOT, VALUE, self.own_type)
         for side, declared in self._types.items():

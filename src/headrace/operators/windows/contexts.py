@@ -16,17 +16,17 @@ from headrace.runtime.state.handles import KeyContext, NamespacedStates
 class AssignerContext:
     """What ``assign_windows`` sees."""
 
-    def __init__(self, cell: KeyContext, context: TaskContext) -> None:
-        self._cell = cell
+    def __init__(self, key_context: KeyContext, context: TaskContext) -> None:
+        self._key_context = key_context
         self._context = context
 
     def get_current_processing_time(self) -> int:
         """The processing time (ms) of the micro-batch."""
-        return self._cell.now_ms
+        return self._key_context.now_ms
 
     def get_current_key(self) -> Any:
         """The record's key."""
-        return self._cell.user_key()
+        return self._key_context.user_key()
 
     def get_runtime_context(self) -> TaskContext:
         """The operator's context; its states are those of the record's key."""
@@ -36,17 +36,17 @@ class AssignerContext:
 class FiringContext:
     """What triggers and evictors see alike."""
 
-    def __init__(self, cell: KeyContext, context: TaskContext) -> None:
-        self._cell = cell
+    def __init__(self, key_context: KeyContext, context: TaskContext) -> None:
+        self._key_context = key_context
         self._context = context
 
     def get_current_processing_time(self) -> int:
         """The processing time (ms) of the micro-batch."""
-        return self._cell.now_ms
+        return self._key_context.now_ms
 
     def get_current_watermark(self) -> int:
         """The watermark (ms)."""
-        return self._cell.watermark
+        return self._key_context.watermark
 
     def get_metric_group(self) -> Any:
         """The operator's metrics."""
@@ -56,8 +56,10 @@ class FiringContext:
 class TriggerContext(FiringContext):
     """What a trigger sees of the window in ``namespace``, under the current key."""
 
-    def __init__(self, cell: KeyContext, context: TaskContext, states: NamespacedStates) -> None:
-        super().__init__(cell, context)
+    def __init__(
+        self, key_context: KeyContext, context: TaskContext, states: NamespacedStates
+    ) -> None:
+        super().__init__(key_context, context)
         self._states = states
         self.namespace: Any = None
         self.merged: Iterable[Any] = ()
@@ -65,23 +67,27 @@ class TriggerContext(FiringContext):
 
     def register_event_time_timer(self, time: int) -> None:
         """Call ``on_event_time`` when the watermark passes ``time`` (ms)."""
-        cell = self._cell
-        cell.backend.event_timers.register(timer_at(time, cell.key, self.namespace))
+        key_context = self._key_context
+        key_context.backend.event_timers.register(timer_at(time, key_context.key, self.namespace))
 
     def register_processing_time_timer(self, time: int) -> None:
         """Call ``on_processing_time`` when the clock passes ``time`` (ms)."""
-        cell = self._cell
-        cell.backend.processing_timers.register(timer_at(time, cell.key, self.namespace))
+        key_context = self._key_context
+        key_context.backend.processing_timers.register(
+            timer_at(time, key_context.key, self.namespace)
+        )
 
     def delete_event_time_timer(self, time: int) -> None:
         """Delete an event-time timer."""
-        cell = self._cell
-        cell.backend.event_timers.delete(Timer(int(time), cell.key, self.namespace))
+        key_context = self._key_context
+        key_context.backend.event_timers.delete(Timer(int(time), key_context.key, self.namespace))
 
     def delete_processing_time_timer(self, time: int) -> None:
         """Delete a processing-time timer."""
-        cell = self._cell
-        cell.backend.processing_timers.delete(Timer(int(time), cell.key, self.namespace))
+        key_context = self._key_context
+        key_context.backend.processing_timers.delete(
+            Timer(int(time), key_context.key, self.namespace)
+        )
 
     def get_partitioned_state(self, state_descriptor: Any) -> Any:
         """The state of a descriptor for this key and window."""
@@ -98,11 +104,11 @@ class FunctionContext:
 
     def __init__(
         self,
-        cell: KeyContext,
+        key_context: KeyContext,
         context: TaskContext,
         states: NamespacedStates | RefusedWindowStates,
     ) -> None:
-        self._cell = cell
+        self._key_context = key_context
         self._context = context
         self._states = states
         self.at: Any = None
@@ -113,11 +119,11 @@ class FunctionContext:
 
     def current_processing_time(self) -> int:
         """The processing time (ms) of the micro-batch."""
-        return self._cell.now_ms
+        return self._key_context.now_ms
 
     def current_watermark(self) -> int:
         """The watermark (ms)."""
-        return self._cell.watermark
+        return self._key_context.watermark
 
     def window_state(self) -> Any:
         """State of this key and window."""

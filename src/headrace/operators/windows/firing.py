@@ -27,7 +27,7 @@ class Firing:
         self,
         contents: Contents,
         folding: Folding | None,
-        cell: KeyContext,
+        key_context: KeyContext,
         context: FunctionContext,
         keeps: bool = False,
     ) -> None:
@@ -35,7 +35,7 @@ class Firing:
         call = contents.window_function
         self._call = None if call is None else call.bound()
         self._result = None if folding is None else folding.result
-        self._cell, self._context = cell, context
+        self._key_context, self._context = key_context, context
         self._clear: Callable[[Any], None] | None = None
         if call is not None and call.with_context:
             target = call.function.target
@@ -60,18 +60,18 @@ class Firing:
 
         ``node``: the operator that an error names, beside the key.
         """
-        moment, main, cell = window.max_timestamp(), self._main, self._cell
+        moment, main, key_context = window.max_timestamp(), self._main, self._key_context
         if self._call is None:
             result = self._result
             assert result is not None, "records themselves go to a window function"
             for key, held in found:
                 if held is not None and (value := result(held)) is not None:
-                    cell.key = key
+                    key_context.key = key
                     main(value, moment)
             return
         for key, held in found:
             if held is not None:
-                cell.enter(key)
+                key_context.enter(key)
                 self.fire(window, held)
 
     def fire(self, window: TimeWindow, held: Any) -> None:
@@ -90,7 +90,7 @@ class Firing:
                 self._main(value, moment)
             return
         self._context.at = window
-        results = self._call(self._cell.user_key(), window, self._context, inputs)
+        results = self._call(self._key_context.user_key(), window, self._context, inputs)
         if results is not None:
             if type(results) not in SURELY_RESULTS:
                 look_at_results(results)

@@ -72,16 +72,16 @@ class SessionOperator(StatefulOperator):
         assert folding is not None, "sessions of whole records are kept by window"
         self._folding: Folding = folding
 
-    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
+    def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         """Open the user's functions, and say what is kept."""
-        super().open(node, context, cell)
+        super().open(node, context, key_context)
         assert context.states is not None, "windows are keyed"
         contents = self._windowing.contents.stored_kind.type
         kept = None if contents is None else type_data("SESSIONS", contents)
         context.states.declare(SESSIONS, VALUE, kept)
         self._late = context.get_metrics_group().counter(LATE)
-        of_function = FunctionContext(cell, context, RefusedWindowStates())
-        self._firing = Firing(self._windowing.contents, self._folding, cell, of_function)
+        of_function = FunctionContext(key_context, context, RefusedWindowStates())
+        self._firing = Firing(self._windowing.contents, self._folding, key_context, of_function)
 
     def bind(self, outputs: Outputs) -> Push:
         """Keyed operators take blocks; see ``process``."""
@@ -104,7 +104,7 @@ class SessionOperator(StatefulOperator):
                 self._fold(keys[part], values[part], times[part])
 
     def _fold(self, keys: list[Any], values: list[Any], times: list[int | None]) -> None:
-        node, backend = self.node, self.cell.backend  # noqa: F841
+        node, backend = self.node, self.key_context.backend  # noqa: F841
         enter, changed = backend.enter, backend.changed
         first, add = self._folding.first, self._folding.add
         fixed = self._gap if isinstance(self._gap, int) else None
@@ -132,7 +132,7 @@ class SessionOperator(StatefulOperator):
 
     def _merge(self, keys: list[Any], found: list[PartialAggregates]) -> None:
         """Take pieces of sessions, each of several records."""
-        node, enter, merge = self.node, self.cell.backend.enter, self._folding.merge  # noqa: F841
+        node, enter, merge = self.node, self.key_context.backend.enter, self._folding.merge  # noqa: F841
         for first, combined in zip(keys, found, strict=True):
             for key, start, end, count, held in held_in(first, combined):
                 kept: Kept | None = enter(key).get(SESSIONS)
@@ -152,10 +152,10 @@ class SessionOperator(StatefulOperator):
         """Put a record, or a piece, into the sessions of its key; False where it is late."""
         if end > _END_MS:
             raise beyond_time(TimeWindow(start, end))
-        backend = self.cell.backend
+        backend = self.key_context.backend
         sessions = () if kept is None else kept[1]
         near = [i for i, one in enumerate(sessions) if start <= one[1] and one[0] <= end]
-        if not near and end - 1 <= self.cell.watermark:
+        if not near and end - 1 <= self.key_context.watermark:
             return False
         due = MAX_WATERMARK if kept is None else kept[0]
         if len(near) == 1:
@@ -209,9 +209,9 @@ class SessionOperator(StatefulOperator):
     def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
         """Fire the sessions that have ended; wait for the end of the next."""
         node, key, now_ms = self.node, timer.key, timer.time_ms  # noqa: F841
-        cell = self.cell
-        cell.enter_timer(timer, event_time)
-        kept: Kept | None = cell.entry.get(SESSIONS)
+        key_context = self.key_context
+        key_context.enter_timer(timer, event_time)
+        kept: Kept | None = key_context.entry.get(SESSIONS)
         if kept is None or kept[0] > now_ms:
             return  # an earlier session took over
         open_ = tuple(one for one in kept[1] if one[1] - 1 > now_ms)
@@ -223,11 +223,11 @@ class SessionOperator(StatefulOperator):
                 self._firing.end(window)
         if open_:
             due = min(map(_end_of, open_)) - 1
-            cell.backend.event_timers.register(Timer(due, key))
-            cell.entry[SESSIONS] = (due, open_)
+            key_context.backend.event_timers.register(Timer(due, key))
+            key_context.entry[SESSIONS] = (due, open_)
         else:
-            cell.entry.pop(SESSIONS, None)
-        cell.entries.changed(key)
+            key_context.entry.pop(SESSIONS, None)
+        key_context.entries.changed(key)
 
 
 def _end_of(session: Session) -> int:

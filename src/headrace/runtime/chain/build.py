@@ -61,7 +61,7 @@ class ChainBuilder:
     ) -> None:
         program = self.program = _with_own_functions(program)
         self._facts, self._metrics, self._job, self._outbox = facts, metrics, job, outbox
-        self.cell = KeyContext()
+        self.key_context = KeyContext()
         self.operators: dict[str, Operator] = {}
         self.contexts: dict[str, TaskContext] = {}
         self.pushes: dict[str, Push] = {}
@@ -137,12 +137,12 @@ class ChainBuilder:
         self,
         name: str,
         site: str,
-        cell: KeyContext | None,
+        key_context: KeyContext | None,
         operator: str | None = None,
         uid: str | None = None,
     ) -> TaskContext:
         metrics = self._metrics.of_operator(operator or name, name)
-        return TaskContext(name, site, self._facts, metrics, cell, uid)
+        return TaskContext(name, site, self._facts, metrics, key_context, uid)
 
     def _open(self, node: NodeProgram) -> None:
         """Make the node's operator, and find the node that follows it in a row."""
@@ -153,14 +153,14 @@ class ChainBuilder:
             if node.spec.traits.inputs > 1:
                 operator.input_watermark = self._inputs_of(node).watermark
             keyed = node.spec.traits.keyed
-            cell = self.cell if keyed else None
-            context = self._context(node.name, node.site, cell, node.id, node.uid)
+            key_context = self.key_context if keyed else None
+            context = self._context(node.name, node.site, key_context, node.id, node.uid)
             if node.id == self.program.root:
                 context.shared = self._shared
             self.contexts[node.id] = context
             self.operators[node.id] = operator
             try:
-                operator.open(node, context, self.cell)
+                operator.open(node, context, self.key_context)
             except Exception as error:
                 annotate(error)
                 raise

@@ -59,7 +59,7 @@ class Chain:
             program, job, facts, metrics, self.outbox, self._merged, root_inputs, shared
         )
         self._parts = parts
-        self.program, self.cell = parts.program, parts.cell
+        self.program, self.key_context = parts.program, parts.key_context
         self.operators, self.contexts = parts.operators, parts.contexts
         self.received = parts.counts.received
         """How many records were pushed in at the root: whoever pushes them counts them."""
@@ -129,7 +129,7 @@ class Chain:
         ``appends``: what the run before gathered for exchanges is kept, and leaves with what this
         run gathers; only in a ``merged`` chain.
         """
-        self.cell.now_ms = now_ms
+        self.key_context.now_ms = now_ms
         self.outbox.begin(sender, now_ms, current_group, group_count, watermark, appends)
         for endpoint in self._sinks.values():
             endpoint.begin(None, False)

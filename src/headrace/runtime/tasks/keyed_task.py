@@ -97,7 +97,7 @@ class KeyedTask:
             root_inputs=self._inputs,
             shared=self._shared,
         )
-        self._chain.cell.clocked = True
+        self._chain.key_context.clocked = True
         head = self._chain.operators[vertex.chain.root]
         self._keyed = head if isinstance(head, KeyedOperator) and vertex.keyed else None
         self._column_processors: tuple[ProcessColumns, ...] = ()
@@ -140,7 +140,7 @@ class KeyedTask:
         return self._timed(self._work(task, backend, appends))
 
     def _work(self, task: TaskInput, backend: StateBackend, appends: bool) -> Iterator[Envelope]:
-        chain, cell, header = self._chain, self._chain.cell, backend.header
+        chain, key_context, header = self._chain, self._chain.key_context, backend.header
         self._backend = backend
         self._watermarks = self._channels_of(header)
         self._enter_broadcast(task.broadcast)
@@ -155,11 +155,11 @@ class KeyedTask:
             watermark,
             appends and chain.merged,
         )
-        cell.watermark = watermark
+        key_context.watermark = watermark
         if self._context.states is not None:
             self._context.states.attach(backend)
         else:
-            cell.backend, cell.entry = backend, None
+            key_context.backend, key_context.entry = backend, None
         chain.restore(header.get("nodes", {}))
         if self._may_go_on(header):
             header.pop("finished", None)
@@ -326,8 +326,8 @@ class KeyedTask:
             values = run.values
         elif not self._chain.outbox.object_reuse:
             values = [*map(copied, values)]  # others of the task's groups may get them, too
-        self._chain.cell.key = self._chain.cell.entry = None
-        self._chain.cell.event_ms = None
+        self._chain.key_context.key = self._chain.key_context.entry = None
+        self._chain.key_context.event_ms = None
         shared.writable, shared.asked_all_groups = True, False
         try:
             if self._keyed is not None:
@@ -381,8 +381,8 @@ class KeyedTask:
     def _reach(self, watermark: int) -> Iterator[Envelope]:
         """Let the operator's event time go on: the timers that are due fire."""
         chain, outbox = self._chain, self._chain.outbox
-        if watermark > chain.cell.watermark:
-            chain.cell.watermark = watermark
+        if watermark > chain.key_context.watermark:
+            chain.key_context.watermark = watermark
             if self._keyed is not None:
                 timers, fire = self._backend.event_timers, self._keyed.fire
                 while (timer := timers.pop_due(watermark)) is not None:

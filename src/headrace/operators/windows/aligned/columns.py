@@ -156,7 +156,7 @@ class ColumnWindowOperator(WaitingColumns):
                 self.process([*keys], columns.rows(), None if times is None else [*times])
                 return
             batch = partials.made([taken])
-        late = _panes(batch) <= self.cell.watermark - self._grid.size_ms + 1
+        late = _panes(batch) <= self.key_context.watermark - self._grid.size_ms + 1
         if late.any():
             counts = batch.column(COUNT).to_numpy()
             self._late.inc(int(counts[late].sum()))
@@ -169,7 +169,7 @@ class ColumnWindowOperator(WaitingColumns):
         panes = panes_of(columns.times, self._grid.pane_ms, self._grid.offset_ms)
         if panes is None:
             return columns  # they are looked at one by one
-        late = panes <= self.cell.watermark - self._grid.size_ms + 1
+        late = panes <= self.key_context.watermark - self._grid.size_ms + 1
         if not late.any():
             return columns
         import numpy as np
@@ -215,7 +215,7 @@ class ColumnWindowOperator(WaitingColumns):
     def _put(self, batch: Any) -> None:
         assert self._partials is not None and self._folding is not None
         node, missing, merge = self.node, MISSING, self._folding.merge  # noqa: F841
-        self._tables.attach(self.cell.backend)
+        self._tables.attach(self.key_context.backend)
         at = table = changed = None
         for key, pane, held in self._partials.held(batch):
             if pane != at:
@@ -239,7 +239,7 @@ class ColumnWindowOperator(WaitingColumns):
 
     def _fire_columns(self, batch: Any) -> None:
         """Fire windows of a batch that is sorted by pane, and those of tables between them."""
-        self._tables.attach(self.cell.backend)
+        self._tables.attach(self.key_context.backend)
         done = 0
         panes = _panes(batch)
         for start in sorted(self._tables.starts()):

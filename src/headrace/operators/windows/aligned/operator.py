@@ -62,17 +62,17 @@ class AlignedWindowOperator(StatefulOperator):
         self._reached = 0
         self._schedule: Schedule | None = None
 
-    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
+    def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         """Open the user's functions."""
-        super().open(node, context, cell)
+        super().open(node, context, key_context)
         assert context.states is not None, "windows are keyed"
         self._states: NamespacedStates = context.states.in_namespaces()
         self._late = context.get_metrics_group().counter(LATE)
-        function_context = _Context(cell, context, self._states)
+        function_context = _Context(key_context, context, self._states)
         contents = self._windowing.contents
         # The function may change what it is given, and a late record fires the window again.
         keeps = self._lateness_ms > 0 and not self._tables.by_pane
-        self._firing = Firing(contents, self._folding, cell, function_context, keeps)
+        self._firing = Firing(contents, self._folding, key_context, function_context, keeps)
 
     def bind(self, outputs: Outputs) -> Push:
         """Keyed operators take blocks; see ``process``."""
@@ -82,7 +82,7 @@ class AlignedWindowOperator(StatefulOperator):
 
     def restore(self, state: Any | None) -> None:
         """A call begins: the windows up to the watermark have fired."""
-        self._reached = self.cell.watermark
+        self._reached = self.key_context.watermark
         self._schedule = None
 
     # Records
@@ -91,7 +91,7 @@ class AlignedWindowOperator(StatefulOperator):
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
         """Put each record of a block into its windows."""
-        self._tables.attach(self.cell.backend)
+        self._tables.attach(self.key_context.backend)
         times = timestamps or [None] * len(values)
         folding = self._folding
         if folding is None:
@@ -222,7 +222,11 @@ class AlignedWindowOperator(StatefulOperator):
 
     def _place(self, pane: int) -> _Place:
         """Where records of a pane go now."""
-        watermark, size_ms, schedule = self.cell.watermark, self._grid.size_ms, self._scheduled()
+        watermark, size_ms, schedule = (
+            self.key_context.watermark,
+            self._grid.size_ms,
+            self._scheduled(),
+        )
         windows = [
             start for start in self._grid.windows_of(pane) if schedule.cleanup_ms(start) > watermark
         ]
@@ -244,7 +248,7 @@ class AlignedWindowOperator(StatefulOperator):
         return view, table.changed
 
     def _dropped(self, value: Any, time: int) -> None:
-        if time + self._lateness_ms > self.cell.watermark:
+        if time + self._lateness_ms > self.key_context.watermark:
             return  # it is between windows
         tag = self._windowing.late_tag
         if tag is None:
@@ -262,7 +266,7 @@ class AlignedWindowOperator(StatefulOperator):
         signal(watermark, idle)
 
     def _advance(self, watermark: int) -> None:
-        self._tables.attach(self.cell.backend)
+        self._tables.attach(self.key_context.backend)
         schedule = self._scheduled()
         while (due := schedule.due(watermark)) is not None:
             start, ends = due
@@ -349,11 +353,11 @@ class AlignedWindowOperator(StatefulOperator):
     @property
     def _clears(self) -> bool:
         """Whether the function may have kept something for a window."""
-        return self._firing.clears or bool(self.cell.backend.in_namespaces.kinds())
+        return self._firing.clears or bool(self.key_context.backend.in_namespaces.kinds())
 
     def _clear(self, window: TimeWindow, keys: list[Any]) -> None:
         for key in keys:
-            self.cell.enter(key)
+            self.key_context.enter(key)
             self._firing.end(window)
             self._states.enter(namespace_of(window))
             self._states.clear()
@@ -365,8 +369,10 @@ class AlignedWindowOperator(StatefulOperator):
 class _Context(FunctionContext):
     """Goes to the state of key and window when that is asked for."""
 
-    def __init__(self, cell: KeyContext, context: TaskContext, states: NamespacedStates) -> None:
-        super().__init__(cell, context, states)
+    def __init__(
+        self, key_context: KeyContext, context: TaskContext, states: NamespacedStates
+    ) -> None:
+        super().__init__(key_context, context, states)
         self._namespaced = states
 
     def window_state(self) -> Any:

@@ -18,12 +18,12 @@ from headrace.runtime.state.handles import KeyContext
 class EvictingWindowOperator(WindowOperator):
     """As Flink's ``EvictingWindowOperator``: what an evictor takes out is forgotten."""
 
-    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
+    def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         """Open the user's functions, and say what is kept."""
-        super().open(node, context, cell)
+        super().open(node, context, key_context)
         assert self._spec.evictor is not None, "the spec has an evictor"
         self._evictor = self._spec.evictor.target
-        self._evictor_context = FiringContext(cell, context)
+        self._evictor_context = FiringContext(key_context, context)
 
     def _what_is_kept(self) -> Contents:
         of_record = self._spec.contents.record_type

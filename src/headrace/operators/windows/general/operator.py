@@ -48,9 +48,9 @@ class WindowOperator(StatefulOperator):
         self._event_time = spec.event_time
         self._lateness_ms = spec.allowed_lateness_ms
 
-    def open(self, node: NodeProgram, context: TaskContext, cell: KeyContext) -> None:
+    def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         """Open the user's functions, and say what is kept."""
-        super().open(node, context, cell)
+        super().open(node, context, key_context)
         spec = self._spec
         assert context.states is not None, "windows are keyed"
         self._states: NamespacedStates = context.states.in_namespaces()
@@ -59,12 +59,12 @@ class WindowOperator(StatefulOperator):
         self._assigner = spec.assigner.target
         self._trigger = spec.trigger.target
         self._late = context.get_metrics_group().counter(LATE)
-        self._assigner_context = AssignerContext(cell, context)
-        self._trigger_context = TriggerContext(cell, context, self._states)
+        self._assigner_context = AssignerContext(key_context, context)
+        self._trigger_context = TriggerContext(key_context, context, self._states)
         of_function = FunctionContext(
-            cell, context, RefusedWindowStates() if spec.merging else self._states
+            key_context, context, RefusedWindowStates() if spec.merging else self._states
         )
-        self._firing = Firing(spec.contents, None, cell, of_function)
+        self._firing = Firing(spec.contents, None, key_context, of_function)
         if spec.merging:
             context.states.declare(MERGING)
 
@@ -88,14 +88,14 @@ class WindowOperator(StatefulOperator):
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
         """Put each record of a block into its windows."""
-        cell, node = self.cell, self.node  # noqa: F841
+        key_context, node = self.key_context, self.node  # noqa: F841
         assign, context = self._assigner.assign_windows, self._assigner_context
         put = self._put_merging if self._spec.merging else self._put
         for key, value, timestamp in zip(
             keys, values, timestamps or [None] * len(values), strict=True
         ):
-            cell.enter(key)
-            cell.event_ms = timestamp
+            key_context.enter(key)
+            key_context.event_ms = timestamp
             moment = MIN_WATERMARK if timestamp is None else timestamp
             windows = assign(value, moment, context)
             if not put(value, timestamp, moment, windows) and self._is_late(moment):
@@ -103,10 +103,10 @@ class WindowOperator(StatefulOperator):
 
     def _put(self, value: Any, timestamp: int | None, moment: int, windows: Any) -> bool:
         """Put a record into its windows; False where it is in none, as all of them have ended."""
-        trigger, seen, cell = self._trigger_context, False, self.cell
+        trigger, seen, key_context = self._trigger_context, False, self.key_context
         for window in windows:
             end_ms = self._cleanup_ms(window)
-            if self._event_time and end_ms <= cell.watermark:
+            if self._event_time and end_ms <= key_context.watermark:
                 continue
             # Others may change what they are given: no two windows share a record.
             mine = copied(value) if seen else value
@@ -118,17 +118,17 @@ class WindowOperator(StatefulOperator):
             if result is not CONTINUE:
                 self._act(result, window, namespace)
             if end_ms < MAX_WATERMARK:  # a window without an end is never forgotten
-                self._cleanup_timers().register(Timer(end_ms, cell.key, namespace))
+                self._cleanup_timers().register(Timer(end_ms, key_context.key, namespace))
         return seen
 
     def _put_merging(self, value: Any, timestamp: int | None, moment: int, windows: Any) -> bool:
-        trigger, seen, cell = self._trigger_context, False, self.cell
+        trigger, seen, key_context = self._trigger_context, False, self.key_context
         mapping = self._mapping()
         for window in windows:
             window = add_window(mapping, self._assigner, window, self._merge)
             namespace = namespace_of(window)
             end_ms = self._cleanup_ms(window)
-            if self._event_time and end_ms <= cell.watermark:
+            if self._event_time and end_ms <= key_context.watermark:
                 del mapping[namespace]
                 continue
             mine = copied(value) if seen else value
@@ -140,7 +140,7 @@ class WindowOperator(StatefulOperator):
             if result is not CONTINUE:
                 self._act(result, window, of_records)
             if end_ms < MAX_WATERMARK:
-                self._cleanup_timers().register(Timer(end_ms, cell.key, namespace))
+                self._cleanup_timers().register(Timer(end_ms, key_context.key, namespace))
         self._keep(mapping)
         return seen
 
@@ -160,7 +160,7 @@ class WindowOperator(StatefulOperator):
     def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
         """Ask the trigger; at the end of the window's time, forget it."""
         node, key, timestamp = self.node, timer.key, timer.time_ms  # noqa: F841
-        self.cell.enter_timer(timer, event_time)
+        self.key_context.enter_timer(timer, event_time)
         namespace = timer.namespace
         window = window_of(namespace)
         mapping = self._mapping() if self._spec.merging else None
@@ -213,7 +213,7 @@ class WindowOperator(StatefulOperator):
     def _emit_results(self, window: Any, inputs: Any) -> None:
         moment = window.max_timestamp()
         if moment >= MAX_WATERMARK:  # as PyFlink: that of the record or timer
-            moment = self.cell.event_ms
+            moment = self.key_context.event_ms
         self._firing.emit(window, inputs, moment)
 
     # The end of windows
@@ -226,10 +226,10 @@ class WindowOperator(StatefulOperator):
         return min(end + self._lateness_ms, MAX_WATERMARK) if self._event_time else end
 
     def _is_late(self, moment: int) -> bool:
-        return self._event_time and moment + self._lateness_ms <= self.cell.watermark
+        return self._event_time and moment + self._lateness_ms <= self.key_context.watermark
 
     def _cleanup_timers(self) -> TimerStore:
-        backend = self.cell.backend
+        backend = self.key_context.backend
         return backend.event_timers if self._event_time else backend.processing_timers
 
     def _end(self, window: Any, namespace: Any, of_records: Any) -> None:
@@ -246,23 +246,23 @@ class WindowOperator(StatefulOperator):
     def _has_stored_states(self) -> bool:
         """Whether a run before this one may have left state of windows beside their records."""
         if self._stored_states is None:
-            self._stored_states = len(self.cell.backend.in_namespaces.kinds()) > 1
+            self._stored_states = len(self.key_context.backend.in_namespaces.kinds()) > 1
         return self._stored_states
 
     # Windows that merge
 
     def _mapping(self) -> Mapping:
-        mapping: Mapping = self.cell.entry.get(MERGING)
+        mapping: Mapping = self.key_context.entry.get(MERGING)
         return {} if mapping is None else mapping
 
     def _keep(self, mapping: Mapping) -> None:
         """Store where the windows in flight of the current key have their records."""
-        cell = self.cell
+        key_context = self.key_context
         if mapping:
-            cell.entry[MERGING] = mapping
+            key_context.entry[MERGING] = mapping
         else:
-            cell.entry.pop(MERGING, None)
-        cell.entries.changed(cell.key)
+            key_context.entry.pop(MERGING, None)
+        key_context.entries.changed(key_context.key)
 
     def _merge(self, result: Any, windows: list[Any], target: Any, sources: list[Any]) -> None:
         """Windows became one: move what they have kept, and set its timers in place of theirs."""
@@ -274,12 +274,12 @@ class WindowOperator(StatefulOperator):
             trigger.namespace = namespace = namespace_of(window)
             self._trigger.clear(window, trigger)
             end_ms = self._cleanup_ms(window)
-            self._cleanup_timers().delete(Timer(end_ms, self.cell.key, namespace))
+            self._cleanup_timers().delete(Timer(end_ms, self.key_context.key, namespace))
         merge_namespaces(self._states, self._contents, self._kept.merged, target, sources)
 
     def _require_future(self, window: Any) -> None:
-        end, cell = self._cleanup_ms(window), self.cell
-        now_ms = cell.watermark if self._event_time else cell.now_ms
+        end, key_context = self._cleanup_ms(window), self.key_context
+        now_ms = key_context.watermark if self._event_time else key_context.now_ms
         if end <= now_ms:
             raise PlanError(
                 f"windows were merged into {window!r}, which has ended already",

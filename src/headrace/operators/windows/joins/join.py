@@ -118,7 +118,7 @@ class WindowJoinOperator(WaitingColumns):
         from headrace.operators.windows.joins.columns import WaitingSide
 
         found = WaitingSide.of(columns, keys.names, panes)
-        late = found.before(self.cell.watermark - self._grid.size_ms + 2)
+        late = found.before(self.key_context.watermark - self._grid.size_ms + 2)
         if late:
             self._late.inc(late)
             found = found.part(late, len(found.rows))
@@ -162,7 +162,7 @@ class WindowJoinOperator(WaitingColumns):
         from headrace.runtime.columns.keys import ColumnKeys
 
         node = self.node  # noqa: F841  for ``annotate``
-        self._tables.attach(self.cell.backend)
+        self._tables.attach(self.key_context.backend)
         columns = found.columns.take(found.rows)
         keys, tag = ColumnKeys(columns, found.keys), self._spec.tags[side]
         at = enter = changed = None
@@ -190,7 +190,7 @@ class WindowJoinOperator(WaitingColumns):
             if whole is not None and at < len(whole.rows):
                 waiting.append(whole.part(at, len(whole.rows)))
             due.append(None if whole is None or not at else whole.part(0, at))
-        self._tables.attach(self.cell.backend)
+        self._tables.attach(self.key_context.backend)
         done = MIN_WATERMARK
         for start in sorted(start for start in self._tables.starts() if start < end):
             self._join(due, done, start)
