@@ -49,26 +49,26 @@ INTS, FLOATS = pa.int64(), pa.float64()
 
 Record = tuple[Any, Any, Any, int]
 
-taken = {"combined": 0, "fired": 0}
+projected = {"combined": 0, "fired": 0}
 """How many records were combined as columns, and how many results were emitted as such."""
 
 
 @pytest.fixture(autouse=True)
 def counting(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Chunks of the same length for rows and columns, so that the same records are late."""
-    taken.update(combined=0, fired=0)
-    gather = combine_columns.CombineColumnsOperator._gather
+    projected.update(combined=0, fired=0)
+    gather = combine_columns.CombineColumnsOperator._add_to_buffer
     emit = aligned_columns.ColumnWindowOperator._emit_columns
 
     def gathering(self: Any, found: Any) -> None:
-        taken["combined"] += len(found)
+        projected["combined"] += len(found)
         gather(self, found)
 
     def emitting(self: Any, batch: Any) -> None:
-        taken["fired"] += batch.num_rows
+        projected["fired"] += batch.num_rows
         emit(self, batch)
 
-    monkeypatch.setattr(combine_columns.CombineColumnsOperator, "_gather", gathering)
+    monkeypatch.setattr(combine_columns.CombineColumnsOperator, "_add_to_buffer", gathering)
     monkeypatch.setattr(aligned_columns.ColumnWindowOperator, "_emit_columns", emitting)
     for name in ("COLUMNS_RECORDS", "CHUNK_RECORDS", "RANGE_RECORDS"):
         monkeypatch.setattr(indexed, name, 7)
@@ -141,17 +141,17 @@ def drawn(seed: int, keys: Any = (0, 1, 2, -1, None), count: int = 90) -> list[R
 def test_late_records_too(
     assigner: Any, function: Any, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(combine_columns, "MOST_RECORDS", most)
-    monkeypatch.setattr(aligned_columns, "MOST_PARTIALS", most)
+    monkeypatch.setattr(combine_columns, "MAX_RECORDS", most)
+    monkeypatch.setattr(aligned_columns, "MAX_BUFFERED_ROWS", most)
     records = drawn(most)
     how = {"assigner": assigner, "function": function}
     rows, late = outcome(windows(records, lambda record: record["key"], combining=False, **how))
-    assert not taken["combined"] and not taken["fired"]
+    assert not projected["combined"] and not projected["fired"]
     (dropped,) = late.values()
     assert dropped
     assert outcome(windows(records, "key", **how)) == (rows, late)
-    assert taken["combined"] > len(records) // 2
-    assert bool(taken["fired"]) is (assigner is TUMBLING and most > 1)
+    assert projected["combined"] > len(records) // 2
+    assert bool(projected["fired"]) is (assigner is TUMBLING and most > 1)
     assert outcome(windows(records, "key", combining=False, **how)) == (rows, late)
 
 
@@ -168,9 +168,9 @@ def test_the_law(seed: int, cuts: list[int], key_groups: int) -> None:
         {"cuts": cuts, "backends": "paged", "restarts": True, **spread},
         {"mode": "batch", **spread},
     ):
-        taken.update(combined=0, fired=0)
+        projected.update(combined=0, fired=0)
         assert outcome(windows(records, "key", **asked), **how)[0] == wanted, how
-        assert taken["combined"] or taken["fired"], how
+        assert projected["combined"] or projected["fired"], how
 
 
 def test_keys_that_do_not_repeat_go_as_columns(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,7 +179,7 @@ def test_keys_that_do_not_repeat_go_as_columns(monkeypatch: pytest.MonkeyPatch) 
     found, _ = outcome(windows(records, "key", function=Named()), cuts=[50] * 3)
     wanted, _ = outcome(windows(records, lambda record: record["key"], function=Named()))
     assert found == wanted
-    assert taken["combined"] == 50
+    assert projected["combined"] == 50
 
 
 @pytest.mark.parametrize(
@@ -201,17 +201,17 @@ def test_values_are_those_of_rows(value: Any, kind: Any) -> None:
     asked: dict[str, Any] = {"values": kind, "function": Named()}
     found, _ = outcome(windows(records, "key", **asked), cuts=[25])
     assert found == outcome(windows(records, lambda record: record["key"], **asked))[0]
-    assert bool(taken["combined"]) is (kind in (pa.int8(), FLOATS) and value == value)
+    assert bool(projected["combined"]) is (kind in (pa.int8(), FLOATS) and value == value)
 
 
 def test_sums_that_only_the_receiver_finds_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each sum that is sent fits 64 bits."""
     monkeypatch.setattr(indexed, "COLUMNS_RECORDS", 3)
-    monkeypatch.setattr(combine_columns, "MOST_RECORDS", 1)
+    monkeypatch.setattr(combine_columns, "MAX_RECORDS", 1)
     big = 1 << 61
     found = run_pipeline(windows([(1, big, "x", 4)] * 60, "key", Aggregates(total=Sum("value"))))
     assert found.only == [Row(total=60 * big)]
-    assert taken == {"combined": 60, "fired": 0}
+    assert projected == {"combined": 60, "fired": 0}
 
 
 @pytest.mark.parametrize(
@@ -229,7 +229,7 @@ def test_keys_are_those_of_rows(keys: list[Any], kind: Any) -> None:
     found, _ = outcome(windows(records, "key", keys=kind, function=Named()), cuts=[25])
     by_rows = windows(records, lambda record: record["key"], keys=kind, function=Named())
     assert found == outcome(by_rows)[0]
-    assert bool(taken["combined"]) is (kind != FLOATS)
+    assert bool(projected["combined"]) is (kind != FLOATS)
 
 
 def test_what_the_window_keeps_for_a_key_goes_with_it() -> None:
@@ -250,7 +250,7 @@ def test_what_the_window_keeps_for_a_key_goes_with_it() -> None:
     records = drawn(5, (1, 2))
     function = Counting()
     by_columns = outcome(windows(records, "key", function=function))[0]
-    assert taken["fired"]
+    assert projected["fired"]
     assert by_columns == outcome(windows(records, lambda each: each["key"], function=function))[0]
 
 
@@ -275,15 +275,15 @@ def first_records(records: list[Record], key: Any, call: str, values: Any = INTS
 def test_the_first_record_with_one_field_of_all(
     call: str, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(combine_columns, "MOST_RECORDS", most)
+    monkeypatch.setattr(combine_columns, "MAX_RECORDS", most)
     records = [(k, v or 0, f"{n or ''}{at}", at) for k, v, n, at in drawn(most)]
     spread = {"cuts": [30, 1, 20], "key_groups": 3, "backends": "paged", "restarts": True}
     for how in ({}, spread):
         wanted = outcome(first_records(records, lambda record: record["key"], call), **how)
-        taken.update(combined=0, fired=0)
+        projected.update(combined=0, fired=0)
         assert outcome(first_records(records, "key", call), **how) == wanted
-        assert taken["combined"] > 45
-        assert how or taken["fired"]
+        assert projected["combined"] > 45
+        assert how or projected["fired"]
 
 
 @pytest.mark.parametrize("call", ["sum", "min"])
@@ -292,9 +292,9 @@ def test_the_field_that_is_computed_may_be_the_key(call: str) -> None:
     records = [(0, value, "x", at) for at, value in enumerate([1, 1, 2, 2, 2, 4, 1, 3])]
     for how in ({}, {"cuts": [3], "key_groups": 3}):
         wanted = outcome(first_records(records, lambda record: record["value"], call), **how)
-        taken.update(combined=0)
+        projected.update(combined=0)
         assert outcome(first_records(records, "value", call), **how) == wanted
-        assert taken["combined"]
+        assert projected["combined"]
 
 
 def test_first_records_whose_sum_columns_cannot_hold() -> None:
@@ -303,7 +303,7 @@ def test_first_records_whose_sum_columns_cannot_hold() -> None:
         found = outcome(first_records(records, "key", "sum", kind))[0]
         by_rows = first_records(records, lambda record: record["key"], "sum", kind)
         assert found == outcome(by_rows)[0]
-        assert not taken["combined"]
+        assert not projected["combined"]
 
 
 def test_the_plan_shows_it() -> None:

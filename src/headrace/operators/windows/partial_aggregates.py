@@ -17,14 +17,14 @@ from headrace.runtime.plain import all_plain
 
 @dataclass(frozen=True, repr=False)
 class PartialAggregates:
-    """Stands for ``count`` records of several keys of one key group.
+    """Partial aggregates of several keys of one key group, which stand for ``count`` records.
 
-    It is sent by one of the keys. ``at``: where the window or pane starts (ms) that all of the
-    records lie in. ``content``: the other keys, and what all of them hold, in bytes
-    (``content_of``); or, for one key alone, a tuple with what it holds.
+    It is sent under the first of the keys. ``start_ms``: the start of the window or pane that all
+    the records are in. ``content``: the other keys and all accumulators, pickled by
+    ``encode_partials``; or, for one key alone, a tuple with its accumulator.
     """
 
-    at: int
+    start_ms: int
     count: int
     content: bytes | tuple[Any]
 
@@ -37,72 +37,72 @@ class AccumulatorBatch:
     """What keys hold, and more about each that nobody can change; all lists are as long."""
 
     keys: list[Any]
-    about: tuple[list[Any], ...]
+    attributes: tuple[list[Any], ...]
     values: list[Any]
 
 
-def by_key_group(held: AccumulatorBatch, groups: KeyGroups) -> Iterable[AccumulatorBatch]:
+def split_by_key_group(batch: AccumulatorBatch, groups: KeyGroups) -> Iterable[AccumulatorBatch]:
     """What is held, by key group. A key without a stable hash comes alone: it has another form."""
-    if groups.count == 1 and _STABLE.issuperset(map(type, held.keys)):
-        return (held,)
-    found: dict[Any, AccumulatorBatch] = {}
-    for key, *about, value in zip(held.keys, *held.about, held.values, strict=True):
+    if groups.count == 1 and _STABLE.issuperset(map(type, batch.keys)):
+        return (batch,)
+    batches: dict[Any, AccumulatorBatch] = {}
+    for key, *attributes, value in zip(batch.keys, *batch.attributes, batch.values, strict=True):
         try:
             group = groups[key]
         except TypeError:
-            group = None, len(found)  # type: ignore[assignment]
-        own = found.get(group)
-        if own is None:
-            own = found[group] = AccumulatorBatch([], tuple([] for _ in about), [])
-        own.keys.append(key)
-        own.values.append(value)
-        for kept, one in zip(own.about, about, strict=True):
-            kept.append(one)
-    return found.values()
+            group = None, len(batches)  # type: ignore[assignment]
+        group_batch = batches.get(group)
+        if group_batch is None:
+            group_batch = batches[group] = AccumulatorBatch([], tuple([] for _ in attributes), [])
+        group_batch.keys.append(key)
+        group_batch.values.append(value)
+        for column, one in zip(group_batch.attributes, attributes, strict=True):
+            column.append(one)
+    return batches.values()
 
 
 _STABLE = frozenset({int, str, bytes})
 """Types of keys that have a stable hash in any case."""
 
 
-def content_of(node: NodeProgram, held: AccumulatorBatch) -> bytes:
+def encode_partials(node: NodeProgram, batch: AccumulatorBatch) -> bytes:
     """What keys of one group hold, in bytes. No two keys share anything that can be changed.
 
     Raises:
         TypeError, pickle.PicklingError, AttributeError: it cannot be pickled.
     """
-    others = held.keys[1:]
-    if all_plain(held.values):
-        whole = others, held.about, held.values, None
-        return pickled_plain(whole, (*held.keys[-1:], *held.values[:1]))
+    others = batch.keys[1:]
+    if all_plain(batch.values):
+        plain_content = others, batch.attributes, batch.values, None
+        return pickled_plain(plain_content, (*batch.keys[-1:], *batch.values[:1]))
     layouts: dict[RecordLayout, int] = {}
-    apart = []
-    for key, kept in zip(held.keys, held.values, strict=True):  # noqa: B007  for ``annotate``
-        apart.append(detached(kept, layouts))
-    return pickle.dumps((others, held.about, apart, [*layouts]), 5)
+    detached_values = []
+    for key, value in zip(batch.keys, batch.values, strict=True):  # noqa: B007  for ``annotate``
+        detached_values.append(detached(value, layouts))
+    return pickle.dumps((others, batch.attributes, detached_values, [*layouts]), 5)
 
 
-def held_in(key: Any, combined: PartialAggregates) -> Iterator[tuple[Any, ...]]:
-    """For each key: the key, what ``AccumulatorBatch.about`` says of it, and what it holds.
+def decode_partials(key: Any, partial: PartialAggregates) -> Iterator[tuple[Any, ...]]:
+    """For each key: the key, what ``AccumulatorBatch.attributes`` says of it, and what it holds.
 
     ``key``: the first of the keys, as the exchange has it.
     """
-    if not isinstance(combined.content, bytes):
-        return iter(((key, *combined.content),))
-    keys, about, values, layouts = pickle.loads(combined.content)
+    if not isinstance(partial.content, bytes):
+        return iter(((key, *partial.content),))
+    keys, attributes, values, layouts = pickle.loads(partial.content)
     if layouts is not None:
         values = restored(values, layouts)
-    return zip((key, *keys), *about, values, strict=True)
+    return zip((key, *keys), *attributes, values, strict=True)
 
 
-def runs_of_combined(values: list[Any]) -> Iterator[tuple[slice, bool]]:
+def partial_runs(values: list[Any]) -> Iterator[tuple[slice, bool]]:
     """Where what was combined, and where single records lie, in their order."""
     kinds = set(map(type, values))
     if PartialAggregates not in kinds or len(kinds) == 1:
         yield slice(None), PartialAggregates in kinds
         return
     start = 0
-    for are_combined, run in groupby(type(value) is PartialAggregates for value in values):
+    for are_partial, run in groupby(type(value) is PartialAggregates for value in values):
         stop = start + sum(1 for _ in run)
-        yield slice(start, stop), are_combined
+        yield slice(start, stop), are_partial
         start = stop

@@ -21,8 +21,8 @@ from headrace.operators.windows.folding import Folding, folding_of
 from headrace.operators.windows.general.operator import LATE
 from headrace.operators.windows.partial_aggregates import (
     PartialAggregates,
-    held_in,
-    runs_of_combined,
+    decode_partials,
+    partial_runs,
 )
 from headrace.operators.windows.states import RefusedWindowStates
 from headrace.operators.windows.windowing import Windowing, beyond_time, no_time
@@ -97,8 +97,8 @@ class SessionOperator(StatefulOperator):
         if not self._windowing.combined:
             self._fold(keys, values, times)
             return
-        for part, are_combined in runs_of_combined(values):
-            if are_combined:
+        for part, are_partial in partial_runs(values):
+            if are_partial:
                 self._merge(keys[part], values[part])
             else:
                 self._fold(keys[part], values[part], times[part])
@@ -134,7 +134,7 @@ class SessionOperator(StatefulOperator):
         """Take pieces of sessions, each of several records."""
         node, enter, merge = self.node, self.key_context.backend.enter, self._folding.merge  # noqa: F841
         for first, combined in zip(keys, found, strict=True):
-            for key, start, end, count, held in held_in(first, combined):
+            for key, start, end, count, held in decode_partials(first, combined):
                 kept: Kept | None = enter(key).get(SESSIONS)
                 if not self._put(key, kept, start, end, held, _same, merge):
                     self._late.inc(count)

@@ -10,7 +10,7 @@ from headrace.operators.aggregates.aggregate import Fold
 from headrace.operators.windows.aligned.columns import ColumnWindowOperator
 from headrace.operators.windows.aligned.grid import grid_of
 from headrace.operators.windows.aligned.operator import AlignedWindowOperator
-from headrace.operators.windows.aligned.tables import kept_by
+from headrace.operators.windows.aligned.tables import layout_kind
 from headrace.operators.windows.combining.columns import CombineColumnsSpec
 from headrace.operators.windows.combining.combine import CombineWindowsSpec
 from headrace.operators.windows.combining.sessions import CombineSessionsSpec
@@ -37,7 +37,7 @@ class WindowSpec(Windowing, OperatorSpec):
         """
         grid = grid_of(self)
         if grid is not None:
-            return kept_by(grid, merges_in_any_order(self.contents))
+            return layout_kind(grid, merges_in_any_order(self.contents))
         if gap_of(self) is not None:
             return f"{self.contents.kept_as}-sessions"
         kept = getattr(self.assigner.target, "kept_as", None)

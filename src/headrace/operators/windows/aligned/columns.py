@@ -24,15 +24,15 @@ from headrace.runtime.state.backend import MISSING
 if TYPE_CHECKING:
     import numpy as np
 
-    from headrace.operators.windows.aligned.partials import Partials
+    from headrace.operators.windows.aligned.partials import PartialAggregator
     from headrace.runtime.columns.batch import Columns
     from headrace.runtime.columns.keys import ColumnKeys
 
-MOST_PARTIALS = 1 << 19
+MAX_BUFFERED_ROWS = 1 << 19
 """So many are kept as columns; where there are more, all go to the tables."""
 
 
-class WaitingColumns(AlignedWindowOperator):
+class BufferedColumnsOperator(AlignedWindowOperator):
     """Keeps columns until their windows fire, all that are due at once.
 
     What is open at the end of a micro-batch goes to the tables.
@@ -40,24 +40,24 @@ class WaitingColumns(AlignedWindowOperator):
 
     def __init__(self, windowing: Windowing, grid: Grid) -> None:
         super().__init__(windowing, grid)
-        self._reached_ms: int | None = None
+        self._deferred_watermark: int | None = None
         """A watermark that has come: its windows fire, with others, when the micro-batch ends."""
 
     @property
     @abstractmethod
-    def _has_columns(self) -> bool:
+    def _has_buffered(self) -> bool:
         """Whether columns wait."""
 
     @abstractmethod
-    def _drop_columns(self) -> None:
+    def _clear_buffer(self) -> None:
         """Forget the columns that wait."""
 
     @abstractmethod
-    def _to_tables(self) -> None:
+    def _write_to_tables(self) -> None:
         """The columns that wait go to the tables."""
 
     @abstractmethod
-    def _fire_waiting(self, watermark: int) -> None:
+    def _fire_buffered(self, watermark: int) -> None:
         """Fire the windows of columns that are due, and those of tables between them."""
 
     def bind(self, outputs: Outputs) -> Push:
@@ -68,21 +68,21 @@ class WaitingColumns(AlignedWindowOperator):
     def restore(self, state: Any | None) -> None:
         """A call begins; what one that failed has left is dropped."""
         super().restore(state)
-        self._reached_ms = None
-        self._drop_columns()
+        self._deferred_watermark = None
+        self._clear_buffer()
 
     def process(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
         """Put each record of a block into its window."""
-        self._catch_up()
-        self._to_tables()
+        self._apply_deferred_watermark()
+        self._write_to_tables()
         super().process(keys, values, timestamps)
 
     def complete(self) -> None:
         """The micro-batch ends: what is due fires, and what is open goes to the tables."""
-        self._catch_up()
-        self._to_tables()
+        self._apply_deferred_watermark()
+        self._write_to_tables()
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
         """Let a watermark wait where columns do: then all that is due fires at once.
@@ -90,81 +90,81 @@ class WaitingColumns(AlignedWindowOperator):
         What comes after it for a window that it ends is late all the same.
         """
         self._signal = signal
-        if self._has_columns and not idle and watermark < MAX_WATERMARK:
-            self._reached_ms = watermark
+        if self._has_buffered and not idle and watermark < MAX_WATERMARK:
+            self._deferred_watermark = watermark
         else:
-            self._reached_ms = None  # this one is later
+            self._deferred_watermark = None  # this one is later
             super().watermark(watermark, idle, signal)
 
-    def _catch_up(self) -> None:
+    def _apply_deferred_watermark(self) -> None:
         """Fire what the watermark that waits has ended."""
-        if self._reached_ms is not None:
-            reached_ms, self._reached_ms = self._reached_ms, None
-            super().watermark(reached_ms, False, self._signal)
+        if self._deferred_watermark is not None:
+            deferred, self._deferred_watermark = self._deferred_watermark, None
+            super().watermark(deferred, False, self._signal)
 
     def _advance(self, watermark: int) -> None:
         """Fire what is due in the order of time, from columns and tables."""
-        self._fire_waiting(watermark)
+        self._fire_buffered(watermark)
         super()._advance(watermark)
 
     def _fire_tables(self, start: int) -> None:
         """Fire the window of a table, and all before it."""
         end_ms = start + self._grid.size_ms - 1
         super()._advance(end_ms)
-        self._reached = max(self._reached, end_ms)
+        self._last_watermark = max(self._last_watermark, end_ms)
 
 
-class ColumnWindowOperator(WaitingColumns):
+class ColumnWindowOperator(BufferedColumnsOperator):
     """Merges columns of partial results. ``fold``: what comes of records."""
 
     def __init__(self, windowing: Windowing, grid: Grid, fold: Fold) -> None:
         super().__init__(windowing, grid)
-        self._fold_of_columns = fold
-        self._waiting: list[Any] = []
+        self._fold_function = fold
+        self._buffer: list[Any] = []
         """Batches of partial results whose windows have not fired."""
-        self._partials: Partials | None = None
+        self._aggregator: PartialAggregator | None = None
 
     @property
-    def _has_columns(self) -> bool:
-        return bool(self._waiting)
+    def _has_buffered(self) -> bool:
+        return bool(self._buffer)
 
-    def _drop_columns(self) -> None:
-        self._waiting = []
+    def _clear_buffer(self) -> None:
+        self._buffer = []
 
     # Records
 
     def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
         """Keep partial results, those that were sent, or those of the records that were."""
-        from headrace.operators.windows.aligned.partials import COUNT, partials_of
+        from headrace.operators.windows.aligned.partials import COUNT, partial_aggregator
         from headrace.runtime.columns.keys import ColumnKeys
 
-        partials = partials_of(self._fold_of_columns, keys.names, self._grid, columns)
-        if partials != self._partials:
-            self._to_tables()
-            self._partials = partials
-        if columns.shape == partials.shape:
+        aggregator = partial_aggregator(self._fold_function, keys.names, self._grid, columns)
+        if aggregator != self._aggregator:
+            self._write_to_tables()
+            self._aggregator = aggregator
+        if columns.shape == aggregator.shape:
             batch = columns.batch
         else:
             if self._windowing.late_tag is not None:
-                columns = self._in_time(columns, self._windowing.late_tag)
+                columns = self._emit_late(columns, self._windowing.late_tag)
                 keys = ColumnKeys(columns, keys.names)
                 if not len(columns):
                     return
-            taken = partials.taken(columns)
-            if taken is None:
+            projected = aggregator.project(columns)
+            if projected is None:
                 times = columns.timestamps
                 self.process([*keys], columns.rows(), None if times is None else [*times])
                 return
-            batch = partials.made([taken])
-        late = _panes(batch) <= self.key_context.watermark - self._grid.size_ms + 1
+            batch = aggregator.aggregate([projected])
+        late = _pane_starts(batch) <= self.key_context.watermark - self._grid.size_ms + 1
         if late.any():
             counts = batch.column(COUNT).to_numpy()
-            self._late.inc(int(counts[late].sum()))
-            batch = _where(batch, ~late)
+            self._late_counter.inc(int(counts[late].sum()))
+            batch = _filter_rows(batch, ~late)
         if batch.num_rows:
-            self._keep(batch)
+            self._add_to_buffer(batch)
 
-    def _in_time(self, columns: Columns, tag: OutputTag) -> Columns:
+    def _emit_late(self, columns: Columns, tag: OutputTag) -> Columns:
         """The records that are not late; the late ones go to the side output."""
         panes = panes_of(columns.times, self._grid.pane_ms, self._grid.offset_ms)
         if panes is None:
@@ -177,18 +177,18 @@ class ColumnWindowOperator(WaitingColumns):
         self._outputs.side_columns(tag.tag_id)(columns.take(np.flatnonzero(late)))
         return columns.take(np.flatnonzero(~late))
 
-    def _keep(self, batch: Any) -> None:
-        waiting = self._waiting
-        if waiting and not waiting[0].schema.equals(batch.schema):
-            self._to_tables()
-        self._waiting.append(batch)
-        if sum(each.num_rows for each in self._waiting) > MOST_PARTIALS:
-            self._catch_up()
-            merged = self._merge_up()
-            if merged is not None and merged.num_rows > MOST_PARTIALS // 2:
-                self._to_tables()
+    def _add_to_buffer(self, batch: Any) -> None:
+        buffer = self._buffer
+        if buffer and not buffer[0].schema.equals(batch.schema):
+            self._write_to_tables()
+        self._buffer.append(batch)
+        if sum(each.num_rows for each in self._buffer) > MAX_BUFFERED_ROWS:
+            self._apply_deferred_watermark()
+            merged = self._merge_buffer()
+            if merged is not None and merged.num_rows > MAX_BUFFERED_ROWS // 2:
+                self._write_to_tables()
 
-    def _merge_up(self) -> Any | None:
+    def _merge_buffer(self) -> Any | None:
         """All that waits as one batch, sorted by pane; None where nothing does.
 
         Sums that might not fit their column go to the tables.
@@ -196,70 +196,72 @@ class ColumnWindowOperator(WaitingColumns):
         import numpy as np
         import pyarrow as pa
 
-        partials = self._partials
-        if not self._waiting or partials is None:
+        aggregator = self._aggregator
+        if not self._buffer or aggregator is None:
             return None
-        batch = partials.merged(self._waiting)
+        batch = aggregator.merge(self._buffer)
         if batch is None:
-            self._to_tables()
+            self._write_to_tables()
             return None
-        order = np.argsort(_panes(batch), kind="stable")
-        self._waiting = [batch.take(pa.array(order))]
-        return self._waiting[0]
+        order = np.argsort(_pane_starts(batch), kind="stable")
+        self._buffer = [batch.take(pa.array(order))]
+        return self._buffer[0]
 
-    def _to_tables(self) -> None:
-        waiting, self._waiting = self._waiting, []
-        for batch in waiting:
-            self._put(batch)
+    def _write_to_tables(self) -> None:
+        buffer, self._buffer = self._buffer, []
+        for batch in buffer:
+            self._write_batch(batch)
 
-    def _put(self, batch: Any) -> None:
-        assert self._partials is not None and self._folding is not None
+    def _write_batch(self, batch: Any) -> None:
+        assert self._aggregator is not None and self._folding is not None
         node, missing, merge = self.node, MISSING, self._folding.merge  # noqa: F841
         self._tables.attach(self.key_context.backend)
-        at = table = changed = None
-        for key, pane, held in self._partials.held(batch):
-            if pane != at:
-                at = pane
-                self._scheduled().expect(pane, self._reached)
-                table, changed = self._target(pane)
-            before = table[key]  # type: ignore[index]
-            table[key] = held if before is missing or before is None else merge(before, held)  # type: ignore[index]
+        current_pane = table = changed = None
+        for key, pane, accumulator in self._aggregator.accumulators(batch):
+            if pane != current_pane:
+                current_pane = pane
+                self._current_schedule().add_window(pane, self._last_watermark)
+                table, changed = self._table_target(pane)
+            stored = table[key]  # type: ignore[index]
+            table[key] = (  # type: ignore[index]
+                accumulator if stored is missing or stored is None else merge(stored, accumulator)
+            )
             changed(key)  # type: ignore[misc]
 
     # Firing
 
-    def _fire_waiting(self, watermark: int) -> None:
-        merged = self._merge_up()
+    def _fire_buffered(self, watermark: int) -> None:
+        merged = self._merge_buffer()
         if merged is not None:
-            panes = _panes(merged)
+            panes = _pane_starts(merged)
             due = int(panes.searchsorted(watermark - self._grid.size_ms + 1, "right"))
             if due:
-                self._waiting = [merged.slice(due)] if due < merged.num_rows else []
+                self._buffer = [merged.slice(due)] if due < merged.num_rows else []
                 self._fire_columns(merged.slice(0, due))
 
     def _fire_columns(self, batch: Any) -> None:
         """Fire windows of a batch that is sorted by pane, and those of tables between them."""
         self._tables.attach(self.key_context.backend)
         done = 0
-        panes = _panes(batch)
+        panes = _pane_starts(batch)
         for start in sorted(self._tables.starts()):
             first = int(panes.searchsorted(start, "left"))
             if first >= len(panes):
                 break
             stop = int(panes.searchsorted(start, "right"))
             self._emit_columns(batch.slice(done, first - done))
-            self._put(batch.slice(first, stop - first))
+            self._write_batch(batch.slice(first, stop - first))
             self._fire_tables(start)
             done = stop
         self._emit_columns(batch.slice(done))
 
     def _emit_columns(self, batch: Any) -> None:
         """Emit the results of windows that the tables have nothing of."""
-        partials = self._partials
-        if not batch.num_rows or partials is None:
+        aggregator = self._aggregator
+        if not batch.num_rows or aggregator is None:
             return
         if self._firing.calls:
-            self._call_each(partials.held(batch))
+            self._call_each(aggregator.accumulators(batch))
             return
         import pyarrow.compute as pc
 
@@ -268,36 +270,36 @@ class ColumnWindowOperator(WaitingColumns):
 
         node = self.node  # noqa: F841  for ``annotate``
         function: Any = self._windowing.contents.functions[0].target
-        results, shape = partials.results(batch, function)
+        results, shape = aggregator.results(batch, function)
         times = pc.add(batch.column(PANE), self._grid.size_ms - 1)
         self._outputs.columns(Columns(results, shape, times))
 
-    def _call_each(self, found: Iterable[tuple[Any, int, Any]]) -> None:
+    def _call_each(self, partials: Iterable[tuple[Any, int, Any]]) -> None:
         start: int | None = None
-        held: list[tuple[Any, Any]] = []
-        for key, pane, value in found:
+        accumulators: list[tuple[Any, Any]] = []
+        for key, pane, accumulator in partials:
             if pane != start:
-                self._fire_held(start, held)
-                start, held = pane, []
-            held.append((key, value))
-        self._fire_held(start, held)
+                self._fire_window(start, accumulators)
+                start, accumulators = pane, []
+            accumulators.append((key, accumulator))
+        self._fire_window(start, accumulators)
 
-    def _fire_held(self, start: int | None, held: list[tuple[Any, Any]]) -> None:
+    def _fire_window(self, start: int | None, accumulators: list[tuple[Any, Any]]) -> None:
         if start is not None:
             window = TimeWindow(start, start + self._grid.size_ms)
-            self._results(window, held)
-            if self._clears:
-                self._clear(window, [key for key, _ in held])
+            self._emit_results(window, accumulators)
+            if self._needs_cleanup:
+                self._clear_keys(window, [key for key, _ in accumulators])
 
 
-def _panes(batch: Any) -> np.ndarray[Any, Any]:
+def _pane_starts(batch: Any) -> np.ndarray[Any, Any]:
     from headrace.operators.windows.aligned.partials import PANE
 
     found: np.ndarray[Any, Any] = batch.column(PANE).to_numpy()
     return found
 
 
-def _where(batch: Any, wanted: np.ndarray[Any, Any]) -> Any:
+def _filter_rows(batch: Any, wanted: np.ndarray[Any, Any]) -> Any:
     import numpy as np
     import pyarrow as pa
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     Numbers = np.ndarray[Any, Any]
 
-_FAR = 1 << 62
+_MAX_ABS_TIMESTAMP = 1 << 62
 """Timestamps beyond this could not be divided into panes within 64 bits."""
 
 
@@ -69,10 +69,10 @@ def panes_of(times: Any | None, pane_ms: int, offset_ms: int) -> Numbers | None:
     if times is None or times.null_count or not len(times):
         return None
     ends = pc.min_max(times)
-    if ends["min"].as_py() < -_FAR or ends["max"].as_py() > _FAR:
+    if ends["min"].as_py() < -_MAX_ABS_TIMESTAMP or ends["max"].as_py() > _MAX_ABS_TIMESTAMP:
         return None
-    found: Numbers = times.to_numpy()
-    panes: Numbers = found - (found - offset_ms) % pane_ms
+    values: Numbers = times.to_numpy()
+    panes: Numbers = values - (values - offset_ms) % pane_ms
     return panes
 
 
@@ -81,14 +81,16 @@ def grid_of(windowing: Windowing) -> Grid | None:
 
     A user's subclass of an assigner or trigger may do anything, so it has none.
     """
-    if windowing.evictor is not None or not _own(windowing.trigger.target, "at_end_of_window"):
+    if windowing.evictor is not None or not _class_defines(
+        windowing.trigger.target, "at_end_of_window"
+    ):
         return None
     assigner = windowing.assigner.target
-    if not _own(assigner, "grid"):
+    if not _class_defines(assigner, "grid"):
         return None
     size_ms, slide_ms, offset_ms = assigner.grid
     return Grid(size_ms, slide_ms, offset_ms)
 
 
-def _own(target: Any, name: str) -> bool:
+def _class_defines(target: Any, name: str) -> bool:
     return name in vars(type(target))

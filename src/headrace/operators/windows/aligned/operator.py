@@ -19,8 +19,8 @@ from headrace.operators.windows.folding import Folding, folding_of, merges_in_an
 from headrace.operators.windows.general.operator import LATE
 from headrace.operators.windows.partial_aggregates import (
     PartialAggregates,
-    held_in,
-    runs_of_combined,
+    decode_partials,
+    partial_runs,
 )
 from headrace.operators.windows.windowing import Windowing, beyond_time, no_time
 from headrace.runtime.context import TaskContext
@@ -30,21 +30,23 @@ from headrace.runtime.operator import NodeProgram, Outputs, Signal
 from headrace.runtime.state.backend import MISSING, KeyedTable, Timer
 from headrace.runtime.state.handles import KeyContext, NamespacedStates
 
-Target = tuple[Any, Callable[[Any], None]]
+TableTarget = tuple[Any, Callable[[Any], None]]
 """The values of a table by key, and what takes note that one was changed."""
 
 
-class _Place:
-    """Where the records of a pane go: to ``targets``, and ``fired`` windows fire at each of them.
+class _PaneTargets:
+    """The tables that records of a pane are added to, and the windows that each of them fires
+    again.
 
-    Without targets all of its windows have ended.
+    ``fired_windows``: windows that have fired already, and still take late records. Without
+    ``targets`` all windows of the pane have ended.
     """
 
-    __slots__ = ("fired", "targets")
+    __slots__ = ("fired_windows", "targets")
 
-    def __init__(self, targets: tuple[Target, ...], fired: tuple[int, ...]) -> None:
+    def __init__(self, targets: tuple[TableTarget, ...], fired_windows: tuple[int, ...]) -> None:
         self.targets = targets
-        self.fired = fired
+        self.fired_windows = fired_windows
 
 
 class AlignedWindowOperator(StatefulOperator):
@@ -59,7 +61,7 @@ class AlignedWindowOperator(StatefulOperator):
         self._folding = folding_of(windowing.contents)
         by_pane = merges_in_any_order(windowing.contents)
         self._tables = WindowTables(grid, by_pane, windowing.contents.stored_kind)
-        self._reached = 0
+        self._last_watermark = 0
         self._schedule: Schedule | None = None
 
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
@@ -67,7 +69,7 @@ class AlignedWindowOperator(StatefulOperator):
         super().open(node, context, key_context)
         assert context.states is not None, "windows are keyed"
         self._states: NamespacedStates = context.states.in_namespaces()
-        self._late = context.get_metrics_group().counter(LATE)
+        self._late_counter = context.get_metrics_group().counter(LATE)
         function_context = _Context(key_context, context, self._states)
         contents = self._windowing.contents
         # The function may change what it is given, and a late record fires the window again.
@@ -82,7 +84,7 @@ class AlignedWindowOperator(StatefulOperator):
 
     def restore(self, state: Any | None) -> None:
         """A call begins: the windows up to the watermark have fired."""
-        self._reached = self.key_context.watermark
+        self._last_watermark = self.key_context.watermark
         self._schedule = None
 
     # Records
@@ -111,148 +113,162 @@ class AlignedWindowOperator(StatefulOperator):
     ) -> None:
         node, missing = self.node, MISSING  # noqa: F841
         offset, pane_ms = self._grid.offset_ms, self._grid.pane_ms
-        places: dict[int, _Place] = {}
-        at = place = table = changed = None
+        targets_by_pane: dict[int, _PaneTargets] = {}
+        current_pane = pane_targets = table = changed = None
         for key, value, time in zip(keys, values, times, strict=True):
             if time is None:
                 raise no_time()
             start = time - (time - offset) % pane_ms
-            if start != at:
-                at, place = start, places.get(start)
-                if place is None:
-                    place = places[start] = self._place(start)
+            if start != current_pane:
+                current_pane, pane_targets = start, targets_by_pane.get(start)
+                if pane_targets is None:
+                    pane_targets = targets_by_pane[start] = self._pane_targets(start)
                 table = None
-                if len(place.targets) == 1 and not place.fired:
-                    ((table, changed),) = place.targets
+                if len(pane_targets.targets) == 1 and not pane_targets.fired_windows:
+                    ((table, changed),) = pane_targets.targets
             if table is not None:
-                held = table[key]
-                table[key] = first(value) if held is missing or held is None else add(held, value)
+                accumulator = table[key]
+                table[key] = (
+                    first(value)
+                    if accumulator is missing or accumulator is None
+                    else add(accumulator, value)
+                )
                 changed(key)  # type: ignore[misc]
-            elif place.targets:  # type: ignore[union-attr]
-                self._fold_into(place, key, value, first, add)
+            elif pane_targets.targets:  # type: ignore[union-attr]
+                self._fold_into(pane_targets, key, value, first, add)
             else:
-                self._dropped(value, time)
+                self._handle_late(value, time)
 
     def _fold_into(
         self,
-        place: Any,
+        pane_targets: Any,
         key: Any,
         value: Any,
         first: Callable[[Any], Any],
         add: Callable[[Any, Any], Any],
     ) -> None:
-        seen = False
-        for table, changed in place.targets:
+        is_shared = False
+        for table, changed in pane_targets.targets:
             # Others may change what they are given: no two windows share a record.
-            mine = copied(value) if seen else value
-            seen = True
-            held = table[key]
-            table[key] = first(mine) if held is MISSING or held is None else add(held, mine)
+            own_value = copied(value) if is_shared else value
+            is_shared = True
+            accumulator = table[key]
+            table[key] = (
+                first(own_value)
+                if accumulator is MISSING or accumulator is None
+                else add(accumulator, own_value)
+            )
             changed(key)
-        for window in place.fired:
+        for window in pane_targets.fired_windows:
             self._fire_key(window, key)
 
     def _merge(
         self, keys: list[Any], values: list[Any], times: list[int | None], folding: Folding
     ) -> None:
         """Take what was combined, and the records among it, in their order."""
-        for part, are_combined in runs_of_combined(values):
-            if are_combined:
-                self._merge_run(keys[part], values[part], folding.merge)
+        for run, are_partial in partial_runs(values):
+            if are_partial:
+                self._merge_run(keys[run], values[run], folding.merge)
             else:
-                self._fold(keys[part], values[part], times[part], folding.first, folding.add)
+                self._fold(keys[run], values[run], times[run], folding.first, folding.add)
 
     def _merge_run(
-        self, keys: list[Any], found: list[PartialAggregates], merge: Callable[[Any, Any], Any]
+        self, keys: list[Any], partials: list[PartialAggregates], merge: Callable[[Any, Any], Any]
     ) -> None:
         node, missing = self.node, MISSING  # noqa: F841
-        for first, combined in zip(keys, found, strict=True):
-            targets = self._place(combined.at).targets
+        for first_key, partial in zip(keys, partials, strict=True):
+            targets = self._pane_targets(partial.start_ms).targets
             if not targets:
-                self._late.inc(combined.count)
+                self._late_counter.inc(partial.count)
                 continue
             ((table, changed),) = targets
-            for key, held in held_in(first, combined):
-                before = table[key]
-                table[key] = held if before is missing or before is None else merge(before, held)
+            for key, accumulator in decode_partials(first_key, partial):
+                stored = table[key]
+                table[key] = (
+                    accumulator
+                    if stored is missing or stored is None
+                    else merge(stored, accumulator)
+                )
                 changed(key)
 
     def _collect(self, keys: list[Any], values: list[Any], times: list[int | None]) -> None:
         node = self.node  # noqa: F841
         offset, pane_ms = self._grid.offset_ms, self._grid.pane_ms
-        places: dict[int, _Place] = {}
-        at = place = enter = changed = None
+        targets_by_pane: dict[int, _PaneTargets] = {}
+        current_pane = pane_targets = enter = changed = None
         for key, value, time in zip(keys, values, times, strict=True):
             if time is None:
                 raise no_time()
             start = time - (time - offset) % pane_ms
-            if start != at:
-                at, place, enter = start, places.get(start), None
-                if place is None:
-                    place = places[start] = self._place(start)
-                if len(place.targets) == 1 and not place.fired:
-                    ((enter, changed),) = place.targets
+            if start != current_pane:
+                current_pane, pane_targets, enter = start, targets_by_pane.get(start), None
+                if pane_targets is None:
+                    pane_targets = targets_by_pane[start] = self._pane_targets(start)
+                if len(pane_targets.targets) == 1 and not pane_targets.fired_windows:
+                    ((enter, changed),) = pane_targets.targets
             if enter is not None:  # the usual case, written out
                 entry = enter(key)
-                held = entry.get(SLOT)
-                if held is None:
+                records = entry.get(SLOT)
+                if records is None:
                     entry[SLOT] = [value]
                 else:
-                    held.append(value)
+                    records.append(value)
                 changed(key)  # type: ignore[misc]
-            elif place.targets:  # type: ignore[union-attr]
-                self._collect_into(place, key, value)
+            elif pane_targets.targets:  # type: ignore[union-attr]
+                self._collect_into(pane_targets, key, value)
             else:
-                self._dropped(value, time)
+                self._handle_late(value, time)
 
-    def _collect_into(self, place: Any, key: Any, value: Any) -> None:
-        seen = False
-        for enter, changed in place.targets:
-            mine = copied(value) if seen else value
-            seen = True
+    def _collect_into(self, pane_targets: Any, key: Any, value: Any) -> None:
+        is_shared = False
+        for enter, changed in pane_targets.targets:
+            own_value = copied(value) if is_shared else value
+            is_shared = True
             entry = enter(key)
-            held = entry.get(SLOT)
-            if held is None:
-                entry[SLOT] = [mine]
+            records = entry.get(SLOT)
+            if records is None:
+                entry[SLOT] = [own_value]
             else:
-                held.append(mine)
+                records.append(own_value)
             changed(key)
-        for window in place.fired:
+        for window in pane_targets.fired_windows:
             self._fire_key(window, key)
 
-    def _place(self, pane: int) -> _Place:
+    def _pane_targets(self, pane: int) -> _PaneTargets:
         """Where records of a pane go now."""
         watermark, size_ms, schedule = (
             self.key_context.watermark,
             self._grid.size_ms,
-            self._scheduled(),
+            self._current_schedule(),
         )
         windows = [
             start for start in self._grid.windows_of(pane) if schedule.cleanup_ms(start) > watermark
         ]
         if not windows:
-            return _Place((), ())
+            return _PaneTargets((), ())
         if windows[-1] + size_ms - 1 > MAX_WATERMARK:
             raise beyond_time(TimeWindow(windows[-1], windows[-1] + size_ms))
         for start in windows:
-            schedule.expect(start, self._reached)
+            schedule.add_window(start, self._last_watermark)
         fired = tuple(start for start in windows if start + size_ms - 1 <= watermark)
-        return _Place(tuple(map(self._target, self._tables.places(pane, windows))), fired)
+        return _PaneTargets(
+            tuple(map(self._table_target, self._tables.table_starts(pane, windows))), fired
+        )
 
-    def _target(self, start: int) -> Target:
-        table = self._tables.of(start)
+    def _table_target(self, start: int) -> TableTarget:
+        table = self._tables.table_at(start)
         if self._folding is None:
             return table.enter, table.changed
         view = table.single_slot_view(SLOT)
         assert view is not None, "a table has one slot"
         return view, table.changed
 
-    def _dropped(self, value: Any, time: int) -> None:
+    def _handle_late(self, value: Any, time: int) -> None:
         if time + self._lateness_ms > self.key_context.watermark:
             return  # it is between windows
         tag = self._windowing.late_tag
         if tag is None:
-            self._late.inc()
+            self._late_counter.inc()
         else:
             self._to_side((tag, value), time)
 
@@ -260,27 +276,27 @@ class AlignedWindowOperator(StatefulOperator):
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
         """Fire and forget the windows that are due, in the order of time."""
-        if watermark > self._reached:
+        if watermark > self._last_watermark:
             self._advance(watermark)
-            self._reached = watermark
+            self._last_watermark = watermark
         signal(watermark, idle)
 
     def _advance(self, watermark: int) -> None:
         self._tables.attach(self.key_context.backend)
-        schedule = self._scheduled()
-        while (due := schedule.due(watermark)) is not None:
-            start, ends = due
+        schedule = self._current_schedule()
+        while (pop_due := schedule.pop_due(watermark)) is not None:
+            start, ends = pop_due
             if ends:
-                self._end(start)
+                self._clear_window(start)
             else:
                 self._fire(start)
 
-    def _scheduled(self) -> Schedule:
+    def _current_schedule(self) -> Schedule:
         """What is due when; at first what the windows that hold anything ask for.
 
         Another program may have left what no window of this one needs: it is dropped.
         """
-        schedule, reached_ms = self._schedule, self._reached
+        schedule, reached_ms = self._schedule, self._last_watermark
         if schedule is None:
             schedule = self._schedule = Schedule(self._grid.size_ms, self._lateness_ms)
             windows = self._tables.windows()
@@ -288,40 +304,44 @@ class AlignedWindowOperator(StatefulOperator):
             if ended:
                 self._tables.drop_before(max(ended))
             for start in {*windows}.difference(ended):
-                schedule.expect(start, reached_ms)
+                schedule.add_window(start, reached_ms)
         return schedule
 
     def _fire(self, start: int) -> None:
         window = TimeWindow(start, start + self._grid.size_ms)
-        self._results(window, self._held(start))
+        self._emit_results(window, self._window_items(start))
 
     def _fire_key(self, start: int, key: Any) -> None:
         """Fire a window of one key again, for a record that came after its end."""
-        found = [self._value(table, key) for table in self._tables.parts(start)]
-        found = [held for held in found if held is not None]
-        if found:
-            held = self._merged(found)
-            self._results(TimeWindow(start, start + self._grid.size_ms), [(key, held)])
+        accumulators = [self._stored_value(table, key) for table in self._tables.tables_of(start)]
+        accumulators = [accumulator for accumulator in accumulators if accumulator is not None]
+        if accumulators:
+            accumulator = self._merge_panes(accumulators)
+            self._emit_results(TimeWindow(start, start + self._grid.size_ms), [(key, accumulator)])
 
-    def _held(self, start: int) -> Iterable[tuple[Any, Any]]:
+    def _window_items(self, start: int) -> Iterable[tuple[Any, Any]]:
         """What each key has in a window."""
-        parts = self._tables.parts(start)
+        tables = self._tables.tables_of(start)
         if not self._tables.by_pane:
-            return parts[0].single_slot_items(SLOT)
-        if len(parts) == 1:
-            return ((key, copied(held)) for key, held in parts[0].single_slot_items(SLOT))
+            return tables[0].single_slot_items(SLOT)
+        if len(tables) == 1:
+            return (
+                (key, copied(accumulator)) for key, accumulator in tables[0].single_slot_items(SLOT)
+            )
         assert self._folding is not None, "lists are kept by window"
         merge, merged = self._folding.merge, dict[Any, Any]()
-        for part in parts:
-            for key, held in part.single_slot_items(SLOT):
-                if held is None:
+        for table in tables:
+            for key, accumulator in table.single_slot_items(SLOT):
+                if accumulator is None:
                     continue
-                mine = copied(held)  # the next window needs it, too
-                before = merged.get(key)
-                merged[key] = mine if before is None else merge(before, mine)
+                own_value = copied(accumulator)  # the next window needs it, too
+                merged_so_far = merged.get(key)
+                merged[key] = (
+                    own_value if merged_so_far is None else merge(merged_so_far, own_value)
+                )
         return merged.items()
 
-    def _value(self, table: KeyedTable, key: Any) -> Any:
+    def _stored_value(self, table: KeyedTable, key: Any) -> Any:
         """What a key has in a table, or None."""
         if self._folding is None:
             return table.enter(key).get(SLOT)
@@ -329,33 +349,33 @@ class AlignedWindowOperator(StatefulOperator):
         assert view is not None, "a table has one slot"
         return None if view[key] is MISSING else view[key]
 
-    def _merged(self, found: list[Any]) -> Any:
+    def _merge_panes(self, accumulators: list[Any]) -> Any:
         if not self._tables.by_pane:
-            return found[0]
+            return accumulators[0]
         assert self._folding is not None, "lists are kept by window"
-        held, *others = map(copied, found)
+        merged, *others = map(copied, accumulators)
         for other in others:
-            held = self._folding.merge(held, other)
-        return held
+            merged = self._folding.merge(merged, other)
+        return merged
 
-    def _results(self, window: TimeWindow, found: Iterable[tuple[Any, Any]]) -> None:
-        self._firing.fire_all(self.node, window, found)
+    def _emit_results(self, window: TimeWindow, items: Iterable[tuple[Any, Any]]) -> None:
+        self._firing.fire_all(self.node, window, items)
 
     # The end of windows
 
-    def _end(self, start: int) -> None:
+    def _clear_window(self, start: int) -> None:
         """Forget all that is kept for a window."""
-        if self._clears:
-            keys = [key for key, _ in self._held(start)]
-            self._clear(TimeWindow(start, start + self._grid.size_ms), keys)
+        if self._needs_cleanup:
+            keys = [key for key, _ in self._window_items(start)]
+            self._clear_keys(TimeWindow(start, start + self._grid.size_ms), keys)
         self._tables.drop(start)
 
     @property
-    def _clears(self) -> bool:
+    def _needs_cleanup(self) -> bool:
         """Whether the function may have kept something for a window."""
         return self._firing.clears or bool(self.key_context.backend.in_namespaces.kinds())
 
-    def _clear(self, window: TimeWindow, keys: list[Any]) -> None:
+    def _clear_keys(self, window: TimeWindow, keys: list[Any]) -> None:
         for key in keys:
             self.key_context.enter(key)
             self._firing.end(window)

@@ -22,7 +22,7 @@ class Schedule:
         """When the window that begins at ``start`` is forgotten (ms)."""
         return min(start + self._size_ms - 1 + self._lateness_ms, MAX_WATERMARK)
 
-    def expect(self, start: int, reached_ms: int) -> None:
+    def add_window(self, start: int, reached_ms: int) -> None:
         """A window is open; up to the watermark ``reached_ms`` those that had to fire have."""
         if start in self._open:
             return
@@ -32,7 +32,7 @@ class Schedule:
             heappush(self._events, (end_ms, False, start))
         heappush(self._events, (self.cleanup_ms(start), True, start))
 
-    def due(self, watermark: int) -> tuple[int, bool] | None:
+    def pop_due(self, watermark: int) -> tuple[int, bool] | None:
         """Take the next that is due: a window, and whether it is forgotten or fires."""
         if not self._events or self._events[0][0] > watermark:
             return None

@@ -13,11 +13,11 @@ from headrace.runtime.state.kinds import StateKind
 
 PANE = "pane"
 
-_FEW = 1000
+_MAX_LOOKUPS = 1000
 """So many panes of a window are looked for one by one; of more, all tables are looked through."""
 
 
-def kept_by(grid: Grid, can_merge: bool) -> str:
+def layout_kind(grid: Grid, can_merge: bool) -> str:
     """How the windows of a grid are kept, for the layout of a checkpoint."""
     if not (can_merge and grid.overlaps):
         return f"windows-of-{grid.size_ms}-ms"
@@ -72,11 +72,11 @@ class WindowTables:
                 hint="restore size and slide, or give the operator another uid",
             )
 
-    def places(self, pane: int, windows: list[int]) -> list[int]:
+    def table_starts(self, pane: int, windows: list[int]) -> list[int]:
         """Where a record of a pane is kept that some windows take: the starts of tables."""
         return [pane] if self.by_pane else windows
 
-    def of(self, start: int) -> KeyedTable:
+    def table_at(self, start: int) -> KeyedTable:
         """The table that starts at a moment; it is made where there is none."""
         return self._tables.table(self._namespace(start))
 
@@ -84,11 +84,11 @@ class WindowTables:
         """The starts of all tables."""
         return [*map(self._start, self._tables.namespaces())]
 
-    def parts(self, window: int) -> list[KeyedTable]:
+    def tables_of(self, window: int) -> list[KeyedTable]:
         """The tables that make up a window, in the order of time."""
         if not self.by_pane:
-            return [self.of(window)]
-        return [self.of(pane) for pane in self._there(self._grid.panes_of(window))]
+            return [self.table_at(window)]
+        return [self.table_at(pane) for pane in self._existing(self._grid.panes_of(window))]
 
     def windows(self) -> list[int]:
         """The starts of the windows that hold anything, those that have ended among them."""
@@ -109,7 +109,7 @@ class WindowTables:
             self._tables.drop(self._namespace(window))
             return
         grid = self._grid
-        for pane in self._there(range(window, window + grid.slide_ms, grid.pane_ms)):
+        for pane in self._existing(range(window, window + grid.slide_ms, grid.pane_ms)):
             self._tables.drop(self._namespace(pane))
 
     def drop_before(self, window: int) -> None:
@@ -119,9 +119,9 @@ class WindowTables:
             if last <= window:
                 self._tables.drop(self._namespace(start))
 
-    def _there(self, starts: range) -> list[int]:
+    def _existing(self, starts: range) -> list[int]:
         """Those that have a table."""
-        if len(starts) > _FEW:
+        if len(starts) > _MAX_LOOKUPS:
             return sorted(start for start in self.starts() if start in starts)
         has, namespace = self._tables.has, self._namespace
         return [start for start in starts if has(namespace(start))]

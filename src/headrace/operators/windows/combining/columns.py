@@ -18,16 +18,16 @@ from headrace.runtime.loops import Push, calling, pushing_all
 from headrace.runtime.operator import Operator, Outputs, Signal, Traits
 
 if TYPE_CHECKING:
-    from headrace.operators.windows.aligned.partials import Partials, ProjectedBatch
+    from headrace.operators.windows.aligned.partials import PartialAggregator, ProjectedBatch
     from headrace.runtime.columns.batch import Columns, PushColumns
 
-MOST_RECORDS = 1 << 19
+MAX_RECORDS = 1 << 19
 """So many are combined at once: the more there are, the more of them have the same key."""
 
-MOST_BYTES = 4 * BYTES_GATHERED
+MAX_BYTES = 4 * BYTES_GATHERED
 """Records of more bytes are not gathered: columns may hold on to others that came with them."""
 
-_MOST = (1 << 63) - 1
+_INT64_MAX = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,9 @@ class CombineColumnsOperator(CombineWindowsOperator):
     def __init__(self, spec: CombineColumnsSpec) -> None:
         super().__init__(spec)
         self._columns_spec = spec
-        self._partials: Partials | None = None
-        self._gathered: list[ProjectedBatch] = []
-        self._records = self._bytes = self._reach = 0
+        self._aggregator: PartialAggregator | None = None
+        self._buffer: list[ProjectedBatch] = []
+        self._records = self._bytes = self._max_abs_sum = 0
 
     def bind(self, outputs: Outputs) -> Push:
         """The function that takes a single record."""
@@ -68,13 +68,13 @@ class CombineColumnsOperator(CombineWindowsOperator):
 
     def begin_chunk(self, count: int) -> bool:
         """Whether a chunk of so many rows is combined. Columns that came before it are sent."""
-        if self._gathered:
+        if self._buffer:
             self._flush()
         return super().begin_chunk(count)
 
     def bind_columns(self, outputs: Outputs) -> PushColumns:
         """The function that takes columns."""
-        from headrace.operators.windows.aligned.partials import partials_of
+        from headrace.operators.windows.aligned.partials import partial_aggregator
 
         spec, self._outputs = self._columns_spec, outputs
 
@@ -85,66 +85,68 @@ class CombineColumnsOperator(CombineWindowsOperator):
                 self._flush()
                 outputs.columns(columns)
                 return
-            partials = partials_of(spec.fold, spec.key_columns, spec.grid, columns)
-            if partials != self._partials:
+            aggregator = partial_aggregator(spec.fold, spec.key_columns, spec.grid, columns)
+            if aggregator != self._aggregator:
                 self._flush()
-                self._partials = partials
-            taken = partials.taken(columns)
-            if taken is None:
+                self._aggregator = aggregator
+            projected = aggregator.project(columns)
+            if projected is None:
                 self._push_rows(columns.rows(), columns.timestamps and [*columns.timestamps])
                 return
-            self._take(taken, partials)
+            self._split_late(projected, aggregator)
 
         return push
 
-    def _take(self, taken: ProjectedBatch, partials: Partials) -> None:
-        late = taken.panes(partials) <= self._watermark - self._grid.pane_ms + 1
-        if not late.any():
-            self._gather(taken)
+    def _split_late(self, projected: ProjectedBatch, aggregator: PartialAggregator) -> None:
+        is_late = projected.panes(aggregator) <= self._watermark - self._grid.pane_ms + 1
+        if not is_late.any():
+            self._add_to_buffer(projected)
             return
-        if not late.all():
-            self._gather(taken.where(~late))
+        if not is_late.all():
+            self._add_to_buffer(projected.filter(~is_late))
         # What a watermark has ended comes after it, and is not combined.
         self._flush()
-        self._outputs.columns(taken.where(late).columns)
+        self._outputs.columns(projected.filter(is_late).columns)
 
-    def _gather(self, taken: ProjectedBatch) -> None:
-        gathered = self._gathered
-        if gathered and not (gathered[0].is_like(taken) and self._reach + taken.reach <= _MOST):
+    def _add_to_buffer(self, projected: ProjectedBatch) -> None:
+        buffer = self._buffer
+        if buffer and not (
+            buffer[0].is_like(projected) and self._max_abs_sum + projected.max_abs_sum <= _INT64_MAX
+        ):
             self._flush()
-        gathered.append(taken)
-        self._reach += taken.reach
-        self._records += len(taken)
-        self._bytes += taken.columns.nbytes
-        if self._records >= MOST_RECORDS or self._bytes >= MOST_BYTES:
+        buffer.append(projected)
+        self._max_abs_sum += projected.max_abs_sum
+        self._records += len(projected)
+        self._bytes += projected.columns.nbytes
+        if self._records >= MAX_RECORDS or self._bytes >= MAX_BYTES:
             self._flush()
 
     def _discard(self) -> None:
         super()._discard()
-        self._forget()
+        self._clear_buffer()
 
-    def _forget(self) -> None:
-        self._gathered.clear()
-        self._records = self._bytes = self._reach = 0
+    def _clear_buffer(self) -> None:
+        self._buffer.clear()
+        self._records = self._bytes = self._max_abs_sum = 0
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
         """Let a watermark wait for the records before it."""
-        if not self._gathered:
+        if not self._buffer:
             super().watermark(watermark, idle, signal)
             return
         self._watermark = max(watermark, self._watermark)
         self._signal = signal
         if not idle and watermark < MAX_WATERMARK:
-            self._waiting = watermark
+            self._deferred_watermark = watermark
             return
         self._flush()
         signal(watermark, idle)
 
     def _flush(self) -> None:
-        partials = self._partials
-        if self._gathered and partials is not None:
-            found = partials.made(self._gathered)
-            self._policy.add_sample(self._records, found.num_rows)
-            self._forget()
-            self._outputs.columns(partials.columns(found))
+        aggregator = self._aggregator
+        if self._buffer and aggregator is not None:
+            partials = aggregator.aggregate(self._buffer)
+            self._policy.add_sample(self._records, partials.num_rows)
+            self._clear_buffer()
+            self._outputs.columns(aggregator.to_columns(partials))
         super()._flush()

@@ -20,8 +20,8 @@ from headrace.operators.windows.folding import fold_in, folding_of
 from headrace.operators.windows.partial_aggregates import (
     AccumulatorBatch,
     PartialAggregates,
-    by_key_group,
-    content_of,
+    encode_partials,
+    split_by_key_group,
 )
 from headrace.runtime.exchange.steps import WithKey, typed
 from headrace.runtime.keys.key_groups import KeyGroups
@@ -30,16 +30,19 @@ from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, T
 from headrace.runtime.user_function import UserFunction
 
 
-def fold_names(contents: Contents, held: str) -> tuple[str, str, dict[str, Any]]:
-    """What to write for the first value, for one more in ``held``, and the functions called."""
+def fold_expressions(contents: Contents, accumulator: str) -> tuple[str, str, dict[str, Any]]:
+    """Python expressions for the first and for a further value, and the functions that they call.
+
+    ``accumulator``: the expression of the accumulator so far.
+    """
     if isinstance(contents, Aggregated) and fold_in(contents) is None:
         function = contents.fitted()
         names = {"add": function.add, "create": function.create_accumulator}
-        return "$add(value, $create())", f"$add(value, {held})", names
+        return "$add(value, $create())", f"$add(value, {accumulator})", names
     folding = folding_of(contents)
     assert folding is not None, "lists are not combined"
     first = "value" if isinstance(contents, Reduced) else "$first(value)"
-    return first, f"$add({held}, value)", {"first": folding.first, "add": folding.add}
+    return first, f"$add({accumulator}, value)", {"first": folding.first, "add": folding.add}
 
 
 @dataclass(frozen=True)
@@ -75,12 +78,12 @@ class CombineWindowsSpec(CombineContentsSpec):
         return CombineWindowsOperator(self)
 
 
-class CombineContents(CombiningOperator):
+class CombineContentsOperator(CombiningOperator):
     """What the combiners of windows share: keys, and how what they hold is sent."""
 
     def __init__(self, spec: CombineContentsSpec) -> None:
         super().__init__()
-        self._contents_spec = spec
+        self._window_spec = spec
 
     def bind(self, outputs: Outputs) -> Push:
         """The function that takes a single record."""
@@ -89,19 +92,21 @@ class CombineContents(CombiningOperator):
 
     def key_of(self) -> Callable[[Any], Any]:
         """Gives a record's key, fitted to the declared type."""
-        return typed(self._contents_spec.selector.bound(), self._contents_spec.key_type)
+        return typed(self._window_spec.selector.bound(), self._window_spec.key_type)
 
-    def send(self, held: AccumulatorBatch, at: int, count: int, timestamp: int) -> None:
+    def send_partials(
+        self, batch: AccumulatorBatch, start_ms: int, count: int, timestamp: int
+    ) -> None:
         """Send what stands for ``count`` records, as one record for each key group."""
         node = self.node
-        for one in by_key_group(held, self._groups):
+        for group in split_by_key_group(batch, self._groups):
             # Together the counts are those of the records: all of them are late, or none.
-            rest, count = count, 0
-            combined = PartialAggregates(at, rest, content_of(node, one))
-            self._main(WithKey(one.keys[0], combined), timestamp)
+            group_count, count = count, 0
+            partial = PartialAggregates(start_ms, group_count, encode_partials(node, group))
+            self._main(WithKey(group.keys[0], partial), timestamp)
 
 
-class CombineWindowsOperator(CombineContents):
+class CombineWindowsOperator(CombineContentsOperator):
     """Keeps a dictionary by key for each pane, until the task run ends or it is too much."""
 
     def __init__(self, spec: CombineWindowsSpec) -> None:
@@ -113,12 +118,12 @@ class CombineWindowsOperator(CombineContents):
         self._counts: dict[int, int] = {}
         """The records of each pane that its table stands for."""
         self._watermark = MIN_WATERMARK
-        self._waiting: int | None = None
+        self._deferred_watermark: int | None = None
         """A watermark that waits until what came before it is sent."""
 
     def step(self) -> Step:
         """The folding. A record that is not kept goes on within the block of the last line."""
-        first, folded, functions = fold_names(self._spec.contents, "$held")
+        first, folded, functions = fold_expressions(self._spec.contents, "$accumulator")
         names = {
             **functions,
             "node": self.node,
@@ -128,7 +133,7 @@ class CombineWindowsOperator(CombineContents):
             "tables": self._tables,
             "ended": self._ended,
             "counts": self._counts,
-            "open": self._open,
+            "open_table": self._open_table,
             "operator": self,
             "flush": self._flush,
             "flush_if_full": self._flush_if_full,
@@ -146,14 +151,14 @@ class CombineWindowsOperator(CombineContents):
             "        if $start != $at:",
             "            if $count: $counts[$at] += $count",
             "            $at, $count, $table = $start, 0, $tables.get($start)",
-            "            if $table is None: $table = $open($start)",
+            "            if $table is None: $table = $open_table($start)",
             "    if $table is not None:",
             "        $key = $key_of(value)",
             "        if type($key) in $exact or $is_combinable($key):",
             "            $passes = False",
             *("            " + line for line in COPY_IF_MUTABLE),
-            "            $held = $table.get($key)",
-            f"            $table[$key] = {first} if $held is None else {folded}",
+            "            $accumulator = $table.get($key)",
+            f"            $table[$key] = {first} if $accumulator is None else {folded}",
             "            $count += 1",
             "if $passes:",
             "    if $tables or $ended:",
@@ -179,7 +184,7 @@ class CombineWindowsOperator(CombineContents):
             ),
         )
 
-    def _open(self, pane: int) -> dict[Any, Any] | None:
+    def _open_table(self, pane: int) -> dict[Any, Any] | None:
         """A new table for a pane; None where its records must be sent one by one."""
         if self._has_ended(pane) or not self._grid.windows_of(pane):
             return None
@@ -206,7 +211,7 @@ class CombineWindowsOperator(CombineContents):
         self._watermark = max(watermark, self._watermark)
         self._signal = signal
         if (self._tables or self._ended) and not idle and watermark < MAX_WATERMARK:
-            self._waiting = watermark
+            self._deferred_watermark = watermark
             for pane in [pane for pane in self._tables if self._has_ended(pane)]:
                 self._ended[pane] = self._tables.pop(pane)
             return
@@ -216,9 +221,9 @@ class CombineWindowsOperator(CombineContents):
     def _flush(self) -> None:
         if self._tables or self._ended:
             self._send()
-        if self._waiting is not None:
-            waiting, self._waiting = self._waiting, None
-            self._signal(waiting, False)
+        if self._deferred_watermark is not None:
+            deferred, self._deferred_watermark = self._deferred_watermark, None
+            self._signal(deferred, False)
 
     def _send(self) -> None:
         sent = 0
@@ -228,16 +233,18 @@ class CombineWindowsOperator(CombineContents):
             if not table:
                 continue
             sent += len(table)
-            held = AccumulatorBatch([*table], (), [*table.values()])
-            self.send(held, pane, self._counts[pane], pane + self._grid.pane_ms - 1)
+            accumulators = AccumulatorBatch([*table], (), [*table.values()])
+            self.send_partials(
+                accumulators, pane, self._counts[pane], pane + self._grid.pane_ms - 1
+            )
         self._policy.add_sample(sum(self._counts.values()), sent)
-        self._forget_tables()
+        self._clear_tables()
 
-    def _forget_tables(self) -> None:
+    def _clear_tables(self) -> None:
         self._ended.clear()
         self._tables.clear()
         self._counts.clear()
 
     def _discard(self) -> None:
-        self._forget_tables()
-        self._waiting = None
+        self._clear_tables()
+        self._deferred_watermark = None

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.operators.joins.fields import JoinedField
-from headrace.operators.windows.aligned.columns import WaitingColumns
+from headrace.operators.windows.aligned.columns import BufferedColumnsOperator
 from headrace.operators.windows.aligned.grid import Grid, grid_of, panes_of
 from headrace.operators.windows.contents import SLOT
 from headrace.operators.windows.spec import WindowSpec
@@ -82,13 +82,13 @@ def can_join(spec: WindowSpec) -> bool:
     return not spec.allowed_lateness_ms and spec.late_tag is None
 
 
-class WindowJoinOperator(WaitingColumns):
+class WindowJoinOperator(BufferedColumnsOperator):
     """Keeps the records of both inputs, and gives the pairs of a window when it ends."""
 
     def __init__(self, spec: WindowJoinSpec, grid: Grid) -> None:
         super().__init__(spec, grid)
         self._spec = spec
-        self._waiting: list[list[WaitingSide]] = [[], []]
+        self._buffer: list[list[WaitingSide]] = [[], []]
 
     # Records
 
@@ -120,14 +120,14 @@ class WindowJoinOperator(WaitingColumns):
         found = WaitingSide.of(columns, keys.names, panes)
         late = found.before(self.key_context.watermark - self._grid.size_ms + 2)
         if late:
-            self._late.inc(late)
+            self._late_counter.inc(late)
             found = found.part(late, len(found.rows))
-        waiting = self._waiting[side]
+        waiting = self._buffer[side]
         if waiting and not waiting[0].is_like(found):
-            self._catch_up()
-            self._to_tables()
+            self._apply_deferred_watermark()
+            self._write_to_tables()
         if len(found.rows):
-            self._waiting[side].append(found)
+            self._buffer[side].append(found)
 
     def _panes_of(self, side: int, keys: ColumnKeys, columns: Columns) -> Any | None:
         """Where the window of each row starts; None where the records must be looked at."""
@@ -144,20 +144,20 @@ class WindowJoinOperator(WaitingColumns):
     # Columns that wait
 
     @property
-    def _has_columns(self) -> bool:
-        return any(self._waiting)
+    def _has_buffered(self) -> bool:
+        return any(self._buffer)
 
-    def _drop_columns(self) -> None:
-        self._waiting = [[], []]
+    def _clear_buffer(self) -> None:
+        self._buffer = [[], []]
 
-    def _to_tables(self) -> None:
-        waiting = self._waiting
-        self._drop_columns()
+    def _write_to_tables(self) -> None:
+        waiting = self._buffer
+        self._clear_buffer()
         for side, found in enumerate(waiting):
             for each in found:
-                self._put(side, each)
+                self._write_side(side, each)
 
-    def _put(self, side: int, found: WaitingSide) -> None:
+    def _write_side(self, side: int, found: WaitingSide) -> None:
         """Put rows into the tables, whatever the watermark is: they were in time."""
         from headrace.runtime.columns.keys import ColumnKeys
 
@@ -169,21 +169,21 @@ class WindowJoinOperator(WaitingColumns):
         for key, pane, value in zip(keys, found.panes.tolist(), columns.rows(), strict=True):
             if pane != at:
                 at = pane
-                self._scheduled().expect(pane, self._reached)
-                enter, changed = self._target(pane)
+                self._current_schedule().add_window(pane, self._last_watermark)
+                enter, changed = self._table_target(pane)
             enter(key).setdefault(SLOT, []).append(tag(value))  # type: ignore[misc]
             changed(key)  # type: ignore[misc]
 
     # Firing
 
-    def _fire_waiting(self, watermark: int) -> None:
-        if not self._has_columns:
+    def _fire_buffered(self, watermark: int) -> None:
+        if not self._has_buffered:
             return
         from headrace.operators.windows.joins.columns import together
 
         end = watermark - self._grid.size_ms + 2  # windows that start before this one have ended
         due: list[WaitingSide | None] = []
-        for waiting in self._waiting:
+        for waiting in self._buffer:
             whole = together(waiting)
             at = 0 if whole is None else whole.before(end)
             waiting.clear()
@@ -197,7 +197,7 @@ class WindowJoinOperator(WaitingColumns):
             for side, found in enumerate(due):
                 of_window = _between(found, start, start + 1)
                 if of_window is not None:
-                    self._put(side, of_window)
+                    self._write_side(side, of_window)
             self._fire_tables(start)
             done = start + 1
         self._join(due, done, end)
@@ -211,8 +211,8 @@ class WindowJoinOperator(WaitingColumns):
 
         groups = groups_of(left, right)
         if groups is None:
-            self._put(0, left)
-            self._put(1, right)
+            self._write_side(0, left)
+            self._write_side(1, right)
             self._fire_tables(int(max(left.panes[-1], right.panes[-1])))
             return
         for left_places, right_places in pairs(*groups, PAIRS_AT_ONCE):
