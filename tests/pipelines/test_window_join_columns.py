@@ -29,7 +29,10 @@ Record = tuple[Any, int, int]
 def taken(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """How many records came to joins, and how many pairs left as columns."""
     found: Counter[str] = Counter()
-    of_rows, of_columns = WindowJoinOperator._take, WindowJoinOperator._take_columns
+    of_rows, of_columns = (
+        WindowJoinOperator._process_side,
+        WindowJoinOperator._process_columns_of_side,
+    )
     emit = WindowJoinOperator._emit
 
     def take(self: Any, side: int, keys: Any, values: Any, times: Any) -> None:
@@ -44,8 +47,8 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
         found["pairs"] += len(sides[0].rows)
         emit(self, *sides)
 
-    monkeypatch.setattr(WindowJoinOperator, "_take", take)
-    monkeypatch.setattr(WindowJoinOperator, "_take_columns", take_columns)
+    monkeypatch.setattr(WindowJoinOperator, "_process_side", take)
+    monkeypatch.setattr(WindowJoinOperator, "_process_columns_of_side", take_columns)
     monkeypatch.setattr(WindowJoinOperator, "_emit", emitting)
     monkeypatch.setattr(join, "PAIRS_AT_ONCE", 5)
     monkeypatch.setattr(indexed, "COLUMNS_RECORDS", 7)

@@ -13,7 +13,7 @@ from headrace.datastream.window import (
     MergingWindowAssigner,
     SessionWindowTimeGapExtractor,
 )
-from headrace.operators.windows.general.merging import Mapping, add_window
+from headrace.operators.windows.general.merging import WindowMapping, add_window
 
 from .windowing import Total, windowed
 
@@ -44,7 +44,7 @@ def brute_force(pieces: list[tuple[int, int]]) -> dict[TimeWindow, set[int]]:
 @settings(max_examples=30)
 @given(records)
 def test_sessions_of_any_order(pieces: list[tuple[int, int]]) -> None:
-    mapping: Mapping = {}
+    mapping: WindowMapping = {}
     kept: dict[Any, set[int]] = {}
 
     def on_merge(result: Any, windows: list[Any], target: Any, sources: list[Any]) -> None:
@@ -97,7 +97,7 @@ class Buckets(MergingWindowAssigner[Any, Any]):
 
 
 def test_an_assigner_may_merge_a_window_that_is_alone() -> None:
-    mapping: Mapping = {}
+    mapping: WindowMapping = {}
     merges: list[Any] = []
     assigner: Any = Buckets()
     for start in (3, 5, 12):

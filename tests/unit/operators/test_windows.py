@@ -35,7 +35,7 @@ from headrace.datastream.window import (
     WindowStagger,
 )
 from headrace.errors import MissingWatermarksError, PlanError
-from headrace.operators.windows.general.merging import Mapping, add_window
+from headrace.operators.windows.general.merging import WindowMapping, add_window
 from headrace.runtime.keys.key_groups import stable_hash
 
 from .windowing import Numbers, Total, plus, windowed
@@ -340,13 +340,19 @@ class Firings(ProcessWindowFunction[Any, Any, str, Any]):
 
     def process(self, key: str, context: Any, elements: Any) -> Any:
         of_window = context.window_state().get_state(ValueStateDescriptor("fired", Types.INT()))
-        of_all = context.global_state().get_reducing_state(
+        from_records = context.global_state().get_reducing_state(
             ReducingStateDescriptor("all", lambda one, other: one + other, Types.INT())
         )
         of_window.update((of_window.value() or 0) + 1)
-        of_all.add(1)
+        from_records.add(1)
         self.of_key.update((self.of_key.value() or 0) + 1)
-        yield key, of_window.value(), of_all.get(), self.of_key.value(), context.current_watermark()
+        yield (
+            key,
+            of_window.value(),
+            from_records.get(),
+            self.of_key.value(),
+            context.current_watermark(),
+        )
 
     def clear(self, context: Any) -> None:
         state = context.window_state().get_state(ValueStateDescriptor("fired", Types.INT()))
@@ -533,8 +539,8 @@ class Late(EventTimeSessionWindows):
 @settings(max_examples=20)
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 9)), max_size=12))
 def test_merging_by_the_short_way_is_merging(pieces: list[tuple[int, int]]) -> None:
-    short: Mapping = {}
-    asked: Mapping = {}
+    short: WindowMapping = {}
+    asked: WindowMapping = {}
     merges: list[list[Any]] = [[], []]
     for start, length in pieces:
         window = TimeWindow(start, start + length)

@@ -18,7 +18,7 @@ from headrace.datastream._windows.time_triggers import EventTimeTrigger, Process
 from headrace.datastream._windows.trigger import Trigger
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.errors import PlanError
-from headrace.operators.windows.windowing import no_time
+from headrace.operators.windows.windowing import missing_timestamp_error
 from headrace.runtime.keys.key_groups import stable_hash
 from headrace.runtime.keys.serialized_key import as_key
 
@@ -33,7 +33,7 @@ def with_timestamp(timestamp: int) -> int:
     """
     if timestamp > MIN_WATERMARK:
         return timestamp
-    raise no_time()
+    raise missing_timestamp_error()
 
 
 class WindowStagger(Enum):

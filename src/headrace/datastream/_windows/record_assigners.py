@@ -113,7 +113,7 @@ class CountTumblingWindowAssigner(_CountWindows):
         return [CountWindow(self._number(context) // self._window_size)]
 
     @property
-    def kept_as(self) -> str:
+    def state_layout(self) -> str:
         """Which windows these are: the number of a window means nothing with another size."""
         return f"windows-of-{self._window_size}-records"
 
@@ -144,7 +144,7 @@ class CountSlidingWindowAssigner(_CountWindows):
         return [CountWindow(window) for window in range(last, first - 1, -1)]
 
     @property
-    def kept_as(self) -> str:
+    def state_layout(self) -> str:
         """Which windows these are: the number of a window means nothing with another size."""
         return f"windows-of-{self._window_size}-records-every-{self._window_slide}"
 

@@ -24,7 +24,7 @@ from headrace.runtime.user_function import UserFunction
 
 SLOT = RESERVED_NAMES + "window-contents"
 
-Call = Callable[[Any, Any, Any, Any], "Iterable[Any] | None"]
+CallWindowFunction = Callable[[Any, Any, Any, Any], "Iterable[Any] | None"]
 """Takes key, window, context and inputs (an iterable); gives the results."""
 
 
@@ -39,7 +39,7 @@ class WindowCall:
     with_key: bool
     with_context: bool
 
-    def bound(self) -> Call:
+    def bound(self) -> CallWindowFunction:
         """The function with all of its possible arguments."""
         function = self.function.bound()
         if self.with_context:
@@ -60,7 +60,7 @@ class Contents(ABC):
 
     window_function: WindowCall | None
     record_type: TypeInformation | None = field(default=None, kw_only=True)
-    kept_as: ClassVar[str]
+    state_kind: ClassVar[str]
     """The kind of the state in which the records are kept."""
 
     @property
@@ -78,25 +78,25 @@ class Contents(ABC):
     @property
     def stored_kind(self) -> StateKind:
         """What a state of them is stored as."""
-        return StateKind(self.kept_as)
+        return StateKind(self.state_kind)
 
     @abstractmethod
     def state(self, states: NamespacedStates) -> Any:
         """The state in which a window's records are kept: with ``add``, ``get`` and ``clear``."""
 
     @abstractmethod
-    def of_all(self, values: list[Any]) -> list[Any]:
+    def from_records(self, values: list[Any]) -> list[Any]:
         """What the window function gets, where the records themselves were kept."""
 
     @abstractmethod
-    def inputs(self, state: Any, keeps: bool) -> list[Any]:
+    def inputs(self, state: Any, keeps_state: bool) -> list[Any]:
         """What the window function gets of what ``state`` holds; nothing where that is empty.
 
-        ``keeps``: the state is needed afterwards. The function may change what it is given.
+        ``keeps_state``: the state is needed afterwards. The function may change what it is given.
         """
 
     @abstractmethod
-    def merged(self, first: Any, second: Any) -> Any:
+    def merge(self, first: Any, second: Any) -> Any:
         """One raw value of two windows' raw values."""
 
 
@@ -104,7 +104,7 @@ class Contents(ABC):
 class Elements(Contents):
     """All records, in the order of their arrival."""
 
-    kept_as = LIST
+    state_kind = LIST
 
     @property
     def stored_kind(self) -> StateKind:
@@ -114,18 +114,18 @@ class Elements(Contents):
     def state(self, states: NamespacedStates) -> Any:
         return states.get_list_state(_Descriptor(self.stored_kind))
 
-    def of_all(self, values: list[Any]) -> list[Any]:
+    def from_records(self, values: list[Any]) -> list[Any]:
         return values
 
-    def inputs(self, state: Any, keeps: bool) -> list[Any]:
-        return [*map(copied, state.get())] if keeps else state.get()
+    def inputs(self, state: Any, keeps_state: bool) -> list[Any]:
+        return [*map(copied, state.get())] if keeps_state else state.get()
 
-    def merged(self, first: Any, second: Any) -> Any:
+    def merge(self, first: Any, second: Any) -> Any:
         return [*first, *second]
 
 
 @dataclass(frozen=True)
-class _Folded(Contents):
+class _FoldedContents(Contents):
     function: UserFunction
 
     @property
@@ -135,24 +135,24 @@ class _Folded(Contents):
     def copied(self) -> Contents:
         return replace(super().copied(), function=self.function.copied())  # type: ignore[call-arg]
 
-    def inputs(self, state: Any, keeps: bool) -> list[Any]:
-        held = state._held()
-        if held is None:
+    def inputs(self, state: Any, keeps_state: bool) -> list[Any]:
+        accumulator = state._held()
+        if accumulator is None:
             return []
-        result = self.result(state, copied(held) if keeps else held)
+        result = self.result(state, copied(accumulator) if keeps_state else accumulator)
         return [] if result is None else [result]
 
-    def result(self, state: Any, held: Any) -> Any:
+    def result(self, state: Any, accumulator: Any) -> Any:
         """What comes of a raw value."""
-        return held
+        return accumulator
 
 
 @dataclass(frozen=True)
-class Reduced(_Folded):
+class Reduced(_FoldedContents):
     """One value, into which each record is reduced by ``function(value1, value2)``."""
 
     reduced_type: TypeInformation | None = None
-    kept_as = REDUCING
+    state_kind = REDUCING
 
     @property
     def stored_kind(self) -> StateKind:
@@ -162,22 +162,22 @@ class Reduced(_Folded):
         descriptor = _Descriptor(self.stored_kind, reduce=self.function.bound())
         return states.get_reducing_state(descriptor)
 
-    def of_all(self, values: list[Any]) -> list[Any]:
-        reduce, held = self.function.bound(), None
+    def from_records(self, values: list[Any]) -> list[Any]:
+        reduce, accumulator = self.function.bound(), None
         for value in values:
-            held = value if held is None else reduce(held, value)
-        return [] if held is None else [held]
+            accumulator = value if accumulator is None else reduce(accumulator, value)
+        return [] if accumulator is None else [accumulator]
 
-    def merged(self, first: Any, second: Any) -> Any:
+    def merge(self, first: Any, second: Any) -> Any:
         return self.function.bound()(first, second)
 
 
 @dataclass(frozen=True)
-class Aggregated(_Folded):
+class Aggregated(_FoldedContents):
     """One accumulator; ``function.target`` is an ``AggregateFunction``."""
 
     accumulator_type: TypeInformation | None = None
-    kept_as = AGGREGATING
+    state_kind = AGGREGATING
 
     @property
     def stored_kind(self) -> StateKind:
@@ -189,21 +189,21 @@ class Aggregated(_Folded):
         )
         return states.get_aggregating_state(descriptor)
 
-    def result(self, state: Any, held: Any) -> Any:
-        return state._function.get_result(held)
+    def result(self, state: Any, accumulator: Any) -> Any:
+        return state._function.get_result(accumulator)
 
     def fitted(self) -> Any:
         """The function, whose accumulators fit their declared type."""
         return fitted_aggregate(self.function.target, self.accumulator_type, SLOT)
 
-    def of_all(self, values: list[Any]) -> list[Any]:
+    def from_records(self, values: list[Any]) -> list[Any]:
         function = self.function.target
-        held = function.create_accumulator()
+        accumulator = function.create_accumulator()
         for value in values:
-            held = function.add(value, held)
-        return [function.get_result(held)]
+            accumulator = function.add(value, accumulator)
+        return [function.get_result(accumulator)]
 
-    def merged(self, first: Any, second: Any) -> Any:
+    def merge(self, first: Any, second: Any) -> Any:
         return self.function.target.merge(first, second)
 
 

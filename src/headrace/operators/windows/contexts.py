@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.common._windows import namespace_of
 from headrace.operators.keyed import timer_at
-from headrace.operators.windows.states import RefusedWindowStates, merge_states
+from headrace.operators.windows.states import NoWindowStates, merge_states
 from headrace.runtime.context import TaskContext
 from headrace.runtime.state.backend import Timer
 from headrace.runtime.state.handles import KeyContext, NamespacedStates
@@ -100,22 +100,22 @@ class TriggerContext(FiringContext):
 
 
 class FunctionContext:
-    """What a window function sees of ``at``, the window at hand."""
+    """What a window function sees of ``current_window``, the window at hand."""
 
     def __init__(
         self,
         key_context: KeyContext,
         context: TaskContext,
-        states: NamespacedStates | RefusedWindowStates,
+        states: NamespacedStates | NoWindowStates,
     ) -> None:
         self._key_context = key_context
         self._context = context
         self._states = states
-        self.at: Any = None
+        self.current_window: Any = None
 
     def window(self) -> Any:
         """The window."""
-        return self.at
+        return self.current_window
 
     def current_processing_time(self) -> int:
         """The processing time (ms) of the micro-batch."""
@@ -127,7 +127,7 @@ class FunctionContext:
 
     def window_state(self) -> Any:
         """State of this key and window."""
-        self._states.enter(namespace_of(self.at))
+        self._states.enter(namespace_of(self.current_window))
         return self._states
 
     def global_state(self) -> Any:

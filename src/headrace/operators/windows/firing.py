@@ -16,10 +16,10 @@ from headrace.runtime.operator import NodeProgram, Outputs
 from headrace.runtime.state.handles import KeyContext
 
 
-class Firing:
+class WindowFiring:
     """Calls the window function, if there is one, and emits.
 
-    ``folding`` None: what is held are the records themselves. ``keeps``: what is held may be asked
+    ``folding`` None: what is held are the records themselves. ``copies``: what is held may be asked
     for again, so the function, which may change what it is given, gets a copy.
     """
 
@@ -29,75 +29,75 @@ class Firing:
         folding: Folding | None,
         key_context: KeyContext,
         context: FunctionContext,
-        keeps: bool = False,
+        copies: bool = False,
     ) -> None:
-        self._keeps = keeps
+        self._copies = copies
         call = contents.window_function
-        self._call = None if call is None else call.bound()
+        self._window_function = None if call is None else call.bound()
         self._result = None if folding is None else folding.result
         self._key_context, self._context = key_context, context
-        self._clear: Callable[[Any], None] | None = None
+        self._clear_function: Callable[[Any], None] | None = None
         if call is not None and call.with_context:
             target = call.function.target
-            self._clear = target.clear if overrides(type(target), "clear") else None
+            self._clear_function = target.clear if overrides(type(target), "clear") else None
 
     def bind(self, outputs: Outputs) -> None:
         """Emit there from now on."""
         self._main, self._emit = outputs.main, emitter(outputs)
 
     @property
-    def calls(self) -> bool:
+    def has_function(self) -> bool:
         """Whether there is a window function."""
-        return self._call is not None
+        return self._window_function is not None
 
     @property
-    def clears(self) -> bool:
+    def has_clear(self) -> bool:
         """Whether the function wants to know the end of a window."""
-        return self._clear is not None
+        return self._clear_function is not None
 
-    def fire_all(self, node: NodeProgram, window: TimeWindow, found: Any) -> None:
+    def fire_all(self, node: NodeProgram, window: TimeWindow, items: Any) -> None:
         """The results of a window for several keys: pairs of a key and what it holds, or None.
 
         ``node``: the operator that an error names, beside the key.
         """
         moment, main, key_context = window.max_timestamp(), self._main, self._key_context
-        if self._call is None:
+        if self._window_function is None:
             result = self._result
             assert result is not None, "records themselves go to a window function"
-            for key, held in found:
-                if held is not None and (value := result(held)) is not None:
+            for key, accumulator in items:
+                if accumulator is not None and (value := result(accumulator)) is not None:
                     key_context.key = key
                     main(value, moment)
             return
-        for key, held in found:
-            if held is not None:
+        for key, accumulator in items:
+            if accumulator is not None:
                 key_context.enter(key)
-                self.fire(window, held)
+                self.fire(window, accumulator)
 
-    def fire(self, window: TimeWindow, held: Any) -> None:
+    def fire(self, window: TimeWindow, accumulator: Any) -> None:
         """The results of a window for the key that was entered."""
-        if self._keeps and self._call is not None:
-            held = copied(held)
+        if self._copies and self._window_function is not None:
+            accumulator = copied(accumulator)
         result = self._result
-        inputs = [*held] if result is None else [result(held)]
+        inputs = [*accumulator] if result is None else [result(accumulator)]
         if result is None or inputs[0] is not None:
             self.emit(window, inputs, window.max_timestamp())
 
     def emit(self, window: Any, inputs: Any, moment: int | None) -> None:
         """What comes of inputs, of the key that was entered; with the timestamp ``moment`` (ms)."""
-        if self._call is None:
+        if self._window_function is None:
             for value in inputs:
                 self._main(value, moment)
             return
-        self._context.at = window
-        results = self._call(self._key_context.user_key(), window, self._context, inputs)
+        self._context.current_window = window
+        results = self._window_function(self._key_context.user_key(), window, self._context, inputs)
         if results is not None:
             if type(results) not in SURELY_RESULTS:
                 look_at_results(results)
             self._emit(results, moment)
 
-    def end(self, window: Any) -> None:
+    def clear_window(self, window: Any) -> None:
         """Tell the function that a window of the key that was entered has ended."""
-        if self._clear is not None:
-            self._context.at = window
-            self._clear(self._context)
+        if self._clear_function is not None:
+            self._context.current_window = window
+            self._clear_function(self._context)

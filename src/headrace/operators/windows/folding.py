@@ -15,19 +15,19 @@ from headrace.runtime.user_function import UserFunction
 
 @dataclass(frozen=True)
 class Folding:
-    """Functions over what is held of a window.
+    """Functions over the accumulator of a window.
 
-    ``first(value)`` and ``add(held, value)`` take a record, ``merge(first, second)`` two held
-    values, ``result(held)`` gives what comes of it.
+    ``initial(value)`` makes one from a record, ``add(accumulator, value)`` adds a record,
+    ``merge(first, second)`` merges two, and ``result(accumulator)`` is the window's result.
     """
 
-    first: Callable[[Any], Any]
+    initial: Callable[[Any], Any]
     add: Callable[[Any, Any], Any]
     merge: Callable[[Any, Any], Any]
     result: Callable[[Any], Any]
 
 
-def fold_in(contents: Contents) -> Fold | None:
+def column_fold(contents: Contents) -> Fold | None:
     """What is kept of records, where columns suffice for it; None for any other contents."""
     if isinstance(contents, Reduced):
         fold = fold_of(contents.function)
@@ -41,15 +41,15 @@ def folding_of(contents: Contents) -> Folding | None:
     """How records are folded; None where all of them are kept."""
     if isinstance(contents, Reduced):
         reduce = contents.function.bound()
-        return Folding(_same, reduce, reduce, _same)
+        return Folding(_identity, reduce, reduce, _identity)
     if isinstance(contents, Aggregated):
-        function, fold = contents.fitted(), fold_in(contents)
+        function, fold = contents.fitted(), column_fold(contents)
         if fold is not None:
             return Folding(fold.initial, fold.add, fold.merge, function.get_result)
         create, add = function.create_accumulator, function.add
         return Folding(
             lambda value: add(value, create()),
-            lambda held, value: add(value, held),
+            lambda accumulator, value: add(value, accumulator),
             function.merge,
             function.get_result,
         )
@@ -73,23 +73,23 @@ def merges_in_any_order(contents: Contents) -> bool:
     That is what ``AggregateFunction.merge`` is for. ``sum`` of a field is not of that kind: it
     keeps the other fields of the record that came first.
     """
-    return isinstance(contents, Aggregated) and _merges(contents.function)
+    return isinstance(contents, Aggregated) and _has_merge(contents.function)
 
 
-def _merges(function: UserFunction) -> bool:
+def _has_merge(function: UserFunction) -> bool:
     method = getattr(type(function.target), "merge", None)
     if not isinstance(method, FunctionType):
         return False
-    instructions = [i for i in dis.get_instructions(method) if i.opname not in _IDLE]
+    instructions = [i for i in dis.get_instructions(method) if i.opname not in _NO_OPS]
     if any(i.opname == "RAISE_VARARGS" for i in instructions):
         return False
     # One value, which is given back as it is: None, a constant or one of the arguments.
-    return len(instructions) > 2 or instructions[0].opname not in _VALUES
+    return len(instructions) > 2 or instructions[0].opname not in _LOADS
 
 
-_IDLE = frozenset({"RESUME", "NOP", "CACHE"})
-_VALUES = frozenset({"LOAD_CONST", "LOAD_FAST", "RETURN_CONST", "LOAD_FAST_BORROW"})
+_NO_OPS = frozenset({"RESUME", "NOP", "CACHE"})
+_LOADS = frozenset({"LOAD_CONST", "LOAD_FAST", "RETURN_CONST", "LOAD_FAST_BORROW"})
 
 
-def _same(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value

@@ -16,16 +16,20 @@ from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.operators.emission import side_sender
 from headrace.operators.keyed import StatefulOperator
 from headrace.operators.windows.contexts import FunctionContext
-from headrace.operators.windows.firing import Firing
+from headrace.operators.windows.firing import WindowFiring
 from headrace.operators.windows.folding import Folding, folding_of
-from headrace.operators.windows.general.operator import LATE
+from headrace.operators.windows.general.operator import LATE_COUNTER
 from headrace.operators.windows.partial_aggregates import (
     PartialAggregates,
     decode_partials,
     partial_runs,
 )
-from headrace.operators.windows.states import RefusedWindowStates
-from headrace.operators.windows.windowing import Windowing, beyond_time, no_time
+from headrace.operators.windows.states import NoWindowStates
+from headrace.operators.windows.windowing import (
+    Windowing,
+    missing_timestamp_error,
+    window_out_of_range_error,
+)
 from headrace.runtime.context import TaskContext
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import NodeProgram, Outputs
@@ -38,10 +42,10 @@ SESSIONS = RESERVED_NAMES + "sessions"
 Session = tuple[int, int, Any]
 """Start, end (ms, exclusive), and what is held of the records."""
 
-Kept = tuple[int, tuple[Session, ...]]
+KeySessions = tuple[int, tuple[Session, ...]]
 """When the key's timer goes off (ms), and its sessions in the order of time."""
 
-_END_MS = MAX_WATERMARK + 1
+_MAX_END_MS = MAX_WATERMARK + 1
 """The last end of a session that a watermark can reach."""
 
 GapOf = Callable[[Any], int]
@@ -77,11 +81,13 @@ class SessionOperator(StatefulOperator):
         super().open(node, context, key_context)
         assert context.states is not None, "windows are keyed"
         contents = self._windowing.contents.stored_kind.type
-        kept = None if contents is None else type_data("SESSIONS", contents)
-        context.states.declare(SESSIONS, VALUE, kept)
-        self._late = context.get_metrics_group().counter(LATE)
-        of_function = FunctionContext(key_context, context, RefusedWindowStates())
-        self._firing = Firing(self._windowing.contents, self._folding, key_context, of_function)
+        stored = None if contents is None else type_data("SESSIONS", contents)
+        context.states.declare(SESSIONS, VALUE, stored)
+        self._late_counter = context.get_metrics_group().counter(LATE_COUNTER)
+        function_context = FunctionContext(key_context, context, NoWindowStates())
+        self._firing = WindowFiring(
+            self._windowing.contents, self._folding, key_context, function_context
+        )
 
     def bind(self, outputs: Outputs) -> Push:
         """Keyed operators take blocks; see ``process``."""
@@ -97,80 +103,82 @@ class SessionOperator(StatefulOperator):
         if not self._windowing.combined:
             self._fold(keys, values, times)
             return
-        for part, are_partial in partial_runs(values):
+        for run, are_partial in partial_runs(values):
             if are_partial:
-                self._merge(keys[part], values[part])
+                self._merge(keys[run], values[run])
             else:
-                self._fold(keys[part], values[part], times[part])
+                self._fold(keys[run], values[run], times[run])
 
     def _fold(self, keys: list[Any], values: list[Any], times: list[int | None]) -> None:
         node, backend = self.node, self.key_context.backend  # noqa: F841
         enter, changed = backend.enter, backend.changed
-        first, add = self._folding.first, self._folding.add
+        initial, add = self._folding.initial, self._folding.add
         fixed = self._gap if isinstance(self._gap, int) else None
         for key, value, start in zip(keys, values, times, strict=True):
             if start is None:
-                raise no_time()
+                raise missing_timestamp_error()
             end = start + (self._gap(value) if fixed is None else fixed)  # type: ignore[operator]
             entry = enter(key)
-            kept: Kept | None = entry.get(SESSIONS)
-            if kept is not None and len(kept[1]) == 1:  # the usual case, written out
-                due, ((from_, to, held),) = kept
+            stored: KeySessions | None = entry.get(SESSIONS)
+            if stored is not None and len(stored[1]) == 1:  # the usual case, written out
+                due, ((from_, to, accumulator),) = stored
                 if start <= to and from_ <= end:
                     if start < from_:
                         from_ = start
                     if end > to:
-                        if end > _END_MS:
-                            raise beyond_time(TimeWindow(start, end))
+                        if end > _MAX_END_MS:
+                            raise window_out_of_range_error(TimeWindow(start, end))
                         to = end
-                    held = first(value) if held is None else add(held, value)
-                    entry[SESSIONS] = (due, ((from_, to, held),))
+                    accumulator = initial(value) if accumulator is None else add(accumulator, value)
+                    entry[SESSIONS] = (due, ((from_, to, accumulator),))
                     changed(key)
                     continue
-            if not self._put(key, kept, start, end, value, first, add):
-                self._dropped(value, start)
+            if not self._add_to_sessions(key, stored, start, end, value, initial, add):
+                self._handle_late(value, start)
 
-    def _merge(self, keys: list[Any], found: list[PartialAggregates]) -> None:
+    def _merge(self, keys: list[Any], partials: list[PartialAggregates]) -> None:
         """Take pieces of sessions, each of several records."""
         node, enter, merge = self.node, self.key_context.backend.enter, self._folding.merge  # noqa: F841
-        for first, combined in zip(keys, found, strict=True):
-            for key, start, end, count, held in decode_partials(first, combined):
-                kept: Kept | None = enter(key).get(SESSIONS)
-                if not self._put(key, kept, start, end, held, _same, merge):
-                    self._late.inc(count)
+        for first_key, partial in zip(keys, partials, strict=True):
+            for key, start, end, count, accumulator in decode_partials(first_key, partial):
+                stored: KeySessions | None = enter(key).get(SESSIONS)
+                if not self._add_to_sessions(
+                    key, stored, start, end, accumulator, _identity, merge
+                ):
+                    self._late_counter.inc(count)
 
-    def _put(
+    def _add_to_sessions(
         self,
         key: Any,
-        kept: Kept | None,
+        stored: KeySessions | None,
         start: int,
         end: int,
         value: Any,
-        first: Callable[[Any], Any],
+        initial: Callable[[Any], Any],
         add: Callable[[Any, Any], Any],
     ) -> bool:
         """Put a record, or a piece, into the sessions of its key; False where it is late."""
-        if end > _END_MS:
-            raise beyond_time(TimeWindow(start, end))
+        if end > _MAX_END_MS:
+            raise window_out_of_range_error(TimeWindow(start, end))
         backend = self.key_context.backend
-        sessions = () if kept is None else kept[1]
-        near = [i for i, one in enumerate(sessions) if start <= one[1] and one[0] <= end]
-        if not near and end - 1 <= self.key_context.watermark:
+        sessions = () if stored is None else stored[1]
+        touching = [i for i, one in enumerate(sessions) if start <= one[1] and one[0] <= end]
+        if not touching and end - 1 <= self.key_context.watermark:
             return False
-        due = MAX_WATERMARK if kept is None else kept[0]
-        if len(near) == 1:
-            at = near[0]
-            from_, to, held = sessions[at]
-            held = first(value) if held is None else add(held, value)
+        due = MAX_WATERMARK if stored is None else stored[0]
+        if len(touching) == 1:
+            at = touching[0]
+            from_, to, accumulator = sessions[at]
+            accumulator = initial(value) if accumulator is None else add(accumulator, value)
             if from_ <= start and end <= to:
-                sessions = (*sessions[:at], (from_, to, held), *sessions[at + 1 :])
+                sessions = (*sessions[:at], (from_, to, accumulator), *sessions[at + 1 :])
             else:
-                joined = (min(start, from_), max(end, to), held)
-                sessions = (*sessions[:at], *sessions[at + 1 :], joined)
-        elif near:
-            sessions = self._joined(sessions, near, start, end, value, first, add)
+                merged = (min(start, from_), max(end, to), accumulator)
+                sessions = (*sessions[:at], *sessions[at + 1 :], merged)
+        elif touching:
+            sessions = self._merge_sessions(sessions, touching, start, end, value, initial, add)
         else:
-            sessions = (*sessions, (start, end, first(value)))
+            sessions = (*sessions, (start, end, initial(value)))
             if end - 1 < due:
                 due = end - 1
                 backend.event_timers.register(Timer(due, key))
@@ -178,31 +186,37 @@ class SessionOperator(StatefulOperator):
         backend.changed(key)
         return True
 
-    def _joined(
+    def _merge_sessions(
         self,
         sessions: tuple[Session, ...],
-        near: list[int],
+        touching: list[int],
         start: int,
         end: int,
         value: Any,
-        first: Callable[[Any], Any],
+        initial: Callable[[Any], Any],
         add: Callable[[Any, Any], Any],
     ) -> tuple[Session, ...]:
         """The sessions after a record that belongs to several of them."""
-        merge, joined = self._folding.merge, [sessions[at] for at in near]
-        held = joined[0][2]
-        for _, _, other in joined[1:]:
-            held = other if held is None else held if other is None else merge(held, other)
-        held = first(value) if held is None else add(held, value)
-        extent = min(start, *[one[0] for one in joined]), max(end, *[one[1] for one in joined])
+        merge, members = self._folding.merge, [sessions[at] for at in touching]
+        accumulator = members[0][2]
+        for _, _, other in members[1:]:
+            accumulator = (
+                other
+                if accumulator is None
+                else accumulator
+                if other is None
+                else merge(accumulator, other)
+            )
+        accumulator = initial(value) if accumulator is None else add(accumulator, value)
+        span = min(start, *[one[0] for one in members]), max(end, *[one[1] for one in members])
         # In the order of the last change, as windows that merge are mapped in ``merging``.
-        others = (one for at, one in enumerate(sessions) if at not in near)
-        return (*others, (*extent, held))
+        others = (one for at, one in enumerate(sessions) if at not in touching)
+        return (*others, (*span, accumulator))
 
-    def _dropped(self, value: Any, time: int) -> None:
+    def _handle_late(self, value: Any, time: int) -> None:
         tag = self._windowing.late_tag
         if tag is None:
-            self._late.inc()
+            self._late_counter.inc()
         else:
             self._to_side((tag, value), time)
 
@@ -211,20 +225,20 @@ class SessionOperator(StatefulOperator):
         node, key, now_ms = self.node, timer.key, timer.time_ms  # noqa: F841
         key_context = self.key_context
         key_context.enter_timer(timer, event_time)
-        kept: Kept | None = key_context.entry.get(SESSIONS)
-        if kept is None or kept[0] > now_ms:
+        stored: KeySessions | None = key_context.entry.get(SESSIONS)
+        if stored is None or stored[0] > now_ms:
             return  # an earlier session took over
-        open_ = tuple(one for one in kept[1] if one[1] - 1 > now_ms)
-        for start, end, held in sorted(kept[1], key=_end_of):
+        open_sessions = tuple(one for one in stored[1] if one[1] - 1 > now_ms)
+        for start, end, accumulator in sorted(stored[1], key=_end_of):
             if end - 1 <= now_ms:
                 window = TimeWindow(start, end)
-                if held is not None:
-                    self._firing.fire(window, held)
-                self._firing.end(window)
-        if open_:
-            due = min(map(_end_of, open_)) - 1
+                if accumulator is not None:
+                    self._firing.fire(window, accumulator)
+                self._firing.clear_window(window)
+        if open_sessions:
+            due = min(map(_end_of, open_sessions)) - 1
             key_context.backend.event_timers.register(Timer(due, key))
-            key_context.entry[SESSIONS] = (due, open_)
+            key_context.entry[SESSIONS] = (due, open_sessions)
         else:
             key_context.entry.pop(SESSIONS, None)
         key_context.entries.changed(key)
@@ -234,5 +248,5 @@ def _end_of(session: Session) -> int:
     return session[1]
 
 
-def _same(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value

@@ -14,7 +14,7 @@ from headrace.operators.windows.aligned.tables import layout_kind
 from headrace.operators.windows.combining.columns import CombineColumnsSpec
 from headrace.operators.windows.combining.combine import CombineWindowsSpec
 from headrace.operators.windows.combining.sessions import CombineSessionsSpec
-from headrace.operators.windows.folding import fold_in, merges_in_any_order, merges_in_order
+from headrace.operators.windows.folding import column_fold, merges_in_any_order, merges_in_order
 from headrace.operators.windows.general.clocks import clocks_of
 from headrace.operators.windows.general.evicting import EvictingWindowOperator
 from headrace.operators.windows.general.operator import WindowOperator
@@ -39,12 +39,12 @@ class WindowSpec(Windowing, OperatorSpec):
         if grid is not None:
             return layout_kind(grid, merges_in_any_order(self.contents))
         if gap_of(self) is not None:
-            return f"{self.contents.kept_as}-sessions"
-        kept = getattr(self.assigner.target, "kept_as", None)
-        kept = kept or ("merging-window" if self.merging else "window")
+            return f"{self.contents.state_kind}-sessions"
+        state_layout = getattr(self.assigner.target, "state_layout", None)
+        state_layout = state_layout or ("merging-window" if self.merging else "window")
         if not (self.event_time or self.endless):
-            kept = f"processing-time-{kept}"
-        return kept if self.evictor is None else f"evicting-{kept}"
+            state_layout = f"processing-time-{state_layout}"
+        return state_layout if self.evictor is None else f"evicting-{state_layout}"
 
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]
@@ -69,7 +69,7 @@ class WindowSpec(Windowing, OperatorSpec):
         grid = grid_of(self)
         if grid is None or grid.size_ms != grid.slide_ms:
             return None
-        return None if self.allowed_lateness_ms else fold_in(self.contents)
+        return None if self.allowed_lateness_ms else column_fold(self.contents)
 
     @property
     def label(self) -> str:
@@ -99,14 +99,14 @@ class WindowSpec(Windowing, OperatorSpec):
         if not merges_in_order(self.contents):
             return None
         grid, gap = grid_of(self), gap_of(self)
-        one_by_one = grid is not None and grid.size_ms == grid.slide_ms
-        if not (one_by_one or merges_in_any_order(self.contents)):
+        is_tumbling = grid is not None and grid.size_ms == grid.slide_ms
+        if not (is_tumbling or merges_in_any_order(self.contents)):
             return None
         contents = replace(self.contents, window_function=None)
         spec: OperatorSpec | None = None
         if grid is not None:
             spec = CombineWindowsSpec(selector, contents, grid, key_type=key_type)
-            names, fold = key_columns(selector, key_type), fold_in(contents)
+            names, fold = key_columns(selector, key_type), column_fold(contents)
             if names is not None and fold is not None and grid.slide_ms <= grid.size_ms:
                 spec = CombineColumnsSpec(selector, contents, grid, names, fold, key_type=key_type)
         elif isinstance(gap, int):

@@ -10,7 +10,7 @@ from headrace.runtime.state.handles import Handle, NamespacedStates
 from headrace.runtime.state.kinds import AGGREGATING, LIST, REDUCING
 
 
-class RefusedWindowStates:
+class NoWindowStates:
     """Stands for the state of windows that merge: there is none."""
 
     def enter(self, namespace: Any) -> None:
@@ -27,7 +27,7 @@ class RefusedWindowStates:
     get_reducing_state = get_aggregating_state = _refuse
 
 
-def _appended(first: Any, second: Any) -> Any:
+def _concat(first: Any, second: Any) -> Any:
     return [*first, *second]
 
 
@@ -42,21 +42,21 @@ def merge_states(
     handle = states.of(descriptor)
     kind = descriptor.kind
     if kind == LIST:
-        merged = _appended
+        merge = _concat
     elif kind == REDUCING:
-        merged = handle._reduce
+        merge = handle._reduce
     elif kind == AGGREGATING:
-        merged = handle._function.merge
+        merge = handle._function.merge
     else:
         raise PlanError(
             f"the state {descriptor.get_name()!r} cannot be merged: it is a {kind} state",
             hint="windows that merge need list, reducing or aggregating state",
         )
-    merge_namespaces(states, handle, merged, target, sources)
+    merge_namespaces(states, handle, merge, target, sources)
 
 
 def merge_namespaces(
-    states: NamespacedStates, handle: Handle, merged: Any, target: Any, sources: Iterable[Any]
+    states: NamespacedStates, handle: Handle, merge: Any, target: Any, sources: Iterable[Any]
 ) -> None:
     """Move what a state holds in several namespaces to ``target``, in which it ends.
 
@@ -65,11 +65,11 @@ def merge_namespaces(
     moved = None
     for source in sources:
         states.enter(source)
-        held = handle._held()
-        if held is not None:
+        value = handle._held()
+        if value is not None:
             handle.clear()
-            moved = held if moved is None else merged(moved, held)
+            moved = value if moved is None else merge(moved, value)
     states.enter(target)
     if moved is not None:
-        held = handle._held()
-        handle._write(moved if held is None else merged(held, moved))
+        value = handle._held()
+        handle._write(moved if value is None else merge(value, moved))

@@ -49,7 +49,7 @@ class Windowing:
         return bool(getattr(self.assigner.target, "endless", False))
 
 
-def no_time() -> MissingWatermarksError:
+def missing_timestamp_error() -> MissingWatermarksError:
     """What to raise for a record without a timestamp."""
     return MissingWatermarksError(
         "a record without a timestamp came to windows of event time",
@@ -58,7 +58,7 @@ def no_time() -> MissingWatermarksError:
     )
 
 
-def beyond_time(window: Window) -> TypeMismatchError:
+def window_out_of_range_error(window: Window) -> TypeMismatchError:
     """What to raise for a window that no watermark could end."""
     return TypeMismatchError(
         f"a record falls into {window!r}, which ends after the last moment, 2**63 - 1",

@@ -260,7 +260,7 @@ class ColumnWindowOperator(BufferedColumnsOperator):
         aggregator = self._aggregator
         if not batch.num_rows or aggregator is None:
             return
-        if self._firing.calls:
+        if self._firing.has_function:
             self._call_each(aggregator.accumulators(batch))
             return
         import pyarrow.compute as pc

@@ -14,15 +14,19 @@ from headrace.operators.windows.aligned.schedule import Schedule
 from headrace.operators.windows.aligned.tables import WindowTables
 from headrace.operators.windows.contents import SLOT
 from headrace.operators.windows.contexts import FunctionContext
-from headrace.operators.windows.firing import Firing
+from headrace.operators.windows.firing import WindowFiring
 from headrace.operators.windows.folding import Folding, folding_of, merges_in_any_order
-from headrace.operators.windows.general.operator import LATE
+from headrace.operators.windows.general.operator import LATE_COUNTER
 from headrace.operators.windows.partial_aggregates import (
     PartialAggregates,
     decode_partials,
     partial_runs,
 )
-from headrace.operators.windows.windowing import Windowing, beyond_time, no_time
+from headrace.operators.windows.windowing import (
+    Windowing,
+    missing_timestamp_error,
+    window_out_of_range_error,
+)
 from headrace.runtime.context import TaskContext
 from headrace.runtime.detached import copied
 from headrace.runtime.loops import Push
@@ -69,12 +73,12 @@ class AlignedWindowOperator(StatefulOperator):
         super().open(node, context, key_context)
         assert context.states is not None, "windows are keyed"
         self._states: NamespacedStates = context.states.in_namespaces()
-        self._late_counter = context.get_metrics_group().counter(LATE)
+        self._late_counter = context.get_metrics_group().counter(LATE_COUNTER)
         function_context = _Context(key_context, context, self._states)
         contents = self._windowing.contents
         # The function may change what it is given, and a late record fires the window again.
         keeps = self._lateness_ms > 0 and not self._tables.by_pane
-        self._firing = Firing(contents, self._folding, key_context, function_context, keeps)
+        self._firing = WindowFiring(contents, self._folding, key_context, function_context, keeps)
 
     def bind(self, outputs: Outputs) -> Push:
         """Keyed operators take blocks; see ``process``."""
@@ -101,14 +105,14 @@ class AlignedWindowOperator(StatefulOperator):
         elif self._windowing.combined:
             self._merge(keys, values, times, folding)
         else:
-            self._fold(keys, values, times, folding.first, folding.add)
+            self._fold(keys, values, times, folding.initial, folding.add)
 
     def _fold(
         self,
         keys: list[Any],
         values: list[Any],
         times: list[int | None],
-        first: Callable[[Any], Any],
+        initial: Callable[[Any], Any],
         add: Callable[[Any, Any], Any],
     ) -> None:
         node, missing = self.node, MISSING  # noqa: F841
@@ -117,7 +121,7 @@ class AlignedWindowOperator(StatefulOperator):
         current_pane = pane_targets = table = changed = None
         for key, value, time in zip(keys, values, times, strict=True):
             if time is None:
-                raise no_time()
+                raise missing_timestamp_error()
             start = time - (time - offset) % pane_ms
             if start != current_pane:
                 current_pane, pane_targets = start, targets_by_pane.get(start)
@@ -129,13 +133,13 @@ class AlignedWindowOperator(StatefulOperator):
             if table is not None:
                 accumulator = table[key]
                 table[key] = (
-                    first(value)
+                    initial(value)
                     if accumulator is missing or accumulator is None
                     else add(accumulator, value)
                 )
                 changed(key)  # type: ignore[misc]
             elif pane_targets.targets:  # type: ignore[union-attr]
-                self._fold_into(pane_targets, key, value, first, add)
+                self._fold_into(pane_targets, key, value, initial, add)
             else:
                 self._handle_late(value, time)
 
@@ -144,7 +148,7 @@ class AlignedWindowOperator(StatefulOperator):
         pane_targets: Any,
         key: Any,
         value: Any,
-        first: Callable[[Any], Any],
+        initial: Callable[[Any], Any],
         add: Callable[[Any, Any], Any],
     ) -> None:
         is_shared = False
@@ -154,7 +158,7 @@ class AlignedWindowOperator(StatefulOperator):
             is_shared = True
             accumulator = table[key]
             table[key] = (
-                first(own_value)
+                initial(own_value)
                 if accumulator is MISSING or accumulator is None
                 else add(accumulator, own_value)
             )
@@ -170,7 +174,7 @@ class AlignedWindowOperator(StatefulOperator):
             if are_partial:
                 self._merge_run(keys[run], values[run], folding.merge)
             else:
-                self._fold(keys[run], values[run], times[run], folding.first, folding.add)
+                self._fold(keys[run], values[run], times[run], folding.initial, folding.add)
 
     def _merge_run(
         self, keys: list[Any], partials: list[PartialAggregates], merge: Callable[[Any, Any], Any]
@@ -198,7 +202,7 @@ class AlignedWindowOperator(StatefulOperator):
         current_pane = pane_targets = enter = changed = None
         for key, value, time in zip(keys, values, times, strict=True):
             if time is None:
-                raise no_time()
+                raise missing_timestamp_error()
             start = time - (time - offset) % pane_ms
             if start != current_pane:
                 current_pane, pane_targets, enter = start, targets_by_pane.get(start), None
@@ -247,7 +251,7 @@ class AlignedWindowOperator(StatefulOperator):
         if not windows:
             return _PaneTargets((), ())
         if windows[-1] + size_ms - 1 > MAX_WATERMARK:
-            raise beyond_time(TimeWindow(windows[-1], windows[-1] + size_ms))
+            raise window_out_of_range_error(TimeWindow(windows[-1], windows[-1] + size_ms))
         for start in windows:
             schedule.add_window(start, self._last_watermark)
         fired = tuple(start for start in windows if start + size_ms - 1 <= watermark)
@@ -373,12 +377,12 @@ class AlignedWindowOperator(StatefulOperator):
     @property
     def _needs_cleanup(self) -> bool:
         """Whether the function may have kept something for a window."""
-        return self._firing.clears or bool(self.key_context.backend.in_namespaces.kinds())
+        return self._firing.has_clear or bool(self.key_context.backend.in_namespaces.kinds())
 
     def _clear_keys(self, window: TimeWindow, keys: list[Any]) -> None:
         for key in keys:
             self.key_context.enter(key)
-            self._firing.end(window)
+            self._firing.clear_window(window)
             self._states.enter(namespace_of(window))
             self._states.clear()
 
@@ -397,5 +401,5 @@ class _Context(FunctionContext):
 
     def window_state(self) -> Any:
         """State of this key and window."""
-        self._namespaced.enter(namespace_of(self.at))
+        self._namespaced.enter(namespace_of(self.current_window))
         return super().window_state()

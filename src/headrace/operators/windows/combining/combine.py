@@ -16,7 +16,7 @@ from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.operators.combine import COPY_IF_MUTABLE, MAX_KEYS, STEP_FUNCTIONS, CombiningOperator
 from headrace.operators.windows.aligned.grid import Grid
 from headrace.operators.windows.contents import Aggregated, Contents, Reduced
-from headrace.operators.windows.folding import fold_in, folding_of
+from headrace.operators.windows.folding import column_fold, folding_of
 from headrace.operators.windows.partial_aggregates import (
     AccumulatorBatch,
     PartialAggregates,
@@ -35,14 +35,14 @@ def fold_expressions(contents: Contents, accumulator: str) -> tuple[str, str, di
 
     ``accumulator``: the expression of the accumulator so far.
     """
-    if isinstance(contents, Aggregated) and fold_in(contents) is None:
+    if isinstance(contents, Aggregated) and column_fold(contents) is None:
         function = contents.fitted()
         names = {"add": function.add, "create": function.create_accumulator}
         return "$add(value, $create())", f"$add(value, {accumulator})", names
     folding = folding_of(contents)
     assert folding is not None, "lists are not combined"
-    first = "value" if isinstance(contents, Reduced) else "$first(value)"
-    return first, f"$add({accumulator}, value)", {"first": folding.first, "add": folding.add}
+    initial = "value" if isinstance(contents, Reduced) else "$initial(value)"
+    return initial, f"$add({accumulator}, value)", {"initial": folding.initial, "add": folding.add}
 
 
 @dataclass(frozen=True)
@@ -123,7 +123,7 @@ class CombineWindowsOperator(CombineContentsOperator):
 
     def step(self) -> Step:
         """The folding. A record that is not kept goes on within the block of the last line."""
-        first, folded, functions = fold_expressions(self._spec.contents, "$accumulator")
+        initial, folded, functions = fold_expressions(self._spec.contents, "$accumulator")
         names = {
             **functions,
             "node": self.node,
@@ -158,7 +158,7 @@ class CombineWindowsOperator(CombineContentsOperator):
             "            $passes = False",
             *("            " + line for line in COPY_IF_MUTABLE),
             "            $accumulator = $table.get($key)",
-            f"            $table[$key] = {first} if $accumulator is None else {folded}",
+            f"            $table[$key] = {initial} if $accumulator is None else {folded}",
             "            $count += 1",
             "if $passes:",
             "    if $tables or $ended:",

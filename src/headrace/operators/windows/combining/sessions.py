@@ -53,7 +53,7 @@ class CombineSessionsOperator(CombineContentsOperator):
 
     def step(self) -> Step:
         """The folding. A record that is not kept goes on within the block of the last line."""
-        first, folded, functions = fold_expressions(self._spec.contents, "$session[2]")
+        initial, folded, functions = fold_expressions(self._spec.contents, "$session[2]")
         names = {
             **functions,
             "node": self.node,
@@ -80,13 +80,13 @@ class CombineSessionsOperator(CombineContentsOperator):
             "            $session = $latest.get($key)",
             "            if $session is not None and timestamp <= $session[1]"
             " and $session[0] <= $end:",
-            f"                $session[2] = {first} if $session[2] is None else {folded}",
+            f"                $session[2] = {initial} if $session[2] is None else {folded}",
             "                $session[3] += 1",
             "                if timestamp < $session[0]: $session[0] = timestamp",
             "                if $end > $session[1]: $session[1] = $end",
             "            else:",
             "                if $session is not None: $replaced.append(($key, $session))",
-            f"                $latest[$key] = [timestamp, $end, {first}, 1]",
+            f"                $latest[$key] = [timestamp, $end, {initial}, 1]",
             "if $passes:",
             "    if $latest or $before_watermarks: $flush()",
             "    if True:",

@@ -25,7 +25,7 @@ class EvictingWindowOperator(WindowOperator):
         self._evictor = self._spec.evictor.target
         self._evictor_context = FiringContext(key_context, context)
 
-    def _what_is_kept(self) -> Contents:
+    def _stored_contents_spec(self) -> Contents:
         of_record = self._spec.contents.record_type
         pair = None if of_record is None else Types.TUPLE([of_record, Types.LONG()])
         return Elements(None, record_type=pair)
@@ -33,13 +33,13 @@ class EvictingWindowOperator(WindowOperator):
     def _add(self, value: Any, timestamp: int | None) -> None:
         self._contents.add((value, timestamp))
 
-    def _fire(self, window: Any, keeps: bool) -> None:
+    def _fire(self, window: Any, keeps_state: bool) -> None:
         elements = [TimestampedValue(*pair) for pair in self._contents.get()]
         if not elements:
             return
         evictor, context = self._evictor, self._evictor_context
         evictor.evict_before(elements, len(elements), window, context)
         values = [copied(element.get_value()) for element in elements]
-        self._emit_results(window, self._spec.contents.of_all(values))
+        self._emit_results(window, self._spec.contents.from_records(values))
         evictor.evict_after(elements, len(elements), window, context)
         self._contents.update([one.as_pair() for one in elements])

@@ -11,13 +11,13 @@ from headrace.operators.emission import side_sender
 from headrace.operators.keyed import StatefulOperator
 from headrace.operators.windows.contents import Contents
 from headrace.operators.windows.contexts import AssignerContext, FunctionContext, TriggerContext
-from headrace.operators.windows.firing import Firing
-from headrace.operators.windows.general.merging import Mapping, add_window
+from headrace.operators.windows.firing import WindowFiring
+from headrace.operators.windows.general.merging import WindowMapping, add_window
 from headrace.operators.windows.states import (
-    RefusedWindowStates,
+    NoWindowStates,
     merge_namespaces,
 )
-from headrace.operators.windows.windowing import Windowing, beyond_time
+from headrace.operators.windows.windowing import Windowing, window_out_of_range_error
 from headrace.runtime.context import TaskContext
 from headrace.runtime.detached import copied
 from headrace.runtime.loops import Push
@@ -26,10 +26,10 @@ from headrace.runtime.state.backend import Timer, TimerStore
 from headrace.runtime.state.handles import KeyContext, NamespacedStates
 from headrace.runtime.state.kinds import RESERVED_NAMES
 
-MERGING = RESERVED_NAMES + "merging-window-set"
+MERGING_SLOT = RESERVED_NAMES + "merging-window-set"
 """The state of a key that says where its windows in flight keep their records."""
 
-LATE = "numLateRecordsDropped"
+LATE_COUNTER = "numLateRecordsDropped"
 """What counts the records that came too late, and went nowhere."""
 
 CONTINUE = TriggerResult.CONTINUE
@@ -54,21 +54,21 @@ class WindowOperator(StatefulOperator):
         spec = self._spec
         assert context.states is not None, "windows are keyed"
         self._states: NamespacedStates = context.states.in_namespaces()
-        self._kept = self._what_is_kept()
-        self._contents = self._kept.state(self._states)
+        self._stored_contents = self._stored_contents_spec()
+        self._contents = self._stored_contents.state(self._states)
         self._assigner = spec.assigner.target
         self._trigger = spec.trigger.target
-        self._late = context.get_metrics_group().counter(LATE)
+        self._late_counter = context.get_metrics_group().counter(LATE_COUNTER)
         self._assigner_context = AssignerContext(key_context, context)
         self._trigger_context = TriggerContext(key_context, context, self._states)
-        of_function = FunctionContext(
-            key_context, context, RefusedWindowStates() if spec.merging else self._states
+        function_context = FunctionContext(
+            key_context, context, NoWindowStates() if spec.merging else self._states
         )
-        self._firing = Firing(spec.contents, None, key_context, of_function)
+        self._firing = WindowFiring(spec.contents, None, key_context, function_context)
         if spec.merging:
-            context.states.declare(MERGING)
+            context.states.declare(MERGING_SLOT)
 
-    def _what_is_kept(self) -> Contents:
+    def _stored_contents_spec(self) -> Contents:
         """What windows keep of their records."""
         return self._spec.contents
 
@@ -90,7 +90,7 @@ class WindowOperator(StatefulOperator):
         """Put each record of a block into its windows."""
         key_context, node = self.key_context, self.node  # noqa: F841
         assign, context = self._assigner.assign_windows, self._assigner_context
-        put = self._put_merging if self._spec.merging else self._put
+        put = self._add_to_merging_windows if self._spec.merging else self._add_to_windows
         for key, value, timestamp in zip(
             keys, values, timestamps or [None] * len(values), strict=True
         ):
@@ -99,30 +99,32 @@ class WindowOperator(StatefulOperator):
             moment = MIN_WATERMARK if timestamp is None else timestamp
             windows = assign(value, moment, context)
             if not put(value, timestamp, moment, windows) and self._is_late(moment):
-                self._dropped(value, timestamp)
+                self._handle_late(value, timestamp)
 
-    def _put(self, value: Any, timestamp: int | None, moment: int, windows: Any) -> bool:
+    def _add_to_windows(self, value: Any, timestamp: int | None, moment: int, windows: Any) -> bool:
         """Put a record into its windows; False where it is in none, as all of them have ended."""
-        trigger, seen, key_context = self._trigger_context, False, self.key_context
+        trigger, was_added, key_context = self._trigger_context, False, self.key_context
         for window in windows:
             end_ms = self._cleanup_ms(window)
             if self._event_time and end_ms <= key_context.watermark:
                 continue
             # Others may change what they are given: no two windows share a record.
-            mine = copied(value) if seen else value
-            seen = True
+            own_value = copied(value) if was_added else value
+            was_added = True
             trigger.namespace = namespace = namespace_of(window)
             self._states.enter(namespace)
-            self._add(mine, timestamp)
+            self._add(own_value, timestamp)
             result = self._trigger.on_element(value, moment, window, trigger)
             if result is not CONTINUE:
-                self._act(result, window, namespace)
+                self._apply_trigger_result(result, window, namespace)
             if end_ms < MAX_WATERMARK:  # a window without an end is never forgotten
                 self._cleanup_timers().register(Timer(end_ms, key_context.key, namespace))
-        return seen
+        return was_added
 
-    def _put_merging(self, value: Any, timestamp: int | None, moment: int, windows: Any) -> bool:
-        trigger, seen, key_context = self._trigger_context, False, self.key_context
+    def _add_to_merging_windows(
+        self, value: Any, timestamp: int | None, moment: int, windows: Any
+    ) -> bool:
+        trigger, was_added, key_context = self._trigger_context, False, self.key_context
         mapping = self._mapping()
         for window in windows:
             window = add_window(mapping, self._assigner, window, self._merge)
@@ -131,27 +133,27 @@ class WindowOperator(StatefulOperator):
             if self._event_time and end_ms <= key_context.watermark:
                 del mapping[namespace]
                 continue
-            mine = copied(value) if seen else value
-            seen = True
-            trigger.namespace, of_records = namespace, mapping[namespace]
-            self._states.enter(of_records)
-            self._add(mine, timestamp)
+            own_value = copied(value) if was_added else value
+            was_added = True
+            trigger.namespace, records_namespace = namespace, mapping[namespace]
+            self._states.enter(records_namespace)
+            self._add(own_value, timestamp)
             result = self._trigger.on_element(value, moment, window, trigger)
             if result is not CONTINUE:
-                self._act(result, window, of_records)
+                self._apply_trigger_result(result, window, records_namespace)
             if end_ms < MAX_WATERMARK:
                 self._cleanup_timers().register(Timer(end_ms, key_context.key, namespace))
-        self._keep(mapping)
-        return seen
+        self._store_mapping(mapping)
+        return was_added
 
     def _add(self, value: Any, timestamp: int | None) -> None:
         """Keep a record in the window that was entered last."""
         self._contents.add(value)
 
-    def _dropped(self, value: Any, timestamp: int | None) -> None:
+    def _handle_late(self, value: Any, timestamp: int | None) -> None:
         tag = self._spec.late_tag
         if tag is None:
-            self._late.inc()
+            self._late_counter.inc()
         else:
             self._to_side((tag, value), timestamp)
 
@@ -164,49 +166,51 @@ class WindowOperator(StatefulOperator):
         namespace = timer.namespace
         window = window_of(namespace)
         mapping = self._mapping() if self._spec.merging else None
-        of_records = namespace if mapping is None else mapping.get(namespace)
-        if of_records is None:
+        records_namespace = namespace if mapping is None else mapping.get(namespace)
+        if records_namespace is None:
             return  # a trigger left the timer of a window that has ended since
         trigger = self._trigger_context
         trigger.namespace = namespace
         ask = self._trigger.on_event_time if event_time else self._trigger.on_processing_time
         result = ask(timestamp, window, trigger)
-        ends = event_time is self._event_time and timestamp == self._cleanup_ms(window)
+        is_last = event_time is self._event_time and timestamp == self._cleanup_ms(window)
         if result is not CONTINUE:
-            self._act(result, window, of_records, ends)
-        if ends:
-            self._end(window, namespace, of_records)
+            self._apply_trigger_result(result, window, records_namespace, is_last)
+        if is_last:
+            self._clear_window(window, namespace, records_namespace)
             if mapping is not None:
                 del mapping[namespace]
-                self._keep(mapping)
+                self._store_mapping(mapping)
 
-    def _act(self, result: TriggerResult, window: Any, of_records: Any, ends: bool = False) -> None:
-        """Do what the trigger has decided; ``of_records``: the namespace of the records.
+    def _apply_trigger_result(
+        self, result: TriggerResult, window: Any, records_namespace: Any, is_last: bool = False
+    ) -> None:
+        """Do what the trigger has decided; ``records_namespace``: the namespace of the records.
 
-        ``ends``: the window is forgotten afterwards.
+        ``is_last``: the window is forgotten afterwards.
         """
         if not isinstance(result, TriggerResult):
-            raise self._no_result(result)
+            raise self._invalid_result_error(result)
         fires, purges = result.value
-        self._states.enter(of_records)
+        self._states.enter(records_namespace)
         if fires:
-            self._fire(window, keeps=not (ends or purges) and self._firing.calls)
+            self._fire(window, keeps_state=not (is_last or purges) and self._firing.has_function)
         if purges:
             self._contents.clear()
 
-    def _no_result(self, given: Any) -> WrongFunctionError:
+    def _invalid_result_error(self, given: Any) -> WrongFunctionError:
         return WrongFunctionError(
             f"the trigger {type(self._trigger).__name__} returned {given!r}, not a TriggerResult",
             hint="on_element, on_event_time and on_processing_time must always return one:"
             " TriggerResult.CONTINUE, for example",
         )
 
-    def _fire(self, window: Any, keeps: bool) -> None:
+    def _fire(self, window: Any, keeps_state: bool) -> None:
         """Call the window function, unless there is nothing to give it, and emit its results.
 
-        ``keeps``: the window's records are needed afterwards, as they are.
+        ``keeps_state``: the window's records are needed afterwards, as they are.
         """
-        inputs = self._kept.inputs(self._contents, keeps)
+        inputs = self._stored_contents.inputs(self._contents, keeps_state)
         if inputs:
             self._emit_results(window, inputs)
 
@@ -222,7 +226,7 @@ class WindowOperator(StatefulOperator):
         """When the window is forgotten (ms)."""
         end: int = window.max_timestamp()
         if end > MAX_WATERMARK:
-            raise beyond_time(window)
+            raise window_out_of_range_error(window)
         return min(end + self._lateness_ms, MAX_WATERMARK) if self._event_time else end
 
     def _is_late(self, moment: int) -> bool:
@@ -232,13 +236,13 @@ class WindowOperator(StatefulOperator):
         backend = self.key_context.backend
         return backend.event_timers if self._event_time else backend.processing_timers
 
-    def _end(self, window: Any, namespace: Any, of_records: Any) -> None:
+    def _clear_window(self, window: Any, namespace: Any, records_namespace: Any) -> None:
         """Forget all that is kept for a window."""
         states = self._states
-        states.enter(of_records)
+        states.enter(records_namespace)
         self._contents.clear()
         self._trigger.clear(window, self._trigger_context)
-        self._firing.end(window)
+        self._firing.clear_window(window)
         if states.asked_for or self._has_stored_states():
             states.enter(namespace)
             states.clear()
@@ -251,17 +255,17 @@ class WindowOperator(StatefulOperator):
 
     # Windows that merge
 
-    def _mapping(self) -> Mapping:
-        mapping: Mapping = self.key_context.entry.get(MERGING)
+    def _mapping(self) -> WindowMapping:
+        mapping: WindowMapping = self.key_context.entry.get(MERGING_SLOT)
         return {} if mapping is None else mapping
 
-    def _keep(self, mapping: Mapping) -> None:
+    def _store_mapping(self, mapping: WindowMapping) -> None:
         """Store where the windows in flight of the current key have their records."""
         key_context = self.key_context
         if mapping:
-            key_context.entry[MERGING] = mapping
+            key_context.entry[MERGING_SLOT] = mapping
         else:
-            key_context.entry.pop(MERGING, None)
+            key_context.entry.pop(MERGING_SLOT, None)
         key_context.entries.changed(key_context.key)
 
     def _merge(self, result: Any, windows: list[Any], target: Any, sources: list[Any]) -> None:
@@ -275,7 +279,7 @@ class WindowOperator(StatefulOperator):
             self._trigger.clear(window, trigger)
             end_ms = self._cleanup_ms(window)
             self._cleanup_timers().delete(Timer(end_ms, self.key_context.key, namespace))
-        merge_namespaces(self._states, self._contents, self._kept.merged, target, sources)
+        merge_namespaces(self._states, self._contents, self._stored_contents.merge, target, sources)
 
     def _require_future(self, window: Any) -> None:
         end, key_context = self._cleanup_ms(window), self.key_context

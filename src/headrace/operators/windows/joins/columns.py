@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     Numbers = np.ndarray[Any, Any]
 
 
-class WaitingSide(NamedTuple):
+class BufferedSide(NamedTuple):
     """Rows of one input whose windows have not ended.
 
     ``keys``: the columns of the key. ``rows``: which rows of the columns these are, in the order of
@@ -26,29 +26,29 @@ class WaitingSide(NamedTuple):
     panes: Numbers
 
     @classmethod
-    def of(cls, columns: Columns, keys: tuple[str, ...], panes: Numbers) -> WaitingSide:
+    def of(cls, columns: Columns, keys: tuple[str, ...], panes: Numbers) -> BufferedSide:
         """All rows of columns, by their panes."""
         order = panes.argsort(kind="stable")
         return cls(columns, keys, order, panes[order])
 
-    def part(self, start: int, stop: int) -> WaitingSide:
+    def slice(self, start: int, stop: int) -> BufferedSide:
         """The rows from one place, before another."""
         return self._replace(rows=self.rows[start:stop], panes=self.panes[start:stop])
 
-    def at(self, places: Numbers) -> WaitingSide:
+    def take(self, places: Numbers) -> BufferedSide:
         """The rows at some places."""
         return self._replace(rows=self.rows[places], panes=self.panes[places])
 
-    def before(self, pane: int) -> int:
+    def count_before(self, pane: int) -> int:
         """How many rows are in windows that start before a moment."""
         return int(self.panes.searchsorted(pane, "left"))
 
-    def is_like(self, other: WaitingSide) -> bool:
+    def is_like(self, other: BufferedSide) -> bool:
         """Whether rows of both can wait together."""
         return self.keys == other.keys and self.columns.is_like(other.columns)
 
 
-def together(waiting: Sequence[WaitingSide]) -> WaitingSide | None:
+def concat_sides(waiting: Sequence[BufferedSide]) -> BufferedSide | None:
     """All rows that wait as one; None where none do."""
     if not waiting:
         return None
@@ -62,10 +62,10 @@ def together(waiting: Sequence[WaitingSide]) -> WaitingSide | None:
     panes = np.concatenate([each.panes for each in waiting])
     order = panes.argsort(kind="stable")
     columns = joined([each.columns for each in waiting])
-    return WaitingSide(columns, first.keys, rows[order], panes[order])
+    return BufferedSide(columns, first.keys, rows[order], panes[order])
 
 
-def groups_of(first: WaitingSide, second: WaitingSide) -> tuple[Numbers, Numbers] | None:
+def group_numbers(first: BufferedSide, second: BufferedSide) -> tuple[Numbers, Numbers] | None:
     """For each row of both sides a number of its key and window; equal ones are joined.
 
     Numbers rise with the window. None where the keys of the two are of types that Arrow does not
@@ -91,8 +91,10 @@ def groups_of(first: WaitingSide, second: WaitingSide) -> tuple[Numbers, Numbers
     return codes[:cut], codes[cut:]
 
 
-def pairs(left: Numbers, right: Numbers, at_once: int) -> Iterator[tuple[Numbers, Numbers]]:
-    """The places of the rows that have equal numbers, about ``at_once`` pairs at a time.
+def matching_pairs(
+    left: Numbers, right: Numbers, batch_size: int
+) -> Iterator[tuple[Numbers, Numbers]]:
+    """The places of the rows that have equal numbers, about ``batch_size`` pairs at a time.
 
     They come by rising number; of one number as nested loops would give them.
     """
@@ -106,7 +108,7 @@ def pairs(left: Numbers, right: Numbers, at_once: int) -> Iterator[tuple[Numbers
     start = 0
     while start < len(counts):
         before = int(ends[start - 1]) if start else 0
-        stop = max(int(ends.searchsorted(before + at_once, "right")), start + 1)
+        stop = max(int(ends.searchsorted(before + batch_size, "right")), start + 1)
         of, total = counts[start:stop], int(ends[stop - 1]) - before
         if total:
             firsts = np.repeat(ends[start:stop] - of - before, of)
@@ -129,7 +131,7 @@ def _codes(first: Any, second: Any) -> tuple[Numbers, int] | None:
     ]
     kinds = [column.type for column in plain]
     if kinds[0] != kinds[1]:
-        common = _common(*kinds)
+        common = _common_type(*kinds)
         if common is None:
             return None
         plain = [column.cast(common) for column in plain]
@@ -137,7 +139,7 @@ def _codes(first: Any, second: Any) -> tuple[Numbers, int] | None:
     return encoded.indices.to_numpy(), max(len(encoded.dictionary), 1)
 
 
-def _common(one: Any, other: Any) -> Any | None:
+def _common_type(one: Any, other: Any) -> Any | None:
     """A type whose values are equal where those of two types are equal in Python."""
     import pyarrow as pa
     from pyarrow import types

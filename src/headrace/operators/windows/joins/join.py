@@ -23,7 +23,7 @@ from headrace.runtime.operator import Combiner, Operator, ProcessBlock, ProcessC
 from headrace.runtime.user_function import UserFunction
 
 if TYPE_CHECKING:
-    from headrace.operators.windows.joins.columns import WaitingSide
+    from headrace.operators.windows.joins.columns import BufferedSide
     from headrace.runtime.columns.batch import Columns
     from headrace.runtime.columns.keys import ColumnKeys
 
@@ -88,15 +88,15 @@ class WindowJoinOperator(BufferedColumnsOperator):
     def __init__(self, spec: WindowJoinSpec, grid: Grid) -> None:
         super().__init__(spec, grid)
         self._spec = spec
-        self._buffer: list[list[WaitingSide]] = [[], []]
+        self._buffer: list[list[BufferedSide]] = [[], []]
 
     # Records
 
     def processors(self) -> tuple[ProcessBlock, ...]:
         """What takes the records of each input."""
-        return partial(self._take, 0), partial(self._take, 1)
+        return partial(self._process_side, 0), partial(self._process_side, 1)
 
-    def _take(
+    def _process_side(
         self,
         side: int,
         keys: list[Any],
@@ -107,29 +107,29 @@ class WindowJoinOperator(BufferedColumnsOperator):
 
     def column_processors(self) -> tuple[ProcessColumns, ...]:
         """What takes the columns of each input."""
-        return partial(self._take_columns, 0), partial(self._take_columns, 1)
+        return partial(self._process_columns_of_side, 0), partial(self._process_columns_of_side, 1)
 
-    def _take_columns(self, side: int, keys: ColumnKeys, columns: Columns) -> None:
-        panes = self._panes_of(side, keys, columns)
+    def _process_columns_of_side(self, side: int, keys: ColumnKeys, columns: Columns) -> None:
+        panes = self._pane_starts(side, keys, columns)
         if panes is None:
             times = columns.timestamps
-            self._take(side, [*keys], columns.rows(), None if times is None else [*times])
+            self._process_side(side, [*keys], columns.rows(), None if times is None else [*times])
             return
-        from headrace.operators.windows.joins.columns import WaitingSide
+        from headrace.operators.windows.joins.columns import BufferedSide
 
-        found = WaitingSide.of(columns, keys.names, panes)
-        late = found.before(self.key_context.watermark - self._grid.size_ms + 2)
-        if late:
-            self._late_counter.inc(late)
-            found = found.part(late, len(found.rows))
+        buffered = BufferedSide.of(columns, keys.names, panes)
+        late_count = buffered.count_before(self.key_context.watermark - self._grid.size_ms + 2)
+        if late_count:
+            self._late_counter.inc(late_count)
+            buffered = buffered.slice(late_count, len(buffered.rows))
         waiting = self._buffer[side]
-        if waiting and not waiting[0].is_like(found):
+        if waiting and not waiting[0].is_like(buffered):
             self._apply_deferred_watermark()
             self._write_to_tables()
-        if len(found.rows):
-            self._buffer[side].append(found)
+        if len(buffered.rows):
+            self._buffer[side].append(buffered)
 
-    def _panes_of(self, side: int, keys: ColumnKeys, columns: Columns) -> Any | None:
+    def _pane_starts(self, side: int, keys: ColumnKeys, columns: Columns) -> Any | None:
         """Where the window of each row starts; None where the records must be looked at."""
         schema, grid = columns.batch.schema, self._grid
         if type(columns.shape) not in (Dicts, NamedRows) or columns.kinds is not None:
@@ -157,18 +157,18 @@ class WindowJoinOperator(BufferedColumnsOperator):
             for each in found:
                 self._write_side(side, each)
 
-    def _write_side(self, side: int, found: WaitingSide) -> None:
+    def _write_side(self, side: int, buffered: BufferedSide) -> None:
         """Put rows into the tables, whatever the watermark is: they were in time."""
         from headrace.runtime.columns.keys import ColumnKeys
 
         node = self.node  # noqa: F841  for ``annotate``
         self._tables.attach(self.key_context.backend)
-        columns = found.columns.take(found.rows)
-        keys, tag = ColumnKeys(columns, found.keys), self._spec.tags[side]
-        at = enter = changed = None
-        for key, pane, value in zip(keys, found.panes.tolist(), columns.rows(), strict=True):
-            if pane != at:
-                at = pane
+        columns = buffered.columns.take(buffered.rows)
+        keys, tag = ColumnKeys(columns, buffered.keys), self._spec.tags[side]
+        current_pane = enter = changed = None
+        for key, pane, value in zip(keys, buffered.panes.tolist(), columns.rows(), strict=True):
+            if pane != current_pane:
+                current_pane = pane
                 self._current_schedule().add_window(pane, self._last_watermark)
                 enter, changed = self._table_target(pane)
             enter(key).setdefault(SLOT, []).append(tag(value))  # type: ignore[misc]
@@ -179,46 +179,46 @@ class WindowJoinOperator(BufferedColumnsOperator):
     def _fire_buffered(self, watermark: int) -> None:
         if not self._has_buffered:
             return
-        from headrace.operators.windows.joins.columns import together
+        from headrace.operators.windows.joins.columns import concat_sides
 
         end = watermark - self._grid.size_ms + 2  # windows that start before this one have ended
-        due: list[WaitingSide | None] = []
+        due: list[BufferedSide | None] = []
         for waiting in self._buffer:
-            whole = together(waiting)
-            at = 0 if whole is None else whole.before(end)
+            combined = concat_sides(waiting)
+            due_count = 0 if combined is None else combined.count_before(end)
             waiting.clear()
-            if whole is not None and at < len(whole.rows):
-                waiting.append(whole.part(at, len(whole.rows)))
-            due.append(None if whole is None or not at else whole.part(0, at))
+            if combined is not None and due_count < len(combined.rows):
+                waiting.append(combined.slice(due_count, len(combined.rows)))
+            due.append(None if combined is None or not due_count else combined.slice(0, due_count))
         self._tables.attach(self.key_context.backend)
         done = MIN_WATERMARK
         for start in sorted(start for start in self._tables.starts() if start < end):
-            self._join(due, done, start)
+            self._join_windows(due, done, start)
             for side, found in enumerate(due):
-                of_window = _between(found, start, start + 1)
-                if of_window is not None:
-                    self._write_side(side, of_window)
+                in_window = _between(found, start, start + 1)
+                if in_window is not None:
+                    self._write_side(side, in_window)
             self._fire_tables(start)
             done = start + 1
-        self._join(due, done, end)
+        self._join_windows(due, done, end)
 
-    def _join(self, due: list[WaitingSide | None], first: int, end: int) -> None:
+    def _join_windows(self, due: list[BufferedSide | None], first: int, end: int) -> None:
         """Emit the pairs of the windows that start in ``[first, end)``; the tables have none."""
         left, right = (_between(found, first, end) for found in due)
         if left is None or right is None:
             return
-        from headrace.operators.windows.joins.columns import groups_of, pairs
+        from headrace.operators.windows.joins.columns import group_numbers, matching_pairs
 
-        groups = groups_of(left, right)
+        groups = group_numbers(left, right)
         if groups is None:
             self._write_side(0, left)
             self._write_side(1, right)
             self._fire_tables(int(max(left.panes[-1], right.panes[-1])))
             return
-        for left_places, right_places in pairs(*groups, PAIRS_AT_ONCE):
-            self._emit(left.at(left_places), right.at(right_places))
+        for left_places, right_places in matching_pairs(*groups, PAIRS_AT_ONCE):
+            self._emit(left.take(left_places), right.take(right_places))
 
-    def _emit(self, *sides: WaitingSide) -> None:
+    def _emit(self, *sides: BufferedSide) -> None:
         import pyarrow as pa
 
         from headrace.runtime.columns.batch import Columns
@@ -234,9 +234,9 @@ class WindowJoinOperator(BufferedColumnsOperator):
         self._outputs.columns(Columns(batch, NAMED_ROWS, times))
 
 
-def _between(found: WaitingSide | None, first: int, end: int) -> WaitingSide | None:
+def _between(buffered: BufferedSide | None, first: int, end: int) -> BufferedSide | None:
     """The rows of the windows that start in ``[first, end)``; None where there are none."""
-    if found is None:
+    if buffered is None:
         return None
-    start, stop = found.before(first), found.before(end)
-    return found.part(start, stop) if stop > start else None
+    start, stop = buffered.count_before(first), buffered.count_before(end)
+    return buffered.slice(start, stop) if stop > start else None
