@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from headrace.metrics.metricbase import MetricGroup
 from headrace.operators.joins import as_of, interval
-from headrace.operators.joins.pairs import LEFT, RIGHT
+from headrace.operators.joins.base import LEFT, RIGHT
 from headrace.runtime.block import Block, Mark
 from headrace.runtime.channel import Channel
 from headrace.runtime.context import TaskFacts

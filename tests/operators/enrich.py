@@ -61,7 +61,7 @@ class EnrichOperator(StatefulOperator):
     def bind(self, outputs: Outputs) -> Push:
         """Keyed operators take blocks; see ``processors``."""
         self._down, self._join = outputs.main, self._spec.function.bound()
-        return self.push_keyed
+        return self.reject_record
 
     def processors(self) -> tuple[ProcessBlock, ...]:
         """The records' input is the first, the facts' the second."""

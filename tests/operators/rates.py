@@ -64,7 +64,7 @@ class RatesOperator(StatefulOperator):
     def bind_inputs(self, outputs: Outputs) -> tuple[Push, ...]:
         """Keyed operators take blocks; see ``processors``."""
         self._outputs = outputs
-        return (self.push_keyed, self.push_keyed)
+        return (self.reject_record, self.reject_record)
 
     def processors(self) -> tuple[ProcessBlock, ...]:
         """For amounts, and for rates."""

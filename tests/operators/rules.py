@@ -80,7 +80,7 @@ class KeyedRulesOperator(StatefulOperator):
     def bind(self, outputs: Outputs) -> Push:
         """Keyed operators take blocks; see ``processors``."""
         self._down = outputs.main
-        return self.push_keyed
+        return self.reject_record
 
     def processors(self) -> tuple[ProcessBlock, ...]:
         """The records' input is the first, the rules' the second."""

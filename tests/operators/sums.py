@@ -72,7 +72,7 @@ class ChangedSumsOperator(StatefulOperator):
     def bind(self, outputs: Outputs) -> Push:
         """Keyed operators take blocks; see ``process``."""
         self._down = outputs.main
-        return self.push_keyed
+        return self.reject_record
 
     def process(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None

@@ -80,7 +80,7 @@ class _DoubleKeyed(StatefulOperator):
     def bind(self, outputs: Outputs) -> Push:
         double = _Double()
         self._rows, self._columns = double.bind(outputs), double.bind_columns(outputs)
-        return self.push_keyed
+        return self.reject_record
 
     def process(self, keys: Any, values: Any, timestamps: Any) -> None:
         for value, timestamp in zip(values, timestamps or [None] * len(values), strict=True):
@@ -123,7 +123,7 @@ class _WindowSums(StatefulOperator):
 
     def bind(self, outputs: Outputs) -> Push:
         self._main = outputs.main
-        return self.push_keyed
+        return self.reject_record
 
     def process(self, keys: Any, values: Any, timestamps: Any) -> None:
         assert not self._only_columns, "rows came"

@@ -58,7 +58,7 @@ class CheckpointedSpec(OperatorSpec):
         return CheckpointedOperator(self)
 
 
-class OperatorList:
+class OperatorListState:
     """A list of an instance, in memory; it is stored after ``snapshot_state``."""
 
     def __init__(self, elements: Iterable[Any] = ()) -> None:
@@ -79,13 +79,13 @@ class OperatorList:
 
     def add_all(self, values: Iterable[Any]) -> None:
         """Append several elements: all of them, or none where one does not fit."""
-        self.elements += self._fitted(values)
+        self.elements += self._coerced(values)
 
     def update(self, values: Iterable[Any]) -> None:
         """Replace all elements."""
-        self.elements = [*self._fitted(values)]
+        self.elements = [*self._coerced(values)]
 
-    def _fitted(self, values: Iterable[Any]) -> Iterable[Any]:
+    def _coerced(self, values: Iterable[Any]) -> Iterable[Any]:
         return values if self.fit is None else [*map(self.fit, values)]
 
     def clear(self) -> None:
@@ -93,17 +93,17 @@ class OperatorList:
         self.elements = []
 
 
-class OperatorStates:
+class OperatorStateContext:
     """What an instance's function sees: state store and the contexts of both methods in one."""
 
     def __init__(
         self,
-        found: dict[str, list[Any]],
+        lists: dict[str, list[Any]],
         restored: bool,
         context: TaskContext,
         where: dict[str, str],
     ) -> None:
-        self.lists = {name: OperatorList(elements) for name, elements in found.items()}
+        self.lists = {name: OperatorListState(elements) for name, elements in lists.items()}
         self._restored, self._where, self._context = restored, where, context
         self.number = self.now_ms = 0
 
@@ -111,20 +111,20 @@ class OperatorStates:
         """Whether there was an earlier instance."""
         return self._restored
 
-    def get_operator_state_store(self) -> OperatorStates:
+    def get_operator_state_store(self) -> OperatorStateContext:
         """The lists of this instance."""
         return self
 
     def get_list_state(self, state_descriptor: Any) -> Any:
         """The list of a descriptor."""
         name = state_descriptor.get_name()
-        found = self.lists.setdefault(name, OperatorList())
-        if found.kind is None:
+        state = self.lists.setdefault(name, OperatorListState())
+        if state.kind is None:
             declared = state_descriptor.type_info
-            found.fit = fit_of_elements(declared, name)
+            state.fit = fit_of_elements(declared, name)
             of_element = None if declared is None else declared.elem_type.to_data()
-            found.kind = StateKind(VALUE, of_element)
-        return found
+            state.kind = StateKind(VALUE, of_element)
+        return state
 
     def get_union_list_state(self, state_descriptor: Any) -> Any:
         """The list of a descriptor; the operator has one instance, so it has all elements."""
@@ -151,13 +151,13 @@ class OperatorStates:
 
 
 @dataclass
-class _Instance:
+class _FunctionInstance:
     """A copy of the function at work, inside the operator made for it."""
 
     target: Any
     operator: Operator
     push: Push
-    states: OperatorStates
+    states: OperatorStateContext
     stored: _Stored
 
 
@@ -170,7 +170,7 @@ class CheckpointedOperator(Operator):
 
     def __init__(self, spec: CheckpointedSpec) -> None:
         self._spec = spec
-        self._instance: _Instance | None = None
+        self._instance: _FunctionInstance | None = None
         self._stored: tuple[int, bytes] | None = None
         """Number and digest of the snapshot that the instance took last; None within a call."""
         self._had_records = False
@@ -196,7 +196,7 @@ class CheckpointedOperator(Operator):
         number = -number
         if self._instance is None or self._stored != (number, digest):
             self._end_instance()
-            self._instance = self._made(number, restored=state is not None)
+            self._instance = self._make_instance(number, restored=state is not None)
         self._stored, self._had_records = None, False
         self._number, self._digest = number, digest
         self._instance.operator.restore(inner)
@@ -205,18 +205,20 @@ class CheckpointedOperator(Operator):
         assert self._instance is not None, "restore() comes before reopen()"
         self._instance.operator.reopen()
 
-    def _made(self, number: int, restored: bool) -> _Instance:
+    def _make_instance(self, number: int, restored: bool) -> _FunctionInstance:
         function = self._spec.function.copied()
         spec = self._spec.make(function)
         operator = spec.build()
         node = replace(self.node, spec=spec)
-        found, stored = _read(self.key_context.backend)
-        states = OperatorStates(found, restored or bool(stored), self._context, self._where)
+        found, stored = _read_lists(self.key_context.backend)
+        states = OperatorStateContext(found, restored or bool(stored), self._context, self._where)
         states.number = number
         function.target.initialize_state(states)
-        _declare(states.lists, self.key_context.backend)
+        _declare_lists(states.lists, self.key_context.backend)
         operator.open(node, self._context, self.key_context)
-        return _Instance(function.target, operator, operator.bind(self._outputs), states, stored)
+        return _FunctionInstance(
+            function.target, operator, operator.bind(self._outputs), states, stored
+        )
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
         """Hand the watermark to the operator of the instance."""
@@ -235,33 +237,33 @@ class CheckpointedOperator(Operator):
             self._number += 1
             states.number, states.now_ms = self._number, self.key_context.now_ms
             instance.target.snapshot_state(states)
-            self._store(instance)
+            self._store_lists(instance)
         self._stored = (self._number, self._digest)
         # Of several headers the savepoint takes that with the least second part.
         return self._digest, -self._number, instance.operator.snapshot()
 
-    def _store(self, instance: _Instance) -> None:
+    def _store_lists(self, instance: _FunctionInstance) -> None:
         """Write the elements that differ from what is stored at their places."""
-        unit, backend = self._context.get_index_of_this_subtask(), self.key_context.backend
+        subtask, backend = self._context.get_index_of_this_subtask(), self.key_context.backend
         lists = instance.states.lists
-        _declare(lists, backend)
+        _declare_lists(lists, backend)
         kept: _Stored = {}
-        for name, held in lists.items():
+        for name, state in lists.items():
             before, now = instance.stored.pop(name, []), kept.setdefault(name, [])
-            for position, element in enumerate(held.elements):
+            for position, element in enumerate(state.elements):
                 data = pickle.dumps(element, 5)
-                mark = hashlib.blake2b(data, digest_size=16).digest()
+                digest = hashlib.blake2b(data, digest_size=16).digest()
                 if position < len(before):
-                    key, was = before[position]
-                    if was == mark and key[1:3] == (unit, position):
+                    key, stored_digest = before[position]
+                    if stored_digest == digest and key[1:3] == (subtask, position):
                         now.append(before[position])
                         continue
-                key = (name, unit, position, self._number)
+                key = (name, subtask, position, self._number)
                 # What is stored is nobody's to change.
                 backend.enter(key)[name] = pickle.loads(data)
                 backend.changed(key)
-                now.append((key, mark))
-            _remove(backend, before, now)
+                now.append((key, digest))
+            _remove_elements(backend, before, now)
         instance.stored = kept
         self._digest = hashlib.blake2b(pickle.dumps(kept, 5), digest_size=16).digest()
 
@@ -274,29 +276,29 @@ class CheckpointedOperator(Operator):
         self._end_instance()
 
 
-def _declare(lists: Mapping[str, OperatorList], backend: StateBackend) -> None:
-    for name, held in lists.items():
-        if held.kind is not None:
-            backend.declare(name, held.kind)
+def _declare_lists(lists: Mapping[str, OperatorListState], backend: StateBackend) -> None:
+    for name, state in lists.items():
+        if state.kind is not None:
+            backend.declare(name, state.kind)
 
 
-def _read(backend: StateBackend) -> tuple[dict[str, list[Any]], _Stored]:
+def _read_lists(backend: StateBackend) -> tuple[dict[str, list[Any]], _Stored]:
     """The lists in a backend by name, and what is stored of each."""
     entries = {key: pickle.dumps(entry[key[0]], 5) for key, entry in backend.scan()}
     lists: dict[str, list[Any]] = {}
     stored: _Stored = {}
     for key, data in sorted(entries.items()):
         lists.setdefault(key[0], []).append(pickle.loads(data))
-        mark = hashlib.blake2b(data, digest_size=16).digest()
-        stored.setdefault(key[0], []).append((key, mark))
+        digest = hashlib.blake2b(data, digest_size=16).digest()
+        stored.setdefault(key[0], []).append((key, digest))
     return lists, stored
 
 
-def _remove(
+def _remove_elements(
     backend: StateBackend, before: Iterable[tuple[_Key, bytes]], now: Iterable[tuple[_Key, bytes]]
 ) -> None:
-    kept = {key for key, _ in now}
+    remaining = {key for key, _ in now}
     for key, _ in before:
-        if key not in kept:
+        if key not in remaining:
             backend.enter(key).clear()
             backend.changed(key)

@@ -20,7 +20,7 @@ Emit = Callable[[Iterable[Any], int | None], None]
 
 def emitter(outputs: Outputs) -> Emit:
     """A function that emits results one by one, each with the given timestamp (ms)."""
-    main, to_side = outputs.main, side_sender(outputs)
+    main, to_side = outputs.main, side_output_sender(outputs)
 
     def emit(results: Iterable[Any], timestamp: int | None) -> None:
         for result in results:
@@ -41,14 +41,14 @@ def results_step(node: NodeProgram, element: Any, context: Any, outputs: Outputs
         "node": node,
         "element": element,
         "context": context,
-        "to_side": side_sender(outputs),
+        "to_side": side_output_sender(outputs),
         "tag": OutputTag,
         "list": list,
-        "sure": SURELY_RESULTS,
-        "look_at": look_at_results,
+        "expected": EXPECTED_RESULT_TYPES,
+        "check": check_results,
     }
     # Most that do not yield return a list: it is asked for first, as that is faster.
-    check = "if type($results) is not $list and type($results) not in $sure: $look_at($results)"
+    check = "if type($results) is not $list and type($results) not in $expected: $check($results)"
     return Step(
         (
             "$ctx._timestamp = timestamp",
@@ -68,7 +68,7 @@ def results_step(node: NodeProgram, element: Any, context: Any, outputs: Outputs
     )
 
 
-SURELY_RESULTS = frozenset({GeneratorType, list, set, range, type(None)})
+EXPECTED_RESULT_TYPES = frozenset({GeneratorType, list, set, range, type(None)})
 """What functions give back to be gone through; objects of other types are looked at."""
 
 
@@ -81,7 +81,7 @@ _warned: set[type] = set()
 """What was warned of in this process: once for each type, not for each record."""
 
 
-def look_at_results(results: Any) -> None:
+def check_results(results: Any) -> None:
     """Warn if a function seems to have returned one result, and not an iterable of results.
 
     As in PyFlink each item of an iterable is a result: each character of a text, for example.
@@ -114,7 +114,7 @@ def look_at_results(results: Any) -> None:
     )
 
 
-def side_sender(outputs: Outputs) -> Push:
+def side_output_sender(outputs: Outputs) -> Push:
     """A function that sends a pair (tag, value) to the side output of its tag."""
     side_of = outputs.side
     sides: dict[str, Push] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headrace.operators.emission import SURELY_RESULTS, always_yields, look_at_results
+from headrace.operators.emission import EXPECTED_RESULT_TYPES, always_yields, check_results
 from headrace.runtime.loops import Step
 from headrace.runtime.operator import Operator, OperatorSpec
 from headrace.runtime.user_function import UserFunction
@@ -32,13 +32,15 @@ class FlatMapOperator(Operator):
         """The call, and a loop over its result, which may be a generator that is still running."""
         function = self._spec.function.bound()
         # Most functions return a list: it is asked for first, as that is faster.
-        check = "if type($results) is not $list and type($results) not in $sure: $look_at($results)"
+        check = (
+            "if type($results) is not $list and type($results) not in $expected: $check($results)"
+        )
         names = {
             "node": self.node,
             "function": function,
             "list": list,
-            "sure": SURELY_RESULTS,
-            "look_at": look_at_results,
+            "expected": EXPECTED_RESULT_TYPES,
+            "check": check_results,
         }
         return Step(
             (

@@ -33,7 +33,7 @@ _MAX_OBJECTS = 20_000
 
 
 @dataclass(frozen=True)
-class Uses:
+class ContextUsage:
     """What a function uses: names of ``RuntimeContext`` methods for state, and kinds of timers."""
 
     keyed_state: frozenset[str] = frozenset()
@@ -46,24 +46,24 @@ class Uses:
         return bool(self.keyed_state) or self.event_timers or self.processing_timers
 
 
-def inspect_function(target: Any) -> Uses:
+def inspect_function(target: Any) -> ContextUsage:
     """What the code of a function object uses; nothing for a plain callable, which has no context.
 
     Methods reached by ``getattr`` with a computed name, or through installed packages, are not
     seen. If there is an ``on_timer`` and no timer is seen, it is taken to wait for processing time.
     """
     if isinstance(target, FunctionType | MethodType | type) or not hasattr(target, "open"):
-        return Uses()
-    names = attributes_in_reach(target)
+        return ContextUsage()
+    names = reachable_attributes(target)
     event, processing = _EVENT_TIMER in names, _PROCESSING_TIMER in names
-    return Uses(
-        keyed_state=_state_uses(target, names),
+    return ContextUsage(
+        keyed_state=_keyed_state_methods(target, names),
         event_timers=event,
         processing_timers=processing or (not event and overrides(type(target), "on_timer")),
     )
 
 
-def attributes_in_reach(target: Any) -> set[str]:
+def reachable_attributes(target: Any) -> set[str]:
     """The names of the attributes that an object's code reads, with what it refers to."""
     return {name for code in _reachable_code(target) for name in loaded_attributes(code)}
 
@@ -71,10 +71,12 @@ def attributes_in_reach(target: Any) -> set[str]:
 def overrides(kind: type, name: str) -> bool:
     """True when a user's class overrides a method of Headrace's."""
     owners = [base for base in kind.__mro__ if name in vars(base)]
-    return bool(owners) and not _is_ours(owners[0]) and any(map(_is_ours, owners))
+    return (
+        bool(owners) and not _is_headrace_class(owners[0]) and any(map(_is_headrace_class, owners))
+    )
 
 
-def _state_uses(target: Any, names: set[str]) -> frozenset[str]:
+def _keyed_state_methods(target: Any, names: set[str]) -> frozenset[str]:
     # A user's own `self.client.get_state()` must not look like keyed state. While `open` only
     # reads attributes of its context, the names read from it are all there is; once it hands
     # the context on (to a helper, to super, to self), any such name counts.
@@ -122,10 +124,10 @@ def _attributes_of(code: CodeType, variable: str) -> tuple[set[str], bool]:
             continue
         if loaded[-1] != variable or variable in loaded[:-1]:
             return attributes, True
-        following = instructions[index + 1]
-        if not _reads_attribute(following.opname) or following.opname == "LOAD_SUPER_ATTR":
+        steps_after = instructions[index + 1]
+        if not _reads_attribute(steps_after.opname) or steps_after.opname == "LOAD_SUPER_ATTR":
             return attributes, True
-        attributes.add(str(following.argval))
+        attributes.add(str(steps_after.argval))
     return attributes, False
 
 
@@ -144,7 +146,7 @@ def _variables_loaded(instruction: dis.Instruction) -> tuple[str, ...]:
 def _method_codes(kind: type, name: str) -> Iterator[CodeType]:
     """A method's code and, where it uses ``super``, that of the methods it overrides."""
     for base in kind.__mro__:
-        if _is_ours(base):
+        if _is_headrace_class(base):
             continue
         method = _plain_function(vars(base).get(name))
         if method is None:
@@ -171,7 +173,7 @@ def _plain_function(value: Any) -> FunctionType | None:
     return None
 
 
-def _is_ours(kind: type) -> bool:
+def _is_headrace_class(kind: type) -> bool:
     return kind is object or kind.__module__.startswith(
         ("headrace.datastream.", "headrace.common.")
     )
@@ -179,7 +181,7 @@ def _is_ours(kind: type) -> bool:
 
 def _reachable_code(target: Any) -> Iterator[CodeType]:
     """Code of the target's class, and of what it refers to in the user's modules: nearest first."""
-    package = _package(type(target).__module__)
+    package = _root_package(type(target).__module__)
     waiting: deque[Any] = deque([target])
     seen: set[int] = set()
     count = 0
@@ -197,14 +199,14 @@ def _reachable_code(target: Any) -> Iterator[CodeType]:
             waiting.extend(_references(item, package))
         elif isinstance(item, type):
             for base in item.__mro__:
-                if not _is_ours(base) and _package(base.__module__) != "builtins":
+                if not _is_headrace_class(base) and _root_package(base.__module__) != "builtins":
                     waiting.extend(vars(base).values())
         elif (function := _plain_function(item)) is not None:
             waiting.append(function)
             # a decorated function: what wraps it may use the context too
             if isinstance(item, MethodType):
                 waiting.append(item.__self__)
-        elif _is_users(type(item).__module__, package):
+        elif _is_user_module(type(item).__module__, package):
             waiting.append(type(item))
             waiting.extend(getattr(item, "__dict__", {}).values())
 
@@ -224,11 +226,13 @@ def _references(function: FunctionType, package: str) -> Iterator[Any]:
     attributes: set[str] | None = None
     for value in found:  # grows: a package has modules
         if isinstance(value, ModuleType):
-            if _is_users(value.__name__, package):
+            if _is_user_module(value.__name__, package):
                 attributes = attributes or _attributes_read(function.__code__)
                 inner = (vars(value).get(name) for name in attributes)
                 found.extend(one for one in inner if not any(one is known for known in found))
-        elif isinstance(value, FunctionType | type) and _is_users(str(value.__module__), package):
+        elif isinstance(value, FunctionType | type) and _is_user_module(
+            str(value.__module__), package
+        ):
             yield value
     wrapped = getattr(function, "__wrapped__", None)
     if wrapped is not None:
@@ -244,9 +248,9 @@ def _attributes_read(code: CodeType) -> set[str]:
     return names
 
 
-def _is_users(module: str, package: str) -> bool:
+def _is_user_module(module: str, package: str) -> bool:
     """True for a user's module: one of the target's own package, or one not installed."""
-    name = _package(module)
+    name = _root_package(module)
     if name == package:
         return True
     if name in sys.stdlib_module_names or name == "headrace" or name.startswith("headrace."):
@@ -267,6 +271,6 @@ def global_names(code: CodeType) -> tuple[str, ...]:
     return tuple(dict.fromkeys(chain(read, *nested)))
 
 
-def _package(module: str) -> str:
+def _root_package(module: str) -> str:
     # `headrace.demo` is a user of Headrace like any other, its engine is not
     return module.partition(".")[0] if not module.startswith("headrace.") else module

@@ -16,7 +16,7 @@ from headrace.runtime.state.ttl import CLEANUP
 from headrace.runtime.user_function import open_function
 
 
-def timer_at(timestamp: int, key: Any, namespace: Any = None) -> Timer:
+def user_timer(timestamp: int, key: Any, namespace: Any = None) -> Timer:
     """A timer that a user's function registers.
 
     Raises:
@@ -37,7 +37,7 @@ class StatefulOperator(KeyedOperator):
         for function in node.spec.functions if node.spec else ():
             open_function(function, context)
 
-    def push_keyed(self, value: Any, timestamp: int | None) -> None:
+    def reject_record(self, value: Any, timestamp: int | None) -> None:
         """Keyed operators are driven block by block, never record by record."""
         raise AssertionError(f"{self.node.name} was pushed a record without a key")
 
@@ -67,7 +67,7 @@ class SteppedOperator(StatefulOperator):
     def steps(self, outputs: Outputs) -> tuple[Step, ...]:
         """What each input's records go through."""
 
-    def entering(self) -> tuple[Step, ...]:
+    def steps_before(self) -> tuple[Step, ...]:
         """What stands before each step: the record's key becomes the current one."""
         lines = (
             "$at.key = key",
@@ -78,18 +78,18 @@ class SteppedOperator(StatefulOperator):
         prologue = ("$at, $enter = $key_context, $key_context.look_up",)
         return (Step(lines, {"key_context": self.key_context}, prologue=prologue),)
 
-    def following(self, outputs: Outputs) -> Sequence[Step]:
+    def steps_after(self, outputs: Outputs) -> Sequence[Step]:
         """What stands after each step: the rest of the chain, as far as it is one function."""
         return outputs.row()
 
     def bind(self, outputs: Outputs) -> Push:
         """Generate the loops. Keyed operators take blocks; see ``processors``."""
-        before, name = self.entering(), self.node.name
+        before, name = self.steps_before(), self.node.name
         self._loops = tuple(
-            processing((*before, step, *self.following(outputs)), name)
+            processing((*before, step, *self.steps_after(outputs)), name)
             for step in self.steps(outputs)
         )
-        return self.push_keyed
+        return self.reject_record
 
     def process(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None

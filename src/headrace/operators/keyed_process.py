@@ -9,9 +9,9 @@ from typing import Any
 from headrace.common._time_domain import TimeDomain
 from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.errors import MissingWatermarksError
-from headrace.operators.emission import SURELY_RESULTS, emitter, look_at_results, results_step
+from headrace.operators.emission import EXPECTED_RESULT_TYPES, check_results, emitter, results_step
 from headrace.operators.inspection import inspect_function
-from headrace.operators.keyed import SteppedOperator, timer_at
+from headrace.operators.keyed import SteppedOperator, user_timer
 from headrace.runtime.loops import Push, Step
 from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Traits
 from headrace.runtime.state.backend import Timer
@@ -32,12 +32,12 @@ class KeyedProcessSpec(OperatorSpec):
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]
         """What the function's code uses. It is read once, since that takes milliseconds."""
-        uses = inspect_function(self.function.target)
+        usage = inspect_function(self.function.target)
         return replace(
             self.fixed_traits,
-            event_timers=uses.event_timers,
-            processing_timers=uses.processing_timers,
-            event_time=uses.event_timers,
+            event_timers=usage.event_timers,
+            processing_timers=usage.processing_timers,
+            event_time=usage.event_timers,
         )
 
     def build(self) -> Operator:
@@ -81,9 +81,11 @@ class KeyedContext:
             MissingWatermarksError: ``timestamp`` is computed from that of a record that has none.
             TypeMismatchError: it does not fit 64 bits.
         """
-        if timestamp < _EARLIEST_MS and self._timestamp is None:
-            raise _no_time(timestamp)
-        self._key_context.backend.event_timers.register(timer_at(timestamp, self._key_context.key))
+        if timestamp < _MIN_TIMER_MS and self._timestamp is None:
+            raise _missing_timestamp_error(timestamp)
+        self._key_context.backend.event_timers.register(
+            user_timer(timestamp, self._key_context.key)
+        )
 
     def register_processing_time_timer(self, timestamp: int) -> None:
         """Call ``on_timer`` when the clock passes ``timestamp`` (ms).
@@ -92,7 +94,7 @@ class KeyedContext:
             TypeMismatchError: it does not fit 64 bits.
         """
         self._key_context.backend.processing_timers.register(
-            timer_at(timestamp, self._key_context.key)
+            user_timer(timestamp, self._key_context.key)
         )
 
     def delete_event_time_timer(self, timestamp: int) -> None:
@@ -104,11 +106,11 @@ class KeyedContext:
         self._key_context.backend.processing_timers.delete(self._timer(timestamp))
 
 
-_EARLIEST_MS = MIN_WATERMARK // 2
+_MIN_TIMER_MS = MIN_WATERMARK // 2
 """No program means a moment before this one (ms): it was counted from ``MIN_WATERMARK``."""
 
 
-def _no_time(timestamp: int) -> MissingWatermarksError:
+def _missing_timestamp_error(timestamp: int) -> MissingWatermarksError:
     return MissingWatermarksError(
         f"an event-time timer is set for {timestamp} ms, but the record has no timestamp",
         hint="the source sets no timestamps: add to the watermark strategy"
@@ -160,6 +162,6 @@ class KeyedProcessOperator(SteppedOperator):
         self.key_context.enter_timer(timer, event_time)
         results = self._on_timer(timestamp, context)
         if results is not None:
-            if type(results) not in SURELY_RESULTS:
-                look_at_results(results)
+            if type(results) not in EXPECTED_RESULT_TYPES:
+                check_results(results)
             self._emit(results, timestamp if event_time else None)

@@ -8,10 +8,10 @@ from typing import Any
 from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.errors import NotKeyedError
 from headrace.operators.emission import (
-    SURELY_RESULTS,
+    EXPECTED_RESULT_TYPES,
     always_yields,
+    check_results,
     emitter,
-    look_at_results,
 )
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
@@ -56,16 +56,16 @@ class ProcessContext:
         """The watermark (ms) that this operator was given last."""
         return self._watermark
 
-    def _refuse(self, timestamp: int) -> None:
+    def _reject_timer(self, timestamp: int) -> None:
         raise NotKeyedError(
             "a timer is set on a stream that is not keyed",
             hint="put .key_by(...) before .process(...) and use a function for keyed streams",
         )
 
-    register_event_time_timer = _refuse
-    register_processing_time_timer = _refuse
-    delete_event_time_timer = _refuse
-    delete_processing_time_timer = _refuse
+    register_event_time_timer = _reject_timer
+    register_processing_time_timer = _reject_timer
+    delete_event_time_timer = _reject_timer
+    delete_processing_time_timer = _reject_timer
 
 
 class ProcessOperator(Operator):
@@ -102,15 +102,19 @@ class ProcessOperator(Operator):
             results = element(value, context)
             if results is not None:
                 # Most that do not yield return a list: it is asked for first, as that is faster.
-                if may_return and type(results) is not list and type(results) not in SURELY_RESULTS:
-                    look_at_results(results)
+                if (
+                    may_return
+                    and type(results) is not list
+                    and type(results) not in EXPECTED_RESULT_TYPES
+                ):
+                    check_results(results)
                 emit(results, timestamp)
 
         return push
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
         """Keep the watermark for ``current_watermark``, and pass it on."""
-        self._reach(max(watermark, self._watermark))
+        self._set_watermark(max(watermark, self._watermark))
         signal(watermark, idle)
 
     def snapshot(self) -> int:
@@ -121,9 +125,9 @@ class ProcessOperator(Operator):
         self.restore(None)
 
     def restore(self, state: Any | None) -> None:
-        self._reach(MIN_WATERMARK if state is None else state)
+        self._set_watermark(MIN_WATERMARK if state is None else state)
 
-    def _reach(self, watermark: int) -> None:
+    def _set_watermark(self, watermark: int) -> None:
         self._watermark = watermark
         for context in self._contexts:
             context._watermark = watermark

@@ -39,15 +39,15 @@ class ProjectOperator(Operator):
         push_row = self.bind(outputs)
 
         def push(columns: Columns) -> None:
-            picked = self._picked(columns)
-            if picked is None:
+            selected = self._select(columns)
+            if selected is None:
                 columns.push_rows(push_row)
             else:
-                outputs.columns(picked)
+                outputs.columns(selected)
 
         return push
 
-    def _picked(self, columns: Columns) -> Columns | None:
+    def _select(self, columns: Columns) -> Columns | None:
         """The fields of columns; None where they are not found by their positions."""
         import pyarrow as pa
 
@@ -55,8 +55,8 @@ class ProjectOperator(Operator):
         from headrace.runtime.columns.shapes import NamedRows, Tuples
 
         batch, indexes = columns.batch, self._spec.indexes
-        fits = type(columns.shape) in (NamedRows, Tuples)
-        if not fits or not all(0 <= index < batch.num_columns for index in indexes):
+        has_positions = type(columns.shape) in (NamedRows, Tuples)
+        if not has_positions or not all(0 <= index < batch.num_columns for index in indexes):
             return None
         names = [f"f{number}" for number in range(len(indexes))]  # as of tuples in batches
         found = pa.RecordBatch.from_arrays([*map(batch.column, indexes)], names=names)

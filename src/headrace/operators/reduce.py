@@ -118,11 +118,11 @@ class ReduceOperator(SteppedOperator):
         assert context.states is not None, "a reduction is keyed"
         context.states.declare(SLOT, VALUE, timed(self._spec.record_type))
 
-    def entering(self) -> tuple[Step, ...]:
+    def steps_before(self) -> tuple[Step, ...]:
         """The step looks the key up itself."""
         return ()
 
-    def following(self, outputs: Outputs) -> Sequence[Step]:
+    def steps_after(self, outputs: Outputs) -> Sequence[Step]:
         """Nothing, where the last results are emitted at the end."""
         return () if self._only_last else outputs.row()
 

@@ -42,23 +42,23 @@ from headrace.runtime.watermarks import before_the_end
 if TYPE_CHECKING:
     from headrace.runtime.columns.batch import Columns, PushColumns
 
-_BELOW_ALL = MIN_WATERMARK - 1
+_BEFORE_FIRST = MIN_WATERMARK - 1
 _HIGHEST = "highest"
 
 
-def _highest_of(remembered: Any) -> int | None:
+def _stored_max_timestamp(stored: Any) -> int | None:
     """The highest timestamp in what was stored of a generator; None where there is none."""
-    if isinstance(remembered, BoundedOutOfOrderness):
-        return remembered.max_timestamp
-    return remembered[1] if isinstance(remembered, tuple) else None
+    if isinstance(stored, BoundedOutOfOrderness):
+        return stored.max_timestamp
+    return stored[1] if isinstance(stored, tuple) else None
 
 
-def sees_highest_only(generator: type[WatermarkGenerator]) -> bool:
+def uses_max_timestamp_only(generator: type[WatermarkGenerator]) -> bool:
     """True when generators of a class use the highest timestamp only. A subclass may use more."""
     return generator in (BoundedOutOfOrderness, MonotonousTimestamps, NoWatermarks)
 
 
-def _made_by(factory: Any) -> Any:
+def _generator_class(factory: Any) -> Any:
     """The class whose objects a factory makes: the factory itself, or that of a ``partial``."""
     return factory.func if isinstance(factory, partial) else factory
 
@@ -84,13 +84,14 @@ class TimestampsSpec(OperatorSpec):
         passes = by_column and strategy.idle_timeout_ms is None
         return Traits(
             assigns_time=True,
-            passes_columns=passes and sees_highest_only(_made_by(strategy.generator_factory)),
+            passes_columns=passes
+            and uses_max_timestamp_only(_generator_class(strategy.generator_factory)),
         )
 
     @property
     def why_rows(self) -> str:
         strategy = self.strategy
-        if not sees_highest_only(_made_by(strategy.generator_factory)):
+        if not uses_max_timestamp_only(_generator_class(strategy.generator_factory)):
             return "a watermark generator of the user sees each record"
         if strategy.idle_timeout_ms is not None:
             return "idleness is found record by record"
@@ -115,20 +116,20 @@ class TimestampsOperator(Operator, WatermarkOutput):
 
     def __init__(self, spec: TimestampsSpec) -> None:
         self._strategy = spec.strategy
-        self._stepped: type[WatermarkGenerator] | None = None
-        self._is_users = False
+        self._step_class: type[WatermarkGenerator] | None = None
+        self._is_user_generator = False
         self._generator: Any = None
-        self._last = MIN_WATERMARK
-        self._idle = False
-        self._silent = spec.emits == "last"
+        self._last_watermark = MIN_WATERMARK
+        self._is_idle = False
+        self._emits_last_only = spec.emits == "last"
         self._timeout_ms = spec.strategy.idle_timeout_ms
-        self._active_ms: int | None = None
+        self._last_record_ms: int | None = None
 
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         """Prepare for records."""
         super().open(node, context, key_context)
         self.restore(None)
-        self._is_users = not sees_highest_only(type(self._generator))
+        self._is_user_generator = not uses_max_timestamp_only(type(self._generator))
 
     def bind(self, outputs: Outputs) -> Push:
         down, node = outputs.main, self.node
@@ -147,7 +148,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
             return push
 
         def push_active(value: Any, timestamp: int | None) -> None:
-            self._active_ms = self.key_context.now_ms
+            self._last_record_ms = self.key_context.now_ms
             push(value, timestamp)
 
         return push_active
@@ -159,9 +160,9 @@ class TimestampsOperator(Operator, WatermarkOutput):
         enough: a generator that uses nothing else emits at ticks only.
         """
         kind = type(self._generator)
-        if self._timeout_ms is not None or not sees_highest_only(kind):
+        if self._timeout_ms is not None or not uses_max_timestamp_only(kind):
             return None
-        self._stepped = kind
+        self._step_class = kind
         names = {"node": self.node, "operator": self}
         lines = []
         extraction = self._strategy.extraction
@@ -190,8 +191,8 @@ class TimestampsOperator(Operator, WatermarkOutput):
         return Step(
             tuple(lines),
             names,
-            prologue=("$highest = $operator.highest()",),
-            epilogue=("$operator.rise_to($highest)",),
+            prologue=("$highest = $operator.max_timestamp()",),
+            epilogue=("$operator.set_max_timestamp($highest)",),
             passes_on=True,
         )
 
@@ -211,43 +212,46 @@ class TimestampsOperator(Operator, WatermarkOutput):
             outputs.columns(timed)
             latest_ms = timed.latest_ms()
             if latest_ms is not None and not isinstance(self._generator, NoWatermarks):
-                self.rise_to(max(latest_ms, self.highest()))
+                self.set_max_timestamp(max(latest_ms, self.max_timestamp()))
 
         return push
 
-    def highest(self) -> int:
+    def max_timestamp(self) -> int:
         """The highest timestamp that the generator has seen; before the first, one below all."""
         found: int | None = self._generator.max_timestamp
-        return _BELOW_ALL if found is None else found
+        return _BEFORE_FIRST if found is None else found
 
-    def rise_to(self, timestamp: int) -> None:
+    def set_max_timestamp(self, timestamp: int) -> None:
         """Set the highest timestamp that the generator has seen."""
-        if timestamp > _BELOW_ALL:
+        if timestamp > _BEFORE_FIRST:
             self._generator.max_timestamp = timestamp
 
     def tick(self) -> None:
         """Let the generator emit, or mark the stream idle if no record came for too long."""
-        if self._overdue():
+        if self._is_timed_out():
             self.mark_idle()
         else:
             self._generator.on_periodic_emit(self)
 
-    def _overdue(self) -> bool:
+    def _is_timed_out(self) -> bool:
         if self._timeout_ms is None or not self.key_context.clocked:
             return False
         now_ms = self.key_context.now_ms
-        if self._active_ms is None:
-            self._active_ms = now_ms  # nothing came yet: the wait begins
-        return self._last < MAX_WATERMARK and now_ms - self._active_ms >= self._timeout_ms
+        if self._last_record_ms is None:
+            self._last_record_ms = now_ms  # nothing came yet: the wait begins
+        return (
+            self._last_watermark < MAX_WATERMARK
+            and now_ms - self._last_record_ms >= self._timeout_ms
+        )
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
         """Drop the input's watermarks, except the last one. Pass idleness on."""
         if watermark >= MAX_WATERMARK:
-            self._last = watermark
+            self._last_watermark = watermark
             signal(watermark, idle)
-        elif (idle := idle or self._overdue()) != self._idle or watermark == MIN_WATERMARK:
-            self._idle = idle
-            signal(self._last, idle)
+        elif (idle := idle or self._is_timed_out()) != self._is_idle or watermark == MIN_WATERMARK:
+            self._is_idle = idle
+            signal(self._last_watermark, idle)
 
     # What a watermark generator calls.
 
@@ -258,59 +262,59 @@ class TimestampsOperator(Operator, WatermarkOutput):
             TypeMismatchError: it is after the last moment.
         """
         moment = watermark if isinstance(watermark, int) else watermark.timestamp
-        if moment > self._last and not self._silent:
+        if moment > self._last_watermark and not self._emits_last_only:
             if moment > MAX_WATERMARK:
                 operator = f"{self.node.name}, built at {self.node.site}"
                 raise out_of_range(
                     "a watermark generator emitted the watermark", moment, {"operator": operator}
                 )
-            self._last = moment
-            self._idle = False
+            self._last_watermark = moment
+            self._is_idle = False
             self._signal(moment, False)
 
     def mark_idle(self) -> None:
         """Do not hold others back until the next watermark."""
-        if not self._idle:
-            self._idle = True
-            self._signal(self._last, True)
+        if not self._is_idle:
+            self._is_idle = True
+            self._signal(self._last_watermark, True)
 
     def mark_active(self) -> None:
         """Hold others back again."""
-        if self._idle:
-            self._idle = False
-            self._signal(self._last, False)
+        if self._is_idle:
+            self._is_idle = False
+            self._signal(self._last_watermark, False)
 
     def snapshot(self) -> Any:
         """What the generator keeps, its last watermark, its idleness and its last activity.
 
         A generator of Headrace's own is stored as ``("highest", timestamp)``, a user's as it is.
         """
-        return (self._remembered(), self._last, self._idle, self._active_ms)
+        return (self._generator_state(), self._last_watermark, self._is_idle, self._last_record_ms)
 
-    def _remembered(self) -> Any:
-        if self._is_users:
+    def _generator_state(self) -> Any:
+        if self._is_user_generator:
             return self._generator
         return (_HIGHEST, getattr(self._generator, "max_timestamp", None))
 
     def reopen(self) -> None:
-        self._last = before_the_end(self._last)
+        self._last_watermark = before_the_end(self._last_watermark)
 
     def restore(self, state: Any | None) -> None:
         """Go on with the generator of a snapshot, or start a new one."""
         if state is None:
             state = (None, MIN_WATERMARK, False, None)
-        known, self._last, self._idle, self._active_ms = state
-        if isinstance(known, WatermarkGenerator) and self._is_users:
-            self._generator = known
+        stored, self._last_watermark, self._is_idle, self._last_record_ms = state
+        if isinstance(stored, WatermarkGenerator) and self._is_user_generator:
+            self._generator = stored
             return
         # The strategy may have changed: a new generator has the bound that holds now.
-        made = self._strategy.create_generator()
-        if self._stepped is not None and type(made) is not self._stepped:
+        generator = self._strategy.create_generator()
+        if self._step_class is not None and type(generator) is not self._step_class:
             raise PlanError(
-                f"a factory made a {type(made).__name__} and a {self._stepped.__name__}",
+                f"a factory made a {type(generator).__name__} and a {self._step_class.__name__}",
                 where={"operator": f"{self.node.name}, built at {self.node.site}"},
                 hint="a watermark strategy's generators must be of one class",
             )
-        if isinstance(made, BoundedOutOfOrderness):
-            made.max_timestamp = _highest_of(known)
-        self._generator = made
+        if isinstance(generator, BoundedOutOfOrderness):
+            generator.max_timestamp = _stored_max_timestamp(stored)
+        self._generator = generator

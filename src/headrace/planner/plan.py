@@ -24,7 +24,7 @@ from headrace.graph.transformation import (
     SourceTransformation,
     Transformation,
 )
-from headrace.operators.timestamps import sees_highest_only
+from headrace.operators.timestamps import uses_max_timestamp_only
 from headrace.planner.columns import with_columns, without_columns
 from headrace.planner.combining import with_combiners
 from headrace.planner.last_results import with_last_results
@@ -343,7 +343,7 @@ def partitioning_of(edge: Edge, target: Transformation) -> Partitioning:
 
 def _mergeable(strategy: WatermarkStrategy) -> bool:
     """True when tasks may read pieces of one split in parallel: their greatest watermark counts."""
-    return sees_highest_only(type(strategy.create_generator()))
+    return uses_max_timestamp_only(type(strategy.create_generator()))
 
 
 def _is_dataframe(node: Transformation) -> bool:

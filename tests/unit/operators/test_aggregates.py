@@ -31,9 +31,9 @@ BACK = TupleFold((FieldAggregate("count"), *(FieldAggregate(h, "n") for h in HOW
 
 
 def held_of(fold: Fold, records: list[Any]) -> Any:
-    first, *others = records
+    first, *other_slot = records
     held = fold.initial(first)
-    for record in others:
+    for record in other_slot:
         held = fold.add(held, record)
     return held
 

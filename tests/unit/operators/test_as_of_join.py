@@ -21,8 +21,8 @@ from headrace.datastream import (
 )
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.errors import MissingWatermarksError
-from headrace.operators.joins.as_of import AsOfJoinSpec, Direction, chooser
-from headrace.operators.joins.pairs import LEFT, RIGHT
+from headrace.operators.joins.as_of import AsOfJoinSpec, Direction, match_finder
+from headrace.operators.joins.base import LEFT, RIGHT
 from headrace.runtime.state.time_buffer import TimeBuffer
 from headrace.runtime.user_function import UserFunction
 from headrace.testing import KeyedHarness, run_pipeline
@@ -81,8 +81,8 @@ def test_what_fits(direction: Direction, moment: int, exact: int, inexact: int) 
     """Of equals the last; of two that are equally near the earlier; within the tolerance."""
     tolerance = 5 if direction != "backward" or moment == 36 else None
     for allowed, place in ((True, exact), (False, inexact)):
-        choose = chooser(spec(direction=direction, tolerance_ms=tolerance, exact=allowed))
-        found = choose(TimeBuffer(TIMES, [*range(len(TIMES))]), moment)
+        find_match = match_finder(spec(direction=direction, tolerance_ms=tolerance, exact=allowed))
+        found = find_match(TimeBuffer(TIMES, [*range(len(TIMES))]), moment)
         assert found == (None if place < 0 else (TIMES[place], place))
 
 

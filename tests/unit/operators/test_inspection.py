@@ -18,7 +18,7 @@ from headrace.datastream.functions import (
     ReduceFunction,
 )
 from headrace.datastream.state import ListStateDescriptor, ValueStateDescriptor
-from headrace.operators.inspection import Uses, inspect_function
+from headrace.operators.inspection import ContextUsage, inspect_function
 
 VALUE = ValueStateDescriptor("v")
 
@@ -239,7 +239,7 @@ def test_a_local_class_and_a_closure() -> None:
     [len, lambda ctx: ctx.get_state(VALUE), Direct().map, Direct, functools.partial(print)],
 )
 def test_plain_callables_have_no_context(target: Any) -> None:
-    assert inspect_function(target) == Uses()
+    assert inspect_function(target) == ContextUsage()
 
 
 def test_a_function_without_a_context_parameter_name() -> None:
@@ -258,7 +258,7 @@ def test_a_function_that_refers_to_itself() -> None:
         def __init__(self) -> None:
             self.me = self
 
-    assert inspect_function(Loop()) == Uses()
+    assert inspect_function(Loop()) == ContextUsage()
 
 
 CONTEXT_CALLS = """
@@ -300,7 +300,7 @@ def test_functions_of_another_file(other_file: Any, monkeypatch: pytest.MonkeyPa
         def process_element(self, value: Any, ctx: Any) -> None:
             later(ctx)
 
-    assert inspect_function(ByModule()) == Uses(frozenset({"get_state"}), event_timers=True)
-    assert inspect_function(ByName()) == Uses(event_timers=True)
+    assert inspect_function(ByModule()) == ContextUsage(frozenset({"get_state"}), event_timers=True)
+    assert inspect_function(ByName()) == ContextUsage(event_timers=True)
     monkeypatch.setattr(calls, "__file__", "lib/site-packages/others_package/calls.py")
-    assert inspect_function(ByName()) == Uses()
+    assert inspect_function(ByName()) == ContextUsage()

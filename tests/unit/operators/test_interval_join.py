@@ -22,8 +22,8 @@ from headrace.datastream import (
 )
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.errors import MissingWatermarksError
+from headrace.operators.joins.base import LEFT, RIGHT
 from headrace.operators.joins.interval import IntervalJoinSpec
-from headrace.operators.joins.pairs import LEFT, RIGHT
 from headrace.runtime.user_function import UserFunction
 from headrace.testing import KeyedHarness, run_pipeline
 

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from headrace.operators.joins.as_of import AsOfJoinSpec
+from headrace.operators.joins.base import LEFT, RIGHT, TIMER_SLOT
 from headrace.operators.joins.interval import IntervalJoinSpec
-from headrace.operators.joins.pairs import LEFT, RIGHT, SLOT
 from headrace.runtime.operator import OperatorSpec
 from headrace.runtime.state.kinds import TIMES, VALUE, StateKind
 from headrace.runtime.state.pages.backend import PagedBackend
@@ -44,7 +44,7 @@ def stored(open_records: int) -> dict[str, bytes]:
     """The pages of a join whose one key has so many records of each side."""
     pages = HeldPages()
     backend = PagedBackend(pages, 1)
-    backend.declare(SLOT, StateKind(VALUE))
+    backend.declare(TIMER_SLOT, StateKind(VALUE))
     entry = backend.enter("key")
     for side in (LEFT, RIGHT):
         backend.declare(side, StateKind(TIMES))

@@ -47,7 +47,7 @@ STRATEGIES = {
 def operator(name: str) -> TimestampsOperator:
     made = TimestampsOperator(TimestampsSpec(STRATEGIES[name]))
     made.restore(None)
-    made._is_users = name in ("own", "subclass")
+    made._is_user_generator = name in ("own", "subclass")
     return made
 
 

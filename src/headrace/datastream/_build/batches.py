@@ -34,8 +34,8 @@ from headrace.graph.transformation import (
 )
 from headrace.operators.batches.keyed_map_batches import KeyedMapBatchesSpec
 from headrace.operators.batches.map_batches import MapBatchesSpec
-from headrace.operators.batches.records import RecordColumns
-from headrace.operators.batches.results import ResultColumns
+from headrace.operators.batches.records import RecordBatchBuilder
+from headrace.operators.batches.results import ResultConverter
 from headrace.runtime.columns.selectors import key_columns
 from headrace.runtime.columns.shapes import NAMED_ROWS, PlainValues, Shape, Tuples, python_values
 
@@ -98,7 +98,7 @@ def keyed_map_batches_spec(
 
 def _parts(
     options: BatchOptions, stream: Stream, edges: Sequence[Edge], site: CallSite
-) -> tuple[RecordColumns | None, ResultColumns, int, bool]:
+) -> tuple[RecordBatchBuilder | None, ResultConverter, int, bool]:
     given = options.input_type or stream._type() or known_type(edges)
     if given is None:
         require_known_type(edges, stream._described(), site)
@@ -164,17 +164,17 @@ def _columns_of(declared: TypeInformation) -> tuple[Any, Sequence[TypeInformatio
     return pa.schema([pa.field(VALUE, arrow_type(declared))]), [declared], True
 
 
-def _record_columns(declared: TypeInformation) -> RecordColumns:
+def _record_columns(declared: TypeInformation) -> RecordBatchBuilder:
     schema, kinds, single = _columns_of(declared)
     nested = not all(isinstance(kind, BasicTypeInfo) for kind in kinds)
-    return RecordColumns(schema, single, nested, arrow_values)
+    return RecordBatchBuilder(schema, single, nested, arrow_values)
 
 
 def _result_columns(
     declared: TypeInformation | None, timestamp_column: str | None
-) -> ResultColumns:
+) -> ResultConverter:
     if declared is None:
-        return ResultColumns(None, True, NAMED_ROWS, timestamp_column)
+        return ResultConverter(None, True, NAMED_ROWS, timestamp_column)
     schema, kinds, single = _columns_of(declared)
     by_name = isinstance(declared, RowTypeInfo) and declared._named
     shape: Shape
@@ -184,7 +184,7 @@ def _result_columns(
         shape = PlainValues()
     else:
         shape = Tuples() if isinstance(declared, TupleTypeInfo) else NAMED_ROWS
-    return ResultColumns(schema, by_name, shape, timestamp_column)
+    return ResultConverter(schema, by_name, shape, timestamp_column)
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from headrace.datastream.state import MapStateDescriptor
 from headrace.graph.transformation import CallSite
-from headrace.operators.broadcast.states import not_declared
+from headrace.operators.broadcast.states import undeclared_state_error
 
 _METHODS = ("process_element", "process_broadcast_element", "on_timer")
 _ASKS = "get_broadcast_state"
@@ -32,7 +32,9 @@ def require_declared(function: Any, declared: Sequence[str], stream: str, site: 
     for descriptor in _asked_for(function):
         if descriptor.name not in declared:
             name = type(function).__name__
-            raise not_declared(descriptor.name, declared, f"{name} on {stream}, given at {site}")
+            raise undeclared_state_error(
+                descriptor.name, declared, f"{name} on {stream}, given at {site}"
+            )
 
 
 def _asked_for(function: Any) -> Iterator[MapStateDescriptor]:

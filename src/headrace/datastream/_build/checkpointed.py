@@ -10,7 +10,7 @@ from headrace.graph.transformation import CallSite, Edge, Forward, Rebalance
 from headrace.operators.checkpointed import CheckpointedSpec
 from headrace.operators.filter import FilterSpec
 from headrace.operators.flat_map import FlatMapSpec
-from headrace.operators.inspection import attributes_in_reach
+from headrace.operators.inspection import reachable_attributes
 from headrace.operators.map import MapSpec
 from headrace.operators.process import ProcessSpec
 from headrace.runtime.operator import OperatorSpec
@@ -52,5 +52,5 @@ def spread(edges: tuple[Edge, ...]) -> tuple[Edge, ...]:
 def has_one_instance(spec: OperatorSpec) -> bool:
     """True where each instance would need the elements of all others."""
     return isinstance(spec, CheckpointedSpec) and (
-        "get_union_list_state" in attributes_in_reach(spec.function.target)
+        "get_union_list_state" in reachable_attributes(spec.function.target)
     )

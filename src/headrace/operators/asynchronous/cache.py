@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from threading import Lock
 from typing import Any
 
-from headrace.operators.asynchronous.calls import Calls, Way
-from headrace.operators.asynchronous.waiting import Call
+from headrace.operators.asynchronous.calls import Calls, CallSettings
+from headrace.operators.asynchronous.element_queue import Call
 from headrace.runtime.detached import copied
 from headrace.runtime.plain import is_plain
 
@@ -34,7 +34,7 @@ class CacheLimits:
 
 
 @dataclass
-class Tallies:
+class CacheStatistics:
     """What the cache counts, from the start of its process on."""
 
     hits: int = 0
@@ -43,7 +43,7 @@ class Tallies:
     failures: int = 0
 
 
-class _Row:
+class _CacheEntry:
     __slots__ = ("is_plain", "read_s", "results", "written_s")
 
     def __init__(self, results: list[Any], now_s: float) -> None:
@@ -51,7 +51,7 @@ class _Row:
         self.written_s = self.read_s = now_s
 
 
-_FEW_ROWS = 64
+_MIN_SWEEP_ROWS = 64
 
 
 class Cache:
@@ -66,10 +66,10 @@ class Cache:
             limits.expire_after_write_ms is not None or limits.expire_after_access_ms is not None
         )
         self._is_bounded = limits.max_rows is not None
-        self._rows: OrderedDict[Any, _Row] = OrderedDict()
-        self._until_sweep = _FEW_ROWS
+        self._rows: OrderedDict[Any, _CacheEntry] = OrderedDict()
+        self._until_sweep = _MIN_SWEEP_ROWS
         self._lock = Lock()
-        self.tallies = Tallies()
+        self.statistics = CacheStatistics()
 
     def __len__(self) -> int:
         return len(self._rows)
@@ -88,7 +88,7 @@ class Cache:
                 row.read_s = now_s
             if self._is_bounded:
                 self._rows.move_to_end(key)
-            self.tallies.hits += 1
+            self.statistics.hits += 1
         return [*row.results] if row.is_plain else copied(row.results)
 
     def put(self, key: Any, results: list[Any]) -> None:
@@ -99,17 +99,17 @@ class Cache:
 
     def _put(self, key: Any, results: list[Any]) -> None:
         limits, rows, now_s = self._limits, self._rows, self._clock()
-        rows[key] = _Row(results, now_s)
+        rows[key] = _CacheEntry(results, now_s)
         rows.move_to_end(key)
         self._until_sweep -= 1
         if self._until_sweep == 0:
             for old in [k for k, row in rows.items() if self._expired(row, now_s)]:
                 del rows[old]
-            self._until_sweep = max(_FEW_ROWS, len(rows))  # so each row pays for one look
+            self._until_sweep = max(_MIN_SWEEP_ROWS, len(rows))  # so each row pays for one look
         if limits.max_rows is not None and len(rows) > limits.max_rows:
             rows.popitem(last=False)
 
-    def _expired(self, row: _Row, now_s: float) -> bool:
+    def _expired(self, row: _CacheEntry, now_s: float) -> bool:
         write_ms, read_ms = self._limits.expire_after_write_ms, self._limits.expire_after_access_ms
         return (write_ms is not None and (now_s - row.written_s) * 1000 >= write_ms) or (
             read_ms is not None and (now_s - row.read_s) * 1000 >= read_ms
@@ -128,57 +128,57 @@ class _Load:
 class CachedCalls(Calls):
     """Calls whose argument is a key: results come from the cache, or from one lookup for all."""
 
-    def __init__(self, loop: AbstractEventLoop, way: Way, cache: Cache) -> None:
-        super().__init__(loop, way)
+    def __init__(self, loop: AbstractEventLoop, settings: CallSettings, cache: Cache) -> None:
+        super().__init__(loop, settings)
         self._cache = cache
         self._loads: dict[Any, _Load] = {}
 
     def _start(self, call: Call) -> None:
-        key, tallies = call.argument, self._cache.tallies
-        kept = self._cache.get(key)  # another record's lookup may have ended meanwhile
-        if kept is not None:
-            self._finish(call, kept, None)
+        key, statistics = call.argument, self._cache.statistics
+        results = self._cache.get(key)  # another record's lookup may have ended meanwhile
+        if results is not None:
+            self._finish(call, results, None)
             return
-        tallies.misses += 1
+        statistics.misses += 1
         load = self._loads.get(key)
         if load is None:
             load = self._loads[key] = _Load(key)
-            tallies.loads += 1
+            statistics.loads += 1
             load.task = self._loop.create_task(self._load(load))
         load.waiting.append(call)
-        call.job = load
+        call.work = load
 
     async def _load(self, load: _Load) -> None:
         try:
-            results = await self._ask(load.key)
+            results = await self._invoke(load.key)
             if isinstance(results, Iterable):
                 results = list(results)
-                self._cache.put(load.key, _for_one(results))
+                self._cache.put(load.key, _unshared(results))
         except BaseException as error:  # as in Calls._work
-            self._cache.tallies.failures += 1
-            self._end(load)
+            self._cache.statistics.failures += 1
+            self._remove_load(load)
             for call in load.waiting:
                 self._finish(call, None, error)
             return
-        self._end(load)
+        self._remove_load(load)
         for call in load.waiting:
-            self._finish(call, _for_one(results), None)
+            self._finish(call, _unshared(results), None)
 
-    def _end(self, load: _Load) -> None:
+    def _remove_load(self, load: _Load) -> None:
         if self._loads.get(load.key) is load:
             del self._loads[load.key]
 
-    def _leave(self, call: Call) -> None:
+    def _cancel(self, call: Call) -> None:
         """End a lookup once nobody waits for it."""
-        load: _Load = call.job
+        load: _Load = call.work
         if call in load.waiting:
             load.waiting.remove(call)
         if not load.waiting and load.task is not None:
-            self._end(load)
+            self._remove_load(load)
             load.task.cancel()
 
 
-def _for_one(results: Any) -> Any:
+def _unshared(results: Any) -> Any:
     """Results for one record: whoever gets them may change them, and nobody else sees it."""
     if not isinstance(results, list):
         return results

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from queue import SimpleQueue
 from typing import Any, Protocol
 
-from headrace.operators.asynchronous.waiting import Call
+from headrace.operators.asynchronous.element_queue import Call
 
 Invoke = Callable[[Any], Awaitable[Any]]
 
@@ -29,7 +29,7 @@ class Retries(Protocol):
 
 
 @dataclass(frozen=True)
-class Way:
+class CallSettings:
     """How an argument becomes results.
 
     ``retries``: None for one attempt. ``timeout_s``: how long all attempts may take together; None
@@ -42,15 +42,15 @@ class Way:
     on_timeout: Callable[[Any], Any]
 
     @property
-    def ask(self) -> Invoke:
+    def invoke_with_retries(self) -> Invoke:
         """What the function gives for an argument, after as many attempts as the strategy allows.
 
         Raises whatever the last attempt raised.
         """
         # Each coroutine between the event loop and the function is paid for by each record.
-        return self.invoke if self.retries is None else self._attempts
+        return self.invoke if self.retries is None else self._invoke_until_success
 
-    async def _attempts(self, argument: Any) -> Any:
+    async def _invoke_until_success(self, argument: Any) -> Any:
         assert self.retries is not None, "see ask"
         predicate = self.retries.get_retry_predicate()
         of_results, of_error = predicate.result_predicate(), predicate.exception_predicate()
@@ -79,13 +79,13 @@ class Calls:
     ``done`` gives them back to the task's thread.
     """
 
-    def __init__(self, loop: AbstractEventLoop, way: Way) -> None:
-        self._loop, self._way, self._ask = loop, way, way.ask
+    def __init__(self, loop: AbstractEventLoop, settings: CallSettings) -> None:
+        self._loop, self._settings, self._invoke = loop, settings, settings.invoke_with_retries
         self.done: SimpleQueue[Call] = SimpleQueue()
         self._new: deque[Call] = deque()
         self._awake = False
-        self._given_up = False
-        self._deadlines = Deadlines(loop, self._time_is_up)
+        self._abandoned = False
+        self._deadlines = Deadlines(loop, self._on_timeout)
 
     # On the task's thread.
 
@@ -97,15 +97,15 @@ class Calls:
             self._awake = True
             self._loop.call_soon_threadsafe(self._start_new)
 
-    def give_up(self, calls: Iterable[Call]) -> None:
+    def abandon(self, calls: Iterable[Call]) -> None:
         """Stop working on calls: their task run has failed."""
-        self._loop.call_soon_threadsafe(self._drop, [*calls])
+        self._loop.call_soon_threadsafe(self._abandon, [*calls])
 
     # On the event loop.
 
     def _start_new(self) -> None:
         self._awake = False  # first: what comes while calls start must wake the loop again
-        if self._given_up:
+        if self._abandoned:
             return
         new, begun = self._new, []
         while new:
@@ -115,15 +115,15 @@ class Calls:
             except Exception as error:  # a key that cannot be compared, say
                 self._finish(call, None, error)
             begun.append(call)
-        if self._way.timeout_s is not None:
-            self._deadlines.add(begun, self._way.timeout_s)
+        if self._settings.timeout_s is not None:
+            self._deadlines.add(begun, self._settings.timeout_s)
 
     def _start(self, call: Call) -> None:
-        call.job = self._loop.create_task(self._work(call))
+        call.work = self._loop.create_task(self._work(call))
 
     async def _work(self, call: Call) -> None:
         try:
-            results = await self._ask(call.argument)
+            results = await self._invoke(call.argument)
         except BaseException as error:  # sys.exit is the job's failure, and not the loop's end
             self._finish(call, None, error)
         else:
@@ -137,31 +137,31 @@ class Calls:
         call.done = True  # the last: the task's thread may look at any moment
         self.done.put(call)
 
-    def _time_is_up(self, call: Call) -> None:
+    def _on_timeout(self, call: Call) -> None:
         try:
-            results = self._way.on_timeout(call.argument)
+            results = self._settings.on_timeout(call.argument)
         except BaseException as error:  # as in _work
             self._finish(call, None, error)
         else:
             self._finish(call, results, None)
-        self._leave(call)
+        self._cancel(call)
 
-    def _leave(self, call: Call) -> None:
+    def _cancel(self, call: Call) -> None:
         """End the work on a call that nobody waits for."""
-        call.job.cancel()
+        call.work.cancel()
 
-    def _drop(self, calls: list[Call]) -> None:
-        self._given_up = True
+    def _abandon(self, calls: list[Call]) -> None:
+        self._abandoned = True
         self._deadlines.clear()
         for call in calls:
             if not call.done:
                 call.done = True
-                if call.job is not None:
-                    self._leave(call)
+                if call.work is not None:
+                    self._cancel(call)
 
 
-_FEW_CALLS = 1000
-_EARLY_S = 0.0005
+_MIN_PRUNE_CALLS = 1000
+_TIMER_TOLERANCE_S = 0.0005
 """A timer may fire this much before its time."""
 
 
@@ -172,18 +172,18 @@ class Deadlines:
     """
 
     def __init__(self, loop: AbstractEventLoop, time_is_up: Callable[[Call], None]) -> None:
-        self._loop, self._time_is_up = loop, time_is_up
+        self._loop, self._on_timeout = loop, time_is_up
         self._queue: deque[tuple[float, Call]] = deque()
-        self._most = _FEW_CALLS
+        self._prune_at = _MIN_PRUNE_CALLS
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, calls: list[Call], timeout_s: float) -> None:
         """Calls that began just now."""
         at_s = self._loop.time() + timeout_s
         self._queue.extend((at_s, call) for call in calls)
-        if len(self._queue) > self._most:  # calls that are done need not be remembered
+        if len(self._queue) > self._prune_at:  # calls that are done need not be remembered
             self._queue = deque(each for each in self._queue if not each[1].done)
-            self._most = max(_FEW_CALLS, 2 * len(self._queue))
+            self._prune_at = max(_MIN_PRUNE_CALLS, 2 * len(self._queue))
         self._set_timer()
 
     def clear(self) -> None:
@@ -194,13 +194,13 @@ class Deadlines:
 
     def _set_timer(self) -> None:
         if self._timer is None and self._queue:
-            self._timer = self._loop.call_at(self._queue[0][0], self._look)
+            self._timer = self._loop.call_at(self._queue[0][0], self._check_deadlines)
 
-    def _look(self) -> None:
+    def _check_deadlines(self) -> None:
         self._timer = None
-        queue, due_s = self._queue, self._loop.time() + _EARLY_S
+        queue, due_s = self._queue, self._loop.time() + _TIMER_TOLERANCE_S
         while queue and (queue[0][1].done or queue[0][0] <= due_s):
             _, call = queue.popleft()
             if not call.done:
-                self._time_is_up(call)
+                self._on_timeout(call)
         self._set_timer()

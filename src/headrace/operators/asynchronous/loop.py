@@ -14,13 +14,13 @@ from collections.abc import Awaitable
 from typing import Any
 
 
-class _OfProcess:
+class _ProcessLoop:
     """The loop, once one was made; a forked process has no threads, and makes its own."""
 
     def __init__(self) -> None:
-        self.forget()
+        self.reset()
 
-    def forget(self) -> None:
+    def reset(self) -> None:
         """Be as in a new process."""
         self._lock = threading.Lock()
         self._loop: AbstractEventLoop | None = None
@@ -36,8 +36,8 @@ class _OfProcess:
             return self._loop
 
 
-_process = _OfProcess()
-os.register_at_fork(after_in_child=_process.forget)
+_process = _ProcessLoop()
+os.register_at_fork(after_in_child=_process.reset)
 
 
 def event_loop() -> AbstractEventLoop:
@@ -45,13 +45,13 @@ def event_loop() -> AbstractEventLoop:
     return _process.loop()
 
 
-def waited(result: Any) -> None:
+def wait_if_awaitable(result: Any) -> None:
     """Wait for what a function gave back, if that can be awaited: it is, on the event loop."""
     if isinstance(result, Awaitable):
-        asyncio.run_coroutine_threadsafe(_awaited(result), event_loop()).result()
+        asyncio.run_coroutine_threadsafe(_await(result), event_loop()).result()
 
 
-async def _awaited(result: Awaitable[Any]) -> None:
+async def _await(result: Awaitable[Any]) -> None:
     await result
 
 

@@ -15,17 +15,22 @@ from typing import Any
 from headrace.errors import TypeMismatchError
 from headrace.metrics.metricbase import Counter, MetricGroup
 from headrace.operators.asynchronous.cache import Cache, CachedCalls, CacheLimits
-from headrace.operators.asynchronous.calls import Calls, Way
-from headrace.operators.asynchronous.loop import event_loop, waited
-from headrace.operators.asynchronous.waiting import AsTheyCome, Call, InOrder, Waiting
-from headrace.operators.emission import look_at_results
+from headrace.operators.asynchronous.calls import Calls, CallSettings
+from headrace.operators.asynchronous.element_queue import (
+    Call,
+    OrderedQueue,
+    StreamElementQueue,
+    UnorderedQueue,
+)
+from headrace.operators.asynchronous.loop import event_loop, wait_if_awaitable
+from headrace.operators.emission import check_results
 from headrace.runtime.context import TaskContext
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Outputs, Signal, Traits
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.user_function import UserFunction, close_function, open_function
 
-_Give = Callable[[Any, int | None, Any], None]
+_EmitResults = Callable[[Any, int | None, Any], None]
 """Emits the results of a record with its time."""
 
 
@@ -69,8 +74,8 @@ class AsyncWaitOperator(Operator):
         self.node, self.key_context = node, key_context
         loop = self._loop = event_loop()
         for function in self._spec.functions:
-            waited(open_function(function, context))
-        self._way = _way(self._spec)
+            wait_if_awaitable(open_function(function, context))
+        self._call_settings = _call_settings(self._spec)
         if self._spec.cache is not None:
             self._cache = Cache(self._spec.cache, loop.time)
             group = context.get_metrics_group().add_group("cache")
@@ -86,112 +91,116 @@ class AsyncWaitOperator(Operator):
             value, timestamp = call.value, call.timestamp  # an error is reported with them
             if call.error is not None:
                 raise call.error
-            give(value, timestamp, call.results)
+            emit_results(value, timestamp, call.results)
 
-        def give(value: Any, timestamp: int | None, results: Any, node: Any = node) -> None:
+        def emit_results(value: Any, timestamp: int | None, results: Any, node: Any = node) -> None:
             if type(results) is not list:
-                _check(results, spec.function.name)
+                _require_iterable(results, spec.function.name)
             if join is not None:
                 results = join(value, results)
                 if type(results) is not list:
-                    _check(results, "join")
+                    _require_iterable(results, "join")
             for result in results:
                 down(result, timestamp)
 
         def push(value: Any, timestamp: int | None, node: Any = node) -> None:
             argument = value if key is None else key(value)
-            self._take_done()
-            while self._waiting.count >= capacity:
-                self._take(self._calls.done.get())
+            self._complete_done()
+            while self._queue.count >= capacity:
+                self._complete_call(self._calls.done.get())
             call = Call(value, timestamp, argument)
-            self._waiting.add(call)
+            self._queue.add(call)
             self._calls.begin(call)
 
         self._emit = emit
-        self._begin_anew()
-        return push if self._cache is None else self._cached(self._cache, key, give)
+        self._reset()
+        return push if self._cache is None else self._bind_cached(self._cache, key, emit_results)
 
-    def _cached(self, cache: Cache, key: Callable[[Any], Any] | None, give: _Give) -> Push:
+    def _bind_cached(
+        self, cache: Cache, key: Callable[[Any], Any] | None, emit_results: _EmitResults
+    ) -> Push:
         """The same push where what is in the cache is given at once, unless it has to wait for a
         record before it: the way over the event loop costs several times what a look does."""
         node, capacity = self.node, self._spec.capacity
 
         def push(value: Any, timestamp: int | None, node: Any = node) -> None:
             argument = value if key is None else key(value)
-            kept = cache.get(argument)
-            self._take_done()
-            if kept is not None and self._waiting.is_empty:
-                give(value, timestamp, kept)
+            cached_results = cache.get(argument)
+            self._complete_done()
+            if cached_results is not None and self._queue.is_empty:
+                emit_results(value, timestamp, cached_results)
                 return
-            while self._waiting.count >= capacity:
-                self._take(self._calls.done.get())
+            while self._queue.count >= capacity:
+                self._complete_call(self._calls.done.get())
             call = Call(value, timestamp, argument)
-            self._waiting.add(call)
-            if kept is None:
+            self._queue.add(call)
+            if cached_results is None:
                 self._calls.begin(call)
             else:
-                call.results, call.done = kept, True
-                self._waiting.finished(call)
+                call.results, call.done = cached_results, True
+                self._queue.complete(call)
 
         return push
 
-    def _begin_anew(self) -> None:
-        self._waiting: Waiting = (InOrder if self._spec.ordered else AsTheyCome)(self._emit)
+    def _reset(self) -> None:
+        self._queue: StreamElementQueue = (OrderedQueue if self._spec.ordered else UnorderedQueue)(
+            self._emit
+        )
         self._calls = (
-            Calls(self._loop, self._way)
+            Calls(self._loop, self._call_settings)
             if self._cache is None
-            else CachedCalls(self._loop, self._way, self._cache)
+            else CachedCalls(self._loop, self._call_settings, self._cache)
         )
 
-    def _take(self, call: Call) -> None:
+    def _complete_call(self, call: Call) -> None:
         if call.error is not None:
-            self._drop_waiting()
+            self._abandon_waiting()
             self._emit(call)  # raises: the job fails, whatever else is waited for
-        self._waiting.finished(call)
+        self._queue.complete(call)
 
-    def _take_done(self) -> None:
+    def _complete_done(self) -> None:
         done = self._calls.done
         while not done.empty():
-            self._take(done.get())
+            self._complete_call(done.get())
 
-    def _drop_waiting(self) -> None:
+    def _abandon_waiting(self) -> None:
         # After a failure downstream there may be watermarks that no record holds back.
-        if not self._waiting.is_empty:
-            self._calls.give_up(self._waiting.calls())
-            self._begin_anew()
+        if not self._queue.is_empty:
+            self._calls.abandon(self._queue.calls())
+            self._reset()
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
         """Pass the watermark on after the results of all records before it."""
-        self._waiting.mark(partial(signal, watermark, idle))
+        self._queue.put_watermark(partial(signal, watermark, idle))
 
     def tick(self) -> None:
         """Emit what has come."""
-        self._take_done()
+        self._complete_done()
 
     def complete(self) -> None:
         """Wait for all results."""
-        while self._waiting.count:
-            self._take(self._calls.done.get())
+        while self._queue.count:
+            self._complete_call(self._calls.done.get())
         if self._metrics is not None:
             self._metrics.update()
 
     def restore(self, state: Any | None) -> None:
         """Drop what a task run that failed was waiting for."""
-        self._drop_waiting()
+        self._abandon_waiting()
 
     def close(self) -> None:
         """Close the function, on the event loop if its ``close`` is ``async def``."""
-        self._drop_waiting()
+        self._abandon_waiting()
         with contextlib.ExitStack() as stack:
             for function in self._spec.functions:
-                stack.callback(_close, function)
+                stack.callback(_close_function, function)
 
 
-def _close(function: UserFunction) -> None:
-    waited(close_function(function))
+def _close_function(function: UserFunction) -> None:
+    wait_if_awaitable(close_function(function))
 
 
-def _way(spec: AsyncWaitSpec) -> Way:
+def _call_settings(spec: AsyncWaitSpec) -> CallSettings:
     function = spec.function.bound()
     on_timeout = getattr(spec.function.target, "timeout", None)
     is_object = spec.function.method is not None
@@ -199,18 +208,18 @@ def _way(spec: AsyncWaitSpec) -> Way:
     async def one_result(argument: Any) -> list[Any]:
         return [await function(argument)]
 
-    def too_late(argument: Any) -> Any:
+    def raise_timeout(argument: Any) -> Any:
         raise TimeoutError(f"{spec.function.name} gave no result within {spec.timeout_ms} ms")
 
-    return Way(
+    return CallSettings(
         function if is_object else one_result,
         None if spec.retries is None else spec.retries.target,
         spec.timeout_ms / 1000 if spec.timeout_ms > 0 else None,
-        on_timeout if is_object and callable(on_timeout) else too_late,
+        on_timeout if is_object and callable(on_timeout) else raise_timeout,
     )
 
 
-def _check(results: Any, function: str) -> None:
+def _require_iterable(results: Any, function: str) -> None:
     """Check that a function gave something that can be gone through.
 
     Raises:
@@ -222,7 +231,7 @@ def _check(results: Any, function: str) -> None:
             hint="return a list: [result] for one result, [] for none",
         )
     if type(results) is not list:
-        look_at_results(results)
+        check_results(results)
 
 
 class _CacheMetrics:
@@ -239,7 +248,7 @@ class _CacheMetrics:
 
     def update(self) -> None:
         """Bring the metrics to the figures."""
-        told = self._cache.tallies
-        figures = (told.hits, told.misses, told.loads, told.failures)
+        statistics = self._cache.statistics
+        figures = (statistics.hits, statistics.misses, statistics.loads, statistics.failures)
         for counter, figure in zip(self._counters, figures, strict=True):
             counter.inc(figure - counter.get_count())

@@ -7,9 +7,13 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.common.changelog_mode import ChangelogMode
-from headrace.operators.batches.map_batches import argument_of, times_of
-from headrace.operators.batches.records import RecordColumns, inserted, rows_without_type
-from headrace.operators.batches.results import ResultColumns
+from headrace.operators.batches.map_batches import as_batch_function, timestamps_array
+from headrace.operators.batches.records import (
+    RecordBatchBuilder,
+    insert_only_batch,
+    untyped_records_error,
+)
+from headrace.operators.batches.results import ResultConverter
 from headrace.operators.keyed import StatefulOperator
 from headrace.runtime.columns.batch import Columns, joined
 from headrace.runtime.columns.keys import ColumnKeys
@@ -24,8 +28,8 @@ class KeyedMapBatchesSpec(OperatorSpec):
     """``function(key, batch)`` gives batches, and may use keyed state (see ``MapBatchesSpec``)."""
 
     function: UserFunction
-    records: RecordColumns | None
-    results: ResultColumns
+    records: RecordBatchBuilder | None
+    results: ResultConverter
     batch_size: int
     pandas: bool = False
     traits = Traits(keyed=True, state=True, takes_columns=True, gives_columns=True)
@@ -53,24 +57,24 @@ class KeyedMapBatchesOperator(StatefulOperator):
     def bind(self, outputs: Outputs) -> Push:
         """Keyed operators take blocks; see ``process``."""
         self._outputs = outputs
-        self._function = argument_of(self._spec.pandas, self._spec.function.bound())
-        return self.push_keyed
+        self._function = as_batch_function(self._spec.pandas, self._spec.function.bound())
+        return self.reject_record
 
     def process(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
         records, node = self._spec.records, self.node  # noqa: F841  for ``annotate``
         if records is None:
-            raise rows_without_type()
-        places: dict[Any, list[int]] = {}
-        for place, key in enumerate(keys):
-            places.setdefault(key, []).append(place)
-        order = [place for found in places.values() for place in found]
-        take = records.taken
-        batch = records.batch([take(values[place]) for place in order])
-        times = timestamps and times_of([timestamps[place] for place in order])
-        self._call_each(
-            [(key, len(found)) for key, found in places.items()], Columns(batch, times=times)
+            raise untyped_records_error()
+        positions: dict[Any, list[int]] = {}
+        for position, key in enumerate(keys):
+            positions.setdefault(key, []).append(position)
+        order = [position for found in positions.values() for position in found]
+        take = records.extract
+        batch = records.batch([take(values[position]) for position in order])
+        times = timestamps and timestamps_array([timestamps[position] for position in order])
+        self._call_by_key(
+            [(key, len(found)) for key, found in positions.items()], Columns(batch, times=times)
         )
 
     def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
@@ -80,39 +84,39 @@ class KeyedMapBatchesOperator(StatefulOperator):
         found, counts = np.unique(codes, return_counts=True)
         by_key = columns.take(np.argsort(codes, kind="stable"))
         distinct = keys.distinct
-        self._call_each(
+        self._call_by_key(
             [(distinct[c], n) for c, n in zip(found.tolist(), counts.tolist(), strict=True)],
             by_key,
         )
 
-    def _call_each(self, keys: Iterable[tuple[Any, int]], by_key: Columns) -> None:
+    def _call_by_key(self, keys: Iterable[tuple[Any, int]], by_key: Columns) -> None:
         """Call the function for each key; ``by_key``: so many records of each, in turn."""
         node, key_context = self.node, self.key_context  # noqa: F841  for ``annotate``
         function, batch_size, results = self._function, self._spec.batch_size, self._spec.results
-        made: list[Columns] = []
+        outputs: list[Columns] = []
         rows = start = 0
         for key, count in keys:
             key_context.enter(key)
             for at in range(start, start + count, batch_size):
                 columns = by_key[at : min(at + batch_size, start + count)]
                 key_context.event_ms = columns.latest_ms()
-                for result in results.of(function(key, inserted(columns)), columns):
-                    made.append(result)
+                for result in results.convert(function(key, insert_only_batch(columns)), columns):
+                    outputs.append(result)
                     rows += len(result)
             start += count
             if rows >= batch_size:
-                self._emit(made)
-                made, rows = [], 0
-        self._emit(made)
+                self._emit(outputs)
+                outputs, rows = [], 0
+        self._emit(outputs)
 
-    def _emit(self, made: list[Columns]) -> None:
+    def _emit(self, outputs: list[Columns]) -> None:
         """Emit what several calls gave, put together where it is of one kind."""
-        if not made:
+        if not outputs:
             return
-        if all(map(made[0].is_like, made)):
-            self._outputs.columns(joined(made))
+        if all(map(outputs[0].is_like, outputs)):
+            self._outputs.columns(joined(outputs))
             return
-        for columns in made:
+        for columns in outputs:
             self._outputs.columns(columns)
 
     def fire_user_timer(self, timer: Timer, event_time: bool) -> None:

@@ -7,8 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.common.changelog_mode import ChangelogMode
-from headrace.operators.batches.records import RecordColumns, inserted, rows_without_type
-from headrace.operators.batches.results import ResultColumns
+from headrace.operators.batches.records import (
+    RecordBatchBuilder,
+    insert_only_batch,
+    untyped_records_error,
+)
+from headrace.operators.batches.results import ResultConverter
 from headrace.runtime.columns.batch import Columns, PushColumns
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
@@ -24,8 +28,8 @@ class MapBatchesSpec(OperatorSpec):
     """
 
     function: UserFunction
-    records: RecordColumns | None
-    results: ResultColumns
+    records: RecordBatchBuilder | None
+    results: ResultConverter
     batch_size: int
     pandas: bool = False
     traits = Traits(takes_columns=True, gives_columns=True)
@@ -49,17 +53,17 @@ class MapBatchesOperator(Operator):
 
     def __init__(self, spec: MapBatchesSpec) -> None:
         self._spec = spec
-        self._taken: list[Any] = []
+        self._rows: list[Any] = []
         self._times: list[int | None] = []
 
     def bind(self, outputs: Outputs) -> Push:
         self._outputs = outputs
-        self._function = argument_of(self._spec.pandas, self._spec.function.bound())
+        self._function = as_batch_function(self._spec.pandas, self._spec.function.bound())
         records, batch_size = self._spec.records, self._spec.batch_size
         if records is None:
-            return _refuse
-        take, taken, times = records.taken, self._taken, self._times
-        append, stamp, complete = taken.append, times.append, self.complete
+            return _reject_untyped
+        take, rows, times = records.extract, self._rows, self._times
+        append, stamp, complete = rows.append, times.append, self.complete
 
         # A tuple of atoms is kept as it is: a call less, and a quarter of what this function costs.
         as_it_is = None if records.single or records.nested else tuple
@@ -67,7 +71,7 @@ class MapBatchesOperator(Operator):
         def push(value: Any, timestamp: int | None, node: Any = self.node) -> None:
             append(value if type(value) is as_it_is else take(value))
             stamp(timestamp)
-            if len(taken) >= batch_size:
+            if len(rows) >= batch_size:
                 complete()
 
         return push
@@ -84,19 +88,20 @@ class MapBatchesOperator(Operator):
 
     def complete(self) -> None:
         """Call the function with the records that are held."""
-        if not self._taken:
+        if not self._rows:
             return
         assert self._spec.records is not None
         node = self.node  # noqa: F841  for ``annotate``
-        batch = self._spec.records.batch(self._taken)
-        times = times_of(self._times)
-        self._drop()
+        batch = self._spec.records.batch(self._rows)
+        times = timestamps_array(self._times)
+        self._clear()
         self._call(Columns(batch, times=times))
 
     def _call(self, columns: Columns) -> None:
         node = self.node  # noqa: F841  for ``annotate``
         emit = self._outputs.columns
-        for results in self._spec.results.of(self._function(inserted(columns)), columns):
+        returned = self._function(insert_only_batch(columns))
+        for results in self._spec.results.convert(returned, columns):
             emit(results)
 
     def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
@@ -106,25 +111,25 @@ class MapBatchesOperator(Operator):
 
     def restore(self, state: Any | None) -> None:
         """Records that a failed call left are dropped: they come again."""
-        self._drop()
+        self._clear()
 
-    def _drop(self) -> None:
-        self._taken.clear()
+    def _clear(self) -> None:
+        self._rows.clear()
         self._times.clear()
 
 
-def _refuse(value: Any, timestamp: int | None) -> None:
-    raise rows_without_type()
+def _reject_untyped(value: Any, timestamp: int | None) -> None:
+    raise untyped_records_error()
 
 
-def argument_of(pandas: bool, function: Callable[..., Any]) -> Callable[..., Any]:
+def as_batch_function(pandas: bool, function: Callable[..., Any]) -> Callable[..., Any]:
     """The function of the user as one that takes a record batch as its last argument."""
     if not pandas:
         return function
     return lambda *given: function(*given[:-1], given[-1].to_pandas())
 
 
-def times_of(timestamps: list[int | None]) -> Any:
+def timestamps_array(timestamps: list[int | None]) -> Any:
     """Timestamps as an Arrow array; None where no record has one."""
     import pyarrow as pa
 

@@ -11,12 +11,12 @@ from headrace.common.types import Row, RowKind
 from headrace.errors import TypeMismatchError
 from headrace.runtime.detached import copied
 
-MakeColumn = Callable[[Any, Sequence[Any]], Any]
+ColumnBuilder = Callable[[Any, Sequence[Any]], Any]
 """Takes an Arrow field and values, gives an Arrow array."""
 
 
 @dataclass(frozen=True)
-class RecordColumns:
+class RecordBatchBuilder:
     """Makes record batches of an Arrow schema from records.
 
     ``single``: a record is the value of the only column, and not a row of them. ``nested``: fields
@@ -26,19 +26,19 @@ class RecordColumns:
     schema: Any
     single: bool
     nested: bool
-    column: MakeColumn
+    column: ColumnBuilder
 
     @cached_property
-    def taken(self) -> Callable[[Any], Any]:
+    def extract(self) -> Callable[[Any], Any]:
         """A function from a record to what is kept of it until its batch is made.
 
         Nobody can change that any more: an operator may emit one object again and again.
         """
-        fields = _same if self.single else _fields_of(tuple(self.schema.names))
+        fields = _identity if self.single else _fields_of(tuple(self.schema.names))
         return fields if not self.nested else lambda value: copied(fields(value))
 
-    def batch(self, taken: Sequence[Any]) -> Any:
-        """The record batch of records that were ``taken``.
+    def batch(self, rows: Sequence[Any]) -> Any:
+        """The record batch of records that were ``rows``.
 
         Raises:
             TypeMismatchError: a value does not fit its column.
@@ -47,19 +47,19 @@ class RecordColumns:
 
         names = self.schema.names
         try:
-            columns = [taken] if self.single else [*zip(*taken, strict=True)]
+            columns = [rows] if self.single else [*zip(*rows, strict=True)]
         except (TypeError, ValueError) as error:
             raise TypeMismatchError(f"records differ in their number of fields: {error}") from error
         if len(columns) != len(names):
             raise TypeMismatchError(
                 f"records have {len(columns)} fields instead of {len(names)}: {', '.join(names)}",
-                where={"record": repr(taken[0])},
+                where={"record": repr(rows[0])},
             )
         made = [self.column(f, values) for f, values in zip(self.schema, columns, strict=True)]
         return pa.RecordBatch.from_arrays(made, schema=self.schema)
 
 
-def _same(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value
 
 
@@ -80,24 +80,24 @@ def _fields_of(names: tuple[str, ...]) -> Callable[[Any], Sequence[Any]]:
         try:
             return tuple([getattr(value, name) for name in names])
         except AttributeError as error:
-            raise _misfit(value, str(error)) from None
+            raise _misfit_error(value, str(error)) from None
 
     return fields
 
 
 def _row_fields(row: Row, names: tuple[str, ...], as_list: list[str]) -> Sequence[Any]:
     if row._row_kind is not RowKind.INSERT:
-        raise _not_inserted(row)
+        raise _not_insert_error(row)
     own = row._names()
     if own is None or own in (as_list, names):
         return row._values
     try:
         return row.get_fields_by_names(names)
     except KeyError as error:
-        raise _misfit(row, f"no field {error.args[0]}") from None
+        raise _misfit_error(row, f"no field {error.args[0]}") from None
 
 
-def _misfit(value: Any, reason: str) -> TypeMismatchError:
+def _misfit_error(value: Any, reason: str) -> TypeMismatchError:
     return TypeMismatchError(
         f"a record does not fit the columns of map_batches: {reason}",
         where={"record": repr(value)[:200]},
@@ -105,7 +105,7 @@ def _misfit(value: Any, reason: str) -> TypeMismatchError:
     )
 
 
-def _not_inserted(row: Row) -> TypeMismatchError:
+def _not_insert_error(row: Row) -> TypeMismatchError:
     return TypeMismatchError(
         f"map_batches takes rows of kind INSERT only, not {row.get_row_kind().name}",
         where={"record": repr(row)[:200]},
@@ -113,18 +113,18 @@ def _not_inserted(row: Row) -> TypeMismatchError:
     )
 
 
-def inserted(columns: Any) -> Any:
+def insert_only_batch(columns: Any) -> Any:
     """The record batch of columns whose rows are all inserted.
 
     Raises:
         TypeMismatchError: one is of another kind.
     """
     if columns.kinds is not None:
-        raise _not_inserted(next(row for row in columns.rows() if row.get_row_kind().value))
+        raise _not_insert_error(next(row for row in columns.rows() if row.get_row_kind().value))
     return columns.batch
 
 
-def rows_without_type() -> TypeMismatchError:
+def untyped_records_error() -> TypeMismatchError:
     """Records came, and nobody said of which type they are."""
     return TypeMismatchError(
         "map_batches was given records of which no type is declared",

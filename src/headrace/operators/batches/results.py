@@ -13,7 +13,7 @@ from headrace.runtime.columns.shapes import Shape
 
 
 @dataclass(frozen=True)
-class ResultColumns:
+class ResultConverter:
     """Makes ``Columns`` of results.
 
     ``schema``: the Arrow schema of a declared type; None: what the function gives. ``by_name``:
@@ -26,7 +26,7 @@ class ResultColumns:
     shape: Shape
     timestamp_column: str | None = None
 
-    def of(self, returned: Any, given: Columns) -> Iterator[Columns]:
+    def convert(self, returned: Any, given: Columns) -> Iterator[Columns]:
         """The results of a batch, in order.
 
         ``returned``: a record batch, table or DataFrame, an iterable of them, or None for nothing.
@@ -39,26 +39,26 @@ class ResultColumns:
         batches = _record_batches(returned)
         if batches is not None:
             rows = sum(batch.num_rows for batch in batches)
-            times = given.times if rows == len(given) else _latest(given, rows)
+            times = given.times if rows == len(given) else _latest_timestamps(given, rows)
             at = 0
             for batch in batches:
                 part = None if times is None else times.slice(at, batch.num_rows)
                 at += batch.num_rows
-                yield from self._columns(batch, part)
+                yield from self._to_columns(batch, part)
             return
         if not isinstance(returned, Iterable) or isinstance(returned, str | bytes | dict):
-            raise _no_batch(returned)
+            raise _no_batch_error(returned)
         for each in returned:
             found = _record_batches(each)
             if found is None:
-                raise _no_batch(each)
+                raise _no_batch_error(each)
             for batch in found:
-                yield from self._columns(batch, _latest(given, batch.num_rows))
+                yield from self._to_columns(batch, _latest_timestamps(given, batch.num_rows))
 
-    def _columns(self, batch: Any, times: Any) -> Iterator[Columns]:
+    def _to_columns(self, batch: Any, times: Any) -> Iterator[Columns]:
         if not batch.num_rows:
             return
-        columns = Columns(self._fitted(batch), self.shape, times)
+        columns = Columns(self._to_declared_schema(batch), self.shape, times)
         if self.timestamp_column is None:
             yield columns
             return
@@ -66,12 +66,12 @@ class ResultColumns:
         if timed is None:
             raise TypeMismatchError(
                 f"results have no column {self.timestamp_column!r} with a time in each row",
-                where={"columns": _listed(columns.batch.schema)},
+                where={"columns": _column_list(columns.batch.schema)},
                 hint="timestamp_column names a column of integers (ms) or timestamps; no nulls",
             )
         yield timed
 
-    def _fitted(self, batch: Any) -> Any:
+    def _to_declared_schema(self, batch: Any) -> Any:
         """The batch with the columns of the declared type."""
         import pyarrow as pa
 
@@ -89,7 +89,7 @@ class ResultColumns:
         if different:
             raise TypeMismatchError(
                 "results do not have the columns of their declared type",
-                where={"declared": _listed(schema), "given": _listed(batch.schema)},
+                where={"declared": _column_list(schema), "given": _column_list(batch.schema)},
             )
         arrays = []
         for index, field in enumerate(schema):
@@ -126,18 +126,18 @@ def _record_batches(returned: Any) -> list[Any] | None:
     return [pa.RecordBatch.from_pandas(returned, preserve_index=False).replace_schema_metadata()]
 
 
-def _latest(given: Columns, rows: int) -> Any:
+def _latest_timestamps(given: Columns, rows: int) -> Any:
     import pyarrow as pa
 
     latest_ms = given.latest_ms()
     return None if latest_ms is None else pa.repeat(pa.scalar(latest_ms, pa.int64()), rows)
 
 
-def _listed(schema: Any) -> str:
+def _column_list(schema: Any) -> str:
     return ", ".join(f"{field.name}: {field.type}" for field in schema) or "none"
 
 
-def _no_batch(returned: Any) -> TypeMismatchError:
+def _no_batch_error(returned: Any) -> TypeMismatchError:
     return TypeMismatchError(
         f"a function of map_batches gave a {type(returned).__name__}",
         hint="return a pyarrow RecordBatch, a Table or a pandas DataFrame, or an iterable of them",

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.errors import NotKeyedError
-from headrace.operators.broadcast.states import BroadcastStates, DeclaredMap, states_of
-from headrace.operators.emission import SURELY_RESULTS, look_at_results
+from headrace.operators.broadcast.states import BroadcastStates, DeclaredMap, broadcast_states
+from headrace.operators.emission import EXPECTED_RESULT_TYPES, check_results
 from headrace.operators.keyed_process import (
     KeyedContext,
     KeyedProcessOperator,
@@ -37,7 +37,7 @@ class KeyedBroadcastProcessSpec(KeyedProcessSpec):
         return KeyedBroadcastProcessOperator(self)
 
 
-class ReadingContext(KeyedContext):
+class ReadOnlyContext(KeyedContext):
     """What ``process_element`` sees."""
 
     def __init__(self, key_context: KeyContext, states: BroadcastStates) -> None:
@@ -45,7 +45,7 @@ class ReadingContext(KeyedContext):
         self.get_broadcast_state = states.readable
 
 
-class ReadingTimerContext(TimerContext):
+class ReadOnlyTimerContext(TimerContext):
     """What ``on_timer`` sees."""
 
     def __init__(self, key_context: KeyContext, states: BroadcastStates) -> None:
@@ -53,7 +53,7 @@ class ReadingTimerContext(TimerContext):
         self.get_broadcast_state = states.readable
 
 
-class WritingContext(ProcessContext):
+class BroadcastContext(ProcessContext):
     """What ``process_broadcast_element`` sees: it has no key."""
 
     def __init__(
@@ -72,16 +72,16 @@ class WritingContext(ProcessContext):
         """The watermark (ms) of this operator."""
         return self._key_context.watermark
 
-    def _refuse(self, timestamp: int) -> None:
+    def _reject_timer(self, timestamp: int) -> None:
         raise NotKeyedError(
             "a timer is set for a broadcast record, which has no key",
             hint="set timers in process_element or on_timer",
         )
 
-    register_event_time_timer = _refuse
-    register_processing_time_timer = _refuse
-    delete_event_time_timer = _refuse
-    delete_processing_time_timer = _refuse
+    register_event_time_timer = _reject_timer
+    register_processing_time_timer = _reject_timer
+    delete_event_time_timer = _reject_timer
+    delete_processing_time_timer = _reject_timer
 
     def apply_to_keyed_state(self, state_descriptor: Any, function: Any) -> None:
         """Call ``function(key, state)`` for each key that holds something in a keyed state.
@@ -111,19 +111,21 @@ class KeyedBroadcastProcessOperator(KeyedProcessOperator):
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         """Open the function, and ask for the shared state."""
         super().open(node, context, key_context)
-        self._states = states_of(context, self._spec.states, node)
+        self._states = broadcast_states(context, self._spec.states, node)
 
     def contexts(self) -> tuple[KeyedContext, TimerContext]:
         """What the function sees with a record, and with a timer."""
         states = self._states
-        return ReadingContext(self.key_context, states), ReadingTimerContext(
+        return ReadOnlyContext(self.key_context, states), ReadOnlyTimerContext(
             self.key_context, states
         )
 
     def bind(self, outputs: Outputs) -> Push:
         """Generate the loop of the keyed side."""
         push = super().bind(outputs)
-        self._writing = WritingContext(self.context, self.key_context, self._states, self._emit_now)
+        self._broadcast_context = BroadcastContext(
+            self.context, self.key_context, self._states, self._emit_results
+        )
         self._broadcast_element = self._spec.function.target.process_broadcast_element
         return push
 
@@ -139,19 +141,19 @@ class KeyedBroadcastProcessOperator(KeyedProcessOperator):
         Where a record reaches for all keys, the groups after the first get it as well. What came
         before it did so was emitted by the first.
         """
-        node, context, element = self.node, self._writing, self._broadcast_element  # noqa: F841
+        node, context, element = self.node, self._broadcast_context, self._broadcast_element  # noqa: F841
         shared: SharedStates = context._shared
         for value, timestamp in zip(values, timestamps or [None] * len(values), strict=True):
             context._timestamp = timestamp
             shared.all_groups = False
             results = element(value, context)
             if results is not None:
-                if type(results) not in SURELY_RESULTS:
-                    look_at_results(results)
+                if type(results) not in EXPECTED_RESULT_TYPES:
+                    check_results(results)
                 for result in results:
                     if not shared.repeating or shared.all_groups:
                         self._emit((result,), timestamp)
             shared.asked_all_groups |= shared.all_groups
 
-    def _emit_now(self, results: Any) -> None:
-        self._emit(results, self._writing._timestamp)
+    def _emit_results(self, results: Any) -> None:
+        self._emit(results, self._broadcast_context._timestamp)

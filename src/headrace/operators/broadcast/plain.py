@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headrace.operators.broadcast.states import BroadcastStates, DeclaredMap, states_of
+from headrace.operators.broadcast.states import BroadcastStates, DeclaredMap, broadcast_states
 from headrace.operators.connected.elements import broadcast_elements
 from headrace.operators.connected.plain import CoProcessOperator, CoProcessSpec
 from headrace.operators.process import ProcessContext
@@ -30,7 +30,7 @@ class BroadcastProcessSpec(CoProcessSpec):
         return BroadcastProcessOperator(self)
 
 
-class ReadingContext(ProcessContext):
+class ReadOnlyContext(ProcessContext):
     """What ``process_element`` sees."""
 
     def __init__(self, key_context: KeyContext, states: BroadcastStates) -> None:
@@ -38,7 +38,7 @@ class ReadingContext(ProcessContext):
         self.get_broadcast_state = states.readable
 
 
-class WritingContext(ProcessContext):
+class BroadcastContext(ProcessContext):
     """What ``process_broadcast_element`` sees."""
 
     def __init__(self, key_context: KeyContext, states: BroadcastStates) -> None:
@@ -54,10 +54,10 @@ class BroadcastProcessOperator(CoProcessOperator):
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         """Open the function, and ask for the shared state."""
         super().open(node, context, key_context)
-        self._states = states_of(context, self._spec.states, node)
+        self._states = broadcast_states(context, self._spec.states, node)
 
     def contexts(self) -> tuple[ProcessContext, ...]:
         """What the methods see: only that of the broadcast input may change the state."""
-        return ReadingContext(self.key_context, self._states), WritingContext(
+        return ReadOnlyContext(self.key_context, self._states), BroadcastContext(
             self.key_context, self._states
         )

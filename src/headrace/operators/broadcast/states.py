@@ -106,14 +106,14 @@ class ReadOnlyBroadcastMap:
     def __iter__(self) -> Iterator[Any]:
         return iter(self.keys())
 
-    def _refuse(self, *given: Any) -> NoReturn:
+    def _reject_change(self, *given: Any) -> NoReturn:
         raise PlanError(
             f"the broadcast state {self._name!r} is changed on the side that may only read it",
             where={"operator": self._operator},
             hint="change it in process_broadcast_element, so that all tasks make the same change",
         )
 
-    put = put_all = remove = clear = __setitem__ = __delitem__ = _refuse
+    put = put_all = remove = clear = __setitem__ = __delitem__ = _reject_change
 
 
 class BroadcastStates:
@@ -130,14 +130,14 @@ class BroadcastStates:
         writable: dict[str, Any] = {}
         readable: dict[str, Any] = {}
         for each in declared:
-            held = shared.map(each.name, StateKind(VALUE, data_of(each.type_info)))
-            state = writable[each.name] = BroadcastMap(held, each.type_info)
-            readable[each.name] = ReadOnlyBroadcastMap(held, state, operator)
+            shared_map = shared.map(each.name, StateKind(VALUE, data_of(each.type_info)))
+            state = writable[each.name] = BroadcastMap(shared_map, each.type_info)
+            readable[each.name] = ReadOnlyBroadcastMap(shared_map, state, operator)
         self.writable = _ByDescriptor(writable, types, operator).__getitem__
         self.readable = _ByDescriptor(readable, types, operator).__getitem__
 
 
-_MOST_DESCRIPTORS = 64
+_MAX_CACHED_DESCRIPTORS = 64
 """Some programs make a new descriptor for each record."""
 
 
@@ -156,7 +156,7 @@ class _ByDescriptor(dict[Any, Any]):
     def __missing__(self, descriptor: Any) -> Any:
         name, given = descriptor.name, descriptor.type_info
         if name not in self._types:
-            raise not_declared(name, [*self._types], self._operator)
+            raise undeclared_state_error(name, [*self._types], self._operator)
         declared = self._types[name]
         if declared is not None and given is not None and declared != given:
             raise PlanError(
@@ -164,12 +164,12 @@ class _ByDescriptor(dict[Any, Any]):
                 where={"operator": self._operator},
                 hint="use one descriptor, for broadcast() and in the function",
             )
-        if len(self) < _MOST_DESCRIPTORS:
+        if len(self) < _MAX_CACHED_DESCRIPTORS:
             self[descriptor] = self._states[name]
         return self._states[name]
 
 
-def not_declared(name: str, declared: Sequence[str], operator: str) -> PlanError:
+def undeclared_state_error(name: str, declared: Sequence[str], operator: str) -> PlanError:
     """What to raise where a function asks for a state that ``broadcast()`` was not given."""
     return PlanError(
         f"the broadcast state {name!r} is not declared",
@@ -178,7 +178,7 @@ def not_declared(name: str, declared: Sequence[str], operator: str) -> PlanError
     )
 
 
-def states_of(
+def broadcast_states(
     context: TaskContext, declared: tuple[DeclaredMap, ...], node: NodeProgram
 ) -> BroadcastStates:
     """The broadcast states of an operator."""

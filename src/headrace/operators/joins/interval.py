@@ -10,26 +10,26 @@ from headrace.common._output_tag import OutputTag
 from headrace.common._types.data import type_data
 from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.operators.emission import (
-    SURELY_RESULTS,
+    EXPECTED_RESULT_TYPES,
     always_yields,
-    look_at_results,
-    side_sender,
+    check_results,
+    side_output_sender,
 )
-from headrace.operators.joins.pairs import (
+from headrace.operators.joins.base import (
     LEFT,
     RIGHT,
-    SLOT,
+    TIMER_SLOT,
     JoinOperator,
     JoinSpec,
-    next_look_ms,
-    no_timestamp,
+    missing_timestamp_error,
+    round_up_to_grid,
 )
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import Operator, Outputs, ProcessBlock
 from headrace.runtime.state.backend import Entry, Timer
 from headrace.runtime.state.time_buffer import TimeBuffer
 
-_LEAST_GRID_MS = 100
+_MIN_GRID_MS = 100
 
 
 @dataclass(frozen=True)
@@ -52,12 +52,12 @@ class IntervalJoinSpec(JoinSpec):
         return "IntervalJoin"
 
     @property
-    def left_kept_ms(self) -> int:
+    def left_retention_ms(self) -> int:
         """How long a left record is kept after its timestamp: no later one can be its pair."""
         return max(self.upper_ms, 0)
 
     @property
-    def right_kept_ms(self) -> int:
+    def right_retention_ms(self) -> int:
         """How long a right record is kept after its timestamp."""
         return max(-self.lower_ms, 0)
 
@@ -69,14 +69,14 @@ class IntervalJoinSpec(JoinSpec):
 class LeftContext:
     """What a ``ProcessJoinFunction`` sees while a left record meets right ones; times are ms."""
 
-    __slots__ = ("other_ms", "own_ms")
+    __slots__ = ("other_ms", "record_ms")
 
     def __init__(self) -> None:
-        self.own_ms = self.other_ms = 0
+        self.record_ms = self.other_ms = 0
 
     def get_left_timestamp(self) -> int:
         """The timestamp (ms) of the left record."""
-        return self.own_ms
+        return self.record_ms
 
     def get_right_timestamp(self) -> int:
         """The timestamp (ms) of the right record."""
@@ -84,7 +84,7 @@ class LeftContext:
 
     def get_timestamp(self) -> int:
         """The later of the two (ms): that of the results."""
-        return max(self.own_ms, self.other_ms)
+        return max(self.record_ms, self.other_ms)
 
 
 class RightContext(LeftContext):
@@ -98,7 +98,7 @@ class RightContext(LeftContext):
 
     def get_right_timestamp(self) -> int:
         """The timestamp (ms) of the right record."""
-        return self.own_ms
+        return self.record_ms
 
 
 class IntervalJoinOperator(JoinOperator):
@@ -110,13 +110,15 @@ class IntervalJoinOperator(JoinOperator):
     records are kept): it costs a key one timer, and not a timer for each record.
     """
 
-    own_type = type_data("TUPLE", type_data("LONG"), type_data("LONG"))
+    timer_type = type_data("TUPLE", type_data("LONG"), type_data("LONG"))
 
     def __init__(self, spec: IntervalJoinSpec) -> None:
         super().__init__(spec)
         self._spec = spec
-        self._kept = ((LEFT, spec.left_kept_ms), (RIGHT, spec.right_kept_ms))
-        self._grid_ms = max(max(kept for _, kept in self._kept) // 4, _LEAST_GRID_MS)
+        self._retention_by_slot = ((LEFT, spec.left_retention_ms), (RIGHT, spec.right_retention_ms))
+        self._grid_ms = max(
+            max(retention_ms for _, retention_ms in self._retention_by_slot) // 4, _MIN_GRID_MS
+        )
 
     def bind(self, outputs: Outputs) -> Push:
         """Keyed operators take blocks; see ``processors``."""
@@ -127,7 +129,7 @@ class IntervalJoinOperator(JoinOperator):
             self._side(True, spec.lower_ms, spec.upper_ms, self._late(spec.left_late)),
             self._side(False, -spec.upper_ms, -spec.lower_ms, self._late(spec.right_late)),
         )
-        return self.push_keyed
+        return self.reject_record
 
     def process(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
@@ -141,12 +143,16 @@ class IntervalJoinOperator(JoinOperator):
 
     def _side(self, is_left: bool, lower_ms: int, upper_ms: int, late: Push) -> ProcessBlock:
         """What takes the records of one side, and joins each with what is kept of the other."""
-        key_context, clear, set_timer = self.key_context, self._clear, self._set_timer
-        side, mine, others = ("left", LEFT, RIGHT) if is_left else ("right", RIGHT, LEFT)
-        kept_ms = self._spec.left_kept_ms if is_left else self._spec.right_kept_ms
+        key_context, remove_expired, set_timer = (
+            self.key_context,
+            self._remove_expired,
+            self._set_timer,
+        )
+        side, own_slot, other_slot = ("left", LEFT, RIGHT) if is_left else ("right", RIGHT, LEFT)
+        retention_ms = self._spec.left_retention_ms if is_left else self._spec.right_retention_ms
         element = self._spec.function.bound()
         context = LeftContext() if is_left else RightContext()
-        main, to_side = self._outputs.main, side_sender(self._outputs)
+        main, to_side = self._outputs.main, side_output_sender(self._outputs)
         may_return = not always_yields(element)
 
         def process(
@@ -158,43 +164,43 @@ class IntervalJoinOperator(JoinOperator):
                 keys, values, timestamps or [None] * len(values), strict=True
             ):
                 if timestamp is None:
-                    raise no_timestamp(node.name, side, value)
+                    raise missing_timestamp_error(node.name, side, value)
                 if timestamp < watermark:
                     late(value, timestamp)
                     continue
                 entry = enter(key)
-                looks = entry.get(SLOT)
-                useless_ms = timestamp + kept_ms
-                if useless_ms <= watermark:
-                    useless_ms = watermark + 1  # as in Flink, it stays until the next watermark
-                if looks is None:
-                    set_timer(key, entry, useless_ms, useless_ms)
+                timer_state = entry.get(TIMER_SLOT)
+                expiry_ms = timestamp + retention_ms
+                if expiry_ms <= watermark:
+                    expiry_ms = watermark + 1  # as in Flink, it stays until the next watermark
+                if timer_state is None:
+                    set_timer(key, entry, expiry_ms, expiry_ms)
                 else:
-                    clear_ms, timer_ms = looks
-                    if clear_ms <= watermark:
-                        clear_ms = clear(entry, watermark)
-                        entry[SLOT] = (
-                            useless_ms if useless_ms < clear_ms else clear_ms,
+                    cleanup_ms, timer_ms = timer_state
+                    if cleanup_ms <= watermark:
+                        cleanup_ms = remove_expired(entry, watermark)
+                        entry[TIMER_SLOT] = (
+                            expiry_ms if expiry_ms < cleanup_ms else cleanup_ms,
                             timer_ms,
                         )
-                    elif useless_ms < clear_ms:
-                        entry[SLOT] = useless_ms, timer_ms
-                buffer = entry.get(mine)
+                    elif expiry_ms < cleanup_ms:
+                        entry[TIMER_SLOT] = expiry_ms, timer_ms
+                buffer = entry.get(own_slot)
                 if buffer is None:
-                    entry[mine] = TimeBuffer([timestamp], [value])
+                    entry[own_slot] = TimeBuffer([timestamp], [value])
                 elif type(buffer) is TimeBuffer:
                     times = buffer.times  # as in ``add``, written out: it spares a call
                     if times[-1] <= timestamp:
                         times.append(timestamp)
                         buffer.values.append(value)
                     else:
-                        place = bisect_right(times, timestamp)
-                        times.insert(place, timestamp)
-                        buffer.values.insert(place, value)
+                        position = bisect_right(times, timestamp)
+                        times.insert(position, timestamp)
+                        buffer.values.insert(position, value)
                 else:
                     buffer.add(timestamp, value)
                 changed(key)
-                buffer = entry.get(others)
+                buffer = entry.get(other_slot)
                 if buffer is None:
                     continue
                 if type(buffer) is TimeBuffer:
@@ -212,7 +218,7 @@ class IntervalJoinOperator(JoinOperator):
                     if not moments:
                         continue
                 key_context.key, key_context.entry, key_context.event_ms = key, entry, timestamp
-                context.own_ms = timestamp
+                context.record_ms = timestamp
                 for other, other_ms in zip(found, moments, strict=True):
                     context.other_ms = other_ms
                     if is_left:
@@ -221,9 +227,13 @@ class IntervalJoinOperator(JoinOperator):
                         results = element(other, value, context)
                     if results is None:
                         continue
-                    of = type(results)
-                    if of is not list and may_return and of not in SURELY_RESULTS:
-                        look_at_results(results)
+                    result_type = type(results)
+                    if (
+                        result_type is not list
+                        and may_return
+                        and result_type not in EXPECTED_RESULT_TYPES
+                    ):
+                        check_results(results)
                     later_ms = timestamp if timestamp >= other_ms else other_ms
                     for result in results:
                         # As in ``emitter``, written out: it spares a call per pair.
@@ -248,51 +258,55 @@ class IntervalJoinOperator(JoinOperator):
 
         return count
 
-    def _clear(self, entry: Entry, watermark: int) -> int:
+    def _remove_expired(self, entry: Entry, watermark: int) -> int:
         """Remove the records that nothing can be joined with any more.
 
         Gives back the watermark that makes the next one useless, or an earlier one.
         """
         earliest = MAX_WATERMARK
-        for side, kept_ms in self._kept:
+        for side, retention_ms in self._retention_by_slot:
             buffer = entry.get(side)
             if buffer is None:
                 continue
             if type(buffer) is TimeBuffer:
                 times = buffer.times  # as in ``remove_through``, written out: it spares a call
-                if times[-1] + kept_ms <= watermark:
+                if times[-1] + retention_ms <= watermark:
                     del entry[side]
                     continue
                 least_ms = times[0]
-                if least_ms + kept_ms <= watermark:
-                    end = bisect_right(times, watermark - kept_ms)
+                if least_ms + retention_ms <= watermark:
+                    end = bisect_right(times, watermark - retention_ms)
                     del times[:end], buffer.values[:end]
                     least_ms = times[0]
             else:
-                least_ms = buffer.remove_through(watermark - kept_ms)
+                least_ms = buffer.remove_through(watermark - retention_ms)
                 if least_ms is None:
                     del entry[side]
                     continue
-            if least_ms + kept_ms < earliest:
-                earliest = least_ms + kept_ms
+            if least_ms + retention_ms < earliest:
+                earliest = least_ms + retention_ms
         return earliest
 
-    def _set_timer(self, key: Any, entry: Entry, clear_ms: int, moment_ms: int) -> None:
-        at = next_look_ms(moment_ms, self._grid_ms)
-        entry[SLOT] = clear_ms, at
+    def _set_timer(self, key: Any, entry: Entry, cleanup_ms: int, moment_ms: int) -> None:
+        at = round_up_to_grid(moment_ms, self._grid_ms)
+        entry[TIMER_SLOT] = cleanup_ms, at
         self.key_context.backend.event_timers.register(Timer(at, key))
 
     def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
         """Clear a key. While it keeps records, it is looked at again when the last will be gone."""
         key, backend = timer.key, self.key_context.backend
         entry = backend.enter(key)
-        looks = entry.get(SLOT)
-        if looks is None or looks[1] != timer.time_ms:
+        timer_state = entry.get(TIMER_SLOT)
+        if timer_state is None or timer_state[1] != timer.time_ms:
             return
-        clear_ms = self._clear(entry, self.key_context.watermark)
-        if clear_ms < MAX_WATERMARK:
-            last = [entry[side].last_ms + kept_ms for side, kept_ms in self._kept if side in entry]
-            self._set_timer(key, entry, clear_ms, max(last))
+        cleanup_ms = self._remove_expired(entry, self.key_context.watermark)
+        if cleanup_ms < MAX_WATERMARK:
+            last = [
+                entry[side].last_ms + retention_ms
+                for side, retention_ms in self._retention_by_slot
+                if side in entry
+            ]
+            self._set_timer(key, entry, cleanup_ms, max(last))
         else:
-            del entry[SLOT]
+            del entry[TIMER_SLOT]
         backend.changed(key)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from headrace.common._windows import namespace_of
-from headrace.operators.keyed import timer_at
+from headrace.operators.keyed import user_timer
 from headrace.operators.windows.states import NoWindowStates, merge_states
 from headrace.runtime.context import TaskContext
 from headrace.runtime.state.backend import Timer
@@ -68,13 +68,13 @@ class TriggerContext(FiringContext):
     def register_event_time_timer(self, time: int) -> None:
         """Call ``on_event_time`` when the watermark passes ``time`` (ms)."""
         key_context = self._key_context
-        key_context.backend.event_timers.register(timer_at(time, key_context.key, self.namespace))
+        key_context.backend.event_timers.register(user_timer(time, key_context.key, self.namespace))
 
     def register_processing_time_timer(self, time: int) -> None:
         """Call ``on_processing_time`` when the clock passes ``time`` (ms)."""
         key_context = self._key_context
         key_context.backend.processing_timers.register(
-            timer_at(time, key_context.key, self.namespace)
+            user_timer(time, key_context.key, self.namespace)
         )
 
     def delete_event_time_timer(self, time: int) -> None:

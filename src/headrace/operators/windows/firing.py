@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from headrace.common._windows import TimeWindow
-from headrace.operators.emission import SURELY_RESULTS, emitter, look_at_results
+from headrace.operators.emission import EXPECTED_RESULT_TYPES, check_results, emitter
 from headrace.operators.inspection import overrides
 from headrace.operators.windows.contents import Contents
 from headrace.operators.windows.contexts import FunctionContext
@@ -92,8 +92,8 @@ class WindowFiring:
         self._context.current_window = window
         results = self._window_function(self._key_context.user_key(), window, self._context, inputs)
         if results is not None:
-            if type(results) not in SURELY_RESULTS:
-                look_at_results(results)
+            if type(results) not in EXPECTED_RESULT_TYPES:
+                check_results(results)
             self._emit(results, moment)
 
     def clear_window(self, window: Any) -> None:

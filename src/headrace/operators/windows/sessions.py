@@ -13,7 +13,7 @@ from typing import Any
 from headrace.common._types.data import type_data
 from headrace.common._windows import TimeWindow
 from headrace.common.watermark_strategy import MAX_WATERMARK
-from headrace.operators.emission import side_sender
+from headrace.operators.emission import side_output_sender
 from headrace.operators.keyed import StatefulOperator
 from headrace.operators.windows.contexts import FunctionContext
 from headrace.operators.windows.firing import WindowFiring
@@ -92,8 +92,8 @@ class SessionOperator(StatefulOperator):
     def bind(self, outputs: Outputs) -> Push:
         """Keyed operators take blocks; see ``process``."""
         self._firing.bind(outputs)
-        self._to_side = side_sender(outputs)
-        return self.push_keyed
+        self._to_side = side_output_sender(outputs)
+        return self.reject_record
 
     def process(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from headrace.operators.asynchronous.cache import Cache, CachedCalls, CacheLimits, Tallies
-from headrace.operators.asynchronous.calls import Way
-from headrace.operators.asynchronous.waiting import Call
+from headrace.operators.asynchronous.cache import Cache, CachedCalls, CacheLimits, CacheStatistics
+from headrace.operators.asynchronous.calls import CallSettings
+from headrace.operators.asynchronous.element_queue import Call
 from tests.unit.operators.asynchronous.loops import SkippingLoop
 
 
@@ -99,10 +99,10 @@ class Harness:
 
     def __init__(self, loop: SkippingLoop, invoke: Any, timeout_s: float | None = None) -> None:
         self.cache = Cache(CacheLimits(), loop.time)
-        way = Way(invoke, None, timeout_s, lambda key: [("late", key)])
-        self.calls = CachedCalls(loop, way, self.cache)
+        settings = CallSettings(invoke, None, timeout_s, lambda key: [("late", key)])
+        self.calls = CachedCalls(loop, settings, self.cache)
 
-    def ask(self, *keys: Any) -> None:
+    def invoke_with_retries(self, *keys: Any) -> None:
         for key in keys:
             self.calls.begin(Call(key, None, key))
 
@@ -117,26 +117,26 @@ class Harness:
 def test_records_that_ask_at_the_same_time_share_a_lookup(loop: SkippingLoop) -> None:
     service = Service()
     harness = Harness(loop, service)
-    harness.ask("a", "b", "a")
+    harness.invoke_with_retries("a", "b", "a")
     loop.run(0.5)
-    harness.ask("a")
+    harness.invoke_with_retries("a")
     loop.run(0.6)
     assert sorted(map(repr, harness.taken())) == ["[{'of': 'a'}]"] * 3 + ["[{'of': 'b'}]"]
-    harness.ask("a")
+    harness.invoke_with_retries("a")
     loop.run(0.1)
     assert harness.taken() == [[{"of": "a"}]]
     assert service.asked == ["a", "b"]
-    assert harness.cache.tallies == Tallies(hits=1, misses=4, loads=2)
+    assert harness.cache.statistics == CacheStatistics(hits=1, misses=4, loads=2)
 
 
 def test_no_record_sees_what_another_does_to_its_results(loop: SkippingLoop) -> None:
     harness = Harness(loop, Service())
-    harness.ask("a", "a")
+    harness.invoke_with_retries("a", "a")
     loop.run(1.1)
     for results in harness.taken():
         results[0]["of"] = "changed"
         results.append("more")
-    harness.ask("a")
+    harness.invoke_with_retries("a")
     loop.run(0.1)
     assert harness.taken() == [[{"of": "a"}]]
 
@@ -144,20 +144,20 @@ def test_no_record_sees_what_another_does_to_its_results(loop: SkippingLoop) -> 
 def test_a_failure_goes_to_all_who_wait_and_is_not_kept(loop: SkippingLoop) -> None:
     service = Service(fails=1)
     harness = Harness(loop, service)
-    harness.ask("a", "a")
+    harness.invoke_with_retries("a", "a")
     loop.run(1.1)
     assert [type(each) for each in harness.taken()] == [OSError, OSError]
-    harness.ask("a")
+    harness.invoke_with_retries("a")
     loop.run(1.1)
     assert harness.taken() == [[{"of": "a"}]]
-    assert harness.cache.tallies == Tallies(misses=3, loads=2, failures=1)
+    assert harness.cache.statistics == CacheStatistics(misses=3, loads=2, failures=1)
 
 
 def test_each_record_has_a_timeout_of_its_own(loop: SkippingLoop) -> None:
     harness = Harness(loop, Service(), timeout_s=0.8)
-    harness.ask("a")
+    harness.invoke_with_retries("a")
     loop.run(0.5)
-    harness.ask("a")
+    harness.invoke_with_retries("a")
     loop.run(0.4)
     assert harness.taken() == [[("late", "a")]]  # the lookup goes on for the other
     loop.run(0.2)
@@ -167,19 +167,19 @@ def test_each_record_has_a_timeout_of_its_own(loop: SkippingLoop) -> None:
 def test_a_lookup_that_nobody_waits_for_is_ended(loop: SkippingLoop) -> None:
     service = Service()
     harness = Harness(loop, service, timeout_s=0.5)
-    harness.ask("a")
+    harness.invoke_with_retries("a")
     loop.run(0.6)
     assert harness.taken() == [[("late", "a")]] and not asyncio.all_tasks(loop)
-    harness.ask("a")
+    harness.invoke_with_retries("a")
     loop.run(0.1)
     assert service.asked == ["a", "a"]
-    harness.calls.give_up([])
+    harness.calls.abandon([])
     loop.run(2)
 
 
 def test_a_key_that_cannot_be_one_fails_its_record(loop: SkippingLoop) -> None:
     harness = Harness(loop, Service(), timeout_s=1)
-    harness.ask(["a"], "b")
+    harness.invoke_with_retries(["a"], "b")
     loop.run(1.1)
     error, late = harness.taken()
     assert isinstance(error, TypeError) and "unhashable" in str(error)
@@ -191,6 +191,6 @@ def test_what_is_no_list_is_handed_back_and_not_kept(loop: SkippingLoop) -> None
         return None
 
     harness = Harness(loop, wrong)
-    harness.ask("a")
+    harness.invoke_with_retries("a")
     loop.run(0.1)
     assert harness.taken() == [None] and len(harness.cache) == 0

@@ -13,8 +13,8 @@ from headrace.datastream.async_retry_predicates import (
     has_exception_predicate,
 )
 from headrace.datastream.functions import AsyncRetryStrategy
-from headrace.operators.asynchronous.calls import Calls, Invoke, Way
-from headrace.operators.asynchronous.waiting import Call
+from headrace.operators.asynchronous.calls import Calls, CallSettings, Invoke
+from headrace.operators.asynchronous.element_queue import Call
 from tests.unit.operators.asynchronous.loops import SkippingLoop
 
 
@@ -37,7 +37,7 @@ def begun(
     timeout_s: float | None = None,
     on_timeout: Callable[[Any], Any] = too_late,
 ) -> tuple[Calls, list[Call]]:
-    calls = Calls(loop, Way(invoke, retries, timeout_s, on_timeout))
+    calls = Calls(loop, CallSettings(invoke, retries, timeout_s, on_timeout))
     made = [Call(argument, None, argument) for argument in arguments]
     for call in made:
         calls.begin(call)
@@ -203,7 +203,7 @@ def test_calls_that_are_given_up_give_nothing(loop: SkippingLoop) -> None:
     calls, made = begun(loop, sleeps, 1, 2, timeout_s=3)
     loop.run(1.5)
     assert taken(calls) == [[1]]
-    calls.give_up(made[1:])
+    calls.abandon(made[1:])
     calls.begin(late := Call(0, None, 0))
     loop.run(5)
     assert taken(calls) == [] and not late.done

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from headrace.operators.asynchronous.loop import event_loop, waited
+from headrace.operators.asynchronous.loop import event_loop, wait_if_awaitable
 
 
 def answer(loop: AbstractEventLoop) -> int:
@@ -45,8 +45,8 @@ def test_what_can_be_awaited_is_awaited_on_it() -> None:
     async def look() -> None:
         seen.append(asyncio.get_running_loop())
 
-    waited(None)
-    waited(look())
+    wait_if_awaitable(None)
+    wait_if_awaitable(look())
     assert seen == [event_loop()]
 
 

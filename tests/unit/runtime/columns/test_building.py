@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from headrace.connector import ColumnChunk
-from headrace.operators.batches.results import ResultColumns
+from headrace.operators.batches.results import ResultConverter
 from headrace.runtime.columns.batch import Columns, joined
 from headrace.runtime.columns.building import of_chunk
 from headrace.runtime.columns.exactness import numbers_by_group
@@ -38,7 +38,7 @@ def test_arrays_that_arrow_cannot_take_from(first: Any, second: Any, from_source
         batch = pa.record_batch({"value": array, "n": pa.array(range(len(array)))})
         if from_source:
             return of_chunk(ColumnChunk(batch, DICTS))
-        (columns,) = ResultColumns(None, True, DICTS).of(batch, Columns(batch))
+        (columns,) = ResultConverter(None, True, DICTS).convert(batch, Columns(batch))
         return columns
 
     whole = joined([made(first), made(second)])

@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.common._watermark_generators import MAX_WATERMARK
 from headrace.common._windows import TimeWindow, namespace_of
-from headrace.operators.emission import side_sender
+from headrace.operators.emission import side_output_sender
 from headrace.operators.keyed import StatefulOperator
 from headrace.operators.windows.aligned.grid import Grid
 from headrace.operators.windows.aligned.schedule import Schedule
@@ -83,8 +83,8 @@ class AlignedWindowOperator(StatefulOperator):
     def bind(self, outputs: Outputs) -> Push:
         """Keyed operators take blocks; see ``process``."""
         self._firing.bind(outputs)
-        self._to_side = side_sender(outputs)
-        return self.push_keyed
+        self._to_side = side_output_sender(outputs)
+        return self.reject_record
 
     def restore(self, state: Any | None) -> None:
         """A call begins: the windows up to the watermark have fired."""

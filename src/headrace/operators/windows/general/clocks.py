@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from types import FunctionType
 from typing import Any, NamedTuple
 
-from headrace.operators.inspection import attributes_in_reach, loaded_attributes
+from headrace.operators.inspection import loaded_attributes, reachable_attributes
 
 
 class Clocks(NamedTuple):
@@ -20,7 +20,7 @@ def clocks_of(trigger: Any) -> Clocks:
     """What a trigger's code uses, that of the triggers inside it included."""
     names: set[str] = set()
     for one in _nested(trigger):
-        names |= attributes_in_reach(one)  # in the user's modules
+        names |= reachable_attributes(one)  # in the user's modules
         for base in type(one).__mro__:  # Headrace's own
             for member in vars(base).values():
                 if isinstance(member, FunctionType):

@@ -7,7 +7,7 @@ from typing import Any
 from headrace.common._windows import TriggerResult, namespace_of, window_of
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.errors import PlanError, WrongFunctionError
-from headrace.operators.emission import side_sender
+from headrace.operators.emission import side_output_sender
 from headrace.operators.keyed import StatefulOperator
 from headrace.operators.windows.contents import Contents
 from headrace.operators.windows.contexts import AssignerContext, FunctionContext, TriggerContext
@@ -75,8 +75,8 @@ class WindowOperator(StatefulOperator):
     def bind(self, outputs: Outputs) -> Push:
         """Keyed operators take blocks; see ``process``."""
         self._firing.bind(outputs)
-        self._to_side = side_sender(outputs)
-        return self.push_keyed
+        self._to_side = side_output_sender(outputs)
+        return self.reject_record
 
     def restore(self, state: Any | None) -> None:
         """A call begins, on the state of another key group."""

@@ -9,7 +9,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from headrace.operators.asynchronous.waiting import AsTheyCome, Call, InOrder, Waiting
+from headrace.operators.asynchronous.element_queue import (
+    Call,
+    OrderedQueue,
+    StreamElementQueue,
+    UnorderedQueue,
+)
 
 MARK = "mark"
 
@@ -24,16 +29,16 @@ class Emitted(list[Any]):
         self.append((MARK, number))
 
 
-def finish(waiting: Waiting, call: Call) -> None:
+def finish(waiting: StreamElementQueue, call: Call) -> None:
     call.done = True
-    waiting.finished(call)
+    waiting.complete(call)
 
 
-def arrival(kinds: list[bool], waiting: Waiting, emitted: Emitted) -> list[Call]:
+def arrival(kinds: list[bool], waiting: StreamElementQueue, emitted: Emitted) -> list[Call]:
     calls = []
     for number, is_mark in enumerate(kinds):
         if is_mark:
-            waiting.mark(partial(emitted.mark, number))
+            waiting.put_watermark(partial(emitted.mark, number))
         else:
             calls.append(Call(number, None, number))
             waiting.add(calls[-1])
@@ -48,7 +53,7 @@ def whole(kinds: list[bool]) -> list[Any]:
 @given(st.lists(st.booleans(), max_size=12), st.randoms(use_true_random=False))
 def test_ordered_results_leave_as_their_records_came(kinds: list[bool], random: Any) -> None:
     emitted = Emitted()
-    waiting = InOrder(emitted.call)
+    waiting = OrderedQueue(emitted.call)
     calls = arrival(kinds, waiting, emitted)
     random.shuffle(calls)
     finished: set[int] = set()
@@ -67,7 +72,7 @@ def test_unordered_results_leave_as_they_come_between_their_watermarks(
     kinds: list[bool], random: Any
 ) -> None:
     emitted = Emitted()
-    waiting = AsTheyCome(emitted.call)
+    waiting = UnorderedQueue(emitted.call)
     calls = arrival(kinds, waiting, emitted)
     random.shuffle(calls)
     finished: list[int] = []
@@ -92,26 +97,28 @@ def test_unordered_results_leave_as_they_come_between_their_watermarks(
 
 def test_unordered_results_of_one_stretch_leave_in_the_order_of_completion() -> None:
     emitted = Emitted()
-    waiting = AsTheyCome(emitted.call)
+    waiting = UnorderedQueue(emitted.call)
     calls = arrival([False] * 3, waiting, emitted)
     for number in (2, 0, 1):
         finish(waiting, calls[number])
     assert emitted == [2, 0, 1]
 
 
-@pytest.mark.parametrize("kind", [InOrder, AsTheyCome])
-def test_a_watermark_passes_at_once_where_nothing_waits(kind: type[Waiting]) -> None:
+@pytest.mark.parametrize("kind", [OrderedQueue, UnorderedQueue])
+def test_a_watermark_passes_at_once_where_nothing_waits(kind: type[StreamElementQueue]) -> None:
     emitted = Emitted()
     waiting = kind(emitted.call)
-    waiting.mark(partial(emitted.mark, 1))
+    waiting.put_watermark(partial(emitted.mark, 1))
     (call,) = arrival([False], waiting, emitted)
     finish(waiting, call)
-    waiting.mark(partial(emitted.mark, 2))
+    waiting.put_watermark(partial(emitted.mark, 2))
     assert emitted == [(MARK, 1), 0, (MARK, 2)]
 
 
-@pytest.mark.parametrize("kind", [InOrder, AsTheyCome])
-def test_what_fails_while_it_is_emitted_leaves_the_watermark_after_it(kind: type[Waiting]) -> None:
+@pytest.mark.parametrize("kind", [OrderedQueue, UnorderedQueue])
+def test_what_fails_while_it_is_emitted_leaves_the_watermark_after_it(
+    kind: type[StreamElementQueue],
+) -> None:
     def fail(call: Call) -> None:
         raise OSError("down")
 

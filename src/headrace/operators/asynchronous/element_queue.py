@@ -23,11 +23,11 @@ class Call:
         "argument",
         "done",
         "error",
-        "job",
         "results",
-        "stretch",
+        "segment",
         "timestamp",
         "value",
+        "work",
     )
 
     def __init__(self, value: Any, timestamp: int | None, argument: Any) -> None:
@@ -35,17 +35,17 @@ class Call:
         self.done = False
         self.results: Any = None
         self.error: BaseException | None = None
-        self.job: Any = None
+        self.work: Any = None
         """What works on it, on the event loop."""
-        self.stretch: _Stretch | None = None
+        self.segment: _Segment | None = None
 
 
 Emit = Callable[[Call], None]
-Pass = Callable[[], None]
+EmitWatermark = Callable[[], None]
 """Passes a watermark on."""
 
 
-class Waiting(ABC):
+class StreamElementQueue(ABC):
     """Records whose results were not emitted yet, and the watermarks between them."""
 
     def __init__(self, emit: Emit) -> None:
@@ -63,11 +63,11 @@ class Waiting(ABC):
         """A record waits from now on."""
 
     @abstractmethod
-    def mark(self, pass_on: Pass) -> None:
+    def put_watermark(self, emit_watermark: EmitWatermark) -> None:
         """A watermark came; it is passed on at once if nothing waits."""
 
     @abstractmethod
-    def finished(self, call: Call) -> None:
+    def complete(self, call: Call) -> None:
         """A record has its results: they are emitted, and all that waited for them only."""
 
     @abstractmethod
@@ -75,12 +75,12 @@ class Waiting(ABC):
         """The records that wait."""
 
 
-class InOrder(Waiting):
+class OrderedQueue(StreamElementQueue):
     """Results in the order of their records."""
 
     def __init__(self, emit: Emit) -> None:
         super().__init__(emit)
-        self._queue: deque[Call | Pass] = deque()
+        self._queue: deque[Call | EmitWatermark] = deque()
 
     @property
     def is_empty(self) -> bool:
@@ -90,13 +90,13 @@ class InOrder(Waiting):
         self.count += 1
         self._queue.append(call)
 
-    def mark(self, pass_on: Pass) -> None:
+    def put_watermark(self, emit_watermark: EmitWatermark) -> None:
         if self._queue:
-            self._queue.append(pass_on)
+            self._queue.append(emit_watermark)
         else:
-            pass_on()
+            emit_watermark()
 
-    def finished(self, call: Call) -> None:
+    def complete(self, call: Call) -> None:
         queue = self._queue
         while queue:
             first = queue[0]
@@ -114,57 +114,57 @@ class InOrder(Waiting):
         return [each for each in self._queue if isinstance(each, Call)]
 
 
-class _Stretch:
-    """What came between two watermarks: ``open`` records wait, ``ready`` ones have results."""
+class _Segment:
+    """What came between two watermarks: ``pending`` records wait, ``ready`` ones have results."""
 
-    __slots__ = ("ended_by", "open", "ready")
+    __slots__ = ("pending", "ready", "watermark")
 
     def __init__(self) -> None:
-        self.open: set[Call] = set()
+        self.pending: set[Call] = set()
         self.ready: list[Call] = []
-        self.ended_by: Pass | None = None
+        self.watermark: EmitWatermark | None = None
 
 
-class AsTheyCome(Waiting):
+class UnorderedQueue(StreamElementQueue):
     """Results in the order in which they come, but none before a watermark that it came after."""
 
     def __init__(self, emit: Emit) -> None:
         super().__init__(emit)
-        self._stretches: deque[_Stretch] = deque([_Stretch()])
+        self._segments: deque[_Segment] = deque([_Segment()])
 
     @property
     def is_empty(self) -> bool:
-        return not self.count and len(self._stretches) == 1
+        return not self.count and len(self._segments) == 1
 
     def add(self, call: Call) -> None:
         self.count += 1
-        stretch = call.stretch = self._stretches[-1]
-        stretch.open.add(call)
+        segment = call.segment = self._segments[-1]
+        segment.pending.add(call)
 
-    def mark(self, pass_on: Pass) -> None:
+    def put_watermark(self, emit_watermark: EmitWatermark) -> None:
         if not self.count:
-            pass_on()
+            emit_watermark()
             return
-        self._stretches[-1].ended_by = pass_on
-        self._stretches.append(_Stretch())
+        self._segments[-1].watermark = emit_watermark
+        self._segments.append(_Segment())
 
-    def finished(self, call: Call) -> None:
-        stretch, first = call.stretch, self._stretches[0]
-        assert stretch is not None, "it was added"
-        stretch.open.discard(call)
-        if stretch is not first:
-            stretch.ready.append(call)
+    def complete(self, call: Call) -> None:
+        segment, first = call.segment, self._segments[0]
+        assert segment is not None, "it was added"
+        segment.pending.discard(call)
+        if segment is not first:
+            segment.ready.append(call)
             return
         self.count -= 1
         self._emit(call)
-        while not first.open and first.ended_by is not None:
-            self._stretches.popleft()
-            first.ended_by()
-            first = self._stretches[0]
+        while not first.pending and first.watermark is not None:
+            self._segments.popleft()
+            first.watermark()
+            first = self._segments[0]
             ready, first.ready = first.ready, []
             for each in ready:
                 self.count -= 1
                 self._emit(each)
 
     def calls(self) -> list[Call]:
-        return [call for stretch in self._stretches for call in (*stretch.open, *stretch.ready)]
+        return [call for segment in self._segments for call in (*segment.pending, *segment.ready)]

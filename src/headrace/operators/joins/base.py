@@ -15,10 +15,10 @@ from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.state.kinds import RESERVED_NAMES, TIMES, VALUE, data_of
 from headrace.runtime.user_function import UserFunction
 
-SLOT = RESERVED_NAMES + "join"
+TIMER_SLOT = RESERVED_NAMES + "join"
 """The slot of a join's own value for a key, in which the time of the key's timer is."""
 
-LEFT, RIGHT = SLOT + ".left", SLOT + ".right"
+LEFT, RIGHT = TIMER_SLOT + ".left", TIMER_SLOT + ".right"
 """The slots of the records of each side, buffers by time; there is none without a record."""
 
 
@@ -53,7 +53,7 @@ class JoinSpec(OperatorSpec):
 class JoinOperator(StatefulOperator):
     """Keeps the records of both sides by key, in the order of their timestamps."""
 
-    own_type: ClassVar[TypeData]
+    timer_type: ClassVar[TypeData]
     """The type of a join's own value for a key."""
 
     def __init__(self, spec: JoinSpec) -> None:
@@ -63,7 +63,7 @@ class JoinOperator(StatefulOperator):
         """Open the user's function, and say what is kept."""
         super().open(node, context, key_context)
         assert context.states is not None, "a join is keyed"
-        context.states.declare(SLOT, VALUE, self.own_type)
+        context.states.declare(TIMER_SLOT, VALUE, self.timer_type)
         for side, declared in self._types.items():
             context.states.declare(side, TIMES, declared)
 
@@ -90,7 +90,7 @@ class PairContext:
         return self.result_ms
 
 
-def no_timestamp(name: str, side: str, value: Any) -> MissingWatermarksError:
+def missing_timestamp_error(name: str, side: str, value: Any) -> MissingWatermarksError:
     """The error for a record that cannot be joined by time."""
     return MissingWatermarksError(
         f"{name} joins by event time, but a record of its {side} stream has no timestamp",
@@ -100,6 +100,6 @@ def no_timestamp(name: str, side: str, value: Any) -> MissingWatermarksError:
     )
 
 
-def next_look_ms(moment_ms: int, grid_ms: int) -> int:
+def round_up_to_grid(moment_ms: int, grid_ms: int) -> int:
     """The first multiple of ``grid_ms`` at or after a moment: so that many keys share a timer's."""
     return -(-moment_ms // grid_ms) * grid_ms
