@@ -22,8 +22,7 @@ from headrace.datastream.window import (
 from headrace.errors import CheckpointError
 from headrace.runtime.operator import OperatorSpec
 from headrace.testing import KeyedHarness
-
-from .windowing import STRATEGY, Numbers
+from tests.unit.operators.windowing import STRATEGY, Numbers
 
 Build = Callable[[KeyedStream], DataStream]
 

@@ -37,8 +37,7 @@ from headrace.datastream.window import (
 from headrace.errors import MissingWatermarksError, PlanError
 from headrace.operators.windows.general.merging import WindowMapping, add_window
 from headrace.runtime.keys.key_groups import stable_hash
-
-from .windowing import Numbers, Total, plus, windowed
+from tests.unit.operators.windowing import Numbers, Total, plus, windowed
 
 LATE = OutputTag("late")
 TUMBLING = TumblingEventTimeWindows.of(Time.milliseconds(10))

@@ -22,9 +22,9 @@ from headrace.runtime.context import TaskFacts
 from headrace.runtime.program import SourceProgram, VertexProgram
 from headrace.runtime.user_function import UserFunction
 from tests.pipelines.columns import DoubleSpec, WindowSumsSpec
-from tests.unit.runtime.columns.test_columns_exchange import columns_of
+from tests.unit.runtime.columns.test_exchange import columns_of
 from tests.unit.runtime.programs import chain_of, exchange, job_of, node, to_exchange
-from tests.unit.runtime.test_joined_groups import read, received
+from tests.unit.runtime.tasks.test_stage_call import read, received
 
 GROUPS, HOMES = 5, 4
 WATERMARKS = (10, 20, 30)

@@ -25,8 +25,7 @@ from headrace.datastream.window import (
     TumblingEventTimeWindows,
 )
 from headrace.testing import KeyedHarness
-
-from .windowing import Total, windowed
+from tests.unit.operators.windowing import Total, windowed
 
 TEN = TumblingEventTimeWindows.of(Time.milliseconds(10))
 SLIDING = SlidingEventTimeWindows.of(Time.milliseconds(30), Time.milliseconds(10))

@@ -18,8 +18,7 @@ from headrace.datastream.window import (
     TimestampedValue,
     TumblingEventTimeWindows,
 )
-
-from .windowing import Numbers, Total, plus, windowed
+from tests.unit.operators.windowing import Numbers, Total, plus, windowed
 
 BACKENDS = pytest.mark.parametrize("backend", ["heap", "paged"])
 

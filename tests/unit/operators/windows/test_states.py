@@ -21,8 +21,7 @@ from headrace.datastream.window import (
 )
 from headrace.errors import CheckpointError
 from headrace.testing import run_pipeline
-
-from .windowing import STRATEGY, Numbers, Total, plus, spec_of, windowed
+from tests.unit.operators.windowing import STRATEGY, Numbers, Total, plus, spec_of, windowed
 
 Build = Callable[[KeyedStream], DataStream]
 

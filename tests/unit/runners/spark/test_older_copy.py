@@ -26,7 +26,7 @@ from headrace.runners.spark.older_copy import with_sinks_of
 from headrace.runtime.program import JobProgram, SinkProgram
 from tests.connectors.sqlite_log import SqliteLogSink, connect
 from tests.connectors.test_sqlite_log import content, make_log
-from tests.unit.runners.test_checkpoint import spark_commits
+from tests.unit.runners.spark.checkpoint.test_checkpoint import spark_commits
 
 NO_SPARK: Any = None  # none of these sinks is Spark's
 TASKS = 2

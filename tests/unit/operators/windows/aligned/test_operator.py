@@ -28,8 +28,7 @@ from headrace.operators.windows.aligned.operator import AlignedWindowOperator
 from headrace.operators.windows.sessions import SessionOperator
 from headrace.runtime.state.heap import HeapTables
 from headrace.testing import KeyedHarness
-
-from .windowing import Numbers, Total, plus, windowed
+from tests.unit.operators.windowing import Numbers, Total, plus, windowed
 
 LATE = OutputTag("late")
 Apply = Callable[[WindowedStream], DataStream]

@@ -32,7 +32,7 @@ from tests.unit.planner.test_kept_subtasks import planned
 
 HOLD = """\
 import sys
-from tests.unit.runners.test_checkpoint import program
+from tests.unit.runners.spark.checkpoint.test_checkpoint import program
 from headrace.runners.clock import wall_clock_ms
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
 checkpoint = Checkpoint.open(sys.argv[1], program(), fresh=False)

@@ -25,9 +25,8 @@ from headrace.operators.windows.combining import combine as windows_combine
 from headrace.operators.windows.combining import sessions as combine_sessions
 from headrace.operators.windows.partial_aggregates import PartialAggregates
 from headrace.testing import run_pipeline
-
-from .test_windows_aligned import APPLIED, LATE, Lists
-from .windowing import Total
+from tests.unit.operators.windowing import Total
+from tests.unit.operators.windows.aligned.test_operator import APPLIED, LATE, Lists
 
 ms = Time.milliseconds
 ASSIGNERS: dict[str, Any] = {

@@ -14,8 +14,7 @@ from headrace.datastream.window import (
     SessionWindowTimeGapExtractor,
 )
 from headrace.operators.windows.general.merging import WindowMapping, add_window
-
-from .windowing import Total, windowed
+from tests.unit.operators.windowing import Total, windowed
 
 records = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 9)), min_size=1, max_size=12)
 """Pairs of a timestamp and the gap after it; the number of a record is its place."""

@@ -25,8 +25,7 @@ from headrace.datastream.window import (
 )
 from headrace.errors import PlanError, WrongFunctionError
 from headrace.operators.windows.general.clocks import Clocks, clocks_of
-
-from .windowing import Numbers, windowed
+from tests.unit.operators.windowing import Numbers, windowed
 
 BACKENDS = pytest.mark.parametrize("backend", ["heap", "paged"])
 HUNDRED = TumblingEventTimeWindows.of(Time.milliseconds(100))
