@@ -332,13 +332,14 @@ def architecture() -> Picture:
         ("committers, beside the driver", "publish what was written aside"),
         "other",
     )
-    for x, lines in (
-        (16, ("source tasks", "read, decode,", "chain of operators")),
-        (178, ("keyed stage 1", "key groups: state,", "timers, chain")),
-        (340, ("keyed stage 2", "key groups: state,", "timers, chain")),
-        (502, ("sink tasks", "write aside", "")),
-    ):
-        picture.labelled(x, 200, 122, 66, [line for line in lines if line], "window")
+    tasks = {
+        16: ("source tasks", "read, decode,", "chain of operators"),
+        178: ("keyed stage 1", "key groups: state,", "timers, chain"),
+        340: ("keyed stage 2", "key groups: state,", "timers, chain"),
+        502: ("sink tasks", "write aside"),
+    }
+    for x, about in tasks.items():
+        picture.labelled(x, 200, 122, 66, about, "window")
     for x in (138, 300, 462):
         picture.path(f"M{x} 233H{x + 38}", arrow=True)
         picture.text(x + 20, 226, "blocks", "small")
