@@ -1,4 +1,4 @@
-"""What mkdocs.yml leaves to code: pages by pattern, CONTRIBUTING.md, version and repository.
+"""What mkdocs.yml leaves to code: pages by pattern and from outside ``docs``, version, repository.
 
 mkdocs calls these functions while it builds the site (``hooks`` in mkdocs.yml).
 """
@@ -30,14 +30,15 @@ def on_config(config: MkDocsConfig) -> MkDocsConfig:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Add CONTRIBUTING.md."""
-    files.append(File.generated(config, "contributing.md", content=contributing()))
+    """Add the pages that lie beside ``docs``."""
+    for name in ("CONTRIBUTING.md", "CHANGELOG.md"):
+        files.append(File.generated(config, name.lower(), content=page_beside_docs(name)))
     return files
 
 
-def contributing() -> str:
-    """CONTRIBUTING.md, with links as they are within ``docs``."""
-    return (ROOT / "CONTRIBUTING.md").read_text("utf-8").replace("](docs/", "](")
+def page_beside_docs(name: str) -> str:
+    """The text of a page beside ``docs``, with links as they are within."""
+    return (ROOT / name).read_text("utf-8").replace("](docs/", "](")
 
 
 def expanded(nav: Any) -> Any:

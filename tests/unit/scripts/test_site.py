@@ -70,8 +70,9 @@ def test_the_site_has_its_addresses_and_its_version(
     assert headrace.__version__ in (site.version(), "0.0.0")
 
 
-def test_the_links_of_contributing_lead_to_pages() -> None:
-    text = site.contributing()
+@pytest.mark.parametrize("name", ["CONTRIBUTING.md", "CHANGELOG.md"])
+def test_the_links_of_pages_beside_docs_lead_to_pages(name: str) -> None:
+    text = site.page_beside_docs(name)
     links = re.findall(r"\]\(([^)#:]+)\)", text)
     assert links
     assert [link for link in links if not (site.DOCS / link).exists()] == []
