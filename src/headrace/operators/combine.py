@@ -12,10 +12,10 @@ from headrace.operators.combine_policy import CombinePolicy
 from headrace.runtime.columns.selectors import key_columns
 from headrace.runtime.detached import copied
 from headrace.runtime.exchange.steps import WithKey, typed
+from headrace.runtime.immutability import ATOMIC_TYPES, all_atomic, is_immutable
 from headrace.runtime.keys.key_groups import EXACT, has_stable_hash, only_exact
 from headrace.runtime.loops import Push, Step, calling, pushing_all
 from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
-from headrace.runtime.plain import ATOMS, is_plain, only_atoms
 from headrace.runtime.state.backend import MISSING
 from headrace.runtime.user_function import UserFunction
 
@@ -34,9 +34,9 @@ COPY_IF_MUTABLE = (
     "    elif $size == 2:",
     "        $a, $b = value",
     "        $plain = type($a) in $atoms and type($b) in $atoms",
-    "    else: $plain = $only_atoms(map(type, value))",
+    "    else: $plain = $all_atomic(map(type, value))",
     "else: $plain = $kind in $atoms",
-    "if not $plain and not $is_plain(value): value = $copied(value)",
+    "if not $plain and not $is_immutable(value): value = $copied(value)",
 )
 """Lines that take a copy of a record which whoever made it may change afterwards."""
 
@@ -49,14 +49,14 @@ def is_combinable(key: Any) -> bool:
     """
     if type(key) is tuple and only_exact(map(type, key)):
         return True
-    return is_plain(key) and has_stable_hash(key)
+    return is_immutable(key) and has_stable_hash(key)
 
 
 STEP_FUNCTIONS = {
-    "atoms": ATOMS,
+    "atoms": ATOMIC_TYPES,
     "exact": EXACT,
-    "only_atoms": only_atoms,
-    "is_plain": is_plain,
+    "all_atomic": all_atomic,
+    "is_immutable": is_immutable,
     "is_combinable": is_combinable,
     "copied": copied,
 }

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headrace.runtime.channel import Channel
 from headrace.runtime.detached import RecordLayout, detached, restored
-from headrace.runtime.plain import ATOMS, all_plain, is_plain, only_atoms
+from headrace.runtime.immutability import ATOMIC_TYPES, all_atomic, all_immutable, is_immutable
 
 if TYPE_CHECKING:
     from headrace.runtime.columns.batch import Columns
@@ -189,7 +189,7 @@ def take(
 def own(block: Block) -> Block:
     """The block for a receiver in the same process, who shares no changeable record with others."""
     values = block.values
-    if block.checked or not isinstance(values, list) or all_plain(values):
+    if block.checked or not isinstance(values, list) or all_immutable(values):
         return block
     return _isolated(block)
 
@@ -235,7 +235,7 @@ def encode_into(block: Block, out: io.BytesIO) -> None:
         return
     if not block.checked and block.values:
         first = block.values[0]
-        if not is_plain(first) or not _is_bare(first):
+        if not is_immutable(first) or not _is_bare(first):
             block = own(block)
     start = out.tell()
     try:
@@ -277,8 +277,8 @@ def _is_bare(value: Any) -> bool:
     if kind is dict:
         return all(map(_is_bare, chain.from_iterable(value.items())))
     if kind is tuple or kind is list:
-        return only_atoms(map(type, value)) or all(map(_is_bare, value))
-    return kind in ATOMS
+        return all_atomic(map(type, value)) or all(map(_is_bare, value))
+    return kind in ATOMIC_TYPES
 
 
 def as_plain(block: Block) -> tuple[Any, ...]:

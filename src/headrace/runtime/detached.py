@@ -17,7 +17,7 @@ from typing import Any
 from unicodedata import is_normalized
 
 from headrace.common.types import Row, RowKind, row_of
-from headrace.runtime.plain import is_attributes, is_plain, only_atoms
+from headrace.runtime.immutability import all_atomic, has_only_attributes, is_immutable
 
 RecordLayout = tuple[type, tuple[str, ...] | None, type, int]
 """What several records have in common: their class, the names of their values, if they have names,
@@ -39,7 +39,7 @@ _MOST_LAYOUTS = 16
 """In a block: objects with ever new attributes are pickled."""
 
 _MADE_BY = {"__setstate__", "__getnewargs__", "__getnewargs_ex__"}
-"""What pickling and unpickling call of a class, beside those that ``is_attributes`` knows."""
+"""What pickling and unpickling call of a class, beside those that ``has_only_attributes`` knows."""
 
 _only_texts = {str}.issuperset
 _decomposers: dict[type, _TakeApart | None] = {}
@@ -59,7 +59,7 @@ def detached(value: Any, layouts: dict[RecordLayout, int]) -> Detached:
     apart = None if way is None else way(value)
     if apart is not None:
         layout, values = apart
-        if only_atoms(map(type, values)) or all(map(is_plain, values)):
+        if all_atomic(map(type, values)) or all(map(is_immutable, values)):
             number = layouts.get(layout)
             if number is None and len(layouts) < _MOST_LAYOUTS:
                 number = layouts[layout] = len(layouts)
@@ -79,7 +79,7 @@ def restored(values: Iterable[Detached], layouts: Sequence[RecordLayout]) -> lis
 
 def copied(value: Any) -> Any:
     """What another task would receive: a copy, or the value itself if nobody can change it."""
-    if is_plain(value):
+    if is_immutable(value):
         return value
     layouts: dict[RecordLayout, int] = {}
     (copy,) = restored([detached(value, layouts)], [*layouts])
@@ -96,7 +96,7 @@ def _way_of(kind: type) -> _TakeApart | None:
 
 
 def _is_made_of_attributes(kind: type) -> bool:
-    if not is_attributes(kind) or kind in copyreg.dispatch_table:
+    if not has_only_attributes(kind) or kind in copyreg.dispatch_table:
         return False
     if any(hasattr(kind, name) for name in _MADE_BY) or not _has_of_object(kind, "__new__"):
         return False

@@ -352,9 +352,13 @@ def test_a_name_comes_back_as_it_was_written() -> None:
     assert vars(copied(given)) == {"latency_\u00b5s": 5, "latency_\u03bcs": 6}
 
 
-ATOMS = st.none() | st.booleans() | st.integers() | st.text(max_size=3) | st.binary(max_size=3)
-VALUES = st.recursive(ATOMS, lambda inner: st.lists(inner, max_size=2).map(tuple), max_leaves=4)
-FIELDS = st.lists(VALUES | st.lists(ATOMS, max_size=1), max_size=4)
+ATOMIC_TYPES = (
+    st.none() | st.booleans() | st.integers() | st.text(max_size=3) | st.binary(max_size=3)
+)
+VALUES = st.recursive(
+    ATOMIC_TYPES, lambda inner: st.lists(inner, max_size=2).map(tuple), max_leaves=4
+)
+FIELDS = st.lists(VALUES | st.lists(ATOMIC_TYPES, max_size=1), max_size=4)
 NAMES = st.sampled_from(
     [
         ("a", "b", "c", "d"),

@@ -11,7 +11,7 @@ from headrace.common._storage.content_digest import content_digest
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.connector import Source, SplitEnumerator, SplitReader
 from headrace.datastream.connectors._indexed import IndexedEnumerator, IndexedReader
-from headrace.runtime.plain import all_plain, is_plain
+from headrace.runtime.immutability import all_immutable, is_immutable
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,6 @@ class CollectionSource(Source):
 def _detached(values: Sequence[Any]) -> list[Any]:
     """The values, copied where somebody could change them."""
     found = [*values]
-    if all_plain(found):
+    if all_immutable(found):
         return found
-    return [value if is_plain(value) else copy.deepcopy(value) for value in found]
+    return [value if is_immutable(value) else copy.deepcopy(value) for value in found]

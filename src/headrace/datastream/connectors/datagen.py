@@ -18,7 +18,12 @@ from headrace.datastream.connectors._indexed import IndexedEnumerator, IndexedRe
 from headrace.errors import PlanError, TypeMismatchError
 from headrace.runtime.columns.shapes import DICTS
 from headrace.runtime.detached import copied
-from headrace.runtime.plain import all_plain, is_attributes, is_plain, only_atoms
+from headrace.runtime.immutability import (
+    all_atomic,
+    all_immutable,
+    has_only_attributes,
+    is_immutable,
+)
 
 __all__ = [
     "DataGeneratorSource",
@@ -150,17 +155,17 @@ class _Made:
         make = self._make
         if self._all_plain:
             values = [make(index) for index in range(at, to)]
-            if all_plain(values):
+            if all_immutable(values):
                 return values
         made = [_own(make, index) for index in range(at, to)]
-        self._all_plain = all_plain(made)
+        self._all_plain = all_immutable(made)
         return made
 
 
 def _own(make: Callable[[int], Any], index: int) -> Any:
     """The record, or a copy where the function that made it may still hold it or a part of it."""
     value, holders = _with_holders(make, index)
-    if is_plain(value) or (holders <= _ALONE and _holds_plain(value)):
+    if is_immutable(value) or (holders <= _ALONE and _holds_plain(value)):
         return value
     try:
         return copied(value)
@@ -180,12 +185,12 @@ _ALONE = _with_holders(lambda index: [index], 0)[1]
 def _holds_plain(value: Any) -> bool:
     kind = type(value)
     if kind is dict:
-        return only_atoms(map(type, value.values()))
+        return all_atomic(map(type, value.values()))
     if kind is list:
-        return only_atoms(map(type, value))
+        return all_atomic(map(type, value))
     if kind is Row:
-        return only_atoms(map(type, value._values))
-    return is_attributes(kind) and only_atoms(map(type, vars(value).values()))
+        return all_atomic(map(type, value._values))
+    return has_only_attributes(kind) and all_atomic(map(type, vars(value).values()))
 
 
 def _takes_two(function: Callable[..., Any]) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 from headrace.operators.asynchronous.calls import Calls, CallSettings
 from headrace.operators.asynchronous.element_queue import Call
 from headrace.runtime.detached import copied
-from headrace.runtime.plain import is_plain
+from headrace.runtime.immutability import is_immutable
 
 
 @dataclass(frozen=True)
@@ -44,10 +44,10 @@ class CacheStatistics:
 
 
 class _CacheEntry:
-    __slots__ = ("is_plain", "read_s", "results", "written_s")
+    __slots__ = ("is_immutable", "read_s", "results", "written_s")
 
     def __init__(self, results: list[Any], now_s: float) -> None:
-        self.results, self.is_plain = results, all(map(is_plain, results))
+        self.results, self.is_immutable = results, all(map(is_immutable, results))
         self.written_s = self.read_s = now_s
 
 
@@ -89,7 +89,7 @@ class Cache:
             if self._is_bounded:
                 self._rows.move_to_end(key)
             self.statistics.hits += 1
-        return [*row.results] if row.is_plain else copied(row.results)
+        return [*row.results] if row.is_immutable else copied(row.results)
 
     def put(self, key: Any, results: list[Any]) -> None:
         """Keep the results of a key."""
@@ -182,4 +182,4 @@ def _unshared(results: Any) -> Any:
     """Results for one record: whoever gets them may change them, and nobody else sees it."""
     if not isinstance(results, list):
         return results
-    return [*results] if all(map(is_plain, results)) else copied(results)
+    return [*results] if all(map(is_immutable, results)) else copied(results)

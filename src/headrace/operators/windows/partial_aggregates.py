@@ -10,9 +10,9 @@ from typing import Any
 
 from headrace.runtime.block import pickled_plain
 from headrace.runtime.detached import RecordLayout, detached, restored
+from headrace.runtime.immutability import all_immutable
 from headrace.runtime.keys.key_groups import KeyGroups
 from headrace.runtime.operator import NodeProgram
-from headrace.runtime.plain import all_plain
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,7 +72,7 @@ def encode_partials(node: NodeProgram, batch: AccumulatorBatch) -> bytes:
         TypeError, pickle.PicklingError, AttributeError: it cannot be pickled.
     """
     others = batch.keys[1:]
-    if all_plain(batch.values):
+    if all_immutable(batch.values):
         plain_content = others, batch.attributes, batch.values, None
         return pickled_plain(plain_content, (*batch.keys[-1:], *batch.values[:1]))
     layouts: dict[RecordLayout, int] = {}

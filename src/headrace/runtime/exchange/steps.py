@@ -11,11 +11,11 @@ from headrace.common.types import Row
 from headrace.errors import HeadraceError, PlanError, UnstableKeyError
 from headrace.runtime.detached import copied, detached
 from headrace.runtime.exchange.endpoint import ExchangeWriter
+from headrace.runtime.immutability import ATOMIC_TYPES, all_atomic, is_immutable
 from headrace.runtime.keys.key_groups import KeyGroups, always_refused, key_group_of
 from headrace.runtime.keys.serialized_key import SerializedKey, has_maps, with_ordered_maps
 from headrace.runtime.loops import Step
 from headrace.runtime.operator import NodeProgram
-from headrace.runtime.plain import ATOMS, is_plain, only_atoms
 from headrace.runtime.program import ExchangeProgram, SinkProgram
 
 
@@ -60,7 +60,7 @@ def key_step(endpoint: ExchangeWriter, program: ExchangeProgram, fresh: bool = F
         if type(key) is Row:
             return copied(key), group
         # Pickle would refuse an enum declared within a function.
-        return key if is_plain(key) else copy.deepcopy(key), group
+        return key if is_immutable(key) else copy.deepcopy(key), group
 
     def formed(key: Any) -> SerializedKey:
         """The serialized form of a key without a stable hash."""
@@ -76,7 +76,7 @@ def key_step(endpoint: ExchangeWriter, program: ExchangeProgram, fresh: bool = F
         "node = $node",
         *(_KEY_OF_COMBINED if program.combined else ("$key = $key_of(value)",)),
         "try:",
-        "    if type($key) in $atoms or type($key) is tuple and $only_atoms(map(type, $key)):",
+        "    if type($key) in $atoms or type($key) is tuple and $all_atomic(map(type, $key)):",
         "        $group = $groups[$key]",
         "    else: $key, $group = $placed($key)",
         "except TypeError:",
@@ -113,9 +113,9 @@ _KEY_OF_COMBINED = (
 )
 _WEIGH = "if len($values) >= $buffer.limit: $weigh($buffer)"
 _GATHERING = {
-    "atoms": ATOMS,
-    "only_atoms": only_atoms,
-    "is_plain": is_plain,
+    "atoms": ATOMIC_TYPES,
+    "all_atomic": all_atomic,
+    "is_immutable": is_immutable,
     "detached": detached,
 }
 
@@ -138,7 +138,7 @@ def _gather(endpoint: ExchangeWriter, fresh: bool) -> tuple[str, ...]:
     return (
         "if $buffer.isolated: value = $detached(value, $buffer.layouts)",
         "elif type(value) not in $atoms and not ("
-        "type(value) is tuple and $only_atoms(map(type, value)) or $is_plain(value)):",
+        "type(value) is tuple and $all_atomic(map(type, value)) or $is_immutable(value)):",
         "    $buffer.isolate()",
         "    value = $detached(value, $buffer.layouts)",
         *put,

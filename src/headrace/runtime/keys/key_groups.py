@@ -14,8 +14,8 @@ from zlib import crc32
 
 from headrace.common.types import Row
 from headrace.errors import UnstableKeyError
+from headrace.runtime.immutability import ATOMIC_TYPES
 from headrace.runtime.keys import numpy_keys
-from headrace.runtime.plain import ATOMS
 
 MIX = 0x9E3779B97F4A7C15
 _MASK = (1 << 64) - 1
@@ -93,7 +93,7 @@ def _hasher_of(kind: type, key: Any) -> _Hasher:
     return _hashers.setdefault(kind, hasher)
 
 
-EXACT = ATOMS - {float, complex, decimal.Decimal}
+EXACT = ATOMIC_TYPES - {float, complex, decimal.Decimal}
 """Types whose values have a stable hash in any case; a number with a fraction may be NaN."""
 
 only_exact = EXACT.issuperset

@@ -19,7 +19,7 @@ from types import MemberDescriptorType
 from typing import Any
 
 from headrace.errors import CheckpointError
-from headrace.runtime.plain import ATOMS
+from headrace.runtime.immutability import ATOMIC_TYPES
 from headrace.runtime.state.time_buffer import TimeBuffer
 
 _BY_HAND = {"__getstate__", "__setstate__", "__reduce__", "__reduce_ex__", "__getattr__"}
@@ -135,7 +135,7 @@ def _is_pickled_by_hand(kind: type) -> bool:
 
 
 _known: dict[type, frozenset[str]] = {}
-_without_fields: set[type] = {*ATOMS}
+_without_fields: set[type] = {*ATOMIC_TYPES}
 """The types that need none: atoms, and those that were met."""
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from headrace.common._storage.plain_json import from_json, to_json
 
-ATOMS = (
+ATOMIC_TYPES = (
     st.none()
     | st.booleans()
     | st.integers()
@@ -21,7 +21,7 @@ ATOMS = (
     | st.binary(max_size=5)
 )
 VALUES = st.recursive(
-    ATOMS,
+    ATOMIC_TYPES,
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.lists(inner, max_size=3).map(tuple)

@@ -6,8 +6,8 @@ import pickle
 from collections.abc import Callable, ItemsView, Iterator, KeysView, MutableMapping, ValuesView
 from typing import Any
 
+from headrace.runtime.immutability import is_immutable
 from headrace.runtime.keys.key_groups import stable_hash
-from headrace.runtime.plain import is_plain
 from headrace.runtime.state.backend import MISSING, PageStore
 from headrace.runtime.state.page import PageTable, Stored
 from headrace.runtime.state.pages.hashed import HashedPages
@@ -24,7 +24,7 @@ class BucketPages(HashedPages):
     @staticmethod
     def compact(value: Any) -> Any:
         """The value itself, if nobody can change it any more."""
-        return value if is_plain(value) else MISSING
+        return value if is_immutable(value) else MISSING
 
     @staticmethod
     def expanded(stored: Any) -> Any:

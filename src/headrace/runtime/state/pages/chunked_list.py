@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from headrace.runtime.plain import is_plain
+from headrace.runtime.immutability import is_immutable
 from headrace.runtime.state.backend import PageStore
 from headrace.runtime.state.page import required
 
@@ -129,7 +129,7 @@ class ChunkedList:
             return held[0]
         data = required(self._store, self._name(number))
         items: list[Any] = pickle.loads(data)
-        if not all(map(is_plain, items)):
+        if not all(map(is_immutable, items)):
             self._held[number] = (items, data)
         return items
 

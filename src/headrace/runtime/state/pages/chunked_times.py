@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from headrace.common._watermark_generators import MAX_WATERMARK, MIN_WATERMARK
-from headrace.runtime.plain import all_plain
+from headrace.runtime.immutability import all_immutable
 from headrace.runtime.state.backend import PageStore
 from headrace.runtime.state.page import required
 from headrace.runtime.state.time_buffer import TimeBuffer
@@ -256,7 +256,7 @@ class ChunkedTimes(TimeBuffer):
         for number, chunk in [*self._chunks.items()]:
             if chunk.leaf is not None:
                 self._write(number, chunk, chunk.leaf)
-            elif not all_plain(chunk.values):
+            elif not all_immutable(chunk.values):
                 data = pickle.dumps((chunk.times, chunk.values), 5)
                 if data != chunk.data:  # a record was changed in place
                     self._store.put(self._name(number), data)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from headrace.runtime.plain import ATOMS, is_plain, only_atoms
+from headrace.runtime.immutability import ATOMIC_TYPES, all_atomic, is_immutable
 from headrace.runtime.state.backend import MISSING, Entry
 from headrace.runtime.state.kinds import LIST, MAP, TIMES, VALUE
 from headrace.runtime.state.pages.schemas import Schema
@@ -48,7 +48,9 @@ def compactor(layout: Layout) -> Callable[[Entry], Any]:
     def compact_atoms(entry: Entry) -> Any:
         value: Any = entry.get(slot)
         of = type(value)  # the usual cases, without another call
-        if (of in ATOMS or (of is tuple and only_atoms(map(type, value)))) and len(entry) == 1:
+        if (of in ATOMIC_TYPES or (of is tuple and all_atomic(map(type, value)))) and len(
+            entry
+        ) == 1:
             return value if value is not None or slot in entry else MISSING
         return compact(entry)
 
@@ -170,7 +172,11 @@ def _expander_of_many(layout: Layout) -> Callable[[Any], Entry]:
 
 def _compact_value(value: Any) -> Any:
     kind = type(value)
-    if kind in ATOMS or (kind is tuple and only_atoms(map(type, value))) or is_plain(value):
+    if (
+        kind in ATOMIC_TYPES
+        or (kind is tuple and all_atomic(map(type, value)))
+        or is_immutable(value)
+    ):
         return value
     return MISSING
 
@@ -178,14 +184,14 @@ def _compact_value(value: Any) -> Any:
 def _compact_list(value: Any) -> Any:
     if type(value) is not list or len(value) > _MOST_ITEMS:
         return MISSING
-    return value if only_atoms(map(type, value)) or all(map(is_plain, value)) else MISSING
+    return value if all_atomic(map(type, value)) or all(map(is_immutable, value)) else MISSING
 
 
 def _compact_map(value: Any) -> Any:
-    if type(value) is not dict or len(value) > _MOST_ITEMS or not all(map(is_plain, value)):
+    if type(value) is not dict or len(value) > _MOST_ITEMS or not all(map(is_immutable, value)):
         return MISSING
     held = value.values()
-    return value if only_atoms(map(type, held)) or all(map(is_plain, held)) else MISSING
+    return value if all_atomic(map(type, held)) or all(map(is_immutable, held)) else MISSING
 
 
 _COMPACT: dict[str, Callable[[Any], Any]] = {

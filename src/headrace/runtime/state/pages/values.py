@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from headrace.runtime.plain import all_plain, is_plain
+from headrace.runtime.immutability import all_immutable, is_immutable
 from headrace.runtime.state.backend import MISSING, Entry, Values
 from headrace.runtime.state.page import Page
 from headrace.runtime.state.pages.entries import EntryPages
@@ -81,9 +81,9 @@ class PagedValues(Values):
         """Lay the values of keys into their page; gives back the keys whose values cannot."""
         pairs = [*zip(keys, map(self.__getitem__, keys), strict=True)]
         odd: list[Any] = []
-        if page.packed or page.live or not all_plain([value for _, value in pairs]):
+        if page.packed or page.live or not all_immutable([value for _, value in pairs]):
             taken = page.packed.keys() | page.live.keys()
-            odd = [key for key, value in pairs if key in taken or not is_plain(value)]
+            odd = [key for key, value in pairs if key in taken or not is_immutable(value)]
             left_out = {*odd}
             pairs = [pair for pair in pairs if pair[0] not in left_out]
         page.plain.update(pairs)

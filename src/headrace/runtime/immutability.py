@@ -8,7 +8,7 @@ import uuid
 from itertools import chain
 from typing import Any
 
-ATOMS: frozenset[type] = frozenset(
+ATOMIC_TYPES: frozenset[type] = frozenset(
     {
         str,
         int,
@@ -25,50 +25,50 @@ ATOMS: frozenset[type] = frozenset(
         uuid.UUID,
     }
 )
-_OWN_PICKLING = {"__getstate__", "__reduce__", "__reduce_ex__"}
-_WRITTEN_IN_PYTHON = 1 << 9  # Py_TPFLAGS_HEAPTYPE
-only_atoms = ATOMS.issuperset
+_PICKLE_HOOKS = {"__getstate__", "__reduce__", "__reduce_ex__"}
+_HEAP_TYPE_FLAG = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+all_atomic = ATOMIC_TYPES.issuperset
 """Whether there is no other among some types."""
 
 _frozen_classes: dict[type, bool] = {}
 
 
-def is_plain(value: Any) -> bool:
+def is_immutable(value: Any) -> bool:
     """True when nobody can change the value any more: an atom, or made of plain values."""
     kind = type(value)
-    if kind in ATOMS:
+    if kind in ATOMIC_TYPES:
         return True
     if kind is tuple:
-        return only_atoms(map(type, value)) or all(map(is_plain, value))
+        return all_atomic(map(type, value)) or all(map(is_immutable, value))
     frozen = _frozen_classes.get(kind)
     if frozen is None:
         frozen = _frozen_classes[kind] = _is_frozen_class(kind)
     if not frozen:
         return False
     items = value if isinstance(value, tuple) else vars(value).values()
-    return only_atoms(map(type, items)) or all(map(is_plain, items))
+    return all_atomic(map(type, items)) or all(map(is_immutable, items))
 
 
-def all_plain(values: list[Any]) -> bool:
-    """``all(map(is_plain, values))``, at a third of the price for tuples of atoms."""
+def all_immutable(values: list[Any]) -> bool:
+    """``all(map(is_immutable, values))``, at a third of the price for tuples of atoms."""
     kinds = set(map(type, values))
-    if kinds <= ATOMS:
+    if kinds <= ATOMIC_TYPES:
         return True
-    if kinds == {tuple} and only_atoms(set(map(type, chain.from_iterable(values)))):
+    if kinds == {tuple} and all_atomic(set(map(type, chain.from_iterable(values)))):
         return True
-    return all(map(is_plain, values))
+    return all(map(is_immutable, values))
 
 
-def is_attributes(kind: type) -> bool:
+def has_only_attributes(kind: type) -> bool:
     """True when an object of the class holds nothing but its attributes (what ``vars`` gives).
 
     ``__slots__`` hold more, and so does a class written in C (a list, say). A class may also have
     a pickled form of its own.
     """
     return kind.__dictoffset__ != 0 and all(
-        base.__flags__ & _WRITTEN_IN_PYTHON
+        base.__flags__ & _HEAP_TYPE_FLAG
         and not vars(base).get("__slots__")
-        and _OWN_PICKLING.isdisjoint(vars(base))
+        and _PICKLE_HOOKS.isdisjoint(vars(base))
         for base in kind.__mro__[:-1]
     )
 
@@ -77,8 +77,8 @@ def _is_frozen_class(kind: type) -> bool:
     if issubclass(kind, tuple):
         # a named tuple whose objects have no attributes of their own
         bases = kind.__mro__[:-1]
-        pickled_as_it_is = all(_OWN_PICKLING.isdisjoint(vars(base)) for base in bases)
+        pickled_as_it_is = all(_PICKLE_HOOKS.isdisjoint(vars(base)) for base in bases)
         return hasattr(kind, "_fields") and kind.__dictoffset__ == 0 and pickled_as_it_is
     # A subclass that is no dataclass itself inherits the parameters, but lets attributes be set.
     params = vars(kind).get("__dataclass_params__")
-    return params is not None and params.frozen and is_attributes(kind)
+    return params is not None and params.frozen and has_only_attributes(kind)

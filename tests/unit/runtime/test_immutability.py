@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from headrace.common import Row
-from headrace.runtime.plain import ATOMS, is_plain
+from headrace.runtime.immutability import ATOMIC_TYPES, is_immutable
 
 Pair = namedtuple("Pair", "left right")
 
@@ -137,21 +137,21 @@ CHANGEABLE = [
 
 
 def test_every_kind_of_atom_is_tried() -> None:
-    assert {type(value) for value in ATOM_VALUES} == ATOMS
+    assert {type(value) for value in ATOM_VALUES} == ATOMIC_TYPES
 
 
 @pytest.mark.parametrize("value", PLAIN, ids=repr)
 def test_plain(value: Any) -> None:
-    assert is_plain(value)
+    assert is_immutable(value)
 
 
 @pytest.mark.parametrize("value", CHANGEABLE, ids=repr)
 def test_not_plain(value: Any) -> None:
-    assert not is_plain(value)
+    assert not is_immutable(value)
 
 
 def test_what_a_frozen_object_was_given_later_counts() -> None:
     trade = Trade("ABC", 1)
-    assert is_plain(trade)
+    assert is_immutable(trade)
     object.__setattr__(trade, "notes", ["by hand"])
-    assert not is_plain(trade)
+    assert not is_immutable(trade)
