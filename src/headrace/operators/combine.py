@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from headrace.operators.aggregates.aggregate import RecordFold, reduction_of
 from headrace.operators.combine_policy import CombinePolicy
 from headrace.runtime.columns.selectors import key_columns
-from headrace.runtime.detached import copied
 from headrace.runtime.exchange.steps import WithKey, typed
 from headrace.runtime.immutability import ATOMIC_TYPES, all_atomic, is_immutable
 from headrace.runtime.keys.key_groups import EXACT, has_stable_hash, only_exact
 from headrace.runtime.loops import Push, Step, calling, pushing_all
 from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
+from headrace.runtime.record_copies import copy_record
 from headrace.runtime.state.backend import MISSING
 from headrace.runtime.user_function import UserFunction
 
@@ -36,7 +36,7 @@ COPY_IF_MUTABLE = (
     "        $plain = type($a) in $atoms and type($b) in $atoms",
     "    else: $plain = $all_atomic(map(type, value))",
     "else: $plain = $kind in $atoms",
-    "if not $plain and not $is_immutable(value): value = $copied(value)",
+    "if not $plain and not $is_immutable(value): value = $copy_record(value)",
 )
 """Lines that take a copy of a record which whoever made it may change afterwards."""
 
@@ -58,7 +58,7 @@ STEP_FUNCTIONS = {
     "all_atomic": all_atomic,
     "is_immutable": is_immutable,
     "is_combinable": is_combinable,
-    "copied": copied,
+    "copy_record": copy_record,
 }
 """What the lines above, and those that look at a key, call."""
 

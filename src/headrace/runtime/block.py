@@ -17,8 +17,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headrace.runtime.channel import Channel
-from headrace.runtime.detached import RecordLayout, detached, restored
 from headrace.runtime.immutability import ATOMIC_TYPES, all_atomic, all_immutable, is_immutable
+from headrace.runtime.record_copies import RecordLayout, deserialize_records, serialize_record
 
 if TYPE_CHECKING:
     from headrace.runtime.columns.batch import Columns
@@ -59,7 +59,7 @@ class Block(NamedTuple):
 
     In place of lists a block may hold columns (``runtime.columns``): ``ColumnKeys``, ``Columns``
     and ``Timestamps`` have a length and slices, and iterating gives what the lists would hold.
-    ``isolated``: every value is detached from its owner (``detached``), in one of ``layouts``.
+    ``isolated``: every value is a copy (``serialize_record``), in one of ``layouts``.
     ``first_watermark_ms``: in a block of a keyed stage, that stage's watermark when the first
     record was emitted (it orders blocks of several senders); None in a block of a source.
     ``now_ms``: the processing time of the micro-batch. ``merged_channel``: the channel whose marks
@@ -145,8 +145,8 @@ class BlockBuffer:
         self.openings.append((position, channel))
 
     def isolate(self) -> None:
-        """From now on every value is detached from its owner when it comes."""
-        self.values = [detached(value, self.layouts) for value in self.values]
+        """From now on every value is copied when it comes."""
+        self.values = [serialize_record(value, self.layouts) for value in self.values]
         self.isolated = True
 
     def append(self, other: BlockBuffer) -> None:
@@ -199,7 +199,7 @@ def _isolated(block: Block) -> Block:
     values = []
     for value in block.values:
         try:
-            values.append(detached(value, layouts))
+            values.append(serialize_record(value, layouts))
         except Exception as error:
             error.add_note(f"record:   {repr(value)[:500]}")
             raise
@@ -211,7 +211,7 @@ def values_of(block: Block) -> list[Any]:
     values = block.values
     if not isinstance(values, list):
         return values.rows()
-    return restored(values, block.layouts) if block.isolated else values
+    return deserialize_records(values, block.layouts) if block.isolated else values
 
 
 def encode(block: Block) -> bytes:

@@ -10,7 +10,6 @@ from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.watermark_strategy import Watermark, WatermarkOutput
 from headrace.runtime.columns.batch import PushColumns
 from headrace.runtime.context import TaskContext
-from headrace.runtime.detached import copied
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import (
     KeyedOperator,
@@ -23,6 +22,7 @@ from headrace.runtime.operator import (
     Signal,
     Traits,
 )
+from headrace.runtime.record_copies import copy_record
 from headrace.runtime.state.backend import StateBackend, Timer
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.user_function import UserFunction
@@ -70,14 +70,14 @@ class CapturingOutputs(Outputs):
 
         def push(value: Any, timestamp: int | None) -> None:
             # looked up each time: the test may have cleared the output
-            sides.setdefault(tag_id, []).append((copied(value), timestamp))
+            sides.setdefault(tag_id, []).append((copy_record(value), timestamp))
 
         return push
 
 
 def _into(emitted: Emitted) -> Push:
     def push(value: Any, timestamp: int | None) -> None:
-        emitted.append((copied(value), timestamp))
+        emitted.append((copy_record(value), timestamp))
 
     return push
 

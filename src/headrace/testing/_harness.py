@@ -29,11 +29,11 @@ from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.block import Block, Mark
 from headrace.runtime.channel import Channel
 from headrace.runtime.context import TaskContext, TaskFacts
-from headrace.runtime.detached import copied
 from headrace.runtime.failure import AsRaised
 from headrace.runtime.keys.serialized_key import SerializedKey, as_key, user_key
 from headrace.runtime.operator import NodeProgram, OperatorSpec
 from headrace.runtime.program import ChainProgram, JobProgram, Settings, VertexProgram
+from headrace.runtime.record_copies import copy_record
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
@@ -155,7 +155,7 @@ class _Harness:
         strategy, generator = self._strategy, self._generator
         if strategy is not None and strategy.timestamp_of is not None:
             timestamp = strategy.timestamp_of(value, timestamp)
-        keys, values = self._keys(value, input), [copied(value)]
+        keys, values = self._keys(value, input), [copy_record(value)]
         opening = ((0, _channel(input)),)
         block = Block(keys, values, [timestamp], False, [], None, 0, openings=opening, input=input)
         if self._is_batch:
@@ -288,7 +288,7 @@ class _Harness:
         """What a broadcast state holds: a copy, in the order in which the keys were put."""
         held = [(entry[name], key) for key, entry in self._shared_backend().scan() if name in entry]
         in_order = sorted(held, key=lambda one: one[0][0])
-        return {copied(key): copied(value) for (_, value), key in in_order}
+        return {copy_record(key): copy_record(value) for (_, value), key in in_order}
 
     def snapshot(self) -> Snapshot:
         """State, timers and watermark as they are now; any harness can go on from it."""
@@ -369,7 +369,7 @@ class KeyedHarness(_Harness):
             return None
         # computed from the record itself, as its sender does; then the key is nobody's to change
         key = as_key(self._key_of[input](value))
-        return [key if type(key) is SerializedKey else copied(key)]
+        return [key if type(key) is SerializedKey else copy_record(key)]
 
     def timers(self) -> list[PendingTimer]:
         """The timers that are set: those of event time first, each kind in the order of firing."""
@@ -404,7 +404,7 @@ class KeyedHarness(_Harness):
             known = ", ".join(sorted(context.states._handles)) or "none"
             raise PlanError(f"there is no state {name!r}; the function asked for: {known}")
         aside, key = HeapBackend(), as_key(key)
-        aside.enter(key).update(copied(dict(self._backend().enter(key))))
+        aside.enter(key).update(copy_record(dict(self._backend().enter(key))))
         context.states.attach(aside)
         key_context.enter(key)
         key_context.now_ms = self.clock()

@@ -6,11 +6,11 @@ import pickle
 from typing import Any
 
 import pytest
-from tests.unit.runtime.test_immutability import PLAIN, Open, Shrinking
 
 from headrace.common import Row
 from headrace.runtime.block import Block, BlockBuffer, Mark, decode, encode, take, values_of
 from headrace.runtime.channel import Channel
+from tests.unit.runtime.test_immutability import PLAIN, Open, Shrinking
 
 STAGE = Channel("0")
 SPLIT_AT_5 = Mark(0, Channel("0", "split"), 5)

@@ -17,13 +17,13 @@ from headrace.connector import ColumnChunk, Source, SplitEnumerator, SplitRange,
 from headrace.datastream.connectors._indexed import IndexedEnumerator, IndexedReader
 from headrace.errors import PlanError, TypeMismatchError
 from headrace.runtime.columns.shapes import DICTS
-from headrace.runtime.detached import copied
 from headrace.runtime.immutability import (
     all_atomic,
     all_immutable,
     has_only_attributes,
     is_immutable,
 )
+from headrace.runtime.record_copies import copy_record
 
 __all__ = [
     "DataGeneratorSource",
@@ -168,7 +168,7 @@ def _own(make: Callable[[int], Any], index: int) -> Any:
     if is_immutable(value) or (holders <= _ALONE and _holds_plain(value)):
         return value
     try:
-        return copied(value)
+        return copy_record(value)
     except (TypeError, AttributeError, pickle.PicklingError):
         return copy.deepcopy(value)  # a class within a function, say
 

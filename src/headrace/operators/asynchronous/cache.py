@@ -16,8 +16,8 @@ from typing import Any
 
 from headrace.operators.asynchronous.calls import Calls, CallSettings
 from headrace.operators.asynchronous.element_queue import Call
-from headrace.runtime.detached import copied
 from headrace.runtime.immutability import is_immutable
+from headrace.runtime.record_copies import copy_record
 
 
 @dataclass(frozen=True)
@@ -89,7 +89,7 @@ class Cache:
             if self._is_bounded:
                 self._rows.move_to_end(key)
             self.statistics.hits += 1
-        return [*row.results] if row.is_immutable else copied(row.results)
+        return [*row.results] if row.is_immutable else copy_record(row.results)
 
     def put(self, key: Any, results: list[Any]) -> None:
         """Keep the results of a key."""
@@ -182,4 +182,4 @@ def _unshared(results: Any) -> Any:
     """Results for one record: whoever gets them may change them, and nobody else sees it."""
     if not isinstance(results, list):
         return results
-    return [*results] if all(map(is_immutable, results)) else copied(results)
+    return [*results] if all(map(is_immutable, results)) else copy_record(results)

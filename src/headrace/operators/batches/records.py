@@ -9,7 +9,7 @@ from typing import Any
 
 from headrace.common.types import Row, RowKind
 from headrace.errors import TypeMismatchError
-from headrace.runtime.detached import copied
+from headrace.runtime.record_copies import copy_record
 
 ColumnBuilder = Callable[[Any, Sequence[Any]], Any]
 """Takes an Arrow field and values, gives an Arrow array."""
@@ -35,7 +35,7 @@ class RecordBatchBuilder:
         Nobody can change that any more: an operator may emit one object again and again.
         """
         fields = _identity if self.single else _fields_of(tuple(self.schema.names))
-        return fields if not self.nested else lambda value: copied(fields(value))
+        return fields if not self.nested else lambda value: copy_record(fields(value))
 
     def batch(self, rows: Sequence[Any]) -> Any:
         """The record batch of records that were ``rows``.

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from headrace.common._types.data import type_data
 from headrace.common.typeinfo import TypeInformation
-from headrace.runtime.detached import copied
+from headrace.runtime.record_copies import copy_record
 from headrace.runtime.state.handles import NamespacedStates
 from headrace.runtime.state.handles.aggregating import accumulator_data, fitted_aggregate
 from headrace.runtime.state.kinds import (
@@ -118,7 +118,7 @@ class Elements(Contents):
         return values
 
     def inputs(self, state: Any, keeps_state: bool) -> list[Any]:
-        return [*map(copied, state.get())] if keeps_state else state.get()
+        return [*map(copy_record, state.get())] if keeps_state else state.get()
 
     def merge(self, first: Any, second: Any) -> Any:
         return [*first, *second]
@@ -139,7 +139,7 @@ class _FoldedContents(Contents):
         accumulator = state._held()
         if accumulator is None:
             return []
-        result = self.result(state, copied(accumulator) if keeps_state else accumulator)
+        result = self.result(state, copy_record(accumulator) if keeps_state else accumulator)
         return [] if result is None else [result]
 
     def result(self, state: Any, accumulator: Any) -> Any:

@@ -11,8 +11,8 @@ from headrace.operators.inspection import overrides
 from headrace.operators.windows.contents import Contents
 from headrace.operators.windows.contexts import FunctionContext
 from headrace.operators.windows.folding import Folding
-from headrace.runtime.detached import copied
 from headrace.runtime.operator import NodeProgram, Outputs
+from headrace.runtime.record_copies import copy_record
 from headrace.runtime.state.handles import KeyContext
 
 
@@ -77,7 +77,7 @@ class WindowFiring:
     def fire(self, window: TimeWindow, accumulator: Any) -> None:
         """The results of a window for the key that was entered."""
         if self._copies and self._window_function is not None:
-            accumulator = copied(accumulator)
+            accumulator = copy_record(accumulator)
         result = self._result
         inputs = [*accumulator] if result is None else [result(accumulator)]
         if result is None or inputs[0] is not None:

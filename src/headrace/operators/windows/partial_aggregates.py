@@ -9,10 +9,10 @@ from itertools import groupby
 from typing import Any
 
 from headrace.runtime.block import pickled_plain
-from headrace.runtime.detached import RecordLayout, detached, restored
 from headrace.runtime.immutability import all_immutable
 from headrace.runtime.keys.key_groups import KeyGroups
 from headrace.runtime.operator import NodeProgram
+from headrace.runtime.record_copies import RecordLayout, deserialize_records, serialize_record
 
 
 @dataclass(frozen=True, repr=False)
@@ -78,7 +78,7 @@ def encode_partials(node: NodeProgram, batch: AccumulatorBatch) -> bytes:
     layouts: dict[RecordLayout, int] = {}
     detached_values = []
     for key, value in zip(batch.keys, batch.values, strict=True):  # noqa: B007  for ``annotate``
-        detached_values.append(detached(value, layouts))
+        detached_values.append(serialize_record(value, layouts))
     return pickle.dumps((others, batch.attributes, detached_values, [*layouts]), 5)
 
 
@@ -91,7 +91,7 @@ def decode_partials(key: Any, partial: PartialAggregates) -> Iterator[tuple[Any,
         return iter(((key, *partial.content),))
     keys, attributes, values, layouts = pickle.loads(partial.content)
     if layouts is not None:
-        values = restored(values, layouts)
+        values = deserialize_records(values, layouts)
     return zip((key, *keys), *attributes, values, strict=True)
 
 

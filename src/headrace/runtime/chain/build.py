@@ -12,7 +12,6 @@ from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.chain.counting import ChainCounts, counting
 from headrace.runtime.channel import Channel
 from headrace.runtime.context import TaskContext, TaskFacts
-from headrace.runtime.detached import copied
 from headrace.runtime.exchange.endpoint import ExchangeWriter, KeyedEndpoint, given_to_endpoint
 from headrace.runtime.exchange.send_context import SendContext
 from headrace.runtime.exchange.steps import exchange_step, sink_step
@@ -27,6 +26,7 @@ from headrace.runtime.operator import (
     drop_record,
 )
 from headrace.runtime.program import ChainProgram, ExchangeProgram, JobProgram
+from headrace.runtime.record_copies import copy_record
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.state.shared import SharedStates
 from headrace.runtime.user_function import open_function
@@ -335,7 +335,7 @@ class ChainBuilder:
             return push
 
         def copy(value: Any, timestamp: int | None) -> None:
-            push(copied(value), timestamp)
+            push(copy_record(value), timestamp)
 
         return copy
 

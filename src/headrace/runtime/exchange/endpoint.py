@@ -8,10 +8,10 @@ from typing import Any
 
 from headrace.runtime.block import ALL_GROUPS, Block, BlockBuffer, Envelope, Kind, Mark, take
 from headrace.runtime.channel import Channel
-from headrace.runtime.detached import RecordLayout
 from headrace.runtime.exchange.send_context import SendContext
 from headrace.runtime.overflow import bytes_of
 from headrace.runtime.program import ExchangeProgram
+from headrace.runtime.record_copies import RecordLayout
 
 
 class ExchangeWriter:

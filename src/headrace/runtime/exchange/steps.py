@@ -9,7 +9,6 @@ from typing import Any
 
 from headrace.common.types import Row
 from headrace.errors import HeadraceError, PlanError, UnstableKeyError
-from headrace.runtime.detached import copied, detached
 from headrace.runtime.exchange.endpoint import ExchangeWriter
 from headrace.runtime.immutability import ATOMIC_TYPES, all_atomic, is_immutable
 from headrace.runtime.keys.key_groups import KeyGroups, always_refused, key_group_of
@@ -17,6 +16,7 @@ from headrace.runtime.keys.serialized_key import SerializedKey, has_maps, with_o
 from headrace.runtime.loops import Step
 from headrace.runtime.operator import NodeProgram
 from headrace.runtime.program import ExchangeProgram, SinkProgram
+from headrace.runtime.record_copies import copy_record, serialize_record
 
 
 class WithKey:
@@ -58,7 +58,7 @@ def key_step(endpoint: ExchangeWriter, program: ExchangeProgram, fresh: bool = F
         group = key_group_of(key, groups.count)
         # A Row, by itself or within a tuple, may still be changed by its owner.
         if type(key) is Row:
-            return copied(key), group
+            return copy_record(key), group
         # Pickle would refuse an enum declared within a function.
         return key if is_immutable(key) else copy.deepcopy(key), group
 
@@ -116,7 +116,7 @@ _GATHERING = {
     "atoms": ATOMIC_TYPES,
     "all_atomic": all_atomic,
     "is_immutable": is_immutable,
-    "detached": detached,
+    "serialize_record": serialize_record,
 }
 
 
@@ -134,13 +134,13 @@ def _gather(endpoint: ExchangeWriter, fresh: bool) -> tuple[str, ...]:
         return put
     if fresh:
         endpoint.unchecked = True
-        return ("if $buffer.isolated: value = $detached(value, $buffer.layouts)", *put)
+        return ("if $buffer.isolated: value = $serialize_record(value, $buffer.layouts)", *put)
     return (
-        "if $buffer.isolated: value = $detached(value, $buffer.layouts)",
+        "if $buffer.isolated: value = $serialize_record(value, $buffer.layouts)",
         "elif type(value) not in $atoms and not ("
         "type(value) is tuple and $all_atomic(map(type, value)) or $is_immutable(value)):",
         "    $buffer.isolate()",
-        "    value = $detached(value, $buffer.layouts)",
+        "    value = $serialize_record(value, $buffer.layouts)",
         *put,
     )
 

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from headrace.errors import PlanError
-from headrace.runtime.detached import copied
 from headrace.runtime.keys.key_groups import stable_hash
+from headrace.runtime.record_copies import copy_record
 from headrace.runtime.state.backend import MISSING, StateBackend
 from headrace.runtime.state.kinds import VALUE, StateKind
 
@@ -47,7 +47,7 @@ class SharedMap:
         found = self._held.get(key)
         if found is None:
             return default
-        return copied(found[1]) if self._owner.writable else found[1]
+        return copy_record(found[1]) if self._owner.writable else found[1]
 
     def looking_up(self, otherwise: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """A function that gives the value of a key itself, or what ``otherwise`` gives for it.
@@ -79,7 +79,7 @@ class SharedMap:
             self.sort()
         writable = self._owner.writable
         for key, (_, value) in [*self._held.items()]:
-            yield key, copied(value) if writable else value
+            yield key, copy_record(value) if writable else value
 
     def put(self, key: Any, value: Any) -> None:
         """Set the value of a key.
@@ -91,7 +91,7 @@ class SharedMap:
         stable_hash(key)  # refused here, where the function is known, not when it is stored
         before = self._held.get(key, MISSING)
         order = self._owner.next_order() if before is MISSING else before[0]
-        self._change(Change(self.name, copied(key), before, (order, copied(value))))
+        self._change(Change(self.name, copy_record(key), before, (order, copy_record(value))))
 
     def remove(self, key: Any) -> None:
         """Forget a key; one that is not there is no error.

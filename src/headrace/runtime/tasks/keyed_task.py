@@ -14,7 +14,6 @@ from headrace.runtime.block import Block, Envelope, Mark
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.channel import ALL_SPLITS, Channel
 from headrace.runtime.context import TaskFacts
-from headrace.runtime.detached import copied
 from headrace.runtime.exchange.send_context import BYTES_GATHERED, SENDERS_PER_VERTEX
 from headrace.runtime.failure import annotate
 from headrace.runtime.operator import KeyedOperator, ProcessColumns
@@ -23,6 +22,7 @@ from headrace.runtime.ordering.column_runs import as_rows
 from headrace.runtime.ordering.run import Read, Run
 from headrace.runtime.ordering.streams import stream_order
 from headrace.runtime.program import JobProgram, VertexProgram
+from headrace.runtime.record_copies import copy_record
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.quiescence import quiescent
 from headrace.runtime.state.shared import Change, SharedStates
@@ -325,7 +325,7 @@ class KeyedTask:
             run = as_rows(run)
             values = run.values
         elif not self._chain.outbox.object_reuse:
-            values = [*map(copied, values)]  # others of the task's groups may get them, too
+            values = [*map(copy_record, values)]  # others of the task's groups may get them, too
         self._chain.key_context.key = self._chain.key_context.entry = None
         self._chain.key_context.event_ms = None
         shared.writable, shared.asked_all_groups = True, False

@@ -28,9 +28,9 @@ from headrace.operators.windows.windowing import (
     window_out_of_range_error,
 )
 from headrace.runtime.context import TaskContext
-from headrace.runtime.detached import copied
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import NodeProgram, Outputs, Signal
+from headrace.runtime.record_copies import copy_record
 from headrace.runtime.state.backend import MISSING, KeyedTable, Timer
 from headrace.runtime.state.handles import KeyContext, NamespacedStates
 
@@ -154,7 +154,7 @@ class AlignedWindowOperator(StatefulOperator):
         is_shared = False
         for table, changed in pane_targets.targets:
             # Others may change what they are given: no two windows share a record.
-            own_value = copied(value) if is_shared else value
+            own_value = copy_record(value) if is_shared else value
             is_shared = True
             accumulator = table[key]
             table[key] = (
@@ -226,7 +226,7 @@ class AlignedWindowOperator(StatefulOperator):
     def _collect_into(self, pane_targets: Any, key: Any, value: Any) -> None:
         is_shared = False
         for enter, changed in pane_targets.targets:
-            own_value = copied(value) if is_shared else value
+            own_value = copy_record(value) if is_shared else value
             is_shared = True
             entry = enter(key)
             records = entry.get(SLOT)
@@ -330,7 +330,8 @@ class AlignedWindowOperator(StatefulOperator):
             return tables[0].single_slot_items(SLOT)
         if len(tables) == 1:
             return (
-                (key, copied(accumulator)) for key, accumulator in tables[0].single_slot_items(SLOT)
+                (key, copy_record(accumulator))
+                for key, accumulator in tables[0].single_slot_items(SLOT)
             )
         assert self._folding is not None, "lists are kept by window"
         merge, merged = self._folding.merge, dict[Any, Any]()
@@ -338,7 +339,7 @@ class AlignedWindowOperator(StatefulOperator):
             for key, accumulator in table.single_slot_items(SLOT):
                 if accumulator is None:
                     continue
-                own_value = copied(accumulator)  # the next window needs it, too
+                own_value = copy_record(accumulator)  # the next window needs it, too
                 merged_so_far = merged.get(key)
                 merged[key] = (
                     own_value if merged_so_far is None else merge(merged_so_far, own_value)
@@ -357,7 +358,7 @@ class AlignedWindowOperator(StatefulOperator):
         if not self._tables.by_pane:
             return accumulators[0]
         assert self._folding is not None, "lists are kept by window"
-        merged, *others = map(copied, accumulators)
+        merged, *others = map(copy_record, accumulators)
         for other in others:
             merged = self._folding.merge(merged, other)
         return merged

@@ -10,8 +10,8 @@ from headrace.operators.windows.contents import Contents, Elements
 from headrace.operators.windows.contexts import FiringContext
 from headrace.operators.windows.general.operator import WindowOperator
 from headrace.runtime.context import TaskContext
-from headrace.runtime.detached import copied
 from headrace.runtime.operator import NodeProgram
+from headrace.runtime.record_copies import copy_record
 from headrace.runtime.state.handles import KeyContext
 
 
@@ -39,7 +39,7 @@ class EvictingWindowOperator(WindowOperator):
             return
         evictor, context = self._evictor, self._evictor_context
         evictor.evict_before(elements, len(elements), window, context)
-        values = [copied(element.get_value()) for element in elements]
+        values = [copy_record(element.get_value()) for element in elements]
         self._emit_results(window, self._spec.contents.from_records(values))
         evictor.evict_after(elements, len(elements), window, context)
         self._contents.update([one.as_pair() for one in elements])

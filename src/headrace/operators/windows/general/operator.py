@@ -19,9 +19,9 @@ from headrace.operators.windows.states import (
 )
 from headrace.operators.windows.windowing import Windowing, window_out_of_range_error
 from headrace.runtime.context import TaskContext
-from headrace.runtime.detached import copied
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import NodeProgram, Outputs
+from headrace.runtime.record_copies import copy_record
 from headrace.runtime.state.backend import Timer, TimerStore
 from headrace.runtime.state.handles import KeyContext, NamespacedStates
 from headrace.runtime.state.kinds import RESERVED_NAMES
@@ -109,7 +109,7 @@ class WindowOperator(StatefulOperator):
             if self._event_time and end_ms <= key_context.watermark:
                 continue
             # Others may change what they are given: no two windows share a record.
-            own_value = copied(value) if was_added else value
+            own_value = copy_record(value) if was_added else value
             was_added = True
             trigger.namespace = namespace = namespace_of(window)
             self._states.enter(namespace)
@@ -133,7 +133,7 @@ class WindowOperator(StatefulOperator):
             if self._event_time and end_ms <= key_context.watermark:
                 del mapping[namespace]
                 continue
-            own_value = copied(value) if was_added else value
+            own_value = copy_record(value) if was_added else value
             was_added = True
             trigger.namespace, records_namespace = namespace, mapping[namespace]
             self._states.enter(records_namespace)

@@ -25,28 +25,28 @@ whether a row holds these as a list or as a tuple, and the value of the row's ki
 
 So the kind of a row is in the number that each record has anyway."""
 
-Detached = bytes | tuple[Any, ...]
+SerializedRecord = bytes | tuple[Any, ...]
 """A pickled record, or the number of its layout followed by its values."""
 
-_Apart = tuple[RecordLayout, Collection[Any]]
-_TakeApart = Callable[[Any], _Apart | None]
-_Make = Callable[[tuple[Any, ...]], Any]
+_Decomposed = tuple[RecordLayout, Collection[Any]]
+_Decompose = Callable[[Any], _Decomposed | None]
+_Build = Callable[[tuple[Any, ...]], Any]
 
 _KINDS = tuple(RowKind)
 _INSERTED = RowKind.INSERT.value
 
-_MOST_LAYOUTS = 16
+_MAX_LAYOUTS = 16
 """In a block: objects with ever new attributes are pickled."""
 
-_MADE_BY = {"__setstate__", "__getnewargs__", "__getnewargs_ex__"}
+_CONSTRUCTION_HOOKS = {"__setstate__", "__getnewargs__", "__getnewargs_ex__"}
 """What pickling and unpickling call of a class, beside those that ``has_only_attributes`` knows."""
 
-_only_texts = {str}.issuperset
-_decomposers: dict[type, _TakeApart | None] = {}
+_all_str = {str}.issuperset
+_decomposers: dict[type, _Decompose | None] = {}
 """How values of a class are taken apart; None: they are pickled."""
 
 
-def detached(value: Any, layouts: dict[RecordLayout, int]) -> Detached:
+def serialize_record(value: Any, layouts: dict[RecordLayout, int]) -> SerializedRecord:
     """The present content of a value, in a form that later changes do not reach.
 
     ``layouts`` gets the layout of the value, if it is new.
@@ -55,50 +55,54 @@ def detached(value: Any, layouts: dict[RecordLayout, int]) -> Detached:
         TypeError, pickle.PicklingError, AttributeError: it cannot be pickled.
     """
     kind = type(value)
-    way = _decomposers[kind] if kind in _decomposers else _way_of(kind)
-    apart = None if way is None else way(value)
-    if apart is not None:
-        layout, values = apart
+    decompose = _decomposers[kind] if kind in _decomposers else _decomposer_of(kind)
+    decomposed = None if decompose is None else decompose(value)
+    if decomposed is not None:
+        layout, values = decomposed
         if all_atomic(map(type, values)) or all(map(is_immutable, values)):
             number = layouts.get(layout)
-            if number is None and len(layouts) < _MOST_LAYOUTS:
+            if number is None and len(layouts) < _MAX_LAYOUTS:
                 number = layouts[layout] = len(layouts)
             if number is not None:
                 return number, *values
     return pickle.dumps(value, 5)
 
 
-def restored(values: Iterable[Detached], layouts: Sequence[RecordLayout]) -> list[Any]:
+def deserialize_records(
+    values: Iterable[SerializedRecord], layouts: Sequence[RecordLayout]
+) -> list[Any]:
     """New values with the content that was detached."""
     loads: Callable[[Any], Any] = pickle.loads
     if not layouts:
         return [*map(loads, values)]
-    make = [*map(_maker, layouts)]
+    make = [*map(_builder_of, layouts)]
     return [make[held[0]](held) if type(held) is tuple else loads(held) for held in values]
 
 
-def copied(value: Any) -> Any:
+def copy_record(value: Any) -> Any:
     """What another task would receive: a copy, or the value itself if nobody can change it."""
     if is_immutable(value):
         return value
     layouts: dict[RecordLayout, int] = {}
-    (copy,) = restored([detached(value, layouts)], [*layouts])
+    (copy,) = deserialize_records([serialize_record(value, layouts)], [*layouts])
     return copy
 
 
-def _way_of(kind: type) -> _TakeApart | None:
-    way: _TakeApart | None = None
+def _decomposer_of(kind: type) -> _Decompose | None:
+    decompose: _Decompose | None = None
     if kind is Row:
-        way = _row_apart
-    elif _is_made_of_attributes(kind):
-        way = _object_apart
-    return _decomposers.setdefault(kind, way)
+        decompose = _decompose_row
+    elif _is_decomposable(kind):
+        decompose = _decompose_object
+    return _decomposers.setdefault(kind, decompose)
 
 
-def _is_made_of_attributes(kind: type) -> bool:
+def _is_decomposable(kind: type) -> bool:
     if not has_only_attributes(kind) or kind in copyreg.dispatch_table:
         return False
-    if any(hasattr(kind, name) for name in _MADE_BY) or not _has_of_object(kind, "__new__"):
+    if any(hasattr(kind, name) for name in _CONSTRUCTION_HOOKS) or not _inherits_from_object(
+        kind, "__new__"
+    ):
         return False
     try:
         pickle.dumps(kind, 5)
@@ -107,12 +111,12 @@ def _is_made_of_attributes(kind: type) -> bool:
     return True
 
 
-def _object_apart(value: Any) -> _Apart:
+def _decompose_object(value: Any) -> _Decomposed:
     held = vars(value)
     return (type(value), tuple(held), tuple, _INSERTED), held.values()
 
 
-def _row_apart(value: Row) -> _Apart | None:
+def _decompose_row(value: Row) -> _Decomposed | None:
     names, kind = value._names(), value._row_kind
     if type(kind) is not RowKind:
         return None
@@ -120,12 +124,12 @@ def _row_apart(value: Row) -> _Apart | None:
     if names is None:
         return (Row, None, tuple, number), value._values
     named_by = type(names)
-    if (named_by is not tuple and named_by is not list) or not _only_texts(map(type, names)):
+    if (named_by is not tuple and named_by is not list) or not _all_str(map(type, names)):
         return None
     return (Row, tuple(names), named_by, number), value._values
 
 
-def _maker(layout: RecordLayout) -> _Make:
+def _builder_of(layout: RecordLayout) -> _Build:
     """A function that puts a value together, from the number of its layout and its parts."""
     kind, names, named_by, row_kind = layout
     if kind is Row:
@@ -134,8 +138,8 @@ def _maker(layout: RecordLayout) -> _Make:
             return lambda parts: row_of(names, [*parts[1:]], change)
         return lambda parts: row_of([*names], [*parts[1:]], change)
     attributes = (*map(sys.intern, names or ()),)  # as unpickling does
-    if all(_is_set_simply(kind, name) for name in attributes):
-        return _setting(kind, attributes)
+    if all(_is_plain_attribute(kind, name) for name in attributes):
+        return _compile_builder(kind, attributes)
 
     def make(parts: tuple[Any, ...]) -> Any:
         made: Any = object.__new__(kind)
@@ -145,25 +149,25 @@ def _maker(layout: RecordLayout) -> _Make:
     return make
 
 
-def _is_set_simply(kind: type, name: str) -> bool:
+def _is_plain_attribute(kind: type, name: str) -> bool:
     """True when an assignment to the attribute does nothing but store the value by its name."""
     # Not asked for: a descriptor may answer with something else.
     descriptor = type(inspect.getattr_static(kind, name, None))
-    if not _has_of_object(kind, "__setattr__") or hasattr(descriptor, "__set__"):
+    if not _inherits_from_object(kind, "__setattr__") or hasattr(descriptor, "__set__"):
         return False
     # Python reads names in normal form, so written out another one would be another attribute.
     return name.isidentifier() and not iskeyword(name) and is_normalized("NFKC", name)
 
 
-def _has_of_object(kind: type, name: str) -> bool:
+def _inherits_from_object(kind: type, name: str) -> bool:
     return getattr(kind, name) is getattr(object, name)
 
 
-def _setting(kind: type, attributes: tuple[str, ...]) -> _Make:
+def _compile_builder(kind: type, attributes: tuple[str, ...]) -> _Build:
     """Code with an assignment per attribute: a fifth of the cost of a dictionary per object."""
     targets = "".join(f", made.{name}" for name in attributes)
     lines = f"def make(parts):\n made = new(kind)\n _{targets}, = parts\n return made"
     names: dict[str, Any] = {"new": object.__new__, "kind": kind}
     exec(lines, names)
-    made: _Make = names["make"]
+    made: _Build = names["make"]
     return made

@@ -16,7 +16,13 @@ from hypothesis import strategies as st
 
 from headrace.common import Row, RowKind
 from headrace.common.types import row_of
-from headrace.runtime.detached import Detached, RecordLayout, copied, detached, restored
+from headrace.runtime.record_copies import (
+    RecordLayout,
+    SerializedRecord,
+    copy_record,
+    deserialize_records,
+    serialize_record,
+)
 
 T = TypeVar("T")
 
@@ -170,12 +176,12 @@ IN_ONE_PIECE = [
 ]
 
 
-def through(values: list[Any]) -> tuple[list[Detached], list[Any]]:
+def through(values: list[Any]) -> tuple[list[SerializedRecord], list[Any]]:
     """What is kept of values, and what comes of it in another process."""
     layouts: dict[RecordLayout, int] = {}
-    held = [detached(value, layouts) for value in values]
+    held = [serialize_record(value, layouts) for value in values]
     arrived, names = pickle.loads(pickle.dumps((held, tuple(layouts)), 5))
-    return held, restored(arrived, names)
+    return held, deserialize_records(arrived, names)
 
 
 def inside(value: Any) -> Any:
@@ -212,9 +218,9 @@ def test_records_of_several_kinds_keep_apart() -> None:
 def test_a_heading_is_held_once() -> None:
     layouts: dict[RecordLayout, int] = {}
     for number in range(5):
-        detached(Order("a", number), layouts)
-        detached(Row(a=number), layouts)
-        detached(Row(b=number), layouts)
+        serialize_record(Order("a", number), layouts)
+        serialize_record(Row(a=number), layouts)
+        serialize_record(Row(b=number), layouts)
     assert layouts == {
         (Order, ("name", "size", "venue"), tuple, 0): 0,
         (Row, ("a",), list, 0): 1,
@@ -225,30 +231,33 @@ def test_a_heading_is_held_once() -> None:
 def test_objects_with_ever_new_attributes_need_no_more_headings() -> None:
     layouts: dict[RecordLayout, int] = {}
     values = [Bare(**{f"name{number}": number}) for number in range(50)]
-    held = [detached(value, layouts) for value in values]
+    held = [serialize_record(value, layouts) for value in values]
     assert len(layouts) == 16
-    assert restored(held, [*layouts]) == values
+    assert deserialize_records(held, [*layouts]) == values
 
 
 @pytest.mark.parametrize("change", ["attribute", "more", "less"])
 def test_what_is_kept_is_what_it_was(change: str) -> None:
     value = Order("a", 1)
     layouts: dict[RecordLayout, int] = {}
-    held = detached(value, layouts)
+    held = serialize_record(value, layouts)
     if change == "attribute":
         value.size = 2
     elif change == "more":
         value.more = 2  # type: ignore[attr-defined]
     else:
         del value.venue
-    assert restored([held], [*layouts]) == [Order("a", 1)]
+    assert deserialize_records([held], [*layouts]) == [Order("a", 1)]
 
 
 @pytest.mark.parametrize("value", [Order("a", 1), Bare(a=1), Row(a=1), [1]], ids=repr)
 def test_each_time_it_is_given_back_it_is_another(value: Any) -> None:
     layouts: dict[RecordLayout, int] = {}
-    held = detached(value, layouts)
-    (first,), (second,) = restored([held], [*layouts]), restored([held], [*layouts])
+    held = serialize_record(value, layouts)
+    (first,), (second,) = (
+        deserialize_records([held], [*layouts]),
+        deserialize_records([held], [*layouts]),
+    )
     assert first == second == value
     assert len({id(first), id(second), id(value)}) == 3
     if isinstance(value, Row):
@@ -330,26 +339,26 @@ def test_a_class_within_a_function_is_refused_with_its_name() -> None:
         n: int
 
     with pytest.raises((AttributeError, pickle.PicklingError), match="Here"):
-        detached(Here(1), {})
+        serialize_record(Here(1), {})
 
 
 def test_what_cannot_be_pickled_is_refused() -> None:
     with pytest.raises(TypeError, match="lock"):
-        detached({"lock": threading.Lock()}, {})
+        serialize_record({"lock": threading.Lock()}, {})
 
 
 def test_a_copy_shares_nothing() -> None:
     value = Order("a", 1)
-    other = copied(value)
+    other = copy_record(value)
     value.size = 2
     assert other == Order("a", 1)
     plain = ("a", 1)
-    assert copied(plain) is plain
+    assert copy_record(plain) is plain
 
 
 def test_a_name_comes_back_as_it_was_written() -> None:
     given = Bare(**{"latency_\u00b5s": 5, "latency_\u03bcs": 6})
-    assert vars(copied(given)) == {"latency_\u00b5s": 5, "latency_\u03bcs": 6}
+    assert vars(copy_record(given)) == {"latency_\u00b5s": 5, "latency_\u03bcs": 6}
 
 
 ATOMIC_TYPES = (
