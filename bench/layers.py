@@ -33,7 +33,7 @@ from headrace.runners.sinks import Writing
 from headrace.runners.spark.query import wire
 from headrace.runners.spark.query.packets import InMemory, envelopes_in, payload_of
 from headrace.runners.spark.query.wire import packed
-from headrace.runtime.block import Block, Envelope, pickled_plain
+from headrace.runtime.block import Block, Envelope, pickle_immutable
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.program import JobProgram
 from headrace.runtime.state.backend import StateBackend
@@ -142,7 +142,8 @@ class _Desk:
         ]
         read = timed("page read", lambda: [pickle.loads(data) for data in pages])
         timed(
-            "page write", lambda: [pickled_plain(page, islice(page[2].items(), 1)) for page in read]
+            "page write",
+            lambda: [pickle_immutable(page, islice(page[2].items(), 1)) for page in read],
         )
         return took
 

@@ -22,7 +22,7 @@ from headrace.metrics.metricbase import MetricGroup
 from headrace.planner.columns import with_columns
 from headrace.runners.spark.query.packets import InMemory, envelopes_in, payload_of
 from headrace.runners.spark.query.wire import packed
-from headrace.runtime.block import values_of
+from headrace.runtime.block import records_of
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.selectors import ByColumns
@@ -114,11 +114,11 @@ def measure(size: int, texts: bool, rounds: int) -> tuple[float, float, float]:
 
     def by_rows() -> None:
         with_rows.push_all(rows, None)
-        through_the_wire(with_rows, values_of)
+        through_the_wire(with_rows, records_of)
 
     return (
         records_per_second(size, lambda: by_columns(lambda block: block.values), rounds),
-        records_per_second(size, lambda: by_columns(values_of), rounds),
+        records_per_second(size, lambda: by_columns(records_of), rounds),
         records_per_second(size, by_rows, rounds),
     )
 

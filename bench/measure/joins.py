@@ -106,7 +106,9 @@ def blocks(records: int) -> Iterator[list[Block]]:
             values = [*zip(keys, at, strict=True)]
             opening = ((0, channel),)
             made.append(
-                Block(keys, values, times, False, [mark], None, 0, openings=opening, input=side)
+                Block(
+                    keys, values, times, False, [mark], None, 0, channel_starts=opening, input=side
+                )
             )
         yield made
         number += CHUNK

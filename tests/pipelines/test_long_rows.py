@@ -22,7 +22,7 @@ from headrace.datastream import (
 from headrace.graph.stream_graph import StreamGraph
 from headrace.metrics.metricbase import MetricGroup
 from headrace.planner.plan import PlanOptions, plan
-from headrace.runtime.block import values_of
+from headrace.runtime.block import records_of
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.program import JobProgram
@@ -143,7 +143,7 @@ def test_a_long_row_travels_to_a_worker(name: str) -> None:
     chain.tick()
     chain.signal(99)
     (block,) = [envelope.payload for envelope in chain.drain()]
-    assert values_of(block) == expected(name, [*range(20)])
+    assert records_of(block) == expected(name, [*range(20)])
 
 
 @pytest.mark.parametrize("name", LONG)

@@ -28,7 +28,7 @@ from headrace.runners.sinks import (
     committer_of,
 )
 from headrace.runners.tasks import Tasks
-from headrace.runtime.block import ALL_GROUPS, Envelope, Kind, own, values_of
+from headrace.runtime.block import ALL_GROUPS, Envelope, Kind, isolate_for_receiver, records_of
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.coordination.coordinator import Coordinator, merge_states, source_watermarks
 from headrace.runtime.coordination.offset import Offset
@@ -176,7 +176,7 @@ class LocalRun:
                 parts.append(envelope.payload[1])
                 continue
             if envelope.kind == Kind.DATA:
-                envelope = envelope._replace(payload=own(envelope.payload))
+                envelope = envelope._replace(payload=isolate_for_receiver(envelope.payload))
             if envelope.stage == self.program.sink_stage:
                 to_sinks.append(envelope)
             else:
@@ -239,7 +239,7 @@ class LocalRun:
             if self.delivery.takes(sink):
                 with at_sink(sink, "delivering"):
                     for envelope in received:
-                        self.delivery.deliver(sink, envelope.group, values_of(envelope.payload))
+                        self.delivery.deliver(sink, envelope.group, records_of(envelope.payload))
                 continue
             committable = None
             if received:

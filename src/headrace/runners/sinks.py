@@ -14,7 +14,7 @@ from headrace.connector import (
     SinkWriter,
     WriterContext,
 )
-from headrace.runtime.block import Block, values_of
+from headrace.runtime.block import Block, records_of
 from headrace.runtime.failure import at_sink
 from headrace.runtime.program import JobProgram, SinkProgram
 
@@ -57,7 +57,7 @@ class Writing:
                 chunk = ColumnChunk(found.batch, found.shape, timestamps=found.times)
                 self._writer.write_columns(chunk)
                 return
-            values, times = values_of(block), block.timestamps
+            values, times = records_of(block), block.timestamps
             self._writer.write(values, [*times] if times else [None] * len(values))
 
     def prepare_commit(self) -> Any:

@@ -59,28 +59,29 @@ class Block(NamedTuple):
 
     In place of lists a block may hold columns (``runtime.columns``): ``ColumnKeys``, ``Columns``
     and ``Timestamps`` have a length and slices, and iterating gives what the lists would hold.
-    ``isolated``: every value is a copy (``serialize_record``), in one of ``layouts``.
+    ``copied``: every value is a copy (``serialize_record``), in one of ``layouts``.
     ``first_watermark_ms``: in a block of a keyed stage, that stage's watermark when the first
     record was emitted (it orders blocks of several senders); None in a block of a source.
     ``now_ms``: the processing time of the micro-batch. ``merged_channel``: the channel whose marks
     are common to all senders, or None.
-    ``checked``: the values are isolated, or nobody will change them. Where it is False, ``encode``
-    and ``own`` isolate values that may still change. ``openings``: pairs (position, channel), where
-    a sender has several channels (``Mark.channel``): from the position on, records belong to the
-    channel. ``input``: the number of the operator's input that gets the records.
+    ``immutable``: the values are copied, or nobody will change them. Where it is False, ``encode``
+    and ``isolate_for_receiver`` copy values that may still change. ``channel_starts``: pairs
+    (position, channel), where a sender has several channels (``Mark.channel``): from the position
+    on, records belong to the channel. ``input``: the number of the operator's input that gets the
+    records.
     """
 
     keys: ColumnKeys | list[Any] | None
     values: Columns | list[Any]
     timestamps: Sequence[int | None] | None
-    isolated: bool
+    copied: bool
     marks: list[Mark]
     first_watermark_ms: int | None
     now_ms: int
     merged_channel: Channel | None = None
-    checked: bool = True
+    immutable: bool = True
     layouts: tuple[RecordLayout, ...] = ()
-    openings: tuple[tuple[int, Channel], ...] = ()
+    channel_starts: tuple[tuple[int, Channel], ...] = ()
     input: int = 0
 
 
@@ -109,16 +110,16 @@ class BlockBuffer:
     """Collects records and marks for one group until they are flushed as a block."""
 
     __slots__ = (
+        "channel_starts",
+        "copied",
+        "estimate_at",
+        "estimated_count",
         "first_watermark_ms",
-        "isolated",
         "keys",
         "layouts",
-        "limit",
         "marks",
-        "openings",
         "timestamps",
         "values",
-        "weighed",
     )
 
     def __init__(
@@ -128,42 +129,42 @@ class BlockBuffer:
         self.values: list[Any] = []
         self.timestamps: list[int | None] = []
         self.marks: list[Mark] = []
-        self.isolated = False
+        self.copied = False
         self.layouts = {} if layouts is None else layouts
         self.first_watermark_ms = first_watermark_ms
-        self.limit = 1
+        self.estimate_at = 1
         """At this number of records their bytes are estimated (``SendContext.weigh``)."""
-        self.weighed = 0
+        self.estimated_count = 0
         """How many records there were at the last estimate."""
-        self.openings: list[tuple[int, Channel]] = []
+        self.channel_starts: list[tuple[int, Channel]] = []
 
-    def opens(self, channel: Channel) -> None:
+    def start_channel(self, channel: Channel) -> None:
         """From now on records belong to this channel."""
         position = len(self.values)
-        if self.openings and self.openings[-1][0] == position:
-            self.openings.pop()
-        self.openings.append((position, channel))
+        if self.channel_starts and self.channel_starts[-1][0] == position:
+            self.channel_starts.pop()
+        self.channel_starts.append((position, channel))
 
-    def isolate(self) -> None:
+    def copy_values(self) -> None:
         """From now on every value is copied when it comes."""
         self.values = [serialize_record(value, self.layouts) for value in self.values]
-        self.isolated = True
+        self.copied = True
 
     def append(self, other: BlockBuffer) -> None:
         """Add another buffer's records after these; both must have the same layouts."""
-        if self.isolated != other.isolated:
-            (self if other.isolated else other).isolate()
+        if self.copied != other.copied:
+            (self if other.copied else other).copy_values()
         self.keys += other.keys
         self.values += other.values
         self.timestamps += other.timestamps
 
 
-def take(
+def to_block(
     buffer: BlockBuffer,
     keyed: bool,
     now_ms: int,
     merged_channel: Channel | None,
-    checked: bool = True,
+    immutable: bool = True,
     input: int = 0,
 ) -> Block:
     """The block that a buffer holds; the buffer must not be used afterwards."""
@@ -174,27 +175,27 @@ def take(
         buffer.keys if keyed else None,
         buffer.values,
         timestamps,
-        buffer.isolated,
+        buffer.copied,
         buffer.marks,
         buffer.first_watermark_ms,
         now_ms,
         merged_channel,
-        checked or buffer.isolated,
+        immutable or buffer.copied,
         (*buffer.layouts,),
-        (*buffer.openings,),
+        (*buffer.channel_starts,),
         input,
     )
 
 
-def own(block: Block) -> Block:
+def isolate_for_receiver(block: Block) -> Block:
     """The block for a receiver in the same process, who shares no changeable record with others."""
     values = block.values
-    if block.checked or not isinstance(values, list) or all_immutable(values):
+    if block.immutable or not isinstance(values, list) or all_immutable(values):
         return block
-    return _isolated(block)
+    return _copied(block)
 
 
-def _isolated(block: Block) -> Block:
+def _copied(block: Block) -> Block:
     layouts: dict[RecordLayout, int] = {}
     values = []
     for value in block.values:
@@ -203,15 +204,15 @@ def _isolated(block: Block) -> Block:
         except Exception as error:
             error.add_note(f"record:   {repr(value)[:500]}")
             raise
-    return block._replace(values=values, isolated=True, checked=True, layouts=(*layouts,))
+    return block._replace(values=values, copied=True, immutable=True, layouts=(*layouts,))
 
 
-def values_of(block: Block) -> list[Any]:
+def records_of(block: Block) -> list[Any]:
     """The records of a block: new objects if they were isolated, or are in columns."""
     values = block.values
     if not isinstance(values, list):
         return values.rows()
-    return deserialize_records(values, block.layouts) if block.isolated else values
+    return deserialize_records(values, block.layouts) if block.copied else values
 
 
 def encode(block: Block) -> bytes:
@@ -231,12 +232,12 @@ def encode_into(block: Block, out: io.BytesIO) -> None:
         TypeError, pickle.PicklingError, AttributeError: a record cannot be pickled.
     """
     if not isinstance(block.values, list):
-        pickle.dump(as_plain(block), out, 5)
+        pickle.dump(to_plain_tuple(block), out, 5)
         return
-    if not block.checked and block.values:
+    if not block.immutable and block.values:
         first = block.values[0]
-        if not is_immutable(first) or not _is_bare(first):
-            block = own(block)
+        if not is_immutable(first) or not _has_no_objects(first):
+            block = isolate_for_receiver(block)
     start = out.tell()
     try:
         samples = [
@@ -244,16 +245,16 @@ def encode_into(block: Block, out: io.BytesIO) -> None:
             for values in (block.values, block.keys)
             if isinstance(values, list) and values
         ]
-        _pickle_plain(as_plain(block), samples, out)
+        _pickle_plain(to_plain_tuple(block), samples, out)
     except BaseException as error:
         out.seek(start)
         out.truncate()
-        if block.isolated or not isinstance(error, ValueError | RecursionError):
+        if block.copied or not isinstance(error, ValueError | RecursionError):
             raise
-        encode_into(_isolated(block), out)  # a record that contains itself
+        encode_into(_copied(block), out)  # a record that contains itself
 
 
-def pickled_plain(value: Any, samples: Iterable[Any]) -> bytes:
+def pickle_immutable(value: Any, samples: Iterable[Any]) -> bytes:
     """The value, pickled in the way that is fastest for values like the samples.
 
     Nothing in the value can be changed. Without pickle's memo, numbers and texts take a third less
@@ -267,21 +268,21 @@ def pickled_plain(value: Any, samples: Iterable[Any]) -> bytes:
 
 def _pickle_plain(value: Any, samples: Iterable[Any], out: io.BytesIO) -> None:
     pickler = pickle.Pickler(out, 5)
-    pickler.fast = all(map(_is_bare, samples))
+    pickler.fast = all(map(_has_no_objects, samples))
     pickler.dump(value)
 
 
-def _is_bare(value: Any) -> bool:
+def _has_no_objects(value: Any) -> bool:
     """True when no object of a class is in a value."""
     kind = type(value)
     if kind is dict:
-        return all(map(_is_bare, chain.from_iterable(value.items())))
+        return all(map(_has_no_objects, chain.from_iterable(value.items())))
     if kind is tuple or kind is list:
-        return all_atomic(map(type, value)) or all(map(_is_bare, value))
+        return all_atomic(map(type, value)) or all(map(_has_no_objects, value))
     return kind in ATOMIC_TYPES
 
 
-def as_plain(block: Block) -> tuple[Any, ...]:
+def to_plain_tuple(block: Block) -> tuple[Any, ...]:
     """The block without classes of Headrace: each channel once, and in marks its number.
 
     Many marks belong to few channels. Pickled without a memo, each mark would hold its channel.
@@ -291,21 +292,32 @@ def as_plain(block: Block) -> tuple[Any, ...]:
     def number(channel: Channel) -> int:
         return numbers.setdefault(channel, len(numbers))
 
-    keys, values, timestamps, isolated, marks, first, now_ms, merged, _, layouts, openings, at = (
-        block
-    )
+    (
+        keys,
+        values,
+        timestamps,
+        copied,
+        marks,
+        first,
+        now_ms,
+        merged,
+        _,
+        layouts,
+        channel_starts,
+        at,
+    ) = block
     return (
         keys,
         values,
         timestamps,
-        isolated,
+        copied,
         [(place, number(channel), *rest) for place, channel, *rest in marks],
         first,
         now_ms,
         None if merged is None else number(merged),
         True,
         layouts,
-        [(place, number(channel)) for place, channel in openings],
+        [(place, number(channel)) for place, channel in channel_starts],
         at,
         [(*channel,) for channel in numbers],
     )
@@ -313,27 +325,27 @@ def as_plain(block: Block) -> tuple[Any, ...]:
 
 def decode(data: bytes | memoryview) -> Block:
     """The block that ``encode`` made these bytes of."""
-    return from_plain(pickle.loads(data))
+    return from_plain_tuple(pickle.loads(data))
 
 
-def from_plain(plain: tuple[Any, ...]) -> Block:
-    """The block that ``as_plain`` made this of."""
-    keys, values, timestamps, isolated, marks, *between, openings, at, named = plain
-    first, now_ms, merged, checked, layouts = between
+def from_plain_tuple(plain: tuple[Any, ...]) -> Block:
+    """The block that ``to_plain_tuple`` made this of."""
+    keys, values, timestamps, copied, marks, *between, channel_starts, at, named = plain
+    first, now_ms, merged, immutable, layouts = between
     channels = [*map(_channel, named)]
     return _block(
         (
             keys,
             values,
             timestamps,
-            isolated,
+            copied,
             [_mark((place, channels[number], *rest)) for place, number, *rest in marks],
             first,
             now_ms,
             None if merged is None else channels[merged],
-            checked,
+            immutable,
             layouts,
-            tuple([(place, channels[number]) for place, number in openings]),
+            tuple([(place, channels[number]) for place, number in channel_starts]),
             at,
         )
     )

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 from headrace.common.types import Row
-from headrace.runtime.block import BlockBuffer, Envelope, own
+from headrace.runtime.block import BlockBuffer, Envelope, isolate_for_receiver
 
 _FIXED_BYTES = 48
 _SAMPLES = 4
@@ -42,7 +42,7 @@ class HeldOverflow:
 
     def put(self, envelope: Envelope) -> None:
         """Put an envelope aside with its present content."""
-        self._held.append(envelope._replace(payload=own(envelope.payload)))
+        self._held.append(envelope._replace(payload=isolate_for_receiver(envelope.payload)))
 
     def take(self) -> Iterator[Envelope]:
         """All that was put aside."""
@@ -63,7 +63,7 @@ def unweighed_bytes(buffer: BlockBuffer) -> int:
     A few of them are looked at, always the same ones: a micro-batch that is repeated must leave in
     the same blocks.
     """
-    values, start = buffer.values, buffer.weighed
+    values, start = buffer.values, buffer.estimated_count
     count = len(values) - start
     sample = values[start :: count // 2 + 1]
     return sum(map(bytes_of, sample)) * count // len(sample) if sample else 0

@@ -157,7 +157,9 @@ class _Harness:
             timestamp = strategy.timestamp_of(value, timestamp)
         keys, values = self._keys(value, input), [copy_record(value)]
         opening = ((0, _channel(input)),)
-        block = Block(keys, values, [timestamp], False, [], None, 0, openings=opening, input=input)
+        block = Block(
+            keys, values, [timestamp], False, [], None, 0, channel_starts=opening, input=input
+        )
         if self._is_batch:
             self._waiting.append(block)
             return

@@ -20,7 +20,7 @@ from headrace.metrics.metricbase import MetricGroup
 from headrace.operators.aggregates.aggregate import FieldAggregate, FirstRecord
 from headrace.operators.reduce import ReduceSpec
 from headrace.runners.launch import program_of
-from headrace.runtime.block import Block, values_of
+from headrace.runtime.block import Block, records_of
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.keys import ColumnKeys
@@ -86,7 +86,7 @@ def left(chain: Chain) -> list[bytes]:
     """What leaves the chain at the end of a task run, as pickled records."""
     chain.complete()
     blocks = [envelope.payload for envelope in chain.drain()]
-    return [pickle.dumps(value) for block in blocks for value in values_of(block)]
+    return [pickle.dumps(value) for block in blocks for value in records_of(block)]
 
 
 @pytest.mark.parametrize("columns", [False, True], ids=["rows", "columns"])

@@ -22,7 +22,7 @@ from headrace.datastream.state import ListStateDescriptor
 from headrace.errors import ConfigurationError
 from headrace.runners import captures
 from headrace.runners.captures import MOST_FILES, SUFFIX
-from headrace.runtime.block import values_of
+from headrace.runtime.block import records_of
 from headrace.runtime.failure import failure_of
 from tests.pipelines.log import Log
 
@@ -103,7 +103,7 @@ def test_records_are_as_they_were_before_the_call(tmp_path: Path) -> None:
     failure(tmp_path, records_per_batch=6)
     (file,) = tmp_path.glob(f"*{SUFFIX}")
     replay = captures.replay_of(captures.read(str(file)))
-    records = [record for block in replay._blocks for record in values_of(block)]
+    records = [record for block in replay._blocks for record in records_of(block)]
     assert records == RECORDS[:6]
 
 

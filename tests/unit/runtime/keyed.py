@@ -13,7 +13,7 @@ from headrace.datastream.state import (
 )
 from headrace.metrics.metricbase import MetricGroup
 from headrace.operators.keyed_process import KeyedProcessSpec
-from headrace.runtime.block import Block, values_of
+from headrace.runtime.block import Block, records_of
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.operator import OperatorSpec
 from headrace.runtime.program import VertexProgram
@@ -124,5 +124,5 @@ class Harness:
         return [
             value
             for envelope in self.task.advance(task, self.backend(group))
-            for value in values_of(envelope.payload)
+            for value in records_of(envelope.payload)
         ]

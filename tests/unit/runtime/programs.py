@@ -9,7 +9,7 @@ from typing import Any
 from headrace.metrics.metricbase import MetricGroup
 from headrace.operators.map import MapSpec
 from headrace.runtime import block as blocks
-from headrace.runtime.block import Block, Envelope, Kind, values_of
+from headrace.runtime.block import Block, Envelope, Kind, records_of
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.channel import ALL_TASKS, Channel
 from headrace.runtime.context import TaskFacts
@@ -201,7 +201,7 @@ def sent(envelopes: Iterable[Envelope], stage: int, target: int = 0) -> list[Any
     """The records for a sink or vertex, in the order of (sender, seq)."""
     mine = [e for e in data(envelopes) if e.stage == stage and e.target == target]
     mine.sort(key=lambda envelope: (envelope.sender, envelope.seq))
-    return [value for envelope in mine for value in values_of(envelope.payload)]
+    return [value for envelope in mine for value in records_of(envelope.payload)]
 
 
 def block(
@@ -211,11 +211,11 @@ def block(
     marks: Iterable[blocks.Mark] = (),
     **other: Any,
 ) -> Block:
-    parts: dict[str, Any] = {"isolated": False, "first_watermark_ms": None, "now_ms": 0} | other
+    parts: dict[str, Any] = {"copied": False, "first_watermark_ms": None, "now_ms": 0} | other
     if isinstance(parts.get("merged_channel"), str):
         parts["merged_channel"] = channel(parts["merged_channel"])
-    opened = parts.get("openings", ())
-    parts["openings"] = tuple((at, channel(text)) for at, text in opened)
+    opened = parts.get("channel_starts", ())
+    parts["channel_starts"] = tuple((at, channel(text)) for at, text in opened)
     return Block(
         keys=list(records) if keys is None else keys,
         values=list(records),

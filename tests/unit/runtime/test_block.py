@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from headrace.common import Row
-from headrace.runtime.block import Block, BlockBuffer, Mark, decode, encode, take, values_of
+from headrace.runtime.block import Block, BlockBuffer, Mark, decode, encode, records_of, to_block
 from headrace.runtime.channel import Channel
 from tests.unit.runtime.test_immutability import PLAIN, Open, Shrinking
 
@@ -20,7 +20,7 @@ def block_of(values: list[Any], **other: Any) -> Block:
     parts: dict[str, Any] = {
         "keys": None,
         "timestamps": None,
-        "isolated": False,
+        "copied": False,
         "marks": [],
         "first_watermark_ms": None,
         "now_ms": 0,
@@ -56,25 +56,25 @@ def test_what_cannot_be_pickled_is_told() -> None:
 def test_isolating_keeps_what_was_gathered() -> None:
     buffer = BlockBuffer(first_watermark_ms=3)
     buffer.values.extend([1, "a"])
-    buffer.isolate()
+    buffer.copy_values()
     record = {"n": 1}
     buffer.values.append(pickle.dumps(record, 5))
     record["n"] = 2
     buffer.timestamps.extend([None, None, 5])
-    block = take(buffer, keyed=False, now_ms=9, merged_channel=None)
-    assert block.isolated
+    block = to_block(buffer, keyed=False, now_ms=9, merged_channel=None)
+    assert block.copied
     assert block.keys is None
     assert block.timestamps == [None, None, 5]
     assert (block.first_watermark_ms, block.now_ms) == (3, 9)
-    assert values_of(decode(encode(block))) == [1, "a", {"n": 1}]
+    assert records_of(decode(encode(block))) == [1, "a", {"n": 1}]
 
 
 def test_isolated_records_are_fresh_at_every_reading() -> None:
     buffer = BlockBuffer(first_watermark_ms=None)
-    buffer.isolate()
+    buffer.copy_values()
     buffer.values.append(pickle.dumps([1], 5))
-    block = take(buffer, keyed=False, now_ms=0, merged_channel=None)
-    (first,), (second,) = values_of(block), values_of(block)
+    block = to_block(buffer, keyed=False, now_ms=0, merged_channel=None)
+    (first,), (second,) = records_of(block), records_of(block)
     first.append(2)
     assert second == [1]
 
@@ -84,7 +84,7 @@ def test_timestamps_are_left_out_where_there_are_none() -> None:
     buffer.keys.extend(["a", "b"])
     buffer.values.extend([1, 2])
     buffer.timestamps.extend([None, None])
-    block = take(buffer, keyed=True, now_ms=0, merged_channel=Channel("4"))
+    block = to_block(buffer, keyed=True, now_ms=0, merged_channel=Channel("4"))
     assert block.timestamps is None
     assert block.keys == ["a", "b"]
     assert block.merged_channel == Channel("4")
@@ -94,7 +94,7 @@ def test_time_zero_is_a_timestamp() -> None:
     buffer = BlockBuffer(first_watermark_ms=None)
     buffer.values.append(1)
     buffer.timestamps.append(0)
-    assert take(buffer, keyed=False, now_ms=0, merged_channel=None).timestamps == [0]
+    assert to_block(buffer, keyed=False, now_ms=0, merged_channel=None).timestamps == [0]
 
 
 def test_the_input_travels() -> None:

@@ -71,8 +71,8 @@ def test_one_changeable_record_isolates_its_block_only() -> None:
     groups = {key_group_of(key, 2): key for key in range(10)}
     for value in [(groups[0], 1), (groups[1], 2), [groups[1], 3]]:
         chain.push(value, None)
-    isolated = {envelope.group: envelope.payload.isolated for envelope in chain.drain()}
-    assert isolated == {0: False, 1: True}
+    copied = {envelope.group: envelope.payload.copied for envelope in chain.drain()}
+    assert copied == {0: False, 1: True}
 
 
 def test_round_robin_gives_each_receiver_the_same_number() -> None:

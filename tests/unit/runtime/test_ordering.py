@@ -76,9 +76,9 @@ def test_marks_without_records_come_first_in_the_order_of_senders() -> None:
 
 def test_a_split_that_two_tasks_read_keeps_its_order() -> None:
     """The second part's marks would make the first part's records late."""
-    first = block(*"ab", openings=((0, "x"),))
-    second = block(*"cd", marks=marks((1, "x", 80)), openings=((0, "x"),))
-    other = block(*"pq", marks=marks((1, "y", 60)), openings=((0, "y"),))
+    first = block(*"ab", channel_starts=((0, "x"),))
+    second = block(*"cd", marks=marks((1, "x", 80)), channel_starts=((0, "x"),))
+    other = block(*"pq", marks=marks((1, "y", 60)), channel_starts=((0, "y"),))
     assert read([first, second, other], [1, 2, 3]) == [
         "ab",
         "c",
@@ -91,8 +91,10 @@ def test_a_split_that_two_tasks_read_keeps_its_order() -> None:
 
 
 def test_a_sender_of_two_splits_waits_only_for_the_split_that_it_shares() -> None:
-    one = block(*"abc", marks=marks((1, "x", 50), (3, "y", 40)), openings=((0, "x"), (1, "y")))
-    two = block(*"pq", marks=marks((1, "y", 70)), openings=((0, "y"),))
+    one = block(
+        *"abc", marks=marks((1, "x", 50), (3, "y", 40)), channel_starts=((0, "x"), (1, "y"))
+    )
+    two = block(*"pq", marks=marks((1, "y", 70)), channel_starts=((0, "y"),))
     assert read([one, two], [1, 2]) == ["a", ("x", 50), "bc", ("y", 40), "p", ("y", 70), "q"]
 
 
@@ -167,8 +169,8 @@ def sendings(draw: st.DrawFn) -> tuple[list[Block], list[int]]:
                     high[name] = high.get(name, 0) + rise
                     placed.append(Mark(position + 1, name, high[name]))
             records = [(sender, name, len(blocks), at) for at in range(count)]
-            openings = ((0, name),)
-            blocks.append(block(*records, marks=placed, openings=openings))
+            channel_starts = ((0, name),)
+            blocks.append(block(*records, marks=placed, channel_starts=channel_starts))
             senders.append(sender)
     return blocks, senders
 
@@ -182,10 +184,10 @@ def test_what_any_order_must_keep(sending: tuple[list[Block], list[int]]) -> Non
     for each in blocks:
         reached = {mark.position: mark.watermark for mark in each.marks}
         at = max(
-            (own[record] for record in own if channel(record[1]) == each.openings[0][1]),
+            (own[record] for record in own if channel(record[1]) == each.channel_starts[0][1]),
             default=MIN_WATERMARK,
         )
-        opened = each.openings[0][1]
+        opened = each.channel_starts[0][1]
         for before in blocks[: blocks.index(each)]:
             at = max([at, *(m.watermark for m in before.marks if m.channel == opened)])
         for position, record in enumerate(each.values):
@@ -259,7 +261,7 @@ def test_one_lane_has_the_order_of_a_stream_and_keeps_the_channels() -> None:
     assert lane.timestamps == [None, 1, None, 2, None, 3]
     told = [(mark.position, mark.channel.exchange, mark.watermark) for mark in lane.marks]
     assert told == [(1, "x", 10), (2, "y", 20), (3, "x", 30), (4, "y", 40)]
-    channels = [(at, opened.exchange) for at, opened in lane.openings]
+    channels = [(at, opened.exchange) for at, opened in lane.channel_starts]
     assert channels == [*enumerate("xyxyxy")]
     # merged with what others sent it is read as the blocks would be
     other = block("z", marks=marks((1, "w", 90)))

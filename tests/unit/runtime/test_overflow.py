@@ -9,7 +9,7 @@ import pytest
 from headrace.common.types import Row
 from headrace.datastream import KeyedProcessFunction
 from headrace.operators.flat_map import FlatMapSpec
-from headrace.runtime.block import BlockBuffer, Envelope, values_of
+from headrace.runtime.block import BlockBuffer, Envelope, records_of
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.exchange.send_context import BYTES_GATHERED
 from headrace.runtime.overflow import bytes_of, unweighed_bytes
@@ -60,7 +60,7 @@ def test_a_call_that_emits_without_end_holds_a_part_in_buffers() -> None:
     assert max(seen) < BYTES_GATHERED * 1.2
     assert [envelope.seq for envelope in envelopes] == [*range(len(envelopes))]
     for group in range(4):
-        numbers = [n for e in envelopes if e.group == group for n, _ in values_of(e.payload)]
+        numbers = [n for e in envelopes if e.group == group for n, _ in records_of(e.payload)]
         assert numbers == sorted(numbers)
     assert sum(len(envelope.payload.values) for envelope in envelopes) == RESULTS
 
@@ -97,7 +97,7 @@ def test_timers_that_fire_give_out_between_them(batch: bool) -> None:
     envelopes = harness.task.advance(given, harness.backend(0))
     first = next(envelopes)
     assert ManyTimers.fired < 30
-    rest = [value for envelope in (first, *envelopes) for value in values_of(envelope.payload)]
+    rest = [value for envelope in (first, *envelopes) for value in records_of(envelope.payload)]
     assert rest == [f"{at} {n}".zfill(100_000) for at in range(100) for n in range(10)]
 
 
@@ -154,7 +154,7 @@ def test_a_buffer_is_weighed_by_what_came_since() -> None:
     buffer = BlockBuffer(None)
     buffer.values = ["x" * 1_000] * 100
     assert 100_000 < unweighed_bytes(buffer) < 120_000
-    buffer.weighed = 100
+    buffer.estimated_count = 100
     assert unweighed_bytes(buffer) == 0
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Any
 
-from headrace.runtime.block import pickled_plain
+from headrace.runtime.block import pickle_immutable
 from headrace.runtime.immutability import all_immutable
 from headrace.runtime.keys.key_groups import KeyGroups
 from headrace.runtime.operator import NodeProgram
@@ -74,7 +74,7 @@ def encode_partials(node: NodeProgram, batch: AccumulatorBatch) -> bytes:
     others = batch.keys[1:]
     if all_immutable(batch.values):
         plain_content = others, batch.attributes, batch.values, None
-        return pickled_plain(plain_content, (*batch.keys[-1:], *batch.values[:1]))
+        return pickle_immutable(plain_content, (*batch.keys[-1:], *batch.values[:1]))
     layouts: dict[RecordLayout, int] = {}
     detached_values = []
     for key, value in zip(batch.keys, batch.values, strict=True):  # noqa: B007  for ``annotate``

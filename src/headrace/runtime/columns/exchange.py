@@ -67,7 +67,7 @@ class ColumnsEndpoint(ExchangeWriter):
         """From now on records and marks belong to this channel."""
         super().open_channel(channel)
         if self._gathered:
-            self._opens(channel)
+            self._start_channel(channel)
 
     def mark(self, watermark: int, idle: bool) -> None:
         """Put a watermark after what was gathered so far, for every receiver."""
@@ -121,7 +121,7 @@ class ColumnsEndpoint(ExchangeWriter):
         """Put rows that wait aside, so that they leave before the columns that come now."""
         waiting = [buffer for buffer in self.buffers if buffer is not None]
         if not self.merged:
-            self._opens(self.channel)
+            self._start_channel(self.channel)
         if waiting_in(waiting):
             for envelope in super().drain():
                 self.outbox.overflow.put(envelope)
@@ -130,7 +130,7 @@ class ColumnsEndpoint(ExchangeWriter):
             self._events += [_Event(0, mark.channel, mark) for mark in found]
             self.buffers[:] = [None] * self.groups
 
-    def _opens(self, channel: Channel) -> None:
+    def _start_channel(self, channel: Channel) -> None:
         self._events.append(_Event(self._rows, channel))
 
     def _put_columns_aside(self) -> None:
@@ -160,13 +160,13 @@ class ColumnsEndpoint(ExchangeWriter):
         events: list[_Event],
         before: dict[int, list[int]],
     ) -> Iterator[Envelope]:
-        marks, openings = list[Mark](), list[tuple[int, Channel]]()
+        marks, channel_starts = list[Mark](), list[tuple[int, Channel]]()
         for row, channel, mark in events:
             position = before[row][group]
             if mark is None:
-                if openings and openings[-1][0] == position:
-                    openings.pop()
-                openings.append((position, channel))
+                if channel_starts and channel_starts[-1][0] == position:
+                    channel_starts.pop()
+                channel_starts.append((position, channel))
             else:
                 last = marks[-1] if marks else None
                 if last is not None and (last.position, last.channel) == (position, channel):
@@ -179,12 +179,12 @@ class ColumnsEndpoint(ExchangeWriter):
             self._routing.keys_of(columns),
             columns,
             columns.timestamps,
-            isolated=False,
+            copied=False,
             marks=marks,
             first_watermark_ms=None,
             now_ms=self.outbox.now_ms,
             merged_channel=self.channel if self.merged else None,
-            openings=(*openings,),
+            channel_starts=(*channel_starts,),
             input=self.input,
         )
         if not len(columns):

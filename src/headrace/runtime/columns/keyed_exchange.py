@@ -177,7 +177,7 @@ class KeyedColumnsEndpoint(KeyedEndpoint):
             self._routing.keys_of(columns),
             columns,
             columns.timestamps,
-            isolated=False,
+            copied=False,
             marks=marks,
             first_watermark_ms=under[0][1],
             now_ms=self.outbox.now_ms,

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from operator import itemgetter
 from typing import Any
 
-from headrace.runtime.block import ALL_GROUPS, Block, BlockBuffer, Envelope, Kind, Mark, take
+from headrace.runtime.block import ALL_GROUPS, Block, BlockBuffer, Envelope, Kind, Mark, to_block
 from headrace.runtime.channel import Channel
 from headrace.runtime.exchange.send_context import SendContext
 from headrace.runtime.overflow import bytes_of
@@ -40,8 +40,8 @@ class ExchangeWriter:
         self.input = input
         self.to_all = to_all
         self.buffers: list[BlockBuffer | None] = [None] * groups
-        self.unchecked = False
-        """Whether records may have come that nobody has checked (``Block.checked``)."""
+        self.may_be_mutable = False
+        """Whether records may have come that nobody has checked (``Block.immutable``)."""
         self.channel = Channel(exchange or "")
         self.merged = False
         self.watermark: int | None = None
@@ -78,7 +78,7 @@ class ExchangeWriter:
         self.watermark = None
         for buffer in self.buffers:
             if buffer is not None:
-                buffer.opens(channel)
+                buffer.start_channel(channel)
 
     def buffer(self, group: int) -> BlockBuffer:
         """The open buffer of a group."""
@@ -90,7 +90,7 @@ class ExchangeWriter:
     def _new_buffer(self, group: int) -> BlockBuffer:
         buffer = BlockBuffer(None)
         if self.exchange is not None and not self.merged:
-            buffer.opens(self.channel)
+            buffer.start_channel(self.channel)
         return buffer
 
     def mark(self, watermark: int, idle: bool) -> None:
@@ -137,8 +137,8 @@ class ExchangeWriter:
         outbox = self.outbox
         self._left += len(buffer.values)
         merged_channel = self.channel if self.merged and self.exchange else None
-        checked = not self.unchecked
-        block = take(buffer, self.keyed, outbox.now_ms, merged_channel, checked, self.input)
+        immutable = not self.may_be_mutable
+        block = to_block(buffer, self.keyed, outbox.now_ms, merged_channel, immutable, self.input)
         return self._addressed(group, block)
 
     def _addressed(self, group: int, block: Block) -> Envelope:

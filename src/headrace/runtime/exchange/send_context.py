@@ -77,9 +77,9 @@ class SendContext:
         """Estimate the bytes of a buffer that has reached its limit. Too many are put aside."""
         count, weight_bytes = len(buffer.values), unweighed_bytes(buffer)
         self.weight_bytes += weight_bytes
-        more = _BYTES_UNWEIGHED * (count - buffer.weighed) // max(weight_bytes, 1)
-        buffer.weighed = count
-        buffer.limit = count + max(1, min(more, count * 15, _RECORDS_UNWEIGHED))
+        more = _BYTES_UNWEIGHED * (count - buffer.estimated_count) // max(weight_bytes, 1)
+        buffer.estimated_count = count
+        buffer.estimate_at = count + max(1, min(more, count * 15, _RECORDS_UNWEIGHED))
         if self.weight_bytes >= BYTES_GATHERED:
             self.relieve()
 

@@ -111,7 +111,7 @@ _KEY_OF_COMBINED = (
     "if type(value) is $with_key: $key, value = value.key, value.value",
     "else: $key = $key_of(value)",
 )
-_WEIGH = "if len($values) >= $buffer.limit: $weigh($buffer)"
+_WEIGH = "if len($values) >= $buffer.estimate_at: $weigh($buffer)"
 _GATHERING = {
     "atoms": ATOMIC_TYPES,
     "all_atomic": all_atomic,
@@ -133,13 +133,13 @@ def _gather(endpoint: ExchangeWriter, fresh: bool) -> tuple[str, ...]:
     if endpoint.outbox.object_reuse:
         return put
     if fresh:
-        endpoint.unchecked = True
-        return ("if $buffer.isolated: value = $serialize_record(value, $buffer.layouts)", *put)
+        endpoint.may_be_mutable = True
+        return ("if $buffer.copied: value = $serialize_record(value, $buffer.layouts)", *put)
     return (
-        "if $buffer.isolated: value = $serialize_record(value, $buffer.layouts)",
+        "if $buffer.copied: value = $serialize_record(value, $buffer.layouts)",
         "elif type(value) not in $atoms and not ("
         "type(value) is tuple and $all_atomic(map(type, value)) or $is_immutable(value)):",
-        "    $buffer.isolate()",
+        "    $buffer.copy_values()",
         "    value = $serialize_record(value, $buffer.layouts)",
         *put,
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from headrace.runtime.block import Block, Mark, values_of
+from headrace.runtime.block import Block, Mark, records_of
 
 if TYPE_CHECKING:
     from headrace.runtime.columns.batch import Columns
@@ -28,7 +28,7 @@ class Run(NamedTuple):
     @classmethod
     def of(cls, block: Block) -> Run:
         """All records of a block: its columns as they are, or new objects where it has to be."""
-        values = values_of(block) if isinstance(block.values, list) else block.values
+        values = records_of(block) if isinstance(block.values, list) else block.values
         return cls(block.keys, values, block.timestamps, block.input)
 
     def part(self, start: int, stop: int) -> Run:

@@ -88,7 +88,7 @@ def merge_senders(blocks: Sequence[Block], senders: Sequence[int], reached: Reac
     runs: list[Run] = []
     count = 0
     marks: list[Mark] = []
-    openings: list[tuple[int, Channel]] = []
+    channel_starts: list[tuple[int, Channel]] = []
     lanes = _lanes_of(blocks, senders, watermarks)
     opened = _opened(lanes)
     for channel, item in _by_watermark(lanes, watermarks):
@@ -96,14 +96,23 @@ def merge_senders(blocks: Sequence[Block], senders: Sequence[int], reached: Reac
             marks.append(item._replace(position=count))
             continue
         run = opened.read(item)
-        if isinstance(channel, Channel) and (not openings or openings[-1][1] != channel):
-            openings.append((count, channel))
+        if isinstance(channel, Channel) and (
+            not channel_starts or channel_starts[-1][1] != channel
+        ):
+            channel_starts.append((count, channel))
         runs.append(run)
         count += len(run.values)
     now_ms = max((block.now_ms for block in blocks), default=0)
     whole = one_run(runs) if runs else Run(None, [], None, 0)
     return Block(
-        None, whole.values, whole.timestamps, False, marks, None, now_ms, openings=(*openings,)
+        None,
+        whole.values,
+        whole.timestamps,
+        False,
+        marks,
+        None,
+        now_ms,
+        channel_starts=(*channel_starts,),
     )
 
 
@@ -204,17 +213,17 @@ def _sender_lane(number: int, blocks: Iterable[Block]) -> _Lane:
 def _ends_of_runs(block: Block) -> Iterator[tuple[int, Any, Mark | None]]:
     """Where the runs of a block end: (position, the run's channel, the mark that stands there).
 
-    The records of a block without ``openings`` belong to the channel of the next mark.
+    The records of a block without ``channel_starts`` belong to the channel of the next mark.
     """
-    openings, at, channel = block.openings, 0, None
+    channel_starts, at, channel = block.channel_starts, 0, None
     for mark in block.marks:
-        if not openings:
+        if not channel_starts:
             channel = mark.channel
-        while at < len(openings) and openings[at][0] <= mark.position:
-            yield openings[at][0], channel, None
-            channel, at = openings[at][1], at + 1
+        while at < len(channel_starts) and channel_starts[at][0] <= mark.position:
+            yield channel_starts[at][0], channel, None
+            channel, at = channel_starts[at][1], at + 1
         yield mark.position, channel, mark
-    for position, opened in openings[at:]:
+    for position, opened in channel_starts[at:]:
         yield position, channel, None
         channel = opened
     yield len(block.values), channel, None

@@ -9,7 +9,7 @@ import pytest
 
 from headrace.datastream import AsyncFunction
 from headrace.operators.asynchronous.operator import AsyncWaitSpec
-from headrace.runtime.block import values_of
+from headrace.runtime.block import records_of
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.programs import chain_of, mapping, node, running, to_node, to_sink
@@ -36,7 +36,7 @@ def attempt(chain: Chain) -> list[Any]:
     chain.restore({})
     chain.push_all([1, 2, 3, 4], [10, 20, 30, 40])
     chain.complete()
-    return [value for envelope in chain.drain() for value in values_of(envelope.payload)]
+    return [value for envelope in chain.drain() for value in records_of(envelope.payload)]
 
 
 @pytest.mark.parametrize("ordered", [True, False])

@@ -16,7 +16,7 @@ from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.operators.filter import FilterSpec
 from headrace.operators.flat_map import FlatMapSpec
 from headrace.operators.timestamps import TimestampsSpec
-from headrace.runtime.block import decode, encode, own, values_of
+from headrace.runtime.block import decode, encode, isolate_for_receiver, records_of
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.failure import annotate
 from headrace.runtime.loops import Step, calling, pushing, pushing_all
@@ -46,12 +46,12 @@ def row_of(*specs: OperatorSpec) -> Chain:
 
 
 def sunk(chain: Chain) -> list[Record]:
-    blocks = [own(envelope.payload) for envelope in chain.drain()]
+    blocks = [isolate_for_receiver(envelope.payload) for envelope in chain.drain()]
     return [
         pair
         for block in blocks
         for pair in zip(
-            values_of(block), block.timestamps or [None] * len(block.values), strict=True
+            records_of(block), block.timestamps or [None] * len(block.values), strict=True
         )
     ]
 
@@ -221,8 +221,8 @@ def test_what_a_record_shares_within_itself_it_shares_afterwards() -> None:
     )
     chain.push_all([{"a": inner, "b": inner}], None)
     (envelope,) = chain.drain()
-    for block in (own(envelope.payload), decode(encode(envelope.payload))):
-        (value,) = values_of(block)
+    for block in (isolate_for_receiver(envelope.payload), decode(encode(envelope.payload))):
+        (value,) = records_of(block)
         assert value["a"] is value["b"]
 
 
@@ -251,8 +251,8 @@ def test_fresh_records_that_share_an_object_get_one_each() -> None:
     )
     chain.push_all([shared, shared], None)
     (envelope,) = chain.drain()
-    for block in (own(envelope.payload), decode(encode(envelope.payload))):
-        first, second = values_of(block)
+    for block in (isolate_for_receiver(envelope.payload), decode(encode(envelope.payload))):
+        first, second = records_of(block)
         first.append("changed")
         assert second == ["shared"]
     assert shared == ["shared"]
@@ -269,7 +269,7 @@ def test_a_record_that_holds_itself_travels() -> None:
     )
     chain.push_all([knot], None)
     (envelope,) = chain.drain()
-    (arrived,) = values_of(decode(encode(envelope.payload)))
+    (arrived,) = records_of(decode(encode(envelope.payload)))
     assert arrived[0] is arrived
     assert arrived is not knot
 

@@ -16,7 +16,7 @@ import pytest
 from headrace.common.types import Row, RowKind
 from headrace.connector import ColumnChunk
 from headrace.errors import TypeMismatchError
-from headrace.runtime.block import Block, Mark, decode, encode, own, values_of
+from headrace.runtime.block import Block, Mark, decode, encode, isolate_for_receiver, records_of
 from headrace.runtime.channel import Channel
 from headrace.runtime.columns.batch import Columns, joined
 from headrace.runtime.columns.building import of_chunk, of_rows
@@ -205,12 +205,12 @@ def test_a_block_of_columns_is_encoded_and_read_as_rows() -> None:
     marks = [Mark(1, Channel("x", "split"), 7)]
     keys = ColumnKeys(columns, ("user",))
     block = Block(keys, columns, columns.timestamps, False, marks, None, 5)
-    assert own(block) is block
+    assert isolate_for_receiver(block) is block
     again = decode(encode(block))
     assert again.marks == marks and again.now_ms == 5
     assert [*(again.keys or ())] == ["ann", None, "bob"]
     assert [*(again.timestamps or ())] == [1, 2, 3]
-    assert values_of(again) == columns.rows()
+    assert records_of(again) == columns.rows()
     assert isinstance(again.values, Columns)
 
 

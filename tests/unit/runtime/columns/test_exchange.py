@@ -23,7 +23,7 @@ from headrace.runners.spark.query.packets import (
 )
 from headrace.runners.spark.query.spill import Spill, SpilledEnvelopes
 from headrace.runners.spark.query.wire import Row, one_by_one, packed
-from headrace.runtime.block import Block, Envelope, Kind, decode, values_of
+from headrace.runtime.block import Block, Envelope, Kind, decode, records_of
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.building import of_chunk
@@ -79,9 +79,9 @@ def flat(envelopes: Iterable[Envelope]) -> dict[int, list[Any]]:
     for envelope in sorted(envelopes, key=lambda each: each.seq):
         assert envelope.sender == 3 and envelope.payload.now_ms == 1000
         read, block = found.setdefault(envelope.group, []), envelope.payload
-        openings, marks = dict(block.openings), [*block.marks]
+        channel_starts, marks = dict(block.channel_starts), [*block.marks]
         stamps = [*(block.timestamps or [None] * len(block.values))]
-        records = [*zip([*(block.keys or [])], values_of(block), stamps, strict=True)]
+        records = [*zip([*(block.keys or [])], records_of(block), stamps, strict=True)]
         channel = None
         for position in range(len(records) + 1):
             for mark in [mark for mark in marks if mark.position == position]:
@@ -89,7 +89,7 @@ def flat(envelopes: Iterable[Envelope]) -> dict[int, list[Any]]:
                 if read and read[-1][:2] == told[:2]:
                     read.pop()
                 read.append(told)
-            channel = openings.get(position, channel)
+            channel = channel_starts.get(position, channel)
             if position < len(records):
                 assert channel is not None
                 read.append((channel.split, *records[position]))
@@ -157,7 +157,7 @@ def test_columns_leave_as_columns_and_marks_stand_at_row_numbers() -> None:
     assert at == [0, 2, 4]
     (mark,) = ours.marks
     assert mark.watermark == 40
-    assert {row["n"] for row in values_of(ours)[: mark.position]} <= {0, 1, 2}
+    assert {row["n"] for row in records_of(ours)[: mark.position]} <= {0, 1, 2}
     # those without a row hear of the time
     assert {*envelopes} == {*range(GROUPS)}
 
@@ -293,5 +293,5 @@ def test_row_kinds_survive_the_exchange() -> None:
     chain.push_columns(columns)
     chain.push_columns(columns[:1])  # which has no kinds
     received = [e for row in packed([*chain.drain()], 2) for e in opened(row)]
-    rows = [value for e in read_again(received) for value in values_of(e.payload)]
+    rows = [value for e in read_again(received) for value in records_of(e.payload)]
     assert sorted(rows, key=repr) == sorted([*columns, *columns[:1]], key=repr)

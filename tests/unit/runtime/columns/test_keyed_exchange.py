@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from headrace.metrics.metricbase import MetricGroup
 from headrace.planner.columns import with_columns
-from headrace.runtime.block import Envelope, values_of
+from headrace.runtime.block import Envelope, records_of
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.keyed_exchange import KeyedColumnsEndpoint
@@ -116,12 +116,12 @@ def test_receivers_read_what_they_would_read_of_rows(runs: list[Any], partitions
     assert not columns.waiting() and not columns.is_full
 
 
-def records_of(envelopes: Iterable[Envelope]) -> dict[int, list[Any]]:
+def records_by_group(envelopes: Iterable[Envelope]) -> dict[int, list[Any]]:
     found: dict[int, list[Any]] = {}
     for envelope in envelopes:
         block = envelope.payload
         assert block.keys is None
-        found.setdefault(envelope.group, []).extend(values_of(block))
+        found.setdefault(envelope.group, []).extend(records_of(block))
     return found
 
 
@@ -131,8 +131,8 @@ def test_subtasks_are_those_of_rows(mode: str) -> None:
     # Rows of one task run at a time: how records are dealt out begins anew with each.
     for run in runs:
         columns, rows = chain_after_keys(mode), chain_after_keys(mode)
-        found = records_of(sent(columns, [run], as_columns=True))
-        expected = records_of(sent(rows, [run], as_columns=False))
+        found = records_by_group(sent(columns, [run], as_columns=True))
+        expected = records_by_group(sent(rows, [run], as_columns=False))
         assert found == expected and sum(map(len, found.values())) in (3, 4)
 
 
@@ -166,6 +166,6 @@ def test_keys_that_columns_cannot_give_are_those_of_rows() -> None:
     chain.push_columns(columns_of([7]))
     chain.push_columns(Columns(pa.record_batch({"user": pa.array([[1], [2]]), "n": [1, 2]})))
     blocks = [envelope.payload for envelope in chain.drain()]
-    found = [value["n"] for block in blocks for value in values_of(block)]
+    found = [value["n"] for block in blocks for value in records_of(block)]
     assert sorted(found) == [0, 1, 2]
     assert any(isinstance(block.values, list) and block.values for block in blocks)

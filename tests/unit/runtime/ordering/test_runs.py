@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from headrace.runtime.block import Block, values_of
+from headrace.runtime.block import Block, records_of
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.keys import ColumnKeys
 from headrace.runtime.ordering.batches import batch_order
@@ -30,7 +30,7 @@ def block(stamps: list[int | None] | None, number: int, count: int = 0, **other:
 
 def as_rows(block: Block) -> Block:
     times = block.timestamps and [*block.timestamps]
-    return block._replace(values=values_of(block), keys=[*(block.keys or ())], timestamps=times)
+    return block._replace(values=records_of(block), keys=[*(block.keys or ())], timestamps=times)
 
 
 def flat(reads: Any) -> tuple[list[Any], set[type]]:

@@ -222,7 +222,7 @@ def test_inputs_that_meet_hold_few_timers_open() -> None:
                 keys=[f"{channel}{start + at}" for at in range(100)],
                 stamps=[*range(start, start + 100)],
                 marks=[Mark(100, channel, start + 99)],
-                openings=((0, channel),),
+                channel_starts=((0, channel),),
             )
             for start in range(0, 5_000, 100)
         ]

@@ -14,7 +14,7 @@ from headrace.common import Row, WatermarkStrategy
 from headrace.metrics.metricbase import MetricGroup
 from headrace.operators.keyed_process import KeyedProcessSpec
 from headrace.operators.timestamps import TimestampsSpec
-from headrace.runtime.block import Block, Envelope, Mark, decode, encode, values_of
+from headrace.runtime.block import Block, Envelope, Mark, decode, encode, records_of
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.operator import OperatorSpec
@@ -103,7 +103,7 @@ def read(blocks: Iterable[Block]) -> tuple[list[Any], Any]:
         assert block.merged_channel == channel("0")
         first_watermark_ms, marks = block.first_watermark_ms, [*block.marks]
         stamps = block.timestamps or [None] * len(block.values)
-        for at, record in enumerate(zip(block.keys, values_of(block), stamps, strict=True)):
+        for at, record in enumerate(zip(block.keys, records_of(block), stamps, strict=True)):
             while marks and marks[0].position <= at:
                 first_watermark_ms = max(first_watermark_ms, marks.pop(0).watermark)
             records.append((first_watermark_ms, *record))
@@ -152,7 +152,7 @@ def test_objects_of_several_classes_come_back_as_they_were() -> None:
         running.signal(watermark)
         running.push(each, None)
     (envelope,) = (e for e in running.drain() if e.payload.values)
-    assert values_of(decode(encode(envelope.payload))) == records
+    assert records_of(decode(encode(envelope.payload))) == records
 
 
 def test_a_block_keeps_the_latest_time_of_its_groups() -> None:
@@ -224,7 +224,7 @@ def through(
 def test_groups_of_a_task_keep_their_state_apart_and_share_its_blocks() -> None:
     envelopes, waiting = through(Memory(), [1, 2, 1])
     assert envelopes == []
-    assert [value[1] for e in waiting for value in values_of(e.payload)] == [1, 1, 2]
+    assert [value[1] for e in waiting for value in records_of(e.payload)] == [1, 1, 2]
     assert len({e.group for e in waiting}) == len(waiting)
 
 

@@ -32,7 +32,7 @@ from headrace.runners.spark.query.worker import (
     wire_rows,
     worker_job,
 )
-from headrace.runtime.block import Envelope, Kind, values_of
+from headrace.runtime.block import Envelope, Kind, records_of
 from headrace.runtime.channel import ALL_TASKS, Channel
 from headrace.runtime.columns.shapes import NAMED_ROWS
 from headrace.runtime.failure import annotate, at_sink
@@ -254,7 +254,7 @@ class _Decode:
             for row in rows_of(batch):
                 for envelope in envelopes_in(InMemory(row.payload), row.stage):
                     if envelope.kind == Kind.DATA and envelope.target == self._sink_id:
-                        yield from self._rows(values_of(payload_of(envelope)), schema)
+                        yield from self._rows(records_of(payload_of(envelope)), schema)
 
     def _rows(self, values: list[Any], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         if values:

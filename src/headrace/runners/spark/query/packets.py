@@ -16,7 +16,15 @@ from io import BytesIO
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Protocol
 
-from headrace.runtime.block import Block, Envelope, Kind, as_plain, decode, encode_into, from_plain
+from headrace.runtime.block import (
+    Block,
+    Envelope,
+    Kind,
+    decode,
+    encode_into,
+    from_plain_tuple,
+    to_plain_tuple,
+)
 
 if TYPE_CHECKING:
     from headrace.runtime.columns.batch import Columns
@@ -115,7 +123,7 @@ class Rows:
         """The block."""
         from headrace.runtime.columns.keys import ColumnKeys
 
-        names, _, _, *rest = from_plain(self._plain)
+        names, _, _, *rest = from_plain_tuple(self._plain)
         others: Any = rest
         columns = self.message.columns()[self._start : self._stop]
         keys = None if names is None else ColumnKeys(columns, (*names,))
@@ -203,7 +211,7 @@ class PacketWriter:
         self._messages.append((start, out.tell(), rows.shape, *rows.apart))
         for envelope, block, columns in zip(envelopes, blocks, slices, strict=True):
             names = None if block.keys is None else block.keys.names
-            plain = as_plain(Block(names, [], None, *block[3:]))
+            plain = to_plain_tuple(Block(names, [], None, *block[3:]))
             at = columns.start - first
             self._index.append((*envelope[1:6], number, at, at + len(columns), plain))
 

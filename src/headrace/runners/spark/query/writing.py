@@ -37,7 +37,7 @@ from headrace.runners.spark.query.worker import (
     partition_id,
     worker_job,
 )
-from headrace.runtime.block import Envelope, Kind, values_of
+from headrace.runtime.block import Envelope, Kind, records_of
 from headrace.runtime.coordination.coordinator import StateChanges
 from headrace.runtime.program import JobProgram, SinkProgram
 
@@ -138,7 +138,7 @@ class _Sinks:
         for sink_id in self._kept.readers():
             received = self._kept.take(sink_id)
             if Delivery.takes(self._job.program.sink(sink_id)):
-                found = [(each.group, values_of(payload_of(each))) for each in received]
+                found = [(each.group, records_of(payload_of(each))) for each in received]
                 self.message.delivered[sink_id] = found
             else:
                 for envelope in received:

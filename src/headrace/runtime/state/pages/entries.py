@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any
 
 from headrace.errors import CheckpointError
-from headrace.runtime.block import pickled_plain
+from headrace.runtime.block import pickle_immutable
 from headrace.runtime.state.backend import Entry, PageStore
 from headrace.runtime.state.fields import check_fields, class_of_newest
 from headrace.runtime.state.kinds import StateKind, check_state
@@ -137,7 +137,7 @@ class EntryPages(HashedPages):
         """A page's bytes: its format, the number of its schema, and its entries."""
         samples = islice(page.plain.items(), 1)
         number = self._schemas.number_of(self._schema)
-        return pickled_plain((PAGE_FORMAT, number, page.plain, page.packed), samples)
+        return pickle_immutable((PAGE_FORMAT, number, page.plain, page.packed), samples)
 
     def serialize(self, key: Any, value: Entry, old: Stored | None) -> Stored:
         """The entry, pickled alone, or ``(rest, refs)``.
