@@ -28,7 +28,7 @@ _PROGRAMS = ("headrace.demo", "headrace.cli.demo")
 
 
 @dataclass(frozen=True)
-class Place:
+class FrameLocation:
     """Where a frame stood: file, line and the name of its function; ``module`` is its module's."""
 
     module: str
@@ -37,7 +37,7 @@ class Place:
     name: str
 
     @property
-    def of_library(self) -> bool:
+    def is_library(self) -> bool:
         """Whether it says nothing about the user's program."""
         if self.file.startswith("<headrace"):
             return True  # a generated loop
@@ -46,131 +46,136 @@ class Place:
         return self.module.partition(".")[0] in _LIBRARIES
 
 
-def is_full() -> bool:
+def wants_full_tracebacks() -> bool:
     """Whether the user asked for every frame."""
     return os.environ.get(FULL_VARIABLE, "") not in ("", "0")
 
 
-def _place(step: TracebackType) -> Place:
-    frame = step.tb_frame
+def _location(entry: TracebackType) -> FrameLocation:
+    frame = entry.tb_frame
     code = frame.f_code
     module = str(frame.f_globals.get("__name__", ""))
-    return Place(module, code.co_filename, step.tb_lineno, code.co_name)
+    return FrameLocation(module, code.co_filename, entry.tb_lineno, code.co_name)
 
 
-def _steps(trace: TracebackType | None) -> Iterator[TracebackType]:
+def _traceback_entries(trace: TracebackType | None) -> Iterator[TracebackType]:
     while trace is not None:
         yield trace
         trace = trace.tb_next
 
 
-def _linked(steps: list[TracebackType]) -> TracebackType | None:
+def _link_entries(entries: list[TracebackType]) -> TracebackType | None:
     result: TracebackType | None = None
-    for step in reversed(steps):
-        result = TracebackType(result, step.tb_frame, step.tb_lasti, step.tb_lineno)
+    for entry in reversed(entries):
+        result = TracebackType(result, entry.tb_frame, entry.tb_lasti, entry.tb_lineno)
     return result
 
 
-def trimmed(error: BaseException) -> TracebackType | None:
+def trimmed_traceback(error: BaseException) -> TracebackType | None:
     """The exception's traceback without the frames of libraries."""
-    steps = [*_steps(error.__traceback__)]
-    if is_full() or not steps:
+    entries = [*_traceback_entries(error.__traceback__)]
+    if wants_full_tracebacks() or not entries:
         return error.__traceback__
-    kept = [step for step in steps if not _place(step).of_library]
-    if kept[-1:] != steps[-1:] and not isinstance(error, HeadraceError):
-        kept.append(steps[-1])
-    return _linked(kept)
+    kept = [entry for entry in entries if not _location(entry).is_library]
+    if kept[-1:] != entries[-1:] and not isinstance(error, HeadraceError):
+        kept.append(entries[-1])
+    return _link_entries(kept)
 
 
-def brief(error: BaseException) -> BaseException:
-    """The same exception, it and those that it came from with their traceback ``trimmed``."""
-    if is_full():
+def trim_tracebacks(error: BaseException) -> BaseException:
+    """Trim the tracebacks of an exception, its causes and contexts in place, and return it.
+
+    The cause of an error of Headrace is removed if it has no frame of the user: the error's text
+    says what it was.
+    """
+    if wants_full_tracebacks():
         return error
     seen: set[int] = set()
-    waiting: list[BaseException | None] = [error]
-    while waiting:
-        at = waiting.pop()
-        if at is None or id(at) in seen:
+    pending: list[BaseException | None] = [error]
+    while pending:
+        each = pending.pop()
+        if each is None or id(each) in seen:
             continue
-        seen.add(id(at))
-        at.__traceback__ = trimmed(at)
-        if isinstance(at, HeadraceError) and not _is_the_users(at.__cause__ or at.__context__):
-            at.__cause__, at.__suppress_context__ = None, True  # its text says what it was
-        waiting += [at.__cause__, None if at.__suppress_context__ else at.__context__]
+        seen.add(id(each))
+        each.__traceback__ = trimmed_traceback(each)
+        origin = each.__cause__ or each.__context__
+        if isinstance(each, HeadraceError) and not _has_user_frame(origin):
+            each.__cause__, each.__suppress_context__ = None, True  # its text says what it was
+        pending += [each.__cause__, None if each.__suppress_context__ else each.__context__]
     return error
 
 
-def _is_the_users(error: BaseException | None) -> bool:
+def _has_user_frame(error: BaseException | None) -> bool:
     """Whether some frame of the exception is neither a library's nor the interpreter's."""
-    return error is not None and any(map(_is_users_place, places_of(error.__traceback__)))
+    return error is not None and any(map(_is_user_code, frame_locations(error.__traceback__)))
 
 
-def _is_users_place(place: Place) -> bool:
+def _is_user_code(location: FrameLocation) -> bool:
     names = ("stdlib", "platstdlib", "purelib", "platlib")
-    own = tuple(os.path.join(sysconfig.get_path(name), "") for name in names)
+    stdlib_folders = tuple(os.path.join(sysconfig.get_path(name), "") for name in names)
     installed = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
     return (
-        not place.of_library
-        and not place.file.startswith(own)
-        and not any(part in place.file for part in installed)
+        not location.is_library
+        and not location.file.startswith(stdlib_folders)
+        and not any(part in location.file for part in installed)
     )
 
 
-def steps_after_the_users(trace: TracebackType | None) -> int:
+def frames_after_user_code(trace: TracebackType | None) -> int:
     """How many frames a traceback has after the innermost of the user's own; 0 if it has none."""
-    for after, place in enumerate(reversed(places_of(trace))):
-        if _is_users_place(place):
+    for after, location in enumerate(reversed(frame_locations(trace))):
+        if _is_user_code(location):
             return after
     return 0
 
 
-def shown(error: BaseException) -> str:
+def format_error(error: BaseException) -> str:
     """What Python prints of an exception that nobody catches, from the user's lines on."""
-    return "".join(traceback.format_exception(brief(error)))
+    return "".join(traceback.format_exception(trim_tracebacks(error)))
 
 
-def places_of(trace: TracebackType | None) -> list[Place]:
+def frame_locations(trace: TracebackType | None) -> list[FrameLocation]:
     """Where the frames of a traceback stand, the outermost first."""
-    return [_place(step) for step in _steps(trace)]
+    return [_location(entry) for entry in _traceback_entries(trace)]
 
 
-def rebuilt(places: list[Place]) -> TracebackType | None:
+def rebuild_traceback(locations: list[FrameLocation]) -> TracebackType | None:
     """A traceback with frames at these places, which were another process's."""
     result: TracebackType | None = None
-    for place in reversed(places):
-        frame = _frame_at(place)
-        result = TracebackType(result, frame, frame.f_lasti, place.line)
+    for location in reversed(locations):
+        frame = _frame_at(location)
+        result = TracebackType(result, frame, frame.f_lasti, location.line)
     return result
 
 
-def _frame_at(place: Place) -> FrameType:
+def _frame_at(location: FrameLocation) -> FrameType:
     """A frame that says it is at that place: the file and the name of its code are made up."""
-    code = compile("frame = this_frame()", place.file, "exec")
+    code = compile("frame = this_frame()", location.file, "exec")
     # No columns: what Python would underline is this line, not the user's. An entry for every 8
     # instructions, each of the kind "no column", and on the first line (CPython's locations.md).
     entries = -(-len(code.co_code) // 16)
     code = code.replace(
-        co_name=place.name,
-        co_qualname=place.name,
-        co_firstlineno=place.line,
+        co_name=location.name,
+        co_qualname=location.name,
+        co_firstlineno=location.line,
         co_linetable=bytes([0x80 | 13 << 3 | 7, 0]) * entries,
     )
-    variables = {"__name__": place.module, "this_frame": sys._getframe}
+    variables = {"__name__": location.module, "this_frame": sys._getframe}
     exec(code, variables)
     frame = variables["frame"]
     assert isinstance(frame, FrameType)
     return frame
 
 
-def print_briefly() -> None:
+def install_excepthook() -> None:
     """From here on an exception that nobody catches is printed from the user's lines on (once)."""
-    before = sys.excepthook
-    if getattr(before, "_of_headrace", False):
+    previous_hook = sys.excepthook
+    if getattr(previous_hook, "_of_headrace", False):
         return
 
     def hook(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
-        brief(error)
-        before(kind, error, error.__traceback__ if not is_full() else trace)
+        trim_tracebacks(error)
+        previous_hook(kind, error, error.__traceback__ if not wants_full_tracebacks() else trace)
 
     hook._of_headrace = True  # type: ignore[attr-defined]
     sys.excepthook = hook

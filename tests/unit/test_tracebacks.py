@@ -12,7 +12,14 @@ import pytest
 
 from headrace.errors import JobError, PlanError
 from headrace.runners.spark.failures import TaskFailure, failure_in, raise_encoded
-from headrace.tracebacks import FULL_VARIABLE, Place, brief, places_of, rebuilt, shown
+from headrace.tracebacks import (
+    FULL_VARIABLE,
+    FrameLocation,
+    format_error,
+    frame_locations,
+    rebuild_traceback,
+    trim_tracebacks,
+)
 
 HEAD = """\
 from headrace.common import Configuration
@@ -121,10 +128,15 @@ def test_a_failed_job_that_is_waited_for_is_not_told_twice(tmp_path: Path) -> No
 def test_a_place_of_another_process_is_a_frame() -> None:
     here = Path(__file__)
     line = next(n for n, x in enumerate(here.read_text().splitlines(), 1) if x.endswith("= here"))
-    trace = rebuilt([Place("job", "/gone/job.py", 7, "outer"), Place("job", str(here), line, "f")])
-    assert places_of(trace) == [
-        Place("job", "/gone/job.py", 7, "outer"),
-        Place("job", str(here), line, "f"),
+    trace = rebuild_traceback(
+        [
+            FrameLocation("job", "/gone/job.py", 7, "outer"),
+            FrameLocation("job", str(here), line, "f"),
+        ]
+    )
+    assert frame_locations(trace) == [
+        FrameLocation("job", "/gone/job.py", 7, "outer"),
+        FrameLocation("job", str(here), line, "f"),
     ]
     assert "".join(traceback.format_tb(trace)).splitlines() == [
         '  File "/gone/job.py", line 7, in outer',
@@ -152,9 +164,9 @@ def test_an_exception_travels_with_its_frames_and_what_it_came_from() -> None:
             raise_encoded(error)
     found = failure_in(str(raised.value))
     assert isinstance(found, KeyError) and isinstance(found.__cause__, ValueError)
-    assert places_of(found.__traceback__)[-1].name == "caused"
-    assert places_of(found.__cause__.__traceback__)[-1].name == "there"
-    assert "raise ValueError(there)" in shown(found)
+    assert frame_locations(found.__traceback__)[-1].name == "caused"
+    assert frame_locations(found.__cause__.__traceback__)[-1].name == "there"
+    assert "raise ValueError(there)" in format_error(found)
 
 
 @pytest.mark.parametrize("raises", [SystemExit(3), KeyboardInterrupt()], ids=repr)
@@ -168,11 +180,11 @@ def test_what_ends_a_program_is_an_error_of_the_job(raises: BaseException) -> No
 
 def test_an_exception_of_the_engine_keeps_the_frame_that_raised_it() -> None:
     def fails() -> None:
-        rebuilt([None])  # type: ignore[list-item]
+        rebuild_traceback([None])  # type: ignore[list-item]
 
     with pytest.raises(AttributeError) as raised:
         fails()
-    names = [place.name for place in places_of(brief(raised.value).__traceback__)]
+    names = [place.name for place in frame_locations(trim_tracebacks(raised.value).__traceback__)]
     assert names == ["test_an_exception_of_the_engine_keeps_the_frame_that_raised_it", "fails",
                      "_frame_at"]  # fmt: skip
 
@@ -180,8 +192,8 @@ def test_an_exception_of_the_engine_keeps_the_frame_that_raised_it() -> None:
 def test_an_error_of_headrace_drops_what_its_text_says() -> None:
     with pytest.raises(PlanError) as raised:
         try:
-            rebuilt([None])  # type: ignore[list-item]
+            rebuild_traceback([None])  # type: ignore[list-item]
         except AttributeError as error:
             error.__traceback__ = None
             raise PlanError("so it is") from error
-    assert brief(raised.value).__cause__ is None
+    assert trim_tracebacks(raised.value).__cause__ is None

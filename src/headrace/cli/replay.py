@@ -85,7 +85,7 @@ def _done(run: Callable[[], bool], pdb: bool) -> bool:
         Exit: with 1, when it raised.
     """
     from headrace.runtime.failure import failure_of
-    from headrace.tracebacks import shown
+    from headrace.tracebacks import format_error
 
     try:
         return run()
@@ -97,7 +97,7 @@ def _done(run: Callable[[], bool], pdb: bool) -> bool:
                 " in the folder of the program"
             )
         whole = failure.__traceback__
-        print(f"\n{shown(failure)}", end="", file=sys.stderr, flush=True)
+        print(f"\n{format_error(failure)}", end="", file=sys.stderr, flush=True)
         if pdb:
             _debug(failure.__traceback__ or whole)
         raise typer.Exit(1) from None
@@ -107,9 +107,9 @@ def _debug(trace: TracebackType | None) -> None:
     """Open the debugger at the innermost frame of the user's own code."""
     import pdb
 
-    from headrace.tracebacks import steps_after_the_users
+    from headrace.tracebacks import frames_after_user_code
 
     debugger = pdb.Pdb()
     debugger.reset()
-    debugger.rcLines += ["up"] * steps_after_the_users(trace)
+    debugger.rcLines += ["up"] * frames_after_user_code(trace)
     debugger.interaction(None, trace)

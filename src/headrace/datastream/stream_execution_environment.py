@@ -24,7 +24,7 @@ from headrace.graph.transformation import (
     CallSite,
     SourceTransformation,
 )
-from headrace.tracebacks import brief, print_briefly
+from headrace.tracebacks import install_excepthook, trim_tracebacks
 
 if TYPE_CHECKING:
     from headrace.common.job_client import JobClient
@@ -46,7 +46,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
         self._configuration = given_outside()
         if configuration is not None:
             self._configuration.add_all(configuration)
-        print_briefly()
+        install_excepthook()
         NodeList.__init__(self)
         self._listeners: list[JobListener] = []
 
@@ -149,7 +149,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
                 self._take_sinks(), self._configuration, job_name, self._listeners
             )
         except BaseException as error:
-            raise brief(error)  # noqa: B904 - it is the same one, without frames of ours
+            raise trim_tracebacks(error)  # noqa: B904 - it is the same one, without frames of ours
 
     def execute_async(self, job_name: str | None = None) -> JobClient:
         """Start the job; the client watches and stops it."""

@@ -29,14 +29,18 @@ from headrace.metrics._operator_counts import JobListener
 from headrace.planner.explain import explain_text, plan_json
 from headrace.planner.plan import PlanOptions, plan
 from headrace.runners.delivery import Delivery
-from headrace.runners.dependencies import place
-from headrace.runners.dependencies.declared import Dependencies, declared_in, is_own_interpreter
-from headrace.runners.dependencies.folder import folder_of, work_of
+from headrace.runners.dependencies import activation
+from headrace.runners.dependencies.declared import (
+    Dependencies,
+    declared_dependencies,
+    is_this_interpreter,
+)
+from headrace.runners.dependencies.folder import dependencies_folder, working_folder
 from headrace.runners.local import LocalRun
 from headrace.runtime.failure import failure_of
 from headrace.runtime.pacing import Pace
 from headrace.runtime.program import JobProgram, Settings
-from headrace.tracebacks import brief, shown
+from headrace.tracebacks import format_error, trim_tracebacks
 
 DEFAULT_NAME = "Headrace Streaming Job"
 _LOCAL_RECORDS_PER_BATCH = 50_000
@@ -54,17 +58,17 @@ class LocalJob:
         self,
         program: JobProgram,
         delivery: Delivery,
-        needs: Dependencies | None = None,
+        dependencies: Dependencies | None = None,
         listeners: Sequence[JobListener] = (),
     ) -> None:
         self.job_id = JobID(program.run_id)
         self.delivery = delivery
-        needs = needs or Dependencies()
-        place.enter(str(folder_of(needs) or ""), needs.worker_path)
+        dependencies = dependencies or Dependencies()
+        activation.activate(str(dependencies_folder(dependencies) or ""), dependencies.worker_path)
         try:
             self._run = LocalRun(program, delivery, listeners=listeners)
         except BaseException:
-            place.leave()
+            activation.deactivate()
             raise
         self._cancelled = threading.Event()
         self._status = JobStatus.RUNNING
@@ -80,12 +84,12 @@ class LocalJob:
             self._run.run(self._cancelled.is_set)
             self._status = JobStatus.CANCELED if self._cancelled.is_set() else JobStatus.FINISHED
         except BaseException as error:
-            self._failure = brief(failure_of(error))
+            self._failure = trim_tracebacks(failure_of(error))
             self._trace = self._failure.__traceback__
             self._status = JobStatus.FAILED
         finally:
             self._net_runtime_ms = round((time.monotonic() - self._started) * 1000)
-            place.leave()
+            activation.deactivate()
             self.delivery.close()
 
     def status(self) -> JobStatus:
@@ -198,14 +202,14 @@ def start(
     program = program_of(graph, configuration, job_name)
     _check_checkpoint_dir(program, configuration, job_name)
     _refuse_unkept(program, configuration)
-    needs = declared_in(configuration)
-    if work_of(folder_of(needs)) is not None:
+    dependencies = declared_dependencies(configuration)
+    if working_folder(dependencies_folder(dependencies)) is not None:
         program = _with_absolute_paths(program)
     delivery = Delivery()
     if _is_local(configuration):
         _tell_ignored(configuration)
-        _tell_other_interpreter(needs)
-        return LocalJob(program, delivery, needs, listeners)
+        _tell_other_interpreter(dependencies)
+        return LocalJob(program, delivery, dependencies, listeners)
     from headrace.runners.spark.start import start_on_spark
 
     return start_on_spark(
@@ -213,7 +217,7 @@ def start(
         delivery,
         configuration,
         fresh=os.environ.get(options.FRESH_VARIABLE) == "1",
-        needs=needs,
+        dependencies=dependencies,
         listeners=listeners,
     )
 
@@ -277,11 +281,11 @@ def _tell_ignored(configuration: Configuration) -> None:
         )
 
 
-def _tell_other_interpreter(needs: Dependencies) -> None:
-    if needs.executable and not is_own_interpreter(needs.executable):
+def _tell_other_interpreter(dependencies: Dependencies) -> None:
+    if dependencies.executable and not is_this_interpreter(dependencies.executable):
         print(
             f"headrace: the local runner runs functions in {sys.executable},"
-            f" not in {needs.executable} (python.executable)",
+            f" not in {dependencies.executable} (python.executable)",
             file=sys.stderr,
         )
 
@@ -358,7 +362,12 @@ def _tell_failure(job: JobHandle, client: JobClient, name: str) -> None:
         job.wait()
     except BaseException as error:
         if not client.is_waited_for():
-            print(f"headrace: {name!r} failed\n{shown(error)}", end="", file=sys.stderr, flush=True)
+            print(
+                f"headrace: {name!r} failed\n{format_error(error)}",
+                end="",
+                file=sys.stderr,
+                flush=True,
+            )
 
 
 def execute_and_collect(

@@ -32,33 +32,33 @@ _LOG_SECONDS = 7 * 86_400
 _MAKING_SECONDS = 60
 """A process has locked the file by then."""
 
-_own: dict[int, Path] = {}
+_folders: dict[int, Path] = {}
 """The folder by process id: a fork needs one of its own."""
 
-_kept: set[int] = set()
+_keeps_log: set[int] = set()
 _lock = threading.Lock()
 
 
-def own_folder() -> Path:
+def process_folder() -> Path:
     """The folder of this process; it is made at the first call."""
     pid = os.getpid()
     with _lock:
-        if pid not in _own:
-            remove_left(Path(tempfile.gettempdir()), time.time())
+        if pid not in _folders:
+            remove_abandoned(Path(tempfile.gettempdir()), time.time())
             folder = Path(tempfile.mkdtemp(prefix=_PREFIX))  # mode 0700
             draft = folder / f"{_OWNER}.draft"
             # It stays open and locked as long as the process lives.
             owner = os.open(draft, os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o600)
             fcntl.flock(owner, fcntl.LOCK_EX)
             draft.rename(folder / _OWNER)  # locked before another process can find it
-            _own[pid] = folder
-            atexit.register(_remove_own, pid, folder)
-        return _own[pid]
+            _folders[pid] = folder
+            atexit.register(_remove_at_exit, pid, folder)
+        return _folders[pid]
 
 
-def part_of_own(prefix: str) -> Path:
+def new_subfolder(prefix: str) -> Path:
     """A new folder in that of this process. Its name begins with ``prefix``."""
-    return Path(tempfile.mkdtemp(prefix=prefix, dir=own_folder()))
+    return Path(tempfile.mkdtemp(prefix=prefix, dir=process_folder()))
 
 
 def private_file(path: Path) -> int:
@@ -77,12 +77,12 @@ def write_private(path: Path, text: str) -> None:
 
 def log_path() -> Path:
     """Where the JVM of a session made here writes its log."""
-    return own_folder() / _LOG
+    return process_folder() / _LOG
 
 
 def keep_log() -> None:
     """A job has failed: the log stays when this process ends."""
-    _kept.add(os.getpid())
+    _keeps_log.add(os.getpid())
 
 
 def _remove_all_but_log(folder: Path) -> None:
@@ -106,15 +106,15 @@ def remove_after_owner(folder: Path) -> None:
         _remove_all_but_log(folder)
 
 
-def _remove_own(pid: int, folder: Path) -> None:
+def _remove_at_exit(pid: int, folder: Path) -> None:
     if os.getpid() != pid:
         return  # a fork: the folder is its parent's
-    if pid not in _kept:
+    if pid not in _keeps_log:
         (folder / _LOG).unlink(missing_ok=True)
     _remove_all_but_log(folder)
 
 
-def remove_left(folder: Path, now: float) -> None:
+def remove_abandoned(folder: Path, now: float) -> None:
     """Remove what processes of this user have left; ``now`` is in seconds since the epoch."""
     for path in folder.glob(f"{_PREFIX}*"):
         # Another process may be removing the same.
@@ -122,7 +122,7 @@ def remove_left(folder: Path, now: float) -> None:
             found = path.lstat()
             if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
                 continue
-            if _is_used(path, now - found.st_mtime):
+            if _is_in_use(path, now - found.st_mtime):
                 continue
             log = path / _LOG
             if log.exists() and log.stat().st_mtime < now - _LOG_SECONDS:
@@ -130,7 +130,7 @@ def remove_left(folder: Path, now: float) -> None:
             _remove_all_but_log(path)
 
 
-def _is_used(folder: Path, age_seconds: float) -> bool:
+def _is_in_use(folder: Path, age_seconds: float) -> bool:
     """True when the process of a folder still runs, in whichever container."""
     try:
         owner = os.open(folder / _OWNER, os.O_RDWR | os.O_NOFOLLOW)

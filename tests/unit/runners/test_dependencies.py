@@ -18,14 +18,14 @@ from headrace.common.serialization import Encoder
 from headrace.datastream import MapFunction, StreamExecutionEnvironment
 from headrace.datastream.connectors.file_system import FileSink, FileSource, StreamFormat
 from headrace.errors import ConfigurationError
-from headrace.runners.dependencies import place
+from headrace.runners.dependencies import activation
 from headrace.runners.dependencies.declared import (
     Dependencies,
-    declared_in,
+    declared_dependencies,
     interpreter_of,
-    is_own_interpreter,
+    is_this_interpreter,
 )
-from headrace.runners.dependencies.folder import extract, folder_of, work_of
+from headrace.runners.dependencies.folder import dependencies_folder, extract, working_folder
 from headrace.runners.spark.modules import _modules_outside
 from headrace.runners.spark.startup.interpreter import other_python
 
@@ -104,11 +104,11 @@ def test_two_jobs_have_modules_of_one_name(tmp_path: Path) -> None:
 
 def test_a_module_is_the_same_one_when_its_job_goes_on(tmp_path: Path) -> None:
     (tmp_path / "needed_again.py").write_text("NAME = 'again'")
-    folder = str(folder_of(Dependencies(files=(str(tmp_path / "needed_again.py"),))))
-    with place.entered(folder):
+    folder = str(dependencies_folder(Dependencies(files=(str(tmp_path / "needed_again.py"),))))
+    with activation.activated(folder):
         first = __import__("needed_again")
     assert "needed_again" not in sys.modules
-    with place.entered(folder):
+    with activation.activated(folder):
         assert __import__("needed_again") is first
 
 
@@ -163,7 +163,7 @@ def test_what_pip_says_is_told(
     (tmp_path / "requirements.txt").write_text("")
     needs = Dependencies(requirements=(str(tmp_path / "requirements.txt"), ""))
     with pytest.raises(ConfigurationError, match="pip could not install") as raised:
-        folder_of(needs)
+        dependencies_folder(needs)
     assert said in raised.value.where["pip says"]
     assert (hint or "") in (raised.value.hint or "")
 
@@ -258,8 +258,8 @@ def test_nothing_is_extracted_outside(
 
 
 def test_the_interpreter(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert is_own_interpreter(sys.executable)
-    assert not is_own_interpreter("/bin/sh") and not is_own_interpreter("no-such-python")
+    assert is_this_interpreter(sys.executable)
+    assert not is_this_interpreter("/bin/sh") and not is_this_interpreter("no-such-python")
     (tmp_path / "env" / "bin").mkdir(parents=True)
     (tmp_path / "env" / "bin" / "python").touch()
     assert interpreter_of("env/bin/python", str(tmp_path)) == str(tmp_path / "env/bin/python")
@@ -299,7 +299,7 @@ def test_modules_that_a_job_brings_do_not_travel(tmp_path: Path) -> None:
     for folder in ("driver", "brought"):
         (tmp_path / folder).mkdir()
         (tmp_path / folder / "needed_by_both.py").write_text("NAME = 1")
-    with place.entered("", [str(tmp_path / "driver")]):
+    with activation.activated("", [str(tmp_path / "driver")]):
         module = __import__("needed_by_both")
         try:
             assert module in _modules_outside([])
@@ -309,5 +309,5 @@ def test_modules_that_a_job_brings_do_not_travel(tmp_path: Path) -> None:
 
 
 def test_nothing_is_made_where_nothing_is_needed() -> None:
-    assert folder_of(declared_in(Configuration())) is None
-    assert work_of(None) is None
+    assert dependencies_folder(declared_dependencies(Configuration())) is None
+    assert working_folder(None) is None

@@ -14,13 +14,18 @@ import pytest
 
 from headrace.runners import temporary_files
 from headrace.runners.spark.startup.session import _session_settings
-from headrace.runners.temporary_files import own_folder, private_file, remove_left, write_private
+from headrace.runners.temporary_files import (
+    private_file,
+    process_folder,
+    remove_abandoned,
+    write_private,
+)
 
 PROGRAM = """\
 import os, signal, sys
-from headrace.runners.temporary_files import keep_log, log_path, part_of_own, private_file
+from headrace.runners.temporary_files import keep_log, log_path, new_subfolder, private_file
 os.write(private_file(log_path()), b"a line")
-(part_of_own("plan-") / "program").write_text("a password")
+(new_subfolder("plan-") / "program").write_text("a password")
 if sys.argv[1] == "failed":
     keep_log()
 if sys.argv[1] == "killed":
@@ -46,7 +51,7 @@ def start(end: str, tmp: Path) -> subprocess.Popen[str]:
 def shared(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The system's folder, for a process that has none of its own in it yet."""
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    monkeypatch.setattr(temporary_files, "_own", {})
+    monkeypatch.setattr(temporary_files, "_folders", {})
     return tmp_path
 
 
@@ -75,7 +80,7 @@ def test_a_process_that_runs_keeps_its_files(tmp_path: Path) -> None:
     runs = start("waits", tmp_path)
     assert runs.stdout is not None
     folder = Path(runs.stdout.readline().strip())
-    remove_left(tmp_path, 2_000_000_000)
+    remove_abandoned(tmp_path, 2_000_000_000)
     assert left(folder.parent) == ["owner", "program", "spark.log"]
     runs.communicate()
 
@@ -85,9 +90,9 @@ def test_a_log_stays_for_a_week(tmp_path: Path) -> None:
     (log,) = tmp_path.glob("headrace-*/spark.log")
     for path in (log, log.parent):
         os.utime(path, (0, 10 * DAY))
-    remove_left(tmp_path, 16 * DAY)
+    remove_abandoned(tmp_path, 16 * DAY)
     assert log.exists()
-    remove_left(tmp_path, 18 * DAY)
+    remove_abandoned(tmp_path, 18 * DAY)
     assert not [*tmp_path.iterdir()]
 
 
@@ -96,7 +101,7 @@ def test_what_others_have_made_stays(tmp_path: Path) -> None:
     (tmp_path / "headrace-run-link").symlink_to(tmp_path / "of-another")
     (tmp_path / "headrace-run-file").write_text("")
     (tmp_path / "headrace-run-made-just-now").mkdir()
-    remove_left(tmp_path, (tmp_path / "headrace-run-made-just-now").stat().st_mtime + 1)
+    remove_abandoned(tmp_path, (tmp_path / "headrace-run-made-just-now").stat().st_mtime + 1)
     assert len([*tmp_path.iterdir()]) == 4
 
 
@@ -108,20 +113,20 @@ def test_a_link_with_a_predicted_name_is_not_followed(shared: Path) -> None:
     _session_settings({}, 1)
     assert victim.read_text() == "of another user"
     with pytest.raises(OSError):  # nor is one within the folder
-        (own_folder() / "spark.log").symlink_to(victim)
-        private_file(own_folder() / "spark.log")
+        (process_folder() / "spark.log").symlink_to(victim)
+        private_file(process_folder() / "spark.log")
 
 
 def test_only_the_owner_may_read(shared: Path) -> None:
     umask = os.umask(0)
     try:
         _session_settings({}, 1)
-        write_private(own_folder() / "text", "a")
+        write_private(process_folder() / "text", "a")
         (shared / "was-there").touch(0o666)
         write_private(shared / "was-there", "b")
     finally:
         os.umask(umask)
-    made = [own_folder(), *own_folder().iterdir(), shared / "was-there"]
+    made = [process_folder(), *process_folder().iterdir(), shared / "was-there"]
     assert {path.name: oct(stat.S_IMODE(path.stat().st_mode) & 0o077) for path in made} == {
         path.name: "0o0" for path in made
     }

@@ -44,12 +44,12 @@ class Dependencies:
     executable: str = ""
 
     @property
-    def need_folder(self) -> bool:
+    def needs_folder(self) -> bool:
         """Whether anything has to be brought to the workers."""
         return bool(self.files or self.archives or self.requirements or self.cached_files)
 
 
-def declared_in(configuration: Configuration) -> Dependencies:
+def declared_dependencies(configuration: Configuration) -> Dependencies:
     """What a configuration asks for.
 
     Raises:
@@ -57,12 +57,14 @@ def declared_in(configuration: Configuration) -> Dependencies:
     """
     return Dependencies(
         files=tuple(
-            _existing(path, options.PYTHON_FILES)
-            for path in _parts(read(configuration, options.PYTHON_FILES))
+            _require_existing(path, options.PYTHON_FILES)
+            for path in _split_by_comma(read(configuration, options.PYTHON_FILES))
         ),
         archives=tuple(_archives(read(configuration, options.PYTHON_ARCHIVES))),
         requirements=_requirements(read(configuration, options.PYTHON_REQUIREMENTS)),
-        cached_files=tuple(_cached(text) for text in read(configuration, options.CACHED_FILES)),
+        cached_files=tuple(
+            _cached_file(text) for text in read(configuration, options.CACHED_FILES)
+        ),
         worker_path=tuple(filter(None, read(configuration, options.PYTHON_PATH).split(":"))),
         executable=read(configuration, options.PYTHON_EXECUTABLE),
     )
@@ -76,8 +78,8 @@ def interpreter_of(executable: str, work: str | None) -> str:
     Raises:
         ConfigurationError: there is none.
     """
-    within = os.path.join(work, executable) if work else None
-    found = within if within and os.path.isfile(within) else shutil.which(executable)
+    in_archive = os.path.join(work, executable) if work else None
+    found = in_archive if in_archive and os.path.isfile(in_archive) else shutil.which(executable)
     if found is None:
         raise ConfigurationError(
             f"there is no Python interpreter at {executable!r}",
@@ -87,7 +89,7 @@ def interpreter_of(executable: str, work: str | None) -> str:
     return os.path.abspath(found)
 
 
-def is_own_interpreter(executable: str) -> bool:
+def is_this_interpreter(executable: str) -> bool:
     """Whether an interpreter is the one that runs this program, under this or another name."""
     found, own = shutil.which(executable), sys.executable
     if found is None:
@@ -97,11 +99,11 @@ def is_own_interpreter(executable: str) -> bool:
     return same_folder and os.path.samefile(found, own)
 
 
-def _parts(text: str) -> Iterator[str]:
+def _split_by_comma(text: str) -> Iterator[str]:
     return (part.strip() for part in text.split(",") if part.strip())
 
 
-def _existing(path: str, option: ConfigOption[str] | ConfigOption[list[str]]) -> str:
+def _require_existing(path: str, option: ConfigOption[str] | ConfigOption[list[str]]) -> str:
     local = os.path.abspath(local_path(path))
     if not os.path.exists(local):
         raise ConfigurationError(
@@ -112,16 +114,16 @@ def _existing(path: str, option: ConfigOption[str] | ConfigOption[list[str]]) ->
 
 
 def _archives(text: str) -> Iterator[tuple[str, str]]:
-    for part in _parts(text):
+    for part in _split_by_comma(text):
         given, _, target = part.partition("#")
-        path = _existing(given, options.PYTHON_ARCHIVES)
+        path = _require_existing(given, options.PYTHON_ARCHIVES)
         if not path.lower().endswith(ARCHIVES):
             raise ConfigurationError(
                 f"{given!r} is no archive that can be extracted",
                 where={"option": options.PYTHON_ARCHIVES.key},
                 hint=f"its name should end with {', '.join(ARCHIVES)}",
             )
-        yield path, _inside(target or os.path.basename(path), options.PYTHON_ARCHIVES.key)
+        yield path, _require_inside(target or os.path.basename(path), options.PYTHON_ARCHIVES.key)
 
 
 def _requirements(text: str) -> tuple[str, str] | None:
@@ -129,10 +131,10 @@ def _requirements(text: str) -> tuple[str, str] | None:
         return None
     file, _, cache = text.partition("#")
     option = options.PYTHON_REQUIREMENTS
-    return _existing(file, option), _existing(cache, option) if cache else ""
+    return _require_existing(file, option), _require_existing(cache, option) if cache else ""
 
 
-def _cached(text: str) -> CachedFile:
+def _cached_file(text: str) -> CachedFile:
     pairs = (part.partition(":") for part in text.split(","))
     fields = {key.strip(): value.strip().strip("'\"") for key, _, value in pairs}
     if not fields.get("name") or not fields.get("path"):
@@ -140,12 +142,12 @@ def _cached(text: str) -> CachedFile:
             f"{options.CACHED_FILES.key} has {text!r}, without a name and a path",
             hint="name:data,path:/tmp/data.bin;name:…",
         )
-    name = _inside(fields["name"], options.CACHED_FILES.key)
-    path = _existing(fields["path"], options.CACHED_FILES)
+    name = _require_inside(fields["name"], options.CACHED_FILES.key)
+    path = _require_existing(fields["path"], options.CACHED_FILES)
     return CachedFile(path, name, fields.get("executable") == "true")
 
 
-def _inside(name: str, option: str) -> str:
+def _require_inside(name: str, option: str) -> str:
     """The name, which stays within the working folder."""
     normal = os.path.normpath(name)
     if os.path.isabs(normal) or normal.startswith("..") or normal == ".":

@@ -23,39 +23,39 @@ from pathlib import Path
 
 from headrace.errors import ConfigurationError
 from headrace.runners.dependencies.declared import Dependencies
-from headrace.runners.temporary_files import part_of_own
+from headrace.runners.temporary_files import new_subfolder
 
 PATH, FILES, PACKAGES, WORK = "path", "files", "packages", "work"
 
-_made: dict[str, Path] = {}
+_folders: dict[str, Path] = {}
 """The folders that this process has made, by digest."""
 
 
-def folder_of(dependencies: Dependencies) -> Path | None:
+def dependencies_folder(dependencies: Dependencies) -> Path | None:
     """The folder with what was declared; None where nothing needs to be brought to workers.
 
     Raises:
         ConfigurationError: packages cannot be installed, or an archive cannot be read.
     """
-    if not dependencies.need_folder:
+    if not dependencies.needs_folder:
         return None
     digest = _digest(dependencies)
-    if digest not in _made:
-        folder = part_of_own("needs-") / f"headrace-{digest}"
+    if digest not in _folders:
+        folder = new_subfolder("needs-") / f"headrace-{digest}"
         folder.mkdir()
         _fill(folder, dependencies)
-        _made[digest] = folder
-    return _made[digest]
+        _folders[digest] = folder
+    return _folders[digest]
 
 
-def work_of(folder: str | os.PathLike[str] | None) -> str | None:
+def working_folder(folder: str | os.PathLike[str] | None) -> str | None:
     """The working folder in a folder of dependencies; None where there is none."""
     work = None if folder is None else os.path.join(folder, WORK)
     return work if work and os.path.isdir(work) else None
 
 
 def _fill(folder: Path, dependencies: Dependencies) -> None:
-    entries = [_put_file(folder, n, Path(p)) for n, p in enumerate(dependencies.files)]
+    entries = [_copy_python_file(folder, n, Path(p)) for n, p in enumerate(dependencies.files)]
     if dependencies.requirements is not None:
         _install(*dependencies.requirements, folder / PACKAGES)
         entries.append(PACKAGES)
@@ -72,18 +72,20 @@ def _fill(folder: Path, dependencies: Dependencies) -> None:
     (folder / PATH).write_text("".join(f"{entry}\n" for entry in entries), "utf-8")
 
 
-def _put_file(folder: Path, number: int, path: Path) -> str:
+def _copy_python_file(folder: Path, number: int, path: Path) -> str:
     """Copy a Python file; what is to be on the module path for it."""
-    own = folder / FILES / str(number)
-    copy = own / path.name
-    own.mkdir(parents=True)
+    own_folder = folder / FILES / str(number)
+    copy = own_folder / path.name
+    own_folder.mkdir(parents=True)
     if path.is_dir():
         shutil.copytree(path, copy, ignore=shutil.ignore_patterns("__pycache__"))
     elif path.suffix == ".zip":
         extract(path, copy)
     else:
         shutil.copyfile(path, copy)
-    return str((own if path.suffix == ".py" and path.is_file() else copy).relative_to(folder))
+    return str(
+        (own_folder if path.suffix == ".py" and path.is_file() else copy).relative_to(folder)
+    )
 
 
 def extract(archive: Path, target: Path) -> None:
@@ -114,8 +116,8 @@ def _extract_tar(tar: tarfile.TarFile, target: Path) -> None:
         return
     root = os.path.realpath(target)  # Python before 3.11.4 has no filters
     for member in tar:
-        place = os.path.realpath(os.path.join(root, member.name.lstrip("/")))
-        if os.path.commonpath([root, place]) != root:
+        target_path = os.path.realpath(os.path.join(root, member.name.lstrip("/")))
+        if os.path.commonpath([root, target_path]) != root:
             raise tarfile.TarError(f"{member.name!r} lies outside of the folder")
         member.name = member.name.lstrip("/")
         tar.extract(member, target)
@@ -147,10 +149,10 @@ def _install(requirements: str, cache: str, target: Path) -> None:
     folder = os.path.dirname(requirements)
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
-        said = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
+        output = [line for line in (done.stderr or done.stdout).splitlines() if line.strip()]
         raise ConfigurationError(
             "pip could not install the packages that the job's functions need",
-            where={"requirements": requirements, "pip says": "\n".join(said[-3:])},
+            where={"requirements": requirements, "pip says": "\n".join(output[-3:])},
             hint="install pip into this environment (python -m ensurepip)"
             if "No module named pip" in done.stderr
             else None,
@@ -159,18 +161,18 @@ def _install(requirements: str, cache: str, target: Path) -> None:
 
 def _digest(dependencies: Dependencies) -> str:
     """A digest of the content: that of every file, and what is done with it."""
-    whole = hashlib.sha256(f"{sys.version_info[:2]} {sys.platform}".encode())
-    named = [(path, "file", os.path.basename(path)) for path in dependencies.files]
-    named += [(path, "archive", target) for path, target in dependencies.archives]
-    named += [(path, "requirements", "") for path in dependencies.requirements or () if path]
-    named += [(c.path, f"cached {c.executable}", c.name) for c in dependencies.cached_files]
-    for path, kind, name in named:
-        whole.update(repr((kind, name)).encode())
+    digest = hashlib.sha256(f"{sys.version_info[:2]} {sys.platform}".encode())
+    inputs = [(path, "file", os.path.basename(path)) for path in dependencies.files]
+    inputs += [(path, "archive", target) for path, target in dependencies.archives]
+    inputs += [(path, "requirements", "") for path in dependencies.requirements or () if path]
+    inputs += [(c.path, f"cached {c.executable}", c.name) for c in dependencies.cached_files]
+    for path, kind, name in inputs:
+        digest.update(repr((kind, name)).encode())
         for file in _files(path):
-            whole.update(os.path.relpath(file, path).encode())
+            digest.update(os.path.relpath(file, path).encode())
             with open(file, "rb") as content:
-                whole.update(hashlib.file_digest(content, "sha256").digest())
-    return whole.hexdigest()[:24]
+                digest.update(hashlib.file_digest(content, "sha256").digest())
+    return digest.hexdigest()[:24]
 
 
 def _files(path: str) -> Iterator[str]:

@@ -21,15 +21,21 @@ import cloudpickle
 
 from headrace.errors import JobError
 from headrace.runtime.failure import failure_of, user_frames, user_traceback
-from headrace.tracebacks import Place, brief, is_full, places_of, rebuilt
+from headrace.tracebacks import (
+    FrameLocation,
+    frame_locations,
+    rebuild_traceback,
+    trim_tracebacks,
+    wants_full_tracebacks,
+)
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 _PATTERN = re.compile(r"\[headrace-failure:([A-Za-z0-9+/=]+)\]")
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*(?P<error>\S.*)")
-_LONGEST_REASON = 500
-_CHAINED = 8
+_MAX_REASON_CHARS = 500
+_MAX_CAUSES = 8
 """How many causes of causes are sent."""
 
 
@@ -45,19 +51,19 @@ class WorkerTraceback(Exception):
 
 
 @dataclass(frozen=True)
-class Packed:
+class PackedError:
     """An exception as it is sent: pickled where it can be, and what pickling leaves out.
 
-    ``places``: where its traceback's frames stood. ``cause`` and ``context`` are exceptions too.
+    ``locations``: where its traceback's frames stood. ``cause`` and ``context`` are exceptions too.
     """
 
     data: bytes
     name: str
     message: str
     notes: list[str]
-    places: list[Place]
-    cause: Packed | None
-    context: Packed | None
+    locations: list[FrameLocation]
+    cause: PackedError | None
+    context: PackedError | None
     context_shown: bool
 
 
@@ -75,12 +81,12 @@ def raise_encoded(error: BaseException) -> NoReturn:
         raise error
     error = failure_of(error)
     text = user_traceback(error)
-    packed = pickle.dumps((_pack(error, _CHAINED, user_frames(error)), text))
+    packed = pickle.dumps((_pack(error, _MAX_CAUSES, user_frames(error)), text))
     message = f"[headrace-failure:{base64.b64encode(packed).decode()}]"
     raise TaskFailure(f"{type(error).__name__}: {error}\n{text}\n{message}") from None
 
 
-def encoded(method: Callable[P, T]) -> Callable[P, T]:
+def encodes_errors(method: Callable[P, T]) -> Callable[P, T]:
     """A method for Spark to call: the driver can read what it raises."""
 
     @functools.wraps(method)
@@ -93,8 +99,8 @@ def encoded(method: Callable[P, T]) -> Callable[P, T]:
     return encode_errors
 
 
-def _pack(error: BaseException, depth: int, trace: TracebackType | None) -> Packed:
-    places, notes = places_of(trace), list(getattr(error, "__notes__", []))
+def _pack(error: BaseException, depth: int, trace: TracebackType | None) -> PackedError:
+    locations, notes = frame_locations(trace), list(getattr(error, "__notes__", []))
     cause, context = (
         None if other is None or depth == 0 else _pack(other, depth - 1, user_frames(other))
         for other in (error.__cause__, error.__context__)
@@ -105,12 +111,12 @@ def _pack(error: BaseException, depth: int, trace: TracebackType | None) -> Pack
     except Exception:  # an exception that cannot be pickled is sent as text
         data = b""
     name = f"{type(error).__module__}.{type(error).__qualname__}"
-    return Packed(
-        data, name, str(error), notes, places, cause, context, not error.__suppress_context__
+    return PackedError(
+        data, name, str(error), notes, locations, cause, context, not error.__suppress_context__
     )
 
 
-def _unpack(packed: Packed) -> BaseException:
+def _unpack(packed: PackedError) -> BaseException:
     error: BaseException
     if packed.data:
         error = pickle.loads(packed.data)
@@ -119,7 +125,7 @@ def _unpack(packed: Packed) -> BaseException:
     if not getattr(error, "__notes__", None):
         for note in packed.notes:
             error.add_note(note)
-    error.__traceback__ = rebuilt(packed.places)
+    error.__traceback__ = rebuild_traceback(packed.locations)
     error.__cause__ = None if packed.cause is None else _unpack(packed.cause)
     error.__context__ = None if packed.context is None else _unpack(packed.context)
     error.__suppress_context__ = not packed.context_shown
@@ -133,7 +139,7 @@ def reason_in(text: str) -> str:
     found = _TRACEBACK.search(text)
     if found is not None:
         first = f"{first.partition('Traceback (')[0].strip()} {found['error']}".strip()
-    return first if len(first) <= _LONGEST_REASON else f"{first[:_LONGEST_REASON]} …"
+    return first if len(first) <= _MAX_REASON_CHARS else f"{first[:_MAX_REASON_CHARS]} …"
 
 
 def failure_in(text: str) -> BaseException | None:
@@ -142,7 +148,7 @@ def failure_in(text: str) -> BaseException | None:
     if found is None:
         return None
     packed, text = pickle.loads(base64.b64decode(found.group(1)))
-    error = brief(_unpack(packed))
-    if is_full():
+    error = trim_tracebacks(_unpack(packed))
+    if wants_full_tracebacks():
         error.__cause__ = WorkerTraceback(text)
     return error

@@ -18,7 +18,7 @@ from headrace.errors import CheckpointError, PlanError, SparkEndedError, Unsuppo
 from headrace.metrics._operator_counts import JobListener
 from headrace.runners.clock import monotonic_ms
 from headrace.runners.delivery import Delivery
-from headrace.runners.dependencies import place
+from headrace.runners.dependencies import activation
 from headrace.runners.restarts import Restarts
 from headrace.runners.sinks import committer_of, served_by_committer
 from headrace.runners.spark.attempt import Attempt
@@ -34,7 +34,7 @@ from headrace.runners.spark.startup.session import activate
 from headrace.runners.temporary_files import keep_log
 from headrace.runtime.failure import at_sink, failure_of
 from headrace.runtime.program import JobProgram
-from headrace.tracebacks import brief
+from headrace.tracebacks import trim_tracebacks
 
 _NO_BATCH = -1
 
@@ -65,7 +65,7 @@ class SparkJob:
         self._net_runtime_ms = 0
         self._link = DriverLink(self._reports.take)
         folders = folders_of_workers(spark)
-        self._brought, provided = brought, place.entries_of(brought.here)
+        self._brought, provided = brought, activation.module_path_entries(brought.here)
         self._plans = PlanFolder(program, lambda whole: dumps(whole, folders, None, provided))
         staying = [source.source for source in program.sources]
         self._data = dumps(program.for_workers(), folders, staying, provided)
@@ -122,7 +122,7 @@ class SparkJob:
                 self._status = JobStatus.CANCELED
             else:
                 keep_log()
-                self._failure = brief(failure_of(error))
+                self._failure = trim_tracebacks(failure_of(error))
                 self._trace = self._failure.__traceback__
                 self._status = JobStatus.FAILED
         finally:

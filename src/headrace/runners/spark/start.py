@@ -18,9 +18,9 @@ from headrace.runners.delivery import Delivery
 from headrace.runners.dependencies.declared import (
     Dependencies,
     interpreter_of,
-    is_own_interpreter,
+    is_this_interpreter,
 )
-from headrace.runners.dependencies.folder import folder_of, work_of
+from headrace.runners.dependencies.folder import dependencies_folder, working_folder
 from headrace.runners.restarts import restarts_of
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
 from headrace.runners.spark.checkpoint.generations import Stages
@@ -38,17 +38,17 @@ def start_on_spark(
     delivery: Delivery,
     configuration: Configuration,
     fresh: bool,
-    needs: Dependencies | None = None,
+    dependencies: Dependencies | None = None,
     listeners: Sequence[JobListener] = (),
 ) -> SparkJob:
     """Start a job in the active session, or in a local one made for it."""
     base = None if program.batch else options.read(configuration, options.CHECKPOINT_DIR)
     ignore_unclaimed = options.read(configuration, options.IGNORE_UNCLAIMED_STATE)
-    needs = needs or Dependencies()
-    folder = folder_of(needs)
+    dependencies = dependencies or Dependencies()
+    folder = dependencies_folder(dependencies)
     settings = options.spark_settings(configuration.to_dict())
-    if needs.executable and not is_own_interpreter(needs.executable):
-        settings[WORKERS_PYTHON] = interpreter_of(needs.executable, work_of(folder))
+    if dependencies.executable and not is_this_interpreter(dependencies.executable):
+        settings[WORKERS_PYTHON] = interpreter_of(dependencies.executable, working_folder(folder))
     parallelism = options.read(configuration, options.PARALLELISM)
     read_states = partial(_read_states, settings, parallelism)
     checkpoint = Checkpoint.open(base, program, fresh, ignore_unclaimed, read_states=read_states)
@@ -91,7 +91,7 @@ def start_on_spark(
         if not program.batch:
             program = as_files(program, Path(checkpoint.directory), checkpoint.begun_sources)
         restarts = restarts_of(configuration, lambda: random.uniform(-1, 1))
-        brought = ShippedDependencies.to_workers(spark, folder, needs.worker_path)
+        brought = ShippedDependencies.to_workers(spark, folder, dependencies.worker_path)
         return SparkJob(spark, program, checkpoint, delivery, restarts, listeners, brought)
     except BaseException:
         checkpoint.close()

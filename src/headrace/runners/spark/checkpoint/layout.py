@@ -28,7 +28,7 @@ from hashlib import sha256
 from headrace.common._storage.folder_store import FolderStore
 from headrace.common._storage.local_files import local_path
 from headrace.common._storage.object_store import ObjectStore
-from headrace.runners.temporary_files import part_of_own
+from headrace.runners.temporary_files import new_subfolder
 
 JOB = "job"
 BEGUN = "begun"
@@ -59,7 +59,7 @@ class Place:
     def of_job(cls, base: str | None, name: str) -> Place:
         """The place of a job of this name below a folder; a temporary one where none is given."""
         if base is None:
-            return cls(str(part_of_own("checkpoint-")), True)
+            return cls(str(new_subfolder("checkpoint-")), True)
         return cls(os.path.realpath(os.path.join(local_path(base), folder_name(name))))
 
     @property

@@ -11,7 +11,7 @@ from pyspark import SparkFiles
 from pyspark.sql import SparkSession
 
 from headrace.runners import pyflink_imports
-from headrace.runners.dependencies import place
+from headrace.runners.dependencies import activation
 
 _sent: set[tuple[str, str]] = set()
 """Applications with the folders that were sent to them."""
@@ -57,12 +57,12 @@ class ShippedDependencies:
     def enter_worker(self) -> None:
         """Find modules and files there, in a worker."""
         self._name_pyflink()
-        place.enter(SparkFiles.get(self.name) if self.name else "", self.path)
+        activation.activate(SparkFiles.get(self.name) if self.name else "", self.path)
 
     def enter_beside_driver(self) -> None:
         """Find modules there, in a process of the driver's machine."""
         self._name_pyflink()
-        place.enter(self.here, self.path, working=False)
+        activation.activate(self.here, self.path, changes_folder=False)
 
     def _name_pyflink(self) -> None:
         if self.pyflink:

@@ -13,7 +13,7 @@ from headrace.runners.spark.checkpoint.generations import Generation
 from headrace.runners.spark.checkpoint.layout import Place
 from headrace.runners.spark.notices import send_warnings
 from headrace.runners.spark.query.worker import ProgramRef
-from headrace.runners.temporary_files import part_of_own
+from headrace.runners.temporary_files import new_subfolder
 from headrace.runtime.program import JobProgram
 
 _PROGRAM, _QUERY = "program", "query"
@@ -71,7 +71,7 @@ class PlanFolder:
     """
 
     def __init__(self, program: JobProgram, pickled: Callable[[JobProgram], bytes]) -> None:
-        self._path = part_of_own("plan-")
+        self._path = new_subfolder("plan-")
         (self._path / _PROGRAM).write_bytes(pickled(program))
 
     @property

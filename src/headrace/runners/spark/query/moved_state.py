@@ -13,7 +13,7 @@ from pyspark.sql import functions as F
 from headrace.runners.spark.checkpoint.generations import Origin, Stages
 from headrace.runners.spark.checkpoint.layout import is_restored
 from headrace.runners.spark.query.stored import Stored, among_instances, of_vertices
-from headrace.runners.temporary_files import part_of_own
+from headrace.runners.temporary_files import new_subfolder
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.state.pages.backend import HEADER, PagedBackend
 
@@ -156,7 +156,7 @@ def _without_signs(folder: str) -> str:
     if _ESCAPED.isdisjoint(folder):
         return folder
     if folder not in _links:
-        _links[folder] = str(part_of_own("state-") / "spark")
+        _links[folder] = str(new_subfolder("state-") / "spark")
         os.symlink(folder, _links[folder])
     return _links[folder]
 

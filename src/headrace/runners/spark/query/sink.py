@@ -22,7 +22,7 @@ from headrace.runners.sinks import committer_of, served_by_committer
 from headrace.runners.spark.checkpoint.checkpoint import commit_of
 from headrace.runners.spark.checkpoint.progress import all_sources_ended
 from headrace.runners.spark.checkpoint.split_states import SplitStates
-from headrace.runners.spark.failures import encoded
+from headrace.runners.spark.failures import encodes_errors
 from headrace.runners.spark.link import BatchReport, send_report
 from headrace.runners.spark.query.driver_plan import DriverPlan, QueryPlan, read_plan
 from headrace.runners.spark.query.worker import batch_id
@@ -128,17 +128,17 @@ def _report(messages: Sequence[TaskMessage], batch: int, watermarks: dict[str, i
 class StreamSinkWriter(_Commit, DataSourceStreamArrowWriter):
     """Writes and commits micro-batches."""
 
-    @encoded
+    @encodes_errors
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write one task's part of a micro-batch."""
         return write_task(self._ref, iterator, self._first_batch + batch_id())
 
-    @encoded
+    @encodes_errors
     def commit(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """Publish a micro-batch."""
         self._publish(messages, self._first_batch + batchId)
 
-    @encoded
+    @encodes_errors
     def abort(self, messages: list[WriterCommitMessage | None], batchId: int) -> None:
         """Discard a micro-batch."""
         self._discard(messages, self._first_batch + batchId)
@@ -155,17 +155,17 @@ class BatchSinkWriter(_Commit, DataSourceArrowWriter):
         """No micro-batch comes after a batch; one does in a stream."""
         return merge_states({}, parts) if self._is_last else super()._kept(epoch, parts)
 
-    @encoded
+    @encodes_errors
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
         """Write one task's part."""
         return write_task(self._ref, iterator, self._batch)
 
-    @encoded
+    @encodes_errors
     def commit(self, messages: list[WriterCommitMessage | None]) -> None:
         """Publish the batch."""
         self._publish(messages, self._batch)
 
-    @encoded
+    @encodes_errors
     def abort(self, messages: list[WriterCommitMessage | None]) -> None:
         """Discard the batch."""
         self._discard(messages, self._batch)

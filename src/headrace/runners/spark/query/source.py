@@ -21,7 +21,7 @@ from headrace.connector import Budget, ExecutedBy
 from headrace.runners.clock import RunClock, monotonic_ms, wall_clock_ms
 from headrace.runners.spark.checkpoint.generations import Origin
 from headrace.runners.spark.checkpoint.split_states import SplitStates
-from headrace.runners.spark.failures import encoded
+from headrace.runners.spark.failures import encodes_errors
 from headrace.runners.spark.query.driver_plan import DriverPlan, read_plan
 from headrace.runners.spark.query.wire import WIRE_DDL, empty_batch, to_arrow
 from headrace.runners.spark.query.worker import ProgramRef, batch_id, wire_rows, worker_job
@@ -124,7 +124,7 @@ class StreamReader(DataSourceStreamReader):
             self._made = _coordinator(self._plan)
         return self._made
 
-    @encoded
+    @encodes_errors
     def initialOffset(self) -> dict[str, Any]:
         """The offset before anything was read, in this generation of Spark's checkpoint."""
         if self._origin is not None:
@@ -135,7 +135,7 @@ class StreamReader(DataSourceStreamReader):
         """The job's own pace limits a micro-batch."""
         return ReadAllAvailable()
 
-    @encoded
+    @encodes_errors
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
         """The offset to read up to next.
 
@@ -169,7 +169,7 @@ class StreamReader(DataSourceStreamReader):
             pacer.planned(end.epoch, moment.steady_ms)
         return end.to_json()
 
-    @encoded
+    @encodes_errors
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
         """The source tasks between two offsets."""
         first, last = Offset.from_json(start), Offset.from_json(end)
@@ -185,7 +185,7 @@ class StreamReader(DataSourceStreamReader):
         batch = self._first_batch + batch_id() if self._writes else None
         return _read(self._ref, partition, batch)
 
-    @encoded
+    @encodes_errors
     def commit(self, end: dict[str, Any]) -> None:
         """Nothing: ``latestOffset`` knew it when this micro-batch was done, Spark says it later."""
 
@@ -201,7 +201,7 @@ class BatchReader(DataSourceReader):
     def __getstate__(self) -> dict[str, Any]:
         return {"_plan": None, "_ref": self._ref, "_writing": self._writing}
 
-    @encoded
+    @encodes_errors
     def partitions(self) -> Sequence[InputPartition]:
         """The source tasks that read everything."""
         assert self._plan is not None

@@ -21,7 +21,7 @@ import pyspark
 
 from headrace.errors import ConfigurationError
 from headrace.runners.spark.startup import fork_client, fork_server
-from headrace.runners.temporary_files import own_folder, part_of_own, private_file
+from headrace.runners.temporary_files import new_subfolder, private_file, process_folder
 
 _SCRIPT = """\
 #!/bin/sh
@@ -50,7 +50,7 @@ def worker_python(paths: Sequence[str], log: Path) -> str:
     """
     if os.name != "posix" or not Path(pyspark.__file__).is_file():
         return sys.executable
-    folder = part_of_own("python-")
+    folder = new_subfolder("python-")
     _start_fork_server(folder / "fork", paths, log)
     script = folder / "python"
     script.write_text(
@@ -90,7 +90,7 @@ def other_python(executable: str, paths: Sequence[str]) -> str:
 
 
 def _with_paths(executable: str, paths: Sequence[str]) -> str:
-    folder = part_of_own("python-")
+    folder = new_subfolder("python-")
     script = folder / "python"
     found, python = shlex.quote(os.pathsep.join(paths)), shlex.quote(executable)
     script.write_text(
@@ -118,7 +118,13 @@ def _start_fork_server(path: Path, paths: Sequence[str], log: Path) -> None:
         listener.bind(str(path))
         listener.listen(64)
         server = subprocess.Popen(
-            [sys.executable, "-m", fork_server.__name__, str(listener.fileno()), str(own_folder())],
+            [
+                sys.executable,
+                "-m",
+                fork_server.__name__,
+                str(listener.fileno()),
+                str(process_folder()),
+            ],
             pass_fds=[listener.fileno()],
             stdin=subprocess.PIPE,
             stdout=output,

@@ -21,7 +21,7 @@ from headrace.runners.spark.startup.class_archive import archive_options
 from headrace.runners.spark.startup.interpreter import other_python, worker_python
 from headrace.runners.spark.startup.java import ensure_java
 from headrace.runners.spark.startup.submit_arguments import submitted_in_files
-from headrace.runners.temporary_files import log_path, own_folder, private_file, write_private
+from headrace.runners.temporary_files import log_path, private_file, process_folder, write_private
 
 _TASK_ATTEMPTS = 4
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
@@ -280,7 +280,7 @@ _launch_lock = threading.Lock()
 
 def _session_settings(settings: Mapping[str, str], parallelism: int | None) -> dict[str, str]:
     """A local session's settings: the defaults, and over them the user's."""
-    log4j = own_folder() / "log4j2.properties"
+    log4j = process_folder() / "log4j2.properties"
     write_private(log4j, _LOG4J.format(path=log_path()))
     to_log = shlex.quote(f"-Dlog4j2.configurationFile={log4j.as_uri()}")
     cores = parallelism or "*"

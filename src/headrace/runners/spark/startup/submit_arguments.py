@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from headrace.errors import ConfigurationError
-from headrace.runners.temporary_files import part_of_own, write_private
+from headrace.runners.temporary_files import new_subfolder, write_private
 
 _VARIABLE = "PYSPARK_SUBMIT_ARGS"
 _SHELL = "pyspark-shell"  # what pyspark submits if the variable is not set (4.3.0)
@@ -35,7 +35,7 @@ def submitted_in_files(settings: Mapping[str, str]) -> Iterator[None]:
     """
     given = os.environ.get(_VARIABLE)
     own_file, rest = _split(shlex.split(_SHELL if given is None else given))
-    folder = part_of_own("submit-")
+    folder = new_subfolder("submit-")
     try:
         text = _properties({**settings, **_java_options(settings, folder)})
         chosen = [_FILE, str(folder / "spark.properties")]
