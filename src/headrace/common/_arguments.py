@@ -1,4 +1,7 @@
-"""Checks of the arguments that programs pass."""
+"""Checks of arguments: each returns the argument, or raises ``PlanError``.
+
+``what`` names the argument in the error, as in ``"the batch size"``.
+"""
 
 from __future__ import annotations
 
@@ -10,16 +13,16 @@ T = TypeVar("T")
 
 
 def require_positive(number: Any, what: str) -> int:
-    """The number itself.
+    """Return ``number``.
 
     Raises:
-        PlanError: it is not an int, or not above zero.
+        PlanError: it is not an int of 1 or more.
     """
     return require_at_least(number, 1, what)
 
 
 def require_non_empty(text: Any, what: str) -> str:
-    """The text itself.
+    """Return ``text``.
 
     Raises:
         PlanError: it is not a str, or it is empty.
@@ -30,10 +33,10 @@ def require_non_empty(text: Any, what: str) -> str:
 
 
 def require_identifier(text: Any, what: str) -> str:
-    """The text itself, which is stored and sent.
+    """Return ``text``, a name or an id that checkpoints store as UTF-8.
 
     Raises:
-        PlanError: it is not a str, it is empty, or it has no form in UTF-8.
+        PlanError: it is not a str, it is empty, or UTF-8 cannot encode it.
     """
     found = require_non_empty(text, what)
     if not found.isascii():
@@ -41,7 +44,7 @@ def require_identifier(text: Any, what: str) -> str:
             found.encode()
         except UnicodeEncodeError as error:
             raise PlanError(
-                f"{what} cannot be stored: {found!r} has half a character (a lone surrogate) at"
+                f"{what} is {found!r}, which UTF-8 cannot encode: a lone surrogate is at"
                 f" index {error.start}",
                 hint="decode the text it comes from with the right encoding, without"
                 " surrogateescape",
@@ -50,10 +53,10 @@ def require_identifier(text: Any, what: str) -> str:
 
 
 def require_at_least(number: Any, least: int, what: str) -> int:
-    """The number itself.
+    """Return ``number``.
 
     Raises:
-        PlanError: it is not an int, or it is below ``least``.
+        PlanError: it is not an int of ``least`` or more.
     """
     if isinstance(number, bool) or not isinstance(number, int) or number < least:
         raise PlanError(f"{what} must be an int of {least} or more, not {number!r}")
@@ -61,10 +64,10 @@ def require_at_least(number: Any, least: int, what: str) -> int:
 
 
 def require_instance(kind: type[T], value: Any) -> T:
-    """The value itself.
+    """Return ``value``.
 
     Raises:
-        PlanError: it is not of the class ``kind``.
+        PlanError: it is not an instance of ``kind``.
     """
     if not isinstance(value, kind):
         raise PlanError(f"expected {with_article(kind.__name__)}, not {value!r}")
@@ -72,5 +75,5 @@ def require_instance(kind: type[T], value: Any) -> T:
 
 
 def with_article(name: str) -> str:
-    """The name after ``a`` or ``an``."""
+    """``a Sink`` for ``Sink``, ``an Encoder`` for ``Encoder``."""
     return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"

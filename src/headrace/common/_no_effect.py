@@ -1,4 +1,4 @@
-"""What a PyFlink program may call though it changes nothing here, declared with the reason."""
+"""Marks parts of PyFlink's API that a program may call, and that have no effect here."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 def no_effect(reason: str) -> Callable[[F], F]:
-    """Mark a function or class as taken without effect; ``reason`` says why none is needed."""
+    """Mark a function or class that has no effect here.
+
+    ``reason`` says why, for docs/api-coverage.md and for ``headrace check``.
+    """
 
     def mark(target: F) -> F:
         target.__no_effect__ = reason  # type: ignore[attr-defined]
@@ -19,6 +22,6 @@ def no_effect(reason: str) -> Callable[[F], F]:
 
 
 def no_effect_reason(target: object) -> str | None:
-    """Why a function or class has no effect, or None when it has one."""
+    """The reason that ``no_effect`` was given; None where the target was not marked."""
     reason = getattr(target, "__dict__", {}).get("__no_effect__")
     return reason if isinstance(reason, str) else None

@@ -6,9 +6,10 @@ from typing import Any
 
 
 class OutputTag:
-    """Names a side output; tags are equal when their ids are.
+    """Names a side output. Tags are equal when their ids are equal.
 
-    Emit to it with ``yield tag, value`` and read it with ``stream.get_side_output(tag)``.
+    Emit with ``yield tag, value``; read with ``stream.get_side_output(tag)``. ``type_info``
+    declares the type of the output's records.
     """
 
     __slots__ = ("tag_id", "type_info")

@@ -1,10 +1,10 @@
-"""Which clock a timer follows."""
+"""Event time or processing time."""
 
 from enum import Enum
 
 
 class TimeDomain(Enum):
-    """Event time follows the watermark, processing time the clock of the reader."""
+    """The clock of a timer: the watermark (event time) or the wall clock (processing time)."""
 
     EVENT_TIME = 0
     PROCESSING_TIME = 1

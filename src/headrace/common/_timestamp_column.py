@@ -1,4 +1,4 @@
-"""Timestamps that lie in a field of the records."""
+"""Timestamps from a field of the records."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from headrace.common.types import Row
 
 
 def field_of(value: Any, name: str) -> Any:
-    """A record's field: of a Row or dict its item, of other records the attribute."""
+    """A field of a record: the item of a Row or dict, else the attribute."""
     return value[name] if isinstance(value, dict | Row) else getattr(value, name)
 
 
 class TimestampColumn:
-    """A timestamp assigner: a field, or column, with integers in ms or with points in time."""
+    """A timestamp assigner that reads a field (or column) of ints in ms or of datetimes."""
 
     def __init__(self, name: str) -> None:
         self.timestamp_column = name
 
     def extract_timestamp(self, value: Any, record_timestamp: int) -> Any:
-        """The timestamp of a record."""
+        """The field's value: an int of ms since the epoch, or a datetime."""
         return field_of(value, self.timestamp_column)
 
     def __repr__(self) -> str:

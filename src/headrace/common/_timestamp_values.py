@@ -1,4 +1,4 @@
-"""What timestamp assigners give, as milliseconds."""
+"""Conversion of what timestamp assigners return to milliseconds."""
 
 from __future__ import annotations
 
@@ -12,26 +12,25 @@ from headrace.errors import TypeMismatchError
 
 
 def as_ms(result: Any, value: Any) -> int:
-    """The milliseconds that an assigner gave for a record, as an int.
+    """Convert ``result``, returned by an assigner for the record ``value``, to int ms.
 
     Raises:
-        TypeMismatchError: it gave something other than an int or a datetime, or a number that
-            does not fit 64 bits.
+        TypeMismatchError: the result is neither an int of 64 bits nor a datetime.
     """
     if isinstance(result, datetime):
         return epoch_ms_of(result)
     if not isinstance(result, bool):
         try:
-            found = operator.index(result)  # numpy's integers
+            found = operator.index(result)  # accepts numpy's integers too
         except TypeError:
-            pass  # said below, with the record
+            pass  # raised below, with the record
         else:
             if MIN_WATERMARK <= found <= MAX_WATERMARK:
                 return found
             record = {"record": repr(value)[:120]}
-            raise out_of_range("the timestamp assigner gave", found, record)
+            raise out_of_range("the timestamp assigner returned", found, record)
     raise TypeMismatchError(
-        f"the timestamp assigner gave {result!r}, a {type(result).__name__}, not an int",
+        f"the timestamp assigner returned {result!r}, a {type(result).__name__}, not an int",
         where={"record": repr(value)[:120]},
-        hint="give milliseconds since the epoch as an int, or a datetime",
+        hint="return milliseconds since the epoch as an int, or a datetime",
     )

@@ -1,11 +1,11 @@
-"""Names of PyFlink's API that do not work here, declared with the reason.
+"""Placeholders for names of PyFlink's API that do not work here.
 
     KafkaSource = unsupported("headrace.datastream.connectors.kafka.KafkaSource", "comes with …")
 
     class JobClient:
         trigger_savepoint = unsupported_method("there are no savepoints")
 
-Importing such a name is fine; using it raises ``UnsupportedError``.
+Importing such a name works; using it raises ``UnsupportedError`` with the reason.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ UNSUPPORTED_PACKAGES = {
     "cep": "there is no library for patterns of events (CEP)",
     "table": "there is no Table API, and no SQL",
 }
-"""Why packages of Flink's, by their first name below ``pyflink``, are not there."""
+"""Packages below ``pyflink`` that do not exist here, with the reason."""
 
 _ALTERNATIVES = {
     "cep": "write the pattern as a KeyedProcessFunction: its state keeps the events of a key that"
@@ -34,14 +34,14 @@ def _refuse(name: str, reason: str) -> NoReturn:
 
 
 class UnsupportedClass(type):
-    """The class of placeholders: calling one, subclassing one or reading a name from it raises."""
+    """The metaclass of placeholder classes: to call, subclass or read one raises."""
 
     _reason: str
 
     def __new__(
         mcs, name: str, bases: tuple[type, ...], namespace: dict[str, Any]
     ) -> UnsupportedClass:
-        """A new placeholder; a subclass of a placeholder raises ``UnsupportedError``."""
+        """Make a placeholder; to subclass one raises ``UnsupportedError``."""
         for base in bases:
             if isinstance(base, UnsupportedClass):
                 _refuse(base._full_name(), base._reason)
@@ -57,15 +57,14 @@ class UnsupportedClass(type):
     def __getattr__(cls, name: str) -> NoReturn:
         """Raise ``UnsupportedError``; for private names ``AttributeError``.
 
-        Python's own machinery (pickle, inspect, notebooks) asks for private names and expects an
-        ``AttributeError`` where there are none.
+        pickle, inspect and notebooks look for private names, and expect an ``AttributeError``.
         """
         if name.startswith("_"):
             raise AttributeError(name)
         _refuse(f"{cls._full_name()}.{name}", cls._reason)
 
     def __getitem__(cls, item: Any) -> UnsupportedClass:
-        """The placeholder itself, so that ``Name[int]`` in an annotation does no harm."""
+        """The placeholder itself, so that ``Name[int]`` works in an annotation."""
         return cls
 
     def __repr__(cls) -> str:
@@ -73,7 +72,7 @@ class UnsupportedClass(type):
 
 
 class UnsupportedMethod:
-    """A callable that raises ``UnsupportedError``, naming the class and method it stands in for."""
+    """A placeholder for a method: to call it raises ``UnsupportedError``."""
 
     def __init__(self, reason: str) -> None:
         self._reason = reason
@@ -83,7 +82,7 @@ class UnsupportedMethod:
         self._name = f"{owner.__qualname__}.{name}"
 
     def __get__(self, instance: object, owner: type | None = None) -> UnsupportedMethod:
-        """Itself: it needs no instance, and so stands in for static methods too."""
+        """The placeholder itself, for methods and static methods alike."""
         return self
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
@@ -95,9 +94,9 @@ class UnsupportedMethod:
 
 
 def unsupported(qualified_name: str, reason: str) -> Any:
-    """A placeholder for a class or function that does not work here.
+    """A placeholder for a class or function.
 
-    ``qualified_name`` is where the placeholder is bound: ``package.module.Name``.
+    ``qualified_name`` is its full path, ``package.module.Name``, for messages.
     """
     module, _, name = qualified_name.rpartition(".")
     return UnsupportedClass(
@@ -106,7 +105,7 @@ def unsupported(qualified_name: str, reason: str) -> Any:
 
 
 def refuse_module(module: str) -> NoReturn:
-    """Refuse the import of a package of Headrace's that stands for one of Flink's.
+    """Refuse the import of a package of PyFlink's that does not exist here.
 
     Raises:
         UnsupportedModuleError: always.
@@ -120,17 +119,17 @@ def refuse_module(module: str) -> NoReturn:
 
 
 def unsupported_method(reason: str) -> Any:
-    """A class attribute for a method that does not work here; calling it raises."""
+    """A placeholder for a method, to be assigned in a class body."""
     return UnsupportedMethod(reason)
 
 
 def is_unsupported(candidate: object) -> bool:
-    """True for what ``unsupported`` and ``unsupported_method`` give back."""
+    """Whether ``unsupported`` or ``unsupported_method`` made the object."""
     return isinstance(candidate, UnsupportedClass | UnsupportedMethod)
 
 
 def reason_of(placeholder: object) -> str:
-    """Why a placeholder does not work.
+    """The reason that a placeholder was made with.
 
     Raises:
         TypeError: it is not a placeholder.

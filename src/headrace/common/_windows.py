@@ -1,7 +1,4 @@
-"""Window classes, and the decisions of triggers.
-
-They are in ``common`` because operators keep their state by window.
-"""
+"""Windows, the results of triggers, and the form of windows in stored state."""
 
 from __future__ import annotations
 
@@ -15,11 +12,11 @@ from headrace.errors import TypeMismatchError
 
 
 class Window(ABC):
-    """A finite group of records, with a greatest timestamp."""
+    """A group of records; ``max_timestamp`` is the end of the window."""
 
     @abstractmethod
     def max_timestamp(self) -> int:
-        """The last timestamp (ms) that belongs to the window."""
+        """The greatest timestamp (ms) in the window."""
 
 
 class TimeWindow(Window):
@@ -34,21 +31,21 @@ class TimeWindow(Window):
         return self.end - 1
 
     def intersects(self, other: TimeWindow) -> bool:
-        """True when the two overlap, or one begins where the other ends."""
+        """Whether the windows overlap or touch."""
         return self.start <= other.end and self.end >= other.start
 
     def cover(self, other: TimeWindow) -> TimeWindow:
-        """The smallest window that holds both."""
+        """The smallest window that contains both."""
         return TimeWindow(min(self.start, other.start), max(self.end, other.end))
 
     @staticmethod
     def get_window_start_with_offset(timestamp: int, offset: int, window_size: int) -> int:
-        """Where the window of a timestamp starts; all in ms. Negative timestamps are allowed."""
+        """The start of the window that contains a timestamp; all in ms, may be negative."""
         return timestamp - (timestamp - offset) % window_size
 
     @staticmethod
     def merge_windows(windows: Iterable[TimeWindow], callback: Any) -> None:
-        """Call ``callback.merge`` for each group of windows that overlap or touch."""
+        """Call ``callback.merge(windows, merged)`` for each group that overlaps or touches."""
         groups: list[tuple[TimeWindow, set[TimeWindow]]] = []
         for window in sorted(windows):
             if groups and groups[-1][0].intersects(window):
@@ -80,13 +77,13 @@ class TimeWindow(Window):
 
 
 class CountWindow(Window):
-    """A window that ends by the number of its records; ``id`` counts the windows of a key."""
+    """A window of a number of records; ``id`` numbers the windows of a key."""
 
     def __init__(self, id: int) -> None:
         self.id = id
 
     def max_timestamp(self) -> int:
-        """The greatest possible timestamp."""
+        """2**63 - 1: the window has no end in time."""
         return MAX_WATERMARK
 
     def __hash__(self) -> int:
@@ -100,15 +97,15 @@ class CountWindow(Window):
 
 
 class GlobalWindow(Window):
-    """The one window that holds all records of a key."""
+    """The single window with all records of a key."""
 
     @staticmethod
     def get() -> GlobalWindow:
-        """The window."""
+        """The global window; all are equal."""
         return GlobalWindow()
 
     def max_timestamp(self) -> int:
-        """The greatest possible timestamp."""
+        """2**63 - 1: the window has no end in time."""
         return MAX_WATERMARK
 
     def __eq__(self, other: object) -> bool:
@@ -122,7 +119,9 @@ class GlobalWindow(Window):
 
 
 class TriggerResult(Enum):
-    """A trigger's decision: whether the window fires, and whether its records are removed."""
+    """The result of a trigger: whether the window function is called (fire), and whether the
+    window's records are dropped (purge).
+    """
 
     CONTINUE = (False, False)
     FIRE_AND_PURGE = (True, True)
@@ -130,11 +129,11 @@ class TriggerResult(Enum):
     PURGE = (False, True)
 
     def is_fire(self) -> bool:
-        """True when the window function is called."""
+        """Whether the window function is called."""
         return self.value[0]
 
     def is_purge(self) -> bool:
-        """True when the window's records are dropped."""
+        """Whether the window's records are dropped."""
         return self.value[1]
 
 
@@ -143,9 +142,9 @@ _GLOBAL_WINDOW = GlobalWindow()
 
 
 def namespace_of(window: Any) -> Any:
-    """The form of a window in stored state: plain data, without a class of Headrace.
+    """A window as the namespace of state: a tuple, an int or a str, without a class of Headrace.
 
-    A window of a user-defined class is stored as it is.
+    A window of a user's class is its own namespace.
     """
     kind = type(window)
     if kind is TimeWindow:
@@ -156,7 +155,7 @@ def namespace_of(window: Any) -> Any:
 
 
 def window_of(namespace: Any) -> Any:
-    """The window that ``namespace_of`` was given."""
+    """The window of a namespace; the inverse of ``namespace_of``."""
     decode = _WINDOWS.get(type(namespace))
     return namespace if decode is None else decode(namespace)
 
@@ -169,7 +168,7 @@ _WINDOWS: dict[type, Callable[[Any], Window]] = {
 
 
 class TimestampedValue:
-    """A record and its timestamp (ms), as an evictor sees it."""
+    """A record and its timestamp (ms), for evictors."""
 
     __slots__ = ("_timestamp", "_value")
 
@@ -182,15 +181,15 @@ class TimestampedValue:
         return self._value
 
     def get_timestamp(self) -> int:
-        """The timestamp (ms); -2**63 where there is none."""
+        """The timestamp (ms); -2**63 if there is none."""
         return MIN_WATERMARK if self._timestamp is None else self._timestamp
 
     def has_timestamp(self) -> bool:
-        """True where there is one."""
+        """Whether the record has a timestamp."""
         return self._timestamp is not None
 
     def as_pair(self) -> tuple[Any, int | None]:
-        """The value, and its timestamp or None."""
+        """The value, and its timestamp (ms) or None, as stored in state."""
         return self._value, self._timestamp
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""``ChangelogMode``: which kinds of rows a stream has, and which an operator or a sink takes."""
+"""``ChangelogMode``: the row kinds that a stream may have, or that an operator or sink accepts."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ _ALL = frozenset(RowKind)
 
 @dataclass(frozen=True)
 class ChangelogMode:
-    """Which kinds of rows a stream may have, as Flink's class of the name.
+    """The row kinds of a stream, as Flink's class of this name.
 
-    ``by_key``: an UPDATE_AFTER may come without its UPDATE_BEFORE, and replaces the row of its key.
-    It is always so where ``kinds`` have no UPDATE_BEFORE. Where it is not so, each UPDATE_AFTER
-    comes after an UPDATE_BEFORE, which takes the older row back.
+    With ``by_key`` (upserts) an UPDATE_AFTER replaces the row of its key, and may come without
+    an UPDATE_BEFORE. It is true whenever ``kinds`` lacks UPDATE_BEFORE. Otherwise each
+    UPDATE_AFTER follows an UPDATE_BEFORE, which retracts the older row.
 
-    Where a mode is declared by nobody, None stands for it: the stream may have any kinds.
+    Where a mode is optional, None means that none is declared: any kinds may come.
     """
 
     kinds: frozenset[RowKind]
@@ -30,28 +30,28 @@ class ChangelogMode:
 
     @staticmethod
     def insert_only() -> ChangelogMode:
-        """Rows are added only."""
+        """Only INSERT."""
         return _INSERT_ONLY
 
     @staticmethod
     def upsert() -> ChangelogMode:
-        """A row replaces that of its key, or removes it: no UPDATE_BEFORE."""
+        """All kinds but UPDATE_BEFORE: a row replaces or deletes the row of its key."""
         return _UPSERT
 
     @staticmethod
     def all() -> ChangelogMode:
-        """Rows are added and taken back: retractions."""
+        """All four kinds: rows are inserted and retracted."""
         return _RETRACTIONS
 
     def is_accepted_by(self, accepted: ChangelogMode | None) -> bool:
-        """Whether who takes ``accepted`` can take a stream of this mode."""
+        """Whether an operator or sink that accepts ``accepted`` can read a stream of this mode."""
         if accepted is None:
             return True
         return self.kinds <= accepted.kinds and (accepted.by_key or not self.by_key)
 
     @property
     def kind_codes(self) -> str:
-        """The kinds as Flink's plans show them: ``I,UB,UA,D``."""
+        """The kinds as in Flink's plans: ``I,UB,UA,D``."""
         return ",".join(_CODES[kind] for kind in RowKind if kind in self.kinds)
 
     def __str__(self) -> str:
@@ -60,7 +60,7 @@ class ChangelogMode:
 
 
 def union(modes: Iterable[ChangelogMode | None]) -> ChangelogMode | None:
-    """The mode of several streams in one; None where one of them is declared by nobody."""
+    """The mode of a union of streams; None where one of them has no declared mode."""
     kinds, by_key = frozenset[RowKind](), False
     for mode in modes:
         if mode is None:

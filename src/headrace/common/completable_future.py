@@ -1,4 +1,4 @@
-"""The result of something that may still be running."""
+"""``CompletableFuture``: a result that may not exist yet."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 
 
 class CompletableFuture(Generic[T]):
-    """A result to wait for; wraps ``concurrent.futures.Future``."""
+    """A result that may not exist yet; wraps ``concurrent.futures.Future``."""
 
     def __init__(self, future: Future[T]) -> None:
         self._future = future
@@ -23,42 +23,50 @@ class CompletableFuture(Generic[T]):
 
     @staticmethod
     def of(produce: Callable[[], T]) -> CompletableFuture[T]:
-        """A completed future, with what ``produce`` returns or raises. It is called now."""
+        """Call ``produce`` now; a completed future with its result or exception."""
         future: Future[T] = Future()
         _complete(future, produce)
         return CompletableFuture(future)
 
     @staticmethod
     def run_in_thread(produce: Callable[[], T]) -> CompletableFuture[T]:
-        """A future for ``produce``, called in a thread that does not keep the process alive."""
+        """Call ``produce`` in a daemon thread; a future for its result or exception."""
         future: Future[T] = Future()
         threading.Thread(target=_complete, args=(future, produce), daemon=True).start()
         return CompletableFuture(future)
 
     def cancel(self) -> bool:
-        """Give up waiting, where the result is not yet being computed; whether that was so."""
+        """Cancel, if the computation has not begun; whether that succeeded."""
         return self._future.cancel()
 
     def cancelled(self) -> bool:
-        """Whether it was cancelled."""
+        """Whether the future was cancelled."""
         return self._future.cancelled()
 
     def done(self) -> bool:
-        """Whether it is over: with a result, an exception, or cancelled."""
+        """Whether there is a result or an exception, or the future was cancelled."""
         return self._future.done()
 
     def result(self, timeout_s: float | None = None) -> T:
-        """The result, waited for; raises what its computation raised."""
+        """Wait for the result, or raise the computation's exception.
+
+        Raises:
+            TimeoutError: there is no result after ``timeout_s`` seconds.
+        """
         with self._counted_as_waiting():
             return self._future.result(timeout_s)
 
     def exception(self, timeout_s: float | None = None) -> BaseException | None:
-        """What its computation raised, waited for; None where it went well."""
+        """Wait for the end; the computation's exception, or None if it has a result.
+
+        Raises:
+            TimeoutError: the computation still runs after ``timeout_s`` seconds.
+        """
         with self._counted_as_waiting():
             return self._future.exception(timeout_s)
 
     def is_waited_for(self) -> bool:
-        """Whether somebody waits for the outcome, or was given it."""
+        """Whether a caller waits for the result, or has received it."""
         return self._waiting > 0
 
     @contextmanager
@@ -68,7 +76,7 @@ class CompletableFuture(Generic[T]):
         try:
             yield
         finally:
-            if not self._future.done():  # it was waited for in vain
+            if not self._future.done():  # the wait ended without a result
                 with self._lock:
                     self._waiting -= 1
 
@@ -78,9 +86,9 @@ def _complete(future: Future[T], produce: Callable[[], T]) -> None:
         return
     try:
         result = produce()
-    except BaseException as error:  # handed to whoever asks for the result
+    except BaseException as error:  # raised again by result()
         future.set_exception(error)
-        if not isinstance(error, Exception):  # Ctrl-C: the program's, too
+        if not isinstance(error, Exception):  # KeyboardInterrupt must also end the program
             raise
     else:
         future.set_result(result)

@@ -1,4 +1,4 @@
-"""Configuration keys at PyFlink's path; they are written in ``options.option``."""
+"""``ConfigOption`` and ``ConfigOptions`` at PyFlink's path."""
 
 from headrace.common._options.option import ConfigOption, ConfigOptions
 

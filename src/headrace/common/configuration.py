@@ -1,4 +1,4 @@
-"""Key and value pairs that configure a job."""
+"""``Configuration``: the settings of a job by key."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ __all__ = ["Configuration"]
 
 
 class Configuration:
-    """Settings by key. Setting checks the key and the value; reading text gives what was set.
+    """Settings by key. All keys, with types and defaults, are in docs/configuration.md.
 
-    Keys that Headrace knows, with their types and defaults, are in
-    ``headrace.common._options.catalogue``.
+    Raises:
+        ConfigurationError: from every ``set_…`` method, for an unknown key or a value that does
+            not parse; from every ``get_…`` method, for a value of another type.
     """
 
     def __init__(self, other: Configuration | None = None) -> None:
@@ -24,10 +25,10 @@ class Configuration:
 
     @classmethod
     def from_dict(cls, map: Mapping[str, Any]) -> Configuration:
-        """A configuration with these settings; values may be text, numbers, timedelta, …
+        """A configuration with these settings; values are text or typed (int, timedelta, …).
 
         Raises:
-            ConfigurationError: an unknown key, or a value that does not parse.
+            ConfigurationError: a key is unknown, or a value does not parse.
         """
         result = cls()
         for key, value in map.items():
@@ -40,7 +41,7 @@ class Configuration:
         return self
 
     def value_of(self, key: str) -> Any | None:
-        """The value as it was set, None where none was; ``options.read`` gives it typed."""
+        """The value as it was set, not parsed; None where it was not set."""
         return self._values.get(key)
 
     def _get(self, key: str, kind: ValueKind, default_value: Any) -> Any:
@@ -53,34 +54,34 @@ class Configuration:
             raise ConfigurationError(f"{key} is {value!r}, not {error}") from None
 
     def get_string(self, key: str, default_value: str) -> str:
-        """The value as text."""
+        """The value as text; ``default_value`` where it was not set."""
         value = self._values.get(key)
         return default_value if value is None else text_of(value)
 
     def set_string(self, key: str, value: str) -> Configuration:
-        """Set a value given as text."""
+        """Set a value as text, which must parse as the key's type."""
         return self._set(key, value)
 
     def get_integer(self, key: str, default_value: int) -> int:
-        """The value as a whole number."""
+        """The value as an int; ``default_value`` where it was not set."""
         result: int = self._get(key, ValueKind.LONG, default_value)
         return result
 
     def set_integer(self, key: str, value: int) -> Configuration:
-        """Set a whole number."""
+        """Set an int."""
         return self._set(key, value)
 
     def get_boolean(self, key: str, default_value: bool) -> bool:
-        """The value as true or false."""
+        """The value as a bool; ``default_value`` where it was not set."""
         result: bool = self._get(key, ValueKind.BOOLEAN, default_value)
         return result
 
     def set_boolean(self, key: str, value: bool) -> Configuration:
-        """Set true or false."""
+        """Set a bool."""
         return self._set(key, value)
 
     def get_float(self, key: str, default_value: float) -> float:
-        """The value as a float."""
+        """The value as a float; ``default_value`` where it was not set."""
         result: float = self._get(key, ValueKind.DOUBLE, default_value)
         return result
 
@@ -89,31 +90,31 @@ class Configuration:
         return self._set(key, value)
 
     def get_bytearray(self, key: str, default_value: bytearray) -> bytearray:
-        """The value as bytes."""
+        """The value as a bytearray (text in UTF-8); ``default_value`` where it was not set."""
         value = self._values.get(key)
         if value is None:
             return default_value
         return bytearray(value if isinstance(value, bytearray) else text_of(value).encode())
 
     def set_bytearray(self, key: str, value: bytearray) -> Configuration:
-        """Set bytes."""
+        """Set a copy of the bytes."""
         return self._set(key, bytearray(value))
 
     @staticmethod
     def parse_list_value(value: str) -> list[str]:
-        """The elements of a list written as ``a;b``, ``[a, b]`` or as lines of YAML."""
+        """The elements of a list in the form ``a;b``, ``[a, b]`` or lines of ``- a``."""
         return split_list(value) if value else []
 
     def key_set(self) -> set[str]:
-        """The keys that are set."""
+        """All keys that are set."""
         return set(self._values)
 
     def add_all_to_dict(self, target_dict: dict[str, Any]) -> None:
-        """Put all settings into a dict, as they were set."""
+        """Add all settings to ``target_dict``, with values as they were set."""
         target_dict.update(self._values)
 
     def add_all(self, other: Configuration, prefix: str | None = None) -> Configuration:
-        """Take over all settings of another, with the prefix before their keys."""
+        """Add all settings of another configuration, with ``prefix`` before their keys."""
         for key, value in other._values.items():
             self._set(f"{prefix or ''}{key}", value)
         return self
@@ -123,11 +124,11 @@ class Configuration:
         return key in self._values
 
     def to_dict(self) -> dict[str, str]:
-        """All settings, as text."""
+        """All settings, with values as text."""
         return {key: text_of(value) for key, value in self._values.items()}
 
     def remove_config(self, key: str) -> bool:
-        """Unset a key; whether it was set."""
+        """Remove a key; whether it was set."""
         return self._values.pop(key, None) is not None
 
     def __eq__(self, other: object) -> bool:

@@ -1,4 +1,4 @@
-"""Numbers that PyFlink's programs know by name."""
+"""Constants at PyFlink's path."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ __all__ = [
 ]
 
 MAX_LONG_VALUE = (1 << 63) - 1
-"""The greatest number of 64 bits with a sign."""
+"""The greatest signed int of 64 bits."""
 
 MIN_LONG_VALUE = -(1 << 63)
-"""The least number of 64 bits with a sign."""
+"""The least signed int of 64 bits."""
 
 DEFAULT_OUTPUT_TAG = ""
 """The name of an operator's main output."""

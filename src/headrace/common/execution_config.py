@@ -1,4 +1,4 @@
-"""Settings of one job, by name instead of by key."""
+"""``ExecutionConfig``: settings of a job as methods instead of keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Kept for programs that name it: Spark decides when tasks start."""
+"""``InputDependencyConstraint``, without effect: Spark decides when tasks start."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["InputDependencyConstraint"]
 
 
 class InputDependencyConstraint(Enum):
-    """When a task may start: with any or with all of its inputs there. Without effect here."""
+    """Whether a task may start with any of its inputs ready, or with all. No effect here."""
 
     ANY = 0
     ALL = 1

@@ -1,4 +1,4 @@
-"""What ``StreamExecutionEnvironment.create_input`` reads, at PyFlink's path."""
+"""``InputFormat``, which ``StreamExecutionEnvironment.create_input`` takes."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ __all__ = ["InputFormat"]
 
 
 class InputFormat(ABC):
-    """Files, and how records lie in them: ``AvroInputFormat``, say."""
+    """Files with their format, such as ``AvroInputFormat``."""
 
     @abstractmethod
     def files(self) -> tuple[Any, str]:
-        """The format (as ``FileSource.for_bulk_file_format`` takes it), and the path."""
+        """The format, as for ``FileSource.for_bulk_file_format``, and the path."""

@@ -1,4 +1,4 @@
-"""A running job, seen from the program that started it."""
+"""``JobClient``: controls a running job from the program that started it."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ __all__ = ["JobClient", "JobHandle"]
 
 
 class JobHandle(Protocol):
-    """What a runner gives for a job it has started; called from any thread."""
+    """A runner's control of a job that it started. Methods may be called from any thread."""
 
     @property
     def job_id(self) -> JobID:
         """The id of the run."""
 
     def status(self) -> JobStatus:
-        """Where the job stands now."""
+        """The current status of the job."""
 
     def cancel(self) -> None:
-        """Stop the job and wait for its end. A job that is over stays as it is."""
+        """Stop the job and wait for its end; no effect on a job that has ended."""
 
     def wait(self) -> JobExecutionResult:
-        """Wait for the end of the job; raises what it failed with."""
+        """Wait for the end of the job; raise its error if it failed."""
 
     def accumulators(self) -> Mapping[str, Any]:
-        """The accumulators so far."""
+        """The current values of the accumulators, by name."""
 
 
 class JobClient:
-    """Watches and stops one job."""
+    """Controls one job: its status, its accumulators, its result, and its cancellation."""
 
     trigger_savepoint = unsupported_method("there are no savepoints")
     stop_with_savepoint = unsupported_method("there are no savepoints")
@@ -51,24 +51,27 @@ class JobClient:
         return self._handle.job_id
 
     def get_job_status(self) -> CompletableFuture[JobStatus]:
-        """Where the job stands."""
+        """The current status of the job."""
         return CompletableFuture.of(self._handle.status)
 
     def cancel(self) -> CompletableFuture[None]:
-        """Stop the job; done once it is over."""
+        """Stop the job; the future is done when the job has ended."""
         return CompletableFuture.run_in_thread(self._handle.cancel)
 
     def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
-        """The accumulators so far, by name."""
+        """The current values of the accumulators, by name."""
         return CompletableFuture.of(lambda: dict(self._handle.accumulators()))
 
     def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
-        """The result, done at the end of the job; the same future at every call."""
+        """A future that is done when the job has ended; each call returns the same one.
+
+        Its ``result()`` raises the job's error if the job failed.
+        """
         with self._lock:
             if self._end is None:
                 self._end = CompletableFuture.run_in_thread(self._handle.wait)
             return self._end
 
     def is_waited_for(self) -> bool:
-        """Whether somebody waits for the job's end, or has, and so is given what it raises."""
+        """Whether a caller waits, or waited, for the result, and so sees the job's error."""
         return self._end is not None and self._end.is_waited_for()

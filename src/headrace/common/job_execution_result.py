@@ -1,4 +1,4 @@
-"""What is known of a job once it is over."""
+"""``JobExecutionResult``: the result of a job that has ended."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ class JobExecutionResult:
         return self._net_runtime_ms
 
     def get_accumulator_result(self, accumulator_name: str) -> Any:
-        """The value of one accumulator; None where there is none of that name."""
+        """The value of an accumulator; None if there is none of that name."""
         return self._accumulators.get(accumulator_name)
 
     def get_all_accumulator_results(self) -> dict[str, Any]:
-        """The values of all accumulators, by name."""
+        """The values of all accumulators by name."""
         return dict(self._accumulators)
 
     def __str__(self) -> str:

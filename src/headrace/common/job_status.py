@@ -1,4 +1,4 @@
-"""Where a job stands."""
+"""``JobStatus``: the states of a job."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ __all__ = ["JobStatus"]
 
 
 class JobStatus(Enum):
-    """Where a job stands; Flink's states, of which a runner uses those that it has."""
+    """The states of a job, as in Flink; a runner does not use all of them."""
 
     CREATED = 0
     RUNNING = 1
@@ -22,9 +22,9 @@ class JobStatus(Enum):
     RECONCILING = 9
 
     def is_globally_terminal_state(self) -> bool:
-        """Whether the job is over for good: failed, cancelled or finished."""
+        """Whether the job has failed, finished or been cancelled."""
         return self in (JobStatus.FAILED, JobStatus.CANCELED, JobStatus.FINISHED)
 
     def is_terminal_state(self) -> bool:
-        """Whether the job is over, for good or for this driver (suspended)."""
+        """As ``is_globally_terminal_state``, or suspended."""
         return self is JobStatus.SUSPENDED or self.is_globally_terminal_state()

@@ -1,4 +1,4 @@
-"""What follows a failure of a job, as objects; ``settings()`` gives the configuration keys."""
+"""Restart strategies; ``settings()`` converts one to configuration keys."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ __all__ = ["RestartStrategies", "RestartStrategyConfiguration"]
 
 
 class RestartStrategyConfiguration(ABC):
-    """A restart strategy; compared by value."""
+    """A restart strategy: whether, when and how often a failed job is restarted."""
 
     @abstractmethod
     def get_description(self) -> str:
-        """The strategy in words."""
+        """The strategy as a sentence."""
 
     @abstractmethod
     def settings(self) -> dict[str, str]:
-        """The same strategy as configuration, for ``Configuration.from_dict``."""
+        """The strategy as configuration keys, for ``Configuration.from_dict``."""
 
 
 @dataclass(frozen=True)
 class _No(RestartStrategyConfiguration):
-    """The job fails at its first failure."""
+    """No restart: the first failure ends the job."""
 
     def get_description(self) -> str:
         return "Restart deactivated."
@@ -37,29 +37,29 @@ class _No(RestartStrategyConfiguration):
 
 @dataclass(frozen=True)
 class _Fallback(RestartStrategyConfiguration):
-    """The strategy of the configuration holds."""
+    """The strategy that the configuration sets."""
 
     def get_description(self) -> str:
         return "Restart as configured."
 
     def settings(self) -> dict[str, str]:
-        """Nothing: other settings hold."""
+        """Empty: the configuration decides."""
         return {}
 
 
 @dataclass(frozen=True)
 class _FixedDelay(RestartStrategyConfiguration):
-    """So many restarts, each after the same wait."""
+    """At most ``attempts`` restarts, each after the same delay."""
 
     attempts: int
     delay_ms: int
 
     def get_restart_attempts(self) -> int:
-        """How often the job is restarted."""
+        """The greatest number of restarts."""
         return self.attempts
 
     def get_delay_between_attempts_interval(self) -> timedelta:
-        """The wait before a restart."""
+        """The delay before a restart."""
         return timedelta(milliseconds=self.delay_ms)
 
     def get_description(self) -> str:
@@ -75,14 +75,14 @@ class _FixedDelay(RestartStrategyConfiguration):
 
 @dataclass(frozen=True)
 class _FailureRate(RestartStrategyConfiguration):
-    """Restarts, unless there are too many failures within an interval."""
+    """Restarts while an interval has at most ``max_failures`` failures."""
 
     max_failures: int
     interval_ms: int
     delay_ms: int
 
     def get_max_failure_rate(self) -> int:
-        """How many failures within the interval lead to a restart."""
+        """The greatest number of failures in the interval that still leads to a restart."""
         return self.max_failures
 
     def get_failure_interval(self) -> timedelta:
@@ -90,7 +90,7 @@ class _FailureRate(RestartStrategyConfiguration):
         return timedelta(milliseconds=self.interval_ms)
 
     def get_delay_between_attempts_interval(self) -> timedelta:
-        """The wait before a restart."""
+        """The delay before a restart."""
         return timedelta(milliseconds=self.delay_ms)
 
     def get_description(self) -> str:
@@ -110,7 +110,7 @@ class _FailureRate(RestartStrategyConfiguration):
 
 
 class RestartStrategies:
-    """Makes restart strategies. An int is milliseconds."""
+    """Makes restart strategies. A delay or interval given as an int is milliseconds."""
 
     NoRestartStrategyConfiguration = _No
     FixedDelayRestartStrategyConfiguration = _FixedDelay
@@ -119,21 +119,27 @@ class RestartStrategies:
 
     @staticmethod
     def no_restart() -> _No:
-        """No restart."""
+        """No restart: the first failure ends the job."""
         return _No()
 
     @staticmethod
     def fall_back_restart() -> _Fallback:
-        """Whatever is configured."""
+        """The strategy that the configuration sets (``restart-strategy.type``)."""
         return _Fallback()
 
     @staticmethod
     def fixed_delay_restart(
         restart_attempts: int, delay_between_attempts: TimeAmount
     ) -> _FixedDelay:
-        """So many restarts, each after the same wait."""
+        """At most ``restart_attempts`` restarts, each after the same delay.
+
+        Raises:
+            PlanError: a number is negative.
+        """
         if restart_attempts < 0:
-            raise PlanError(f"the number of restarts is {restart_attempts}")
+            raise PlanError(
+                f"the number of restarts is {restart_attempts}", hint="it must be 0 or more"
+            )
         delay_ms = milliseconds_of(delay_between_attempts, "the delay", at_least=0)
         return _FixedDelay(restart_attempts, delay_ms)
 
@@ -141,9 +147,16 @@ class RestartStrategies:
     def failure_rate_restart(
         failure_rate: int, failure_interval: TimeAmount, delay_interval: TimeAmount
     ) -> _FailureRate:
-        """Restarts while there are at most ``failure_rate`` failures in the interval."""
+        """Restarts while an interval has at most ``failure_rate`` failures.
+
+        Raises:
+            PlanError: the rate or the interval is below 1, or the delay is negative.
+        """
         if failure_rate < 1:
-            raise PlanError(f"the number of failures in an interval is {failure_rate}")
+            raise PlanError(
+                f"the number of failures in an interval is {failure_rate}",
+                hint="it must be 1 or more",
+            )
         return _FailureRate(
             failure_rate,
             milliseconds_of(failure_interval, "the failure interval", at_least=1),

@@ -1,4 +1,4 @@
-"""How records become bytes and bytes records, where they enter and leave a job."""
+"""Schemas and encoders: conversion of records to and from bytes in sources and sinks."""
 
 from __future__ import annotations
 
@@ -28,40 +28,40 @@ if not TYPE_CHECKING:  # a type checker asks for names where they are defined
 
 
 class SerializationSchema(ABC):
-    """Makes bytes of records. Subclasses are picklable."""
+    """Converts records to bytes. Instances must pickle."""
 
     @abstractmethod
     def serialize(self, value: Any) -> bytes:
         """The record as bytes.
 
         Raises:
-            TypeMismatchError: this schema cannot write it.
+            TypeMismatchError: the schema cannot serialize this record.
         """
 
 
 class DeserializationSchema(ABC):
-    """Makes records of bytes. Subclasses are picklable."""
+    """Converts bytes to records. Instances must pickle."""
 
     @abstractmethod
     def deserialize(self, data: bytes) -> Any:
         """The record in the bytes.
 
         Raises:
-            DecodeError: there is none; the engine reports the bytes, or stops, as configured.
+            DecodeError: the bytes are not a record; the source then stops, or emits the bytes as
+                a bad record, as configured.
         """
 
     def deserialize_all(self, data: Sequence[bytes]) -> list[Any]:
-        """What ``deserialize`` gives for each, for schemas that are faster with several at once.
+        """Deserialize several records at once; override it where that is faster.
 
-        It raises what ``deserialize`` raises, or any other exception: who called it then asks for
-        one after the other.
+        If it raises any exception, the caller calls ``deserialize`` for each record instead.
         """
         return [*map(self.deserialize, data)]
 
 
 @dataclass(frozen=True)
 class SimpleStringSchema(SerializationSchema, DeserializationSchema):
-    """Strings as their bytes in a charset."""
+    """Strings encoded in a charset."""
 
     charset: str = "UTF-8"
 
@@ -69,13 +69,21 @@ class SimpleStringSchema(SerializationSchema, DeserializationSchema):
         _check_charset(self.charset)
 
     def serialize(self, value: Any) -> bytes:
-        """The string's bytes."""
+        """The string's bytes.
+
+        Raises:
+            TypeMismatchError: the value is not a str.
+        """
         if not isinstance(value, str):
             raise _cannot_write(value, "SimpleStringSchema writes str")
         return value.encode(self.charset)
 
     def deserialize(self, data: bytes) -> str:
-        """The string in the bytes; unlike Flink, bytes that are none in this charset raise."""
+        """The string in the bytes.
+
+        Raises:
+            DecodeError: the bytes are not text in this charset (Flink replaces them).
+        """
         try:
             return data.decode(self.charset)
         except UnicodeDecodeError as error:
@@ -89,40 +97,44 @@ class ByteArraySchema(SerializationSchema, DeserializationSchema):
     """Bytes as they are."""
 
     def serialize(self, value: Any) -> bytes:
-        """The same bytes."""
+        """The bytes themselves."""
         if not isinstance(value, bytes | bytearray):
             raise _cannot_write(value, "ByteArraySchema writes bytes")
         return bytes(value)
 
     def deserialize(self, data: bytes) -> bytes:
-        """The same bytes."""
+        """The bytes themselves."""
         return data
 
 
 @dataclass(frozen=True)
 class RowFieldExtractorSchema(SerializationSchema):
-    """One field of a row, which must hold bytes: a Kafka record's key, say."""
+    """The bytes in one field of a row: the key of a Kafka record, say."""
 
     field_index: int
 
     def __post_init__(self) -> None:
         if self.field_index < 0:
-            raise PlanError(f"the field index is {self.field_index}: it must not be negative")
+            raise PlanError(f"the field index is {self.field_index}", hint="it must be 0 or more")
 
     def serialize(self, value: Any) -> bytes:
-        """The bytes in that field; of a row, a tuple or a list."""
+        """The bytes in that field of a row, tuple or list.
+
+        Raises:
+            TypeMismatchError: there is no such field, or it does not contain bytes.
+        """
         try:
             field = value[self.field_index]
         except (TypeError, IndexError, KeyError):
             raise _cannot_write(value, f"there is no field {self.field_index}") from None
         if not isinstance(field, bytes | bytearray):
-            raise _cannot_write(value, f"field {self.field_index} is no bytes")
+            raise _cannot_write(value, f"field {self.field_index} is not bytes")
         return bytes(field)
 
 
 @dataclass(frozen=True)
 class Encoder:
-    """Makes lines of a file of records."""
+    """Encodes records as lines of a text file."""
 
     charset_name: str = "UTF-8"
 
@@ -131,21 +143,21 @@ class Encoder:
 
     @staticmethod
     def simple_string_encoder(charset_name: str = "UTF-8") -> Encoder:
-        """An encoder that writes each record's text and a newline."""
+        """An encoder that writes ``str(record)`` and a newline."""
         return Encoder(charset_name)
 
     def encode(self, value: Any, type_info: TypeInformation | None = None) -> bytes:
-        """One line: the text as Flink prints a record of the declared type, else ``str(value)``."""
+        """The line of a record: formatted as Flink does for ``type_info``, else ``str(value)``."""
         text = str(value) if type_info is None else type_info.format(value)
         return f"{text}\n".encode(self.charset_name)
 
 
-class BulkWriterFactory(ABC):  # noqa: B024 - what a writer needs differs by format
-    """A format that writes whole files (Parquet, say): formats derive from it."""
+class BulkWriterFactory(ABC):  # noqa: B024 - the arguments of a writer differ by format
+    """The base of formats that write whole files, such as Parquet."""
 
 
 class RowDataBulkWriterFactory(BulkWriterFactory):
-    """A bulk format for rows of one declared type."""
+    """A bulk format for rows of a declared type."""
 
     def __init__(self, row_type: TypeInformation) -> None:
         self._row_type = row_type
@@ -159,12 +171,14 @@ def _check_charset(name: str) -> None:
     try:
         codecs.lookup(name)
     except LookupError:
-        raise PlanError(f"there is no charset {name!r}") from None
+        raise PlanError(
+            f"there is no charset {name!r}", hint="give the name of a Python codec, such as UTF-8"
+        ) from None
 
 
 def _cannot_write(value: Any, why: str) -> TypeMismatchError:
     return TypeMismatchError(
         f"{why}, not this record",
         where={"value": repr(value)[:120], "type": type(value).__name__},
-        hint="map the records before the sink",
+        hint="convert the records with map() before the sink",
     )

@@ -1,4 +1,4 @@
-"""How a value is written to and read from a stream of bytes, by user code."""
+"""``TypeSerializer``: user code that writes values to, and reads them from, a byte stream."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ T = TypeVar("T")
 
 
 class TypeSerializer(ABC, Generic[T]):
-    """Writes and reads values of one type; equal to another of its class with equal attributes."""
+    """Writes and reads values of one type. Equal when class and attributes are equal."""
 
     @abstractmethod
     def serialize(self, element: T, stream: BytesIO) -> None:
-        """Write one value."""
+        """Write a value to the stream."""
 
     @abstractmethod
     def deserialize(self, stream: BytesIO) -> T:
-        """Read one value."""
+        """Read the next value from the stream."""
 
     def __eq__(self, other: object) -> bool:
         return type(self) is type(other) and vars(self) == vars(other)
@@ -33,11 +33,11 @@ class TypeSerializer(ABC, Generic[T]):
 
 
 class VoidNamespaceSerializer(TypeSerializer[bytes]):
-    """Writes nothing and reads ``b""``: the namespace of state outside windows."""
+    """The serializer of the empty namespace, for state outside windows."""
 
     def serialize(self, element: bytes, stream: BytesIO) -> None:
-        """Nothing."""
+        """Write nothing."""
 
     def deserialize(self, stream: BytesIO) -> bytes:
-        """``b""``."""
+        """Read nothing; ``b""``."""
         return b""

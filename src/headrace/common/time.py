@@ -1,4 +1,4 @@
-"""Amounts of time and points in time, as PyFlink has them, and their milliseconds."""
+"""``Duration``, ``Instant`` and ``Time``, and conversions to milliseconds."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def _require_int(amount: SupportsIndex, unit: str) -> int:
     except TypeError:
         raise TypeMismatchError(
             f"{amount!r} is not a whole number of {unit}",
-            hint="use a smaller unit, or datetime.timedelta, for fractions",
+            hint="use a smaller unit, or datetime.timedelta",
         ) from None
 
 
@@ -43,36 +43,36 @@ class Duration:
 
     @staticmethod
     def of_days(days: int) -> Duration:
-        """So many days of 24 hours."""
+        """A duration of ``days`` days of 24 hours."""
         return Duration(_require_int(days, "days") * 86_400_000 * _NANOS_PER_MS)
 
     @staticmethod
     def of_hours(hours: int) -> Duration:
-        """So many hours."""
+        """A duration of ``hours`` hours."""
         return Duration(_require_int(hours, "hours") * 3_600_000 * _NANOS_PER_MS)
 
     @staticmethod
     def of_minutes(minutes: int) -> Duration:
-        """So many minutes."""
+        """A duration of ``minutes`` minutes."""
         return Duration(_require_int(minutes, "minutes") * 60_000 * _NANOS_PER_MS)
 
     @staticmethod
     def of_seconds(seconds: int) -> Duration:
-        """So many seconds."""
+        """A duration of ``seconds`` seconds."""
         return Duration(_require_int(seconds, "seconds") * 1000 * _NANOS_PER_MS)
 
     @staticmethod
     def of_millis(millis: int) -> Duration:
-        """So many milliseconds."""
+        """A duration of ``millis`` milliseconds."""
         return Duration(_require_int(millis, "milliseconds") * _NANOS_PER_MS)
 
     @staticmethod
     def of_nanos(nanos: int) -> Duration:
-        """So many nanoseconds."""
+        """A duration of ``nanos`` nanoseconds."""
         return Duration(_require_int(nanos, "nanoseconds"))
 
     def to_millis(self) -> int:
-        """The whole milliseconds in it, rounded down."""
+        """The duration in milliseconds, rounded down."""
         return self.nanos // _NANOS_PER_MS
 
     def __repr__(self) -> str:
@@ -83,7 +83,7 @@ class Duration:
 
 @dataclass(frozen=True, order=True)
 class Instant:
-    """A point in time: seconds since the epoch (UTC), and nanoseconds after that second."""
+    """A point in time: seconds since the epoch (UTC), and nanoseconds within the second."""
 
     seconds: int
     nanos: int
@@ -94,7 +94,7 @@ class Instant:
 
     @staticmethod
     def of_epoch_milli(epoch_milli: int) -> Instant:
-        """The instant so many milliseconds after (or before) the epoch."""
+        """The instant ``epoch_milli`` milliseconds after the epoch (negative: before it)."""
         seconds, millis = divmod(epoch_milli, 1000)
         return Instant(seconds, millis * _NANOS_PER_MS)
 
@@ -104,7 +104,7 @@ class Instant:
 
 @dataclass(frozen=True, order=True, init=False, repr=False)
 class Time:
-    """An amount of time in whole milliseconds: the length of a window, a time to live."""
+    """An amount of time in milliseconds, such as the size of a window."""
 
     _milliseconds: int
 
@@ -112,32 +112,32 @@ class Time:
         object.__setattr__(self, "_milliseconds", _require_int(milliseconds, "milliseconds"))
 
     def to_milliseconds(self) -> int:
-        """The milliseconds in it."""
+        """The amount in milliseconds."""
         return self._milliseconds
 
     @staticmethod
     def milliseconds(milliseconds: int) -> Time:
-        """So many milliseconds."""
+        """An amount of milliseconds."""
         return Time(milliseconds)
 
     @staticmethod
     def seconds(seconds: int) -> Time:
-        """So many seconds."""
+        """An amount of seconds."""
         return Time(_require_int(seconds, "seconds") * 1000)
 
     @staticmethod
     def minutes(minutes: int) -> Time:
-        """So many minutes."""
+        """An amount of minutes."""
         return Time(_require_int(minutes, "minutes") * 60_000)
 
     @staticmethod
     def hours(hours: int) -> Time:
-        """So many hours."""
+        """An amount of hours."""
         return Time(_require_int(hours, "hours") * 3_600_000)
 
     @staticmethod
     def days(days: int) -> Time:
-        """So many days of 24 hours."""
+        """An amount of days of 24 hours."""
         return Time(_require_int(days, "days") * 86_400_000)
 
     def __str__(self) -> str:
@@ -148,24 +148,24 @@ class Time:
 
 
 TimeWithUnit = Time | Duration | timedelta
-"""An amount of time that says its unit; PyFlink takes a ``Duration`` only."""
+"""An amount of time with a unit; PyFlink takes only ``Duration``."""
 
 TimeAmount = TimeWithUnit | int
-"""What is accepted wherever an amount of time is wanted; an int is milliseconds."""
+"""An amount of time; an int is milliseconds."""
 
 
 def milliseconds_of(
     amount: TimeAmount, name: str = "an amount of time", *, at_least: int | None = None
 ) -> int:
-    """The whole milliseconds in an amount of time, rounded down.
+    """An amount of time in milliseconds, rounded down.
 
-    ``name`` is what error messages call it.
+    ``name`` names the argument in error messages.
 
     Raises:
         TypeMismatchError: it is not an amount of time.
         PlanError: it is less than ``at_least`` milliseconds.
     """
-    given: object = amount  # callers without a type checker give anything
+    given: object = amount  # not checked by a type checker in users' programs
     if isinstance(given, Time):
         result = given.to_milliseconds()
     elif isinstance(given, Duration):
@@ -185,23 +185,23 @@ def milliseconds_of(
 
 
 def milliseconds_with_unit(amount: TimeWithUnit, name: str, *, at_least: int | None = None) -> int:
-    """As ``milliseconds_of``, where PyFlink takes a ``Duration``: no int, which says no unit.
+    """As ``milliseconds_of``, but an int is refused: PyFlink takes a ``Duration`` there.
 
     Raises:
-        TypeMismatchError: it is neither an amount of time nor an int.
+        TypeMismatchError: it is an int, or not an amount of time.
         PlanError: it is less than ``at_least`` milliseconds.
     """
     given: object = amount
     if isinstance(given, int) and not isinstance(given, bool):
         raise TypeMismatchError(
             f"{name} is {given!r}, an int without a unit",
-            hint=f"Duration.of_millis({given!r}) or Duration.of_seconds({given!r})",
+            hint=f"give Duration.of_millis({given!r}) or Duration.of_seconds({given!r})",
         )
     return milliseconds_of(amount, name, at_least=at_least)
 
 
 def epoch_ms_of(moment: datetime) -> int:
-    """Milliseconds since the epoch, rounded down; a datetime without a zone is taken as UTC."""
+    """Milliseconds since the epoch, rounded down; a datetime without a time zone is UTC."""
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return (moment - _EPOCH) // _ONE_MS

@@ -1,4 +1,4 @@
-"""The types that streams and state can be declared with: ``Types.INT()``, ``Types.ROW([…])``."""
+"""``Types``: the types of streams and state, such as ``Types.INT()`` and ``Types.ROW([…])``."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ __all__ = [
 
 
 class Types:
-    """Makes declared types. None is a value of each of them."""
+    """Makes declared types. None is a value of every type."""
 
     @staticmethod
     def STRING() -> TypeInformation:
@@ -85,7 +85,7 @@ class Types:
 
     @staticmethod
     def FLOAT() -> TypeInformation:
-        """The type of a float of 32 bits: other floats are rounded to one."""
+        """The type of a float of 32 bits; values are rounded."""
         return BasicTypeInfo.FLOAT_TYPE_INFO()
 
     @staticmethod
@@ -105,7 +105,7 @@ class Types:
 
     @staticmethod
     def BIG_DEC() -> TypeInformation:
-        """The type of Decimal; ints, floats and numeric strings become decimals by their text."""
+        """The type of Decimal; ints, floats and numeric strings are converted by their text."""
         return BasicTypeInfo.BIG_DEC_TYPE_INFO()
 
     @staticmethod
@@ -130,7 +130,7 @@ class Types:
 
     @staticmethod
     def PICKLED_BYTE_ARRAY() -> TypeInformation:
-        """The type of anything that pickles; what a stream has when none is declared."""
+        """The type of any value that pickles; the type of a stream without a declared type."""
         return PickledBytesTypeInfo()
 
     @staticmethod

@@ -1,4 +1,4 @@
-"""Rows, and what is known of the types of records."""
+"""``Row`` and ``RowKind`` at PyFlink's path."""
 
 from headrace.common._types.row import Row, RowKind, row_of
 

@@ -1,4 +1,4 @@
-"""Names at PyFlink's path that wrap objects of Flink's JVM."""
+"""``JavaObjectWrapper`` at PyFlink's path; there is no JVM to wrap objects of."""
 
 from __future__ import annotations
 

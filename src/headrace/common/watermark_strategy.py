@@ -1,4 +1,4 @@
-"""Where a record's timestamp comes from, and how watermarks follow from timestamps."""
+"""``WatermarkStrategy``: how a stream gets timestamps and watermarks."""
 
 from __future__ import annotations
 
@@ -50,26 +50,26 @@ _DEFAULT_ALIGNMENT_INTERVAL_MS = 1000
 
 
 class TimestampAssigner(ABC):
-    """Says at what time an event happened."""
+    """Extracts the event time of a record."""
 
     @abstractmethod
     def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
-        """The event time in milliseconds since the epoch; a datetime is accepted too.
+        """The event time of a record in milliseconds since the epoch, or as a datetime.
 
-        ``record_timestamp`` is the one the record has so far (from Kafka, say), and
-        ``MIN_WATERMARK`` where it has none. A datetime without a zone is taken as UTC.
+        ``record_timestamp`` is the timestamp that the source gave the record (Kafka does), or
+        ``MIN_WATERMARK``. A datetime without a time zone is taken as UTC.
         """
 
 
 @dataclass(frozen=True)
 class WatermarkStrategy:
-    """How a stream gets timestamps and watermarks. A value: each method gives a new one."""
+    """How a stream gets timestamps and watermarks. Immutable: methods return a new strategy."""
 
     generator_factory: Callable[[], WatermarkGenerator] = NoWatermarks
     timestamp_assigner: TimestampAssigner | TimestampColumn | Callable[..., Any] | None = None
     idle_timeout_ms: int | None = None
     alignment: tuple[str, int, int] | None = None
-    """Group, maximal drift in ms, update interval in ms."""
+    """Watermark group, maximal drift in ms, update interval in ms."""
 
     @staticmethod
     def for_monotonous_timestamps() -> WatermarkStrategy:
@@ -78,7 +78,12 @@ class WatermarkStrategy:
 
     @staticmethod
     def for_bounded_out_of_orderness(max_out_of_orderness: TimeWithUnit) -> WatermarkStrategy:
-        """Watermarks for records that come late by at most so much."""
+        """Watermarks for records that are out of order by at most ``max_out_of_orderness``.
+
+        Raises:
+            TypeMismatchError: it is an int, which has no unit, or not an amount of time.
+            PlanError: it is negative.
+        """
         bound_ms = milliseconds_with_unit(
             max_out_of_orderness, "the out-of-orderness bound", at_least=0
         )
@@ -86,36 +91,37 @@ class WatermarkStrategy:
 
     @staticmethod
     def no_watermarks() -> WatermarkStrategy:
-        """No watermarks: event time stands still until the input ends."""
+        """No watermarks: event time does not advance until the input ends."""
         return WatermarkStrategy(NoWatermarks)
 
     @staticmethod
     def for_generator(factory: Callable[[], WatermarkGenerator]) -> WatermarkStrategy:
-        """Watermarks of the user's own generators: their class, or a function that makes one.
+        """Watermarks from a user's generator; ``factory`` makes one for each split.
 
         Raises:
-            PlanError: a generator is given in place of what makes one for each split.
+            PlanError: ``factory`` cannot be called, or is a generator itself.
         """
-        given: object = factory  # callers without a type checker give anything
+        given: object = factory  # not checked by a type checker in users' programs
         if isinstance(given, WatermarkGenerator) or not callable(given):
             raise PlanError(
                 f"for_generator was given {factory!r}",
-                hint="give the WatermarkGenerator class, or a function without arguments that "
-                "makes one: every split has a generator of its own",
+                hint="give the class of the generator, or a function without arguments that makes"
+                " one: every split has its own generator",
             )
         return WatermarkStrategy(factory)
 
     def with_timestamp_assigner(
         self, timestamp_assigner: TimestampAssigner | Callable[..., Any] | str
     ) -> WatermarkStrategy:
-        """The same, with timestamps from an assigner, a plain function, or the field of a name.
+        """A strategy with timestamps from an assigner, a function, or a field given by name.
 
-        Where records come as columns, a named field is taken as a whole. The function takes
-        ``(value)`` or ``(value, record_timestamp)``: it gets both where it requires two arguments,
-        or where the second is called ``record_timestamp``.
+        A function takes ``(value)`` or ``(value, record_timestamp)``: it receives both if it has
+        two required parameters, or if its second parameter is called ``record_timestamp``. It
+        returns milliseconds since the epoch or a datetime. A field name is the fastest for
+        columnar sources.
 
         Raises:
-            PlanError: it takes other arguments.
+            PlanError: the function takes other arguments.
         """
         given: Any = timestamp_assigner
         if isinstance(given, str):
@@ -124,7 +130,14 @@ class WatermarkStrategy:
         return replace(self, timestamp_assigner=given)
 
     def with_idleness(self, idle_timeout: TimeWithUnit) -> WatermarkStrategy:
-        """The same; a split silent for so long no longer holds back the others' watermark."""
+        """A strategy in which a split without records for ``idle_timeout`` becomes idle.
+
+        The watermark of an operator does not wait for idle splits.
+
+        Raises:
+            TypeMismatchError: it is an int, which has no unit, or not an amount of time.
+            PlanError: it is less than 1 ms.
+        """
         timeout_ms = milliseconds_with_unit(idle_timeout, "the idle timeout", at_least=1)
         return replace(self, idle_timeout_ms=timeout_ms)
 
@@ -134,12 +147,16 @@ class WatermarkStrategy:
         max_allowed_watermark_drift: TimeWithUnit,
         update_interval: TimeWithUnit | None = None,
     ) -> WatermarkStrategy:
-        """The same; splits of the group wait while they are ahead of its slowest by more.
+        """A strategy in which a split pauses while its watermark is too far ahead.
+
+        The limit is ``max_allowed_watermark_drift`` ahead of the slowest split of the sources
+        with this ``watermark_group``. The ``update_interval`` is 1 second by default.
 
         Raises:
-            TypeMismatchError: the group is no str, or an amount has no unit.
+            TypeMismatchError: the group is not a str, or an amount has no unit.
+            PlanError: the drift is negative, or the interval is less than 1 ms.
         """
-        group: object = watermark_group  # callers without a type checker give anything
+        group: object = watermark_group  # not checked by a type checker in users' programs
         if not isinstance(group, str):
             raise TypeMismatchError(f"the watermark group is {group!r}, not a str")
         drift_ms = milliseconds_with_unit(
@@ -153,15 +170,16 @@ class WatermarkStrategy:
         return replace(self, alignment=(watermark_group, drift_ms, interval_ms))
 
     def create_generator(self) -> WatermarkGenerator:
-        """A new generator, for one split.
+        """A new generator for one split.
 
         Raises:
-            TypeMismatchError: the user's factory made something else.
+            TypeMismatchError: the user's factory did not return a ``WatermarkGenerator``.
         """
         generator = self.generator_factory()
         if not isinstance(generator, WatermarkGenerator):
             raise TypeMismatchError(
-                f"the watermark generator's factory made {generator!r}, no WatermarkGenerator"
+                f"the watermark generator's factory returned {generator!r}",
+                hint="it must return a WatermarkGenerator",
             )
         return generator
 
@@ -172,9 +190,10 @@ class WatermarkStrategy:
 
     @property
     def timestamp_of(self) -> _TimestampOf | None:
-        """A function (value, timestamp so far or None) to milliseconds; None: keep what is there.
+        """A function of (value, timestamp from the source or None) that returns milliseconds.
 
-        Ask once per reader, not per record. It raises what ``as_ms`` raises.
+        None where the strategy has no assigner: records keep their timestamps. Read this property
+        once per reader, not per record. The function raises what ``as_ms`` raises.
         """
         extraction = self.extraction
         if extraction is None:
@@ -187,9 +206,9 @@ class WatermarkStrategy:
 
     @property
     def extraction(self) -> tuple[Callable[..., Any], bool] | None:
-        """What the assigner calls, and whether with the timestamp so far, too; None: no assigner.
+        """The user's function, and whether it also takes the timestamp from the source.
 
-        Whoever calls it makes its results milliseconds by ``as_ms``.
+        None where the strategy has no assigner. Results must be converted by ``as_ms``.
         """
         assigner = self.timestamp_assigner
         return None if assigner is None else _extraction(assigner)
@@ -203,7 +222,7 @@ def _extraction(
         return extract, True
     if not callable(assigner):
         raise PlanError(
-            f"{assigner!r} is no timestamp assigner",
+            f"{assigner!r} is not a timestamp assigner",
             hint="give a TimestampAssigner or a function of (value) or (value, record_timestamp)",
         )
     return assigner, _takes_record_timestamp(assigner)
@@ -244,11 +263,11 @@ def _takes_record_timestamp(function: Callable[..., Any]) -> bool:
         len(required) == 1 and len(by_position) > 1 and by_position[1].name == "record_timestamp"
     ):
         return True
-    # *args alone is one argument: operator.itemgetter and others of its kind look like that
+    # A signature of only *args, such as operator.itemgetter's, is called with one argument.
     open_ended = any(parameter.kind is parameter.VAR_POSITIONAL for parameter in parameters)
     if len(required) > 2 or not (by_position or open_ended):
         raise PlanError(
             f"the timestamp function takes {len(required)} arguments",
-            hint="it should take (value) or (value, record_timestamp)",
+            hint="write a function of (value) or (value, record_timestamp)",
         )
     return False

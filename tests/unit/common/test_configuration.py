@@ -94,7 +94,7 @@ def test_an_unknown_key_names_the_nearest(put, key, near):
 def test_a_value_that_does_not_parse_is_refused_when_set(key, value):
     with pytest.raises(ConfigurationError, match=key) as caught:
         Configuration.from_dict({key: value})
-    assert "it should be" in caught.value.hint
+    assert "it must be" in caught.value.hint
 
 
 def test_keys_without_effect_and_families_are_accepted():

@@ -49,7 +49,7 @@ def test_field_extractor(record):
 def test_field_extractor_refuses():
     with pytest.raises(PlanError):
         RowFieldExtractorSchema(-1)
-    with pytest.raises(TypeMismatchError, match="field 0 is no bytes"):
+    with pytest.raises(TypeMismatchError, match="field 0 is not bytes"):
         RowFieldExtractorSchema(0).serialize(Row("text"))
     with pytest.raises(TypeMismatchError):
         RowFieldExtractorSchema(0).serialize(5)

@@ -12,7 +12,7 @@ def finding_of_key(key: str) -> Finding:
     """Whether a key works, is accepted without effect, or is none."""
     option = options.OPTIONS.get(key)
     if option is not None:
-        reason = option.description.removeprefix("No effect: ").removeprefix("Kept: ")
+        reason = option.description.removeprefix("No effect: ")
         return Finding(option, WORKS) if option.has_effect else Finding(option, ACCEPTED, reason)
     family = next((p for p in options.PREFIXES if key.startswith(p) and key != p), None)
     if family is not None:

@@ -1,1 +1,1 @@
-"""Every configuration key, what its value may be, and how it is read."""
+"""The configuration keys: their types, defaults and parsing."""

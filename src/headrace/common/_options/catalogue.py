@@ -1,8 +1,8 @@
-"""The keys that a configuration may hold, and their typed reading.
+"""The list of all configuration keys (``OPTIONS``), and functions that check and read them.
 
-``OPTIONS`` is the list: Flink's keys that mean something here, Flink's that do not
-(``flink_options``), and our own under ``headrace.``. The few families of keys with a free part
-are in ``PREFIXES``.
+Keys are Flink's, or begin with ``headrace.``. Flink's keys without effect are in
+``without_effect.py``. Keys with a free part, such as ``headrace.spark.conf.*``, are in
+``PREFIXES``.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from headrace.errors import ConfigurationError
 T = TypeVar("T")
 
 FRESH_VARIABLE = "HEADRACE_FRESH"
-"""In the environment, "1" for a program that starts anew instead of from its checkpoint."""
+"""Environment variable: "1" starts the program anew, not from its checkpoint."""
 
 SETTINGS_VARIABLE = "HEADRACE_SETTINGS"
-"""In the environment, settings by key (JSON); what a program sets itself counts before them."""
+"""Environment variable: settings as a JSON object; the program's own settings take precedence."""
 
 LOCAL_VARIABLE = "HEADRACE_LOCAL"
-"""In the environment, "1" where jobs run in their program's process, whatever the program says."""
+"""Environment variable: "1" runs jobs in the program's process, whatever target it sets."""
 
 SPARK_CONF_PREFIX = "headrace.spark.conf."
 
@@ -37,13 +37,13 @@ OBJECT_REUSE: ConfigOption[bool] = ConfigOption(
     "pipeline.object-reuse",
     ValueKind.BOOLEAN,
     False,
-    "Whether an operator's output goes to the next operator of its chain without a copy.",
+    "Whether an operator's output is passed to the next operator of its chain without a copy.",
 )
 AUTO_WATERMARK_INTERVAL: ConfigOption[int] = ConfigOption(
     "pipeline.auto-watermark-interval",
     ValueKind.DURATION,
     200,
-    "Kept: watermarks follow every chunk of records (headrace.watermark.chunk-records).",
+    "No effect: watermarks follow every chunk of records (headrace.watermark.chunk-records).",
     has_effect=False,
 )
 DEFAULT_MAX_PARALLELISM = 128
@@ -53,13 +53,13 @@ MAX_PARALLELISM: ConfigOption[int] = ConfigOption(
     "pipeline.max-parallelism",
     ValueKind.INT,
     DEFAULT_MAX_PARALLELISM,
-    "The number of key groups; fixed for the life of a checkpoint.",
+    "The number of key groups; it cannot change while a checkpoint is used.",
 )
 CHAINING: ConfigOption[bool] = ConfigOption(
     "pipeline.operator-chaining.enabled",
     ValueKind.BOOLEAN,
     True,
-    "Whether operators without an exchange between them run as one.",
+    "Whether operators without an exchange between them run in one task, as a chain.",
     fallback_keys=("pipeline.operator-chaining",),
 )
 COMBINING: ConfigOption[bool] = ConfigOption(
@@ -72,25 +72,25 @@ COLUMNS: ConfigOption[bool] = ConfigOption(
     "headrace.columns.enabled",
     ValueKind.BOOLEAN,
     True,
-    "Whether records go as columns from sources that have them to operators that take them.",
+    "Whether columnar sources (Parquet, say) pass columns to operators that accept them.",
 )
 CHAINING_ACROSS_MAX_PARALLELISM: ConfigOption[bool] = ConfigOption(
     "pipeline.operator-chaining.chain-operators-with-different-max-parallelism",
     ValueKind.BOOLEAN,
     True,
-    "Whether operators of different maximal parallelism may run as one.",
+    "Whether operators of different maximal parallelism may be chained.",
 )
 JOB_PARAMETERS: ConfigOption[dict[str, str]] = ConfigOption(
     "pipeline.global-job-parameters",
     ValueKind.MAP,
     {},
-    "What RuntimeContext.get_job_parameter reads.",
+    "Parameters that functions read with RuntimeContext.get_job_parameter.",
 )
 PARALLELISM: ConfigOption[int | None] = ConfigOption(
     "parallelism.default",
     ValueKind.INT,
     None,
-    "The number of tasks of a stage; by default as many as the driver's machine has cores.",
+    "The number of tasks of a stage; by default the number of cores of the driver's machine.",
 )
 RUNTIME_MODE: ConfigOption[str] = ConfigOption(
     "execution.runtime-mode",
@@ -110,23 +110,24 @@ CHECKPOINT_DIR: ConfigOption[str | None] = ConfigOption(
     "execution.checkpointing.dir",
     ValueKind.STRING,
     None,
-    "Where checkpoints lie; a job started again with the same name goes on from there.",
+    "The folder of checkpoints; a job that is started again with the same name continues from"
+    " its checkpoint.",
     fallback_keys=("state.checkpoints.dir",),
 )
 IGNORE_UNCLAIMED_STATE: ConfigOption[bool] = ConfigOption(
     "execution.state-recovery.ignore-unclaimed-state",
     ValueKind.BOOLEAN,
     False,
-    "Give up what a checkpoint keeps of sources, operators and sinks that are no longer there.",
+    "Whether to drop the state of sources, operators and sinks that the program no longer has.",
     fallback_keys=("execution.savepoint.ignore-unclaimed-state",),
 )
 RESTORE_WRITE_AGAIN: ConfigOption[bool] = ConfigOption(
     "headrace.restore.write-again",
     ValueKind.BOOLEAN,
     False,
-    "What happens if sinks have later micro-batches than the checkpoint, which is then an older"
-    " copy. If false, the job is refused. If true, it goes on from the copy, and writes the"
-    " records after the copy again, beside what the sinks have of them.",
+    "If a sink has later micro-batches than the checkpoint, the checkpoint is an older copy. If"
+    " false, the job is then refused. If true, it continues from the copy, and writes the later"
+    " records a second time.",
 )
 CHECKPOINTING_MODE: ConfigOption[str] = ConfigOption(
     "execution.checkpointing.mode",
@@ -149,7 +150,7 @@ STATE_BACKEND: ConfigOption[str] = ConfigOption(
     "state.backend.type",
     ValueKind.STRING,
     "",
-    "No effect: the runner chooses (paged on Spark, heap in batch and locally).",
+    "No effect: the runner chooses (pages on Spark; memory in batch mode and locally).",
     fallback_keys=("state.backend",),
     has_effect=False,
 )
@@ -157,57 +158,57 @@ RESTART_STRATEGY: ConfigOption[str] = ConfigOption(
     "restart-strategy.type",
     ValueKind.CHOICE,
     "none",
-    "Whether and when a failed job is restarted.",
+    "The restart strategy: whether a failed job is restarted, and after which delay.",
     choices=("none", "off", "disable", "fixed-delay", "exponential-delay", "failure-rate"),
     fallback_keys=("restart-strategy",),
 )
 FIXED_DELAY_ATTEMPTS: ConfigOption[int] = ConfigOption(
-    "restart-strategy.fixed-delay.attempts", ValueKind.INT, 1, "How often the job is restarted."
+    "restart-strategy.fixed-delay.attempts", ValueKind.INT, 1, "The number of restarts."
 )
 FIXED_DELAY: ConfigOption[int] = ConfigOption(
-    "restart-strategy.fixed-delay.delay", ValueKind.DURATION, 1000, "The wait before a restart."
+    "restart-strategy.fixed-delay.delay", ValueKind.DURATION, 1000, "The delay before a restart."
 )
 EXPONENTIAL_INITIAL_BACKOFF: ConfigOption[int] = ConfigOption(
     "restart-strategy.exponential-delay.initial-backoff",
     ValueKind.DURATION,
     1000,
-    "The wait before the first restart.",
+    "The delay before the first restart.",
 )
 EXPONENTIAL_MAX_BACKOFF: ConfigOption[int] = ConfigOption(
     "restart-strategy.exponential-delay.max-backoff",
     ValueKind.DURATION,
     60_000,
-    "The longest wait before a restart.",
+    "The longest delay before a restart.",
 )
 EXPONENTIAL_MULTIPLIER: ConfigOption[float] = ConfigOption(
     "restart-strategy.exponential-delay.backoff-multiplier",
     ValueKind.DOUBLE,
     1.5,
-    "The factor by which the wait grows with each failure.",
+    "The factor by which the delay grows with each failure.",
 )
 EXPONENTIAL_RESET: ConfigOption[int] = ConfigOption(
     "restart-strategy.exponential-delay.reset-backoff-threshold",
     ValueKind.DURATION,
     3_600_000,
-    "How long the job must run without a failure until the wait is the first one again.",
+    "After this time without a failure the delay is the initial one again.",
 )
 EXPONENTIAL_JITTER: ConfigOption[float] = ConfigOption(
     "restart-strategy.exponential-delay.jitter-factor",
     ValueKind.DOUBLE,
     0.1,
-    "The share of the wait that is random.",
+    "The random part of the delay, as a share of it.",
 )
 EXPONENTIAL_ATTEMPTS: ConfigOption[int] = ConfigOption(
     "restart-strategy.exponential-delay.attempts-before-reset-backoff",
     ValueKind.INT,
     2**31 - 1,
-    "How many restarts there are, without a reset of the wait, before the job fails.",
+    "The number of restarts without a reset of the delay, after which the job fails.",
 )
 FAILURE_RATE_MAX: ConfigOption[int] = ConfigOption(
     "restart-strategy.failure-rate.max-failures-per-interval",
     ValueKind.INT,
     1,
-    "How many failures within the interval lead to a restart.",
+    "The job is restarted after at most this many failures within the interval.",
 )
 FAILURE_RATE_INTERVAL: ConfigOption[int] = ConfigOption(
     "restart-strategy.failure-rate.failure-rate-interval",
@@ -219,91 +220,92 @@ FAILURE_RATE_DELAY: ConfigOption[int] = ConfigOption(
     "restart-strategy.failure-rate.delay",
     ValueKind.DURATION,
     1000,
-    "The wait before a restart.",
+    "The delay before a restart.",
 )
 MAX_RECORDS_PER_BATCH: ConfigOption[int | None] = ConfigOption(
     "headrace.source.max-records-per-batch",
     ValueKind.INT,
     None,
-    "The most records of a micro-batch, shared by the sources that still run; by default 2,000,000"
-    " for each task of a stage (local runner: 50,000 in all).",
+    "The largest number of records in a micro-batch, divided among the running sources; by"
+    " default 2,000,000 for each task of a stage (local runner: 50,000 in all).",
 )
 MIN_RECORDS_PER_BATCH: ConfigOption[int] = ConfigOption(
     "headrace.source.min-records-per-batch",
     ValueKind.INT,
     1_000,
-    "A micro-batch may hold this many records however long the last ones took; at most the"
-    " maximum.",
+    "A micro-batch may always have this many records, however long the last ones took; not more"
+    " than the maximum.",
 )
 INITIAL_RECORDS_PER_BATCH: ConfigOption[int] = ConfigOption(
     "headrace.source.first-records-per-batch",
     ValueKind.INT,
     50_000,
-    "The most records of a run's first micro-batch; later sizes depend on how long it took.",
+    "The largest number of records in the first micro-batch; later sizes depend on how long it"
+    " took.",
 )
 BATCH_TARGET: ConfigOption[int] = ConfigOption(
     "headrace.source.batch-duration",
     ValueKind.DURATION,
     10_000,
-    "How long a micro-batch shall take at most while there is a backlog: Spark's next one holds"
-    " more or fewer records, between the minimum and the maximum. Where a micro-batch's fixed price"
-    " would be more than a third of it, up to six times as long. 0: always the maximum.",
+    "The target duration of a micro-batch while there is a backlog: on Spark the number of records"
+    " is adapted, between the minimum and the maximum. If the fixed cost of a micro-batch is more"
+    " than a third of the target, the target grows, up to six times. 0: always the maximum.",
 )
 MAX_BYTES_PER_BATCH: ConfigOption[int | None] = ConfigOption(
     "headrace.source.max-bytes-per-batch",
     ValueKind.MEMORY,
     None,
-    "The most bytes of a micro-batch, shared by the sources that still run; by default 128 MiB for"
-    " each task of a stage.",
+    "The largest number of bytes in a micro-batch, divided among the running sources; by default"
+    " 128 MiB for each task of a stage.",
 )
 STOP_DRAIN: ConfigOption[bool] = ConfigOption(
     "headrace.stop.drain",
     ValueKind.BOOLEAN,
     True,
-    "Whether event time ends where a source stops that has more (Kafka's stopping offsets): windows"
-    " and timers fire then. If false, they stay open, and a later run on the checkpoint goes on"
-    " there.",
+    "What happens where a source stops although it has more records (Kafka's stopping offsets). If"
+    " true, event time ends, and windows and timers fire. If false, they stay open, and a later"
+    " run on the checkpoint continues.",
 )
 PROCESSING_TIME_TICK: ConfigOption[int] = ConfigOption(
     "headrace.processing-time.tick",
     ValueKind.DURATION,
     200,
-    "The time between empty micro-batches of a job that needs the clock.",
+    "The time between empty micro-batches of a job with processing-time timers.",
 )
 WATERMARK_CHUNK_RECORDS: ConfigOption[int] = ConfigOption(
     "headrace.watermark.chunk-records",
     ValueKind.INT,
     4096,
-    "After how many records of a split the watermark is asked for; where that would be more than"
-    " 16 times in a micro-batch, after a sixteenth of the split's records.",
+    "The watermark generator is asked after this many records of a split, but at most 16 times in"
+    " a micro-batch: then after each sixteenth of the split's records.",
 )
 STATE_PAGE_BYTES: ConfigOption[int] = ConfigOption(
     "headrace.state.page-bytes",
     ValueKind.MEMORY,
     16_384,
-    "How large a page of state should be.",
+    "The target size of a page of state.",
 )
 STATE_VALUE_BYTES: ConfigOption[int] = ConfigOption(
     "headrace.state.max-value-bytes",
     ValueKind.MEMORY,
     64 << 20,
-    "How large a value in state may be on Spark when it is pickled. A list or a map may be larger:"
-    " this holds for each of its elements. Spark needs many times as much memory for it.",
+    "The largest pickled size of a value in state on Spark; for a list or a map, of each element."
+    " Spark needs many times as much memory for such a value.",
 )
 CACHE_DIR: ConfigOption[str | None] = ConfigOption(
     "headrace.cache.dir",
     ValueKind.STRING,
     None,
-    "A folder for the records of cached streams (`cache()`), which the program and all workers"
-    " reach. By default a temporary one of this machine, right for the local runner and for Spark"
-    " on one machine. It is emptied when the environment is closed, or when the program ends.",
+    "A folder for the records of cached streams (`cache()`); the program and all workers must reach"
+    " it. The default, a temporary folder, is right for the local runner and for Spark on one"
+    " machine. The records are deleted when the environment is closed, or when the program ends.",
 )
 FAILURE_CAPTURE_DIR: ConfigOption[str | None] = ConfigOption(
     "headrace.failure.capture-dir",
     ValueKind.STRING,
     None,
-    "A local folder for failed calls of keyed tasks, each a file for `headrace replay`, ten at"
-    " most; on a cluster a folder of the worker's machine. By default none is written.",
+    "A local folder for failed calls of keyed tasks: one file for each, at most ten, for"
+    " `headrace replay`. On a cluster it is on the worker's machine. By default none is written.",
 )
 
 _WITH_EFFECT: tuple[ConfigOption[Any], ...] = tuple(
@@ -317,25 +319,25 @@ OPTIONS: dict[str, ConfigOption[Any]] = {
     for option in (*_WITH_EFFECT, *WITHOUT_EFFECT)
     for key in (option.key, *option.fallback_keys)
 }
-"""Every known key, older names included, to its option."""
+"""All options by key and by older names of the key."""
 
 PREFIXES: dict[str, str] = {
     SPARK_CONF_PREFIX: "The rest of the key is set in the Spark session.",
     "orc.": "For `writer_properties` of `OrcBulkWriters.for_row_type`; no effect on a job.",
     **{prefix: f"No effect: {why}." for prefix, why in PREFIXES_WITHOUT_EFFECT.items()},
 }
-"""Families of keys: how they begin, and what they do."""
+"""The beginnings of keys with a free part, and what such keys do."""
 
 
 class Settings(Protocol):
-    """What options are read from: a ``Configuration``."""
+    """Settings by key: a ``Configuration``."""
 
     def value_of(self, key: str) -> Any | None:
-        """The value that was set, None where none was."""
+        """The value as it was set; None where it was not."""
 
 
 def read(configuration: Settings, option: ConfigOption[T]) -> T:
-    """The option's value, typed; its default where neither it nor an older name of it is set.
+    """The parsed value of an option, or its default.
 
     Raises:
         ConfigurationError: the value does not parse.
@@ -348,10 +350,11 @@ def read(configuration: Settings, option: ConfigOption[T]) -> T:
 
 
 def check(key: str, value: Any) -> None:
-    """Nothing, for a known key with a value that parses; for others of Flink's a note is printed.
+    """Check a key and its value. A key of Flink's that has no effect prints a warning, once.
 
     Raises:
-        ConfigurationError: the key is not known (the nearest are named), or the value does not fit.
+        ConfigurationError: the key is unknown (the error names similar ones), or the value does
+            not parse.
     """
     option = OPTIONS.get(key)
     if option is not None:
@@ -365,7 +368,7 @@ def check(key: str, value: Any) -> None:
 
 
 def spark_settings(settings: Mapping[str, Any]) -> dict[str, str]:
-    """What to set in the Spark session: the keys under ``headrace.spark.conf.``, without it."""
+    """The settings for the Spark session: those under ``headrace.spark.conf.``, without it."""
     return {
         key.removeprefix(SPARK_CONF_PREFIX): text_of(value)
         for key, value in settings.items()
@@ -380,7 +383,7 @@ def _nearest(key: str) -> str:
     near = difflib.get_close_matches(key.lower(), known, n=3, cutoff=0.6)
     closest = difflib.get_close_matches(key.lower(), flink_keys.names(), n=1, cutoff=0.85)
     near = [*near, *(name for name in closest if name not in near)]
-    if not near:  # a key from memory often has the right last word and the wrong path
+    if not near:  # a key written from memory often has the right last part and a wrong path
         last = key.lower().rpartition(".")[2]
         near = [candidate for candidate in known if last and last in candidate.split(".")][:3]
     if near:

@@ -1,4 +1,4 @@
-"""The keys that say what a job's functions need beside it: files, archives, packages."""
+"""Keys for the dependencies of a job's functions: files, archives, packages."""
 
 from __future__ import annotations
 
@@ -9,37 +9,40 @@ PYTHON_FILES: ConfigOption[str] = ConfigOption(
     "python.files",
     ValueKind.STRING,
     "",
-    "Modules for the functions: .py files, folders, .zip, .whl and .egg files, divided by commas.",
+    "Modules for the functions: .py files, folders, .zip, .whl and .egg files, separated by"
+    " commas.",
 )
 PYTHON_ARCHIVES: ConfigOption[str] = ConfigOption(
     "python.archives",
     ValueKind.STRING,
     "",
     "Archives that are extracted into the functions' working folder, as path or path#folder,"
-    " divided by commas.",
+    " separated by commas.",
 )
 PYTHON_REQUIREMENTS: ConfigOption[str] = ConfigOption(
     "python.requirements",
     ValueKind.STRING,
     "",
-    "A requirements file, or file#folder with the packages: pip installs them for the functions.",
+    "A requirements file that pip installs for the functions; file#folder installs from a folder"
+    " of packages.",
 )
 PYTHON_EXECUTABLE: ConfigOption[str] = ConfigOption(
     "python.executable",
     ValueKind.STRING,
     "",
-    "The interpreter of the workers of a session that the job starts; by default this one.",
+    "The Python interpreter of the workers, where the job starts the Spark session; by default"
+    " the program's.",
 )
 PYTHON_PATH: ConfigOption[str] = ConfigOption(
     "python.pythonpath",
     ValueKind.STRING,
     "",
-    "Folders of the workers' machines to look for modules in, divided by colons.",
+    "Folders on the workers' machines where modules are searched, separated by colons.",
 )
 CACHED_FILES: ConfigOption[list[str]] = ConfigOption(
     "pipeline.cached-files",
     ValueKind.LIST,
     [],
-    "Files that functions find by name in their working folder: name:data,path:/tmp/data.bin;"
-    " several are divided by semicolons.",
+    "Files that functions find by name in their working folder, as name:data,path:/tmp/data.bin;"
+    " several are separated by semicolons.",
 )

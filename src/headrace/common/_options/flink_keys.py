@@ -1,4 +1,4 @@
-"""Keys that are Flink's and no option here: no typing errors, so they are accepted with a note."""
+"""All keys of Flink: one that is no option here is accepted with a warning, not refused."""
 
 from __future__ import annotations
 
@@ -27,26 +27,26 @@ KEY_PREFIXES = (
     "table.",
     "traces.reporter.",
 )
-"""How keys begin that have a free part: a reporter's name, say, or what is handed on to Hadoop."""
+"""Beginnings of keys with a free part, such as a reporter's name or a setting of Hadoop."""
 
 _warned: set[str] = set()
 
 
 @cache
 def names() -> frozenset[str]:
-    """Flink's keys, older ones included: a list that ``scripts/flink_keys.py`` writes."""
+    """The keys in ``flink_keys.txt``, which ``scripts/flink_keys.py`` writes."""
     text = files(__package__).joinpath("flink_keys.txt").read_text("utf-8")
     return frozenset(line for line in text.splitlines() if not line.startswith("#"))
 
 
 def is_flink_key(key: str) -> bool:
-    """Whether Flink has such a key."""
+    """Whether Flink has this key."""
     family = any(key.startswith(beginning) and key != beginning for beginning in KEY_PREFIXES)
     return family or key in names()
 
 
 def warn_once(key: str) -> None:
-    """Say, once in this process, that a key of Flink's does nothing."""
+    """Print, once in a process, that a key of Flink's has no effect."""
     if key not in _warned:
         _warned.add(key)
         print(f"headrace: {key} is a key of Flink's, and has no effect here", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""What a configuration key is: its type, its default, what it does."""
+"""``ConfigOption``: a configuration key with its type and default."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class ConfigOption(Generic[T]):
-    """A key of the configuration. ``T`` is what ``parse`` gives: see ``ValueKind``."""
+    """A configuration key. ``T`` is the type of parsed values, see ``values.parse``."""
 
     key: str
     kind: ValueKind
@@ -26,10 +26,10 @@ class ConfigOption(Generic[T]):
     fallback_keys: tuple[str, ...] = ()
     """Older names, read where ``key`` is not set."""
     has_effect: bool = True
-    """False: accepted, so that programs run, and without effect here."""
+    """False: the key is accepted, and has no effect here."""
 
     def parse(self, value: Any) -> T:
-        """The value in the option's type.
+        """The value in the option's Python type; durations are int milliseconds.
 
         Raises:
             ConfigurationError: it does not parse.
@@ -38,7 +38,7 @@ class ConfigOption(Generic[T]):
             parsed: T = parse(self.kind, value, self.choices)
         except ValueError as error:
             raise ConfigurationError(
-                f"{self.key} is {value!r}", hint=f"it should be {error}"
+                f"{self.key} is {value!r}", hint=f"it must be {error}"
             ) from None
         return parsed
 
@@ -53,38 +53,38 @@ class ConfigOptions:
 
 
 class OptionBuilder:
-    """An option that still lacks its type."""
+    """Builds an option: one of the ``…_type()`` methods comes next."""
 
     def __init__(self, key: str) -> None:
         self._key = key
 
     def boolean_type(self) -> TypedConfigOptionBuilder[bool]:
-        """True or false."""
+        """The values are booleans."""
         return TypedConfigOptionBuilder(self._key, ValueKind.BOOLEAN)
 
     def int_type(self) -> TypedConfigOptionBuilder[int]:
-        """An int of 32 bits."""
+        """The values are ints of 32 bits."""
         return TypedConfigOptionBuilder(self._key, ValueKind.INT)
 
     def long_type(self) -> TypedConfigOptionBuilder[int]:
-        """An int of 64 bits."""
+        """The values are ints of 64 bits."""
         return TypedConfigOptionBuilder(self._key, ValueKind.LONG)
 
     def float_type(self) -> TypedConfigOptionBuilder[float]:
-        """A float; unlike in Flink of 64 bits."""
+        """The values are floats, of 64 bits (in Flink of 32)."""
         return TypedConfigOptionBuilder(self._key, ValueKind.DOUBLE)
 
     def double_type(self) -> TypedConfigOptionBuilder[float]:
-        """A float."""
+        """The values are floats."""
         return TypedConfigOptionBuilder(self._key, ValueKind.DOUBLE)
 
     def string_type(self) -> TypedConfigOptionBuilder[str]:
-        """A string."""
+        """The values are strings."""
         return TypedConfigOptionBuilder(self._key, ValueKind.STRING)
 
 
 class TypedConfigOptionBuilder(Generic[T]):
-    """An option that still lacks its default."""
+    """Builds an option: its default comes next."""
 
     def __init__(self, key: str, kind: ValueKind, choices: Sequence[str] = ()) -> None:
         self._key = key
@@ -92,11 +92,11 @@ class TypedConfigOptionBuilder(Generic[T]):
         self._choices = tuple(choices)
 
     def default_value(self, value: T) -> ConfigOption[T]:
-        """The option, with this value where none is set."""
+        """The option; ``value`` is its value where none is set."""
         return ConfigOption(self._key, self._kind, value, choices=self._choices)
 
     def no_default_value(self) -> ConfigOption[T | None]:
-        """The option, None where none is set."""
+        """The option; its value is None where none is set."""
         return ConfigOption(self._key, self._kind, None, choices=self._choices)
 
 

@@ -1,6 +1,6 @@
-"""What configuration values mean: durations, sizes, booleans, choices, maps, as text or typed.
+"""Parsing of configuration values, given as text or as Python values.
 
-Every function raises ``ValueError`` saying what it expects; the caller adds the key.
+Functions raise ``ValueError`` with what they expect ("a whole number"); the caller adds the key.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ _ISO_DURATION = re.compile(
 
 
 def parse(kind: ValueKind, value: Any, choices: Sequence[str] = ()) -> Any:
-    """The value as its kind's Python type: durations are int milliseconds, sizes int bytes.
+    """The value in the Python type of its kind: durations are int milliseconds, sizes int bytes.
 
     Raises:
         ValueError: it does not parse.
@@ -92,7 +92,7 @@ def parse(kind: ValueKind, value: Any, choices: Sequence[str] = ()) -> Any:
 
 
 def text_of(value: Any) -> str:
-    """The value as Flink's configuration files write it; ``parse`` reads it back."""
+    """The value in the syntax of Flink's configuration files; ``parse`` is the inverse."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, timedelta | Duration | Time):
@@ -154,7 +154,7 @@ def _double(value: Any) -> float:
         try:
             return float(value)
         except ValueError:
-            pass  # said below
+            pass  # raised below
     raise ValueError("a number")
 
 
@@ -241,10 +241,10 @@ def _unquoted(text: str) -> str:
 def _split(
     text: str, separator: str, *, quote_after: str = "", at_most: int = -1, unquote: bool = True
 ) -> list[str]:
-    """The parts between separators that stand outside quotes.
+    """Split text at the separators outside quotes.
 
-    A quote opens at the beginning of a part, or right after one of ``quote_after``; inside, it is
-    written twice. ``at_most`` separators count, the rest are text.
+    A quote opens at the beginning of a part, or right after a character of ``quote_after``;
+    inside quotes it is doubled. Text is split at most ``at_most`` times.
     """
     parts: list[str] = []
     start, quote, may_open = 0, "", True

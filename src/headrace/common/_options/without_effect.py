@@ -1,7 +1,4 @@
-"""Keys of Flink that programs set and that mean nothing here: accepted, kept, without effect.
-
-One line each: key, kind, default in Flink, why it has no effect.
-"""
+"""Flink's keys that are accepted and have no effect: key, type, Flink's default, reason."""
 
 from __future__ import annotations
 
@@ -92,4 +89,4 @@ PREFIXES_WITHOUT_EFFECT: dict[str, str] = {
     "state.backend.rocksdb.": _STATE,
     "metrics.reporter.": "metrics come with Spark's progress",
 }
-"""Families of keys, by their beginning; any value is accepted."""
+"""Beginnings of keys, with the reason why they have no effect. Any value is accepted."""

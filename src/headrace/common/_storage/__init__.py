@@ -1,1 +1,1 @@
-"""Where checkpoints and outputs are written: files of this machine, objects under a key."""
+"""Storage of checkpoints and outputs: an object store, and operations on local files."""

@@ -1,7 +1,7 @@
-"""A digest of values by their content: equal in every interpreter, whatever objects they share.
+"""SHA-256 of Python values by their content, equal in every interpreter.
 
-A pickle would not do: it tells two references to one object from two equal objects, and follows the
-order of a set, which differs between interpreters.
+A digest of the pickle would differ: pickle writes a shared object once, and a set in the order of
+its hashes, which changes from interpreter to interpreter.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _PROTOCOL = 4
 
 
 def content_digest(values: Iterable[Any]) -> str | None:
-    """The digest of values in their order; None where one of them cannot be taken apart.
+    """The hexadecimal digest of a sequence of values.
 
-    None too for objects that hold each other in a circle.
+    None where a value cannot be pickled, or where objects refer to each other in a cycle.
     """
     digest = hashlib.sha256()
     try:
@@ -33,7 +33,7 @@ def content_digest(values: Iterable[Any]) -> str | None:
 def _digest(value: Any) -> bytes:
     kind = type(value)
     if kind in _ATOMS or (kind in (list, tuple) and _ATOMS.issuperset(map(type, value))):
-        # Which letters ``repr`` shows as they are depends on the interpreter's version.
+        # !a, not !r: which characters repr() escapes depends on the version of Python.
         return hashlib.sha256(f"{kind.__name__} {value!a}".encode()).digest()
     if kind in (list, tuple):
         return _digest_of_parts(kind.__name__, map(_digest, value))
@@ -48,7 +48,7 @@ def _digest(value: Any) -> bytes:
 
 
 def _object_digest(value: Any) -> bytes:
-    """By the parts that pickle would write: class, arguments, state, what it contains."""
+    """The digest of what pickle would write: class, arguments, state, items."""
     reduce = copyreg.dispatch_table.get(type(value))
     reduced = reduce(value) if reduce is not None else value.__reduce_ex__(_PROTOCOL)
     if isinstance(reduced, str):  # a global's name

@@ -1,4 +1,4 @@
-"""A rename that replaces nothing, in one step: what ``os`` does not offer."""
+"""An atomic rename that fails if the target exists, which ``os`` does not have."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Call = Callable[[bytes, bytes], int]
 
 
 def rename_exclusively(source: str, target: str) -> bool | None:
-    """Rename a file unless the target exists; True when it was renamed.
+    """Rename a file; False where the target exists.
 
-    None: this system, or this file system, has no such call.
+    None where the operating system or the file system does not support it.
 
     Raises:
-        OSError: it failed for another reason.
+        OSError: the rename failed for another reason.
     """
     call = _system_call()
     if call is None:

@@ -1,4 +1,4 @@
-"""Objects as files below one folder of a local or mounted file system."""
+"""An object store in a folder of a local or mounted file system."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _STALE_DRAFT_SECONDS = 86_400
 
 
 class FolderStore(ObjectStore):
-    """One file per object; the name is the path below the folder, which is made when needed.
+    """One file per object, at the object's name below ``folder``, which is created when needed.
 
-    An object is written to a draft first, and gets its name when it is complete: by ``rename``
-    where it may replace another one, by ``link`` where it may not. ``durable``: file and folders
-    are synced, so that an object that was stored is there after a power cut.
+    An object is written to a temporary file (a draft) and then moved to its name: by ``rename``
+    where it may replace an older object, by ``link`` where it may not. With ``durable``, files
+    and folders are synced, so that stored objects survive a power cut.
     """
 
     def __init__(self, folder: str, durable: bool = True) -> None:
@@ -27,20 +27,20 @@ class FolderStore(ObjectStore):
         self._durable = durable
 
     def put(self, name: str, data: bytes) -> None:
-        """Store an object by renaming its draft."""
+        """Store an object; an older one of this name is replaced."""
         path = self._path(name)
         with self._raises_checkpoint_error(path, "written"), self._draft(path, data) as draft:
             os.replace(draft, path)
             self._sync_folder(os.path.dirname(path))
 
     def put_if_absent(self, name: str, data: bytes) -> bool:
-        """Store an object by linking its draft, which fails where there is one of this name."""
+        """Store an object; False where there is one of this name."""
         path = self._path(name)
         with self._raises_checkpoint_error(path, "written"), self._draft(path, data) as draft:
             try:
                 os.link(draft, path)
             except FileExistsError:
-                # A network file system repeats a call whose answer was lost: it was this draft.
+                # NFS repeats a call whose answer was lost: then the link is to this draft.
                 if os.stat(draft).st_nlink < 2:
                     return False
             os.unlink(draft)
@@ -58,7 +58,7 @@ class FolderStore(ObjectStore):
                 return None
 
     def list(self, prefix: str = "") -> list[str]:
-        """The names that begin with a text, sorted as texts, not folder by folder."""
+        """The names that begin with ``prefix``, sorted as strings, not folder by folder."""
         require_prefix(prefix)
         top = self._folder
         inner = prefix.rpartition("/")[0]
@@ -74,7 +74,7 @@ class FolderStore(ObjectStore):
         return sorted(name for name in names if name.startswith(prefix))
 
     def delete(self, name: str) -> None:
-        """Remove the file; after a power cut it may be there again."""
+        """Remove the file. Not synced: after a power cut it may be there again."""
         path = self._path(name)
         with self._raises_checkpoint_error(path, "deleted"), suppress(FileNotFoundError):
             os.unlink(path)
@@ -84,9 +84,9 @@ class FolderStore(ObjectStore):
         return self._path(name) if name else self._folder
 
     def tidy(self) -> None:
-        """Remove drafts that are older than a day: no writer is at work on them any more.
+        """Remove drafts older than a day, which no writer uses any more.
 
-        And sync the names in the folder: one may be of a process that ended right then.
+        Also sync the folder: a process may have died between a rename and its sync.
         """
         drafts = os.path.join(self._folder, _DRAFTS)
         if not os.path.isdir(drafts):
@@ -94,7 +94,7 @@ class FolderStore(ObjectStore):
         with self._raises_checkpoint_error(drafts, "tidied"):
             self._sync_folder(self._folder)
             self._sync_folder(os.path.dirname(self._folder))
-            # The file system's own time: its clock may be another host's.
+            # The time by the clock of the file system, which may be on another host.
             handle, newest = tempfile.mkstemp(dir=drafts)
             oldest = os.fstat(handle).st_mtime - _STALE_DRAFT_SECONDS
             os.close(handle)
@@ -109,7 +109,7 @@ class FolderStore(ObjectStore):
 
     @contextmanager
     def _draft(self, path: str, data: bytes) -> Iterator[str]:
-        """The path of a complete draft, which is removed afterwards."""
+        """The path of a temporary file with ``data``; it is removed on exit."""
         drafts = os.path.join(self._folder, _DRAFTS)
         os.makedirs(drafts, exist_ok=True)
         self._make_folder(os.path.dirname(path))
@@ -126,14 +126,14 @@ class FolderStore(ObjectStore):
                 os.unlink(draft)
 
     def _make_folder(self, folder: str) -> None:
-        """Make a folder and its parents, each synced to disk before something is put into it."""
+        """Create a folder and its parents; each name is synced to disk."""
         if os.path.isdir(folder):
             return
         os.makedirs(folder, exist_ok=True)
         while True:
             above = os.path.dirname(folder)
             self._sync_folder(above)
-            # Who made the folders above the store's own made them durable, or had no need to.
+            # The folders above the store's own are not this class's to sync.
             if folder == self._folder or above == folder:
                 return
             folder = above
@@ -148,14 +148,15 @@ class FolderStore(ObjectStore):
 
     @contextmanager
     def _raises_checkpoint_error(self, path: str, what: str) -> Iterator[None]:
+        """Turn an ``OSError`` into a ``CheckpointError``: the object cannot be ``what``."""
         try:
             yield
         except OSError as error:
             raise CheckpointError(
                 f"a stored object cannot be {what}: {error.strerror or error}",
                 where={"object": path},
-                hint="see that the folder is there, has room, belongs to this user, and lies on a"
-                " file system with hard links",
+                hint="check that the folder exists, has free space, is writable for this user,"
+                " and is on a file system with hard links",
             ) from error
 
 

@@ -1,7 +1,7 @@
-"""The few things the file connectors ask of a file system.
+"""The file system operations of the file connectors.
 
-A seam: what can fail in between is a method here, so that tests fail each in turn, and another
-file system is one class with the same methods.
+Each operation that can fail is a method of its own, so that tests can let each one fail. Another
+file system would be another class with these methods.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, er
 
 @dataclass(frozen=True)
 class ListedFile:
-    """One file of a listing."""
+    """A file, its size, and its time of modification (ms since the epoch)."""
 
     path: str
     size_bytes: int
@@ -32,23 +32,23 @@ class ListedFile:
 def local_path(
     uri: str | os.PathLike[str], what: str = "files", otherwise: str | None = None
 ) -> str:
-    """The local path that a path or a ``file:`` URI means.
+    """The local path of a path or a ``file:`` URI.
 
-    ``what`` lies there, and ``otherwise`` what to do besides mounting it, are for the error.
+    For the error, ``what`` names the files, and ``otherwise`` is an alternative to mounting.
 
     Raises:
-        UnsupportedError: another scheme.
+        UnsupportedError: the URI has another scheme.
     """
     text = os.fspath(uri)
     parts = urlsplit(text)
-    # One letter is a drive, not a scheme.
+    # A scheme of one letter is a Windows drive.
     if len(parts.scheme) < 2 or ":" not in text:
         return text
     if parts.scheme != "file":
         raise UnsupportedError(
             f"{what} on {parts.scheme}: are not supported, only those of a local file system",
             where={"path": text},
-            hint="mount the file system, and give the path where it is mounted"
+            hint="mount the file system, and give the path of the mount"
             + (f"; or {otherwise}" if otherwise else ""),
         )
     return unquote(parts.path)
@@ -56,41 +56,41 @@ def local_path(
 
 @dataclass
 class LocalFiles:
-    """The local file system; what it renamed or synced survives a power cut, if ``durable``."""
+    """The local file system. With ``durable``, data is synced, and survives a power cut."""
 
     durable: bool = True
 
     def create(self, path: str) -> IO[bytes]:
-        """A new file to write to; its folders are made, an older file is overwritten."""
+        """Open a new file for writing; folders are created, an older file is overwritten."""
         os.makedirs(os.path.dirname(path), exist_ok=True)
         return open(path, "wb")
 
     def append(self, path: str, data: bytes) -> None:
-        """Add to the end of a file, durably."""
+        """Append to a file, and sync it."""
         os.makedirs(os.path.dirname(path), exist_ok=True)
         with open(path, "ab") as file:
             file.write(data)
             self.sync(file)
 
     def sync(self, file: IO[bytes]) -> None:
-        """Bring what was written to the disk."""
+        """Flush and fsync an open file."""
         file.flush()
         if self.durable:
             os.fsync(file.fileno())
 
     def rename(self, source: str, target: str) -> None:
-        """Move a file within the file system, in one step; a target is replaced.
+        """Move a file atomically; a file at the target is replaced.
 
-        It survives a power cut once ``sync_directory`` was called for the target's folder.
+        The move is durable after ``sync_directory`` of the target's folder.
         """
         os.makedirs(os.path.dirname(target), exist_ok=True)
         os.replace(source, target)
 
     def publish(self, source: str, target: str) -> bool:
-        """Move a file to a name that no file has; False where one has it, which stays as it is.
+        """Move a file unless the target exists; False where it does.
 
-        A call that was cut short by a crash can be made again, and no reader sees two files.
-        It survives a power cut once ``sync_directory`` was called for the target's folder.
+        After a crash within the call it can be called again, and no reader sees two files. The
+        move is durable after ``sync_directory`` of the target's folder.
         """
         os.makedirs(os.path.dirname(target), exist_ok=True)
         published = self.rename_exclusively(source, target)
@@ -99,22 +99,22 @@ class LocalFiles:
             if published:
                 self.remove(source)
         if published is None:
-            # Neither call is offered: between this look and the rename another process may take
-            # the name. What is published here has names that no other sink wants.
+            # Neither call is supported. Another process could create the target before the
+            # rename, but the names published here are unique to a sink.
             published = not os.path.exists(target)
             if published:
                 os.rename(source, target)
         if not published and _is_same(source, target):
-            self.remove(source)  # a link that was made before a crash
+            self.remove(source)  # an earlier call linked it, and crashed before this line
             return True
         return published
 
     def rename_exclusively(self, source: str, target: str) -> bool | None:
-        """Rename in one step; False where the target exists, None where that is not offered."""
+        """Rename atomically; False where the target exists, None where not supported."""
         return rename_exclusively(source, target)
 
     def link(self, source: str, target: str) -> bool | None:
-        """Give a file a second name; False where another file has it, None without hard links."""
+        """Add a hard link; False where the target exists, None without hard links."""
         try:
             os.link(source, target)
         except FileExistsError:
@@ -126,7 +126,7 @@ class LocalFiles:
         return True
 
     def sync_directory(self, path: str) -> None:
-        """Bring the names in a folder to the disk."""
+        """Sync a folder, so that its new and renamed files survive a power cut."""
         if self.durable:
             handle = os.open(path or ".", os.O_RDONLY)
             try:
@@ -135,7 +135,7 @@ class LocalFiles:
                 os.close(handle)
 
     def replace(self, path: str, data: bytes) -> None:
-        """Put new content into a file: a reader sees the old or the new one, never a part."""
+        """Replace a file's content atomically: a reader sees the old or the new content."""
         temporary = path + ".new"
         with self.create(temporary) as file:
             file.write(data)
@@ -144,16 +144,16 @@ class LocalFiles:
         self.sync_directory(os.path.dirname(path))
 
     def truncate(self, path: str, size_bytes: int) -> None:
-        """Cut a file to its first bytes."""
+        """Cut a file to its first ``size_bytes``."""
         os.truncate(path, size_bytes)
 
     def remove(self, path: str) -> None:
-        """Delete a file; one that is not there is fine."""
+        """Delete a file, if it exists."""
         with suppress(FileNotFoundError):
             os.remove(path)
 
     def read(self, path: str) -> bytes | None:
-        """The whole content, or None when there is no such file."""
+        """The content of a file; None if it does not exist."""
         try:
             with open(path, "rb") as file:
                 return file.read()
@@ -161,28 +161,28 @@ class LocalFiles:
             return None
 
     def size(self, path: str) -> int | None:
-        """How many bytes a file has, or None when there is no such file."""
+        """The size of a file in bytes; None if it does not exist."""
         try:
             return os.path.getsize(path)
         except FileNotFoundError:
             return None
 
     def exists(self, path: str) -> bool:
-        """True when there is such a file."""
+        """Whether the file exists."""
         return os.path.exists(path)
 
     def names(self, directory: str) -> list[str]:
-        """The names in a directory, sorted; none when it is missing."""
+        """The names in a directory, sorted; empty if it does not exist."""
         try:
             return sorted(os.listdir(directory))
         except FileNotFoundError:
             return []
 
     def walk(self, directory: str) -> Iterator[ListedFile]:
-        """All files below a directory that are not hidden.
+        """All files below a directory, at any depth, that are not hidden.
 
-        Hidden are files and folders whose name starts with ``.`` or ``_``, as in Hadoop. One that
-        vanishes while it is listed is left out.
+        As in Hadoop, files and folders are hidden whose name starts with ``.`` or ``_``. A file
+        that is deleted during the listing is left out.
         """
         for folder, folders, names in os.walk(directory):
             folders[:] = sorted(name for name in folders if not is_hidden(name))
@@ -191,7 +191,7 @@ class LocalFiles:
                     yield from self.stat(os.path.join(folder, name))
 
     def stat(self, path: str) -> Iterator[ListedFile]:
-        """The one file at a path, or nothing."""
+        """The file at a path; nothing if it does not exist."""
         with suppress(FileNotFoundError):
             found = os.stat(path)
             yield ListedFile(path, found.st_size, found.st_mtime_ns // 1_000_000)
@@ -205,5 +205,5 @@ def _is_same(source: str, target: str) -> bool:
 
 
 def is_hidden(name: str) -> bool:
-    """True for names that readers of folders pass over."""
+    """Whether readers of a folder skip files and folders of this name."""
     return name.startswith((".", "_"))

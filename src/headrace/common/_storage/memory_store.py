@@ -1,4 +1,4 @@
-"""Objects in the memory of one process, for tests and for runs that leave nothing."""
+"""An object store in the memory of a process, for tests and for runs without a checkpoint."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from headrace.common._storage.object_store import ObjectStore, require_name, req
 
 
 class MemoryStore(ObjectStore):
-    """Objects in a dictionary; several owners, in several threads, may share one store."""
+    """Objects in a dictionary; several threads may use it."""
 
     def __init__(self) -> None:
         self._objects: dict[str, bytes] = {}
         self._lock = threading.Lock()
 
     def put(self, name: str, data: bytes) -> None:
-        """Store an object; one of this name is replaced."""
+        """Store an object; an older one of this name is replaced."""
         with self._lock:
             self._objects[require_name(name)] = bytes(data)
 
     def put_if_absent(self, name: str, data: bytes) -> bool:
-        """Store an object unless there is one of this name; True when it was stored."""
+        """Store an object; False where there is one of this name."""
         with self._lock:
             if require_name(name) in self._objects:
                 return False
@@ -42,5 +42,5 @@ class MemoryStore(ObjectStore):
             self._objects.pop(require_name(name), None)
 
     def location(self, name: str) -> str:
-        """The name, in memory."""
+        """``memory:`` and the name."""
         return f"memory:{name}"

@@ -1,7 +1,7 @@
-"""What Headrace needs of the place where it stores things: a few whole objects, by name.
+"""The interface of stores for checkpoints: small objects by name.
 
-A name is text with slashes, such as ``owners/000000000007``. Logs are numbered objects, with
-numbers of one width, so that their names sort as the numbers do.
+A name is a path such as ``owners/000000000007``. A log is a folder of numbered objects; numbers
+are padded with zeros, so that names sort as the numbers do.
 """
 
 from __future__ import annotations
@@ -15,67 +15,64 @@ _NUMBER_WIDTH = 12
 
 
 class ObjectStore(ABC):
-    """Objects by name; each call is atomic, and seen by every other process when it returns.
+    """Objects by name. Each call is atomic, and visible to all processes when it returns.
 
-    Owners in several processes, on several hosts, may use one place at the same time.
+    Several processes on several hosts may use one store at the same time.
 
     Raises:
-        CheckpointError: by every method, when the name is not allowed or the place does not work.
+        CheckpointError: from every method, if the name is not allowed or the storage fails.
     """
 
     @abstractmethod
     def put(self, name: str, data: bytes) -> None:
-        """Store an object, durably; one of this name is replaced.
+        """Store an object durably; an older one of this name is replaced.
 
-        Whoever reads sees the old one or the new one, never a part.
+        A reader sees the old or the new object, never a part.
         """
 
     @abstractmethod
     def put_if_absent(self, name: str, data: bytes) -> bool:
-        """Store an object, durably, unless there is one of this name; True when it was stored.
+        """Store an object durably; False where there is one of this name.
 
-        Of several calls at the same time, one gets True.
+        Of several concurrent calls exactly one returns True.
         """
 
     @abstractmethod
     def get(self, name: str) -> bytes | None:
-        """The whole object, or None when there is none."""
+        """The object; None if it does not exist."""
 
     @abstractmethod
     def list(self, prefix: str = "") -> list[str]:
-        """The names that begin with a text, sorted."""
+        """The names that begin with ``prefix``, sorted."""
 
     @abstractmethod
     def delete(self, name: str) -> None:
-        """Remove an object; one that is not there is fine.
-
-        That it is gone survives a power cut once ``tidy`` was called.
-        """
+        """Remove an object, if it exists. Durable only after ``tidy``."""
 
     @abstractmethod
     def location(self, name: str) -> str:
-        """Where a person finds the object: a path or an address, for messages."""
+        """The path or address of an object, for messages."""
 
     def tidy(self) -> None:
-        """Remove what writers have left that ended within a call, and finish what they did."""
+        """Remove temporary files of writers that died, and make deletions durable."""
 
 
 def numbered_name(folder: str, number: int) -> str:
-    """The name of an object of a log."""
+    """The name of the ``number``-th object of a log: the folder and 12 digits."""
     return f"{folder}/{number:0{_NUMBER_WIDTH}d}"
 
 
 def stored_numbers(store: ObjectStore, folder: str) -> list[int]:
-    """The numbers of a log's objects, rising."""
+    """The numbers of a log's objects, ascending."""
     found = (name.rpartition("/")[2] for name in store.list(f"{folder}/"))
     return [int(last) for last in found if len(last) == _NUMBER_WIDTH and last.isdecimal()]
 
 
 def require_name(name: str) -> str:
-    """The name itself.
+    """Return ``name``.
 
     Raises:
-        CheckpointError: it could mean something outside the store, or is too long for a file.
+        CheckpointError: it could lead outside the store, or is too long for a file name.
     """
     for part in name.split("/"):
         if not _is_allowed(part) or len(part.encode()) > _MAX_PART_BYTES:
@@ -84,10 +81,10 @@ def require_name(name: str) -> str:
 
 
 def require_prefix(prefix: str) -> str:
-    """The prefix itself; its last part may be empty.
+    """Return ``prefix``; its last part may be empty.
 
     Raises:
-        CheckpointError: it could mean something outside the store.
+        CheckpointError: it could lead outside the store.
     """
     *folders, last = prefix.split("/")
     if not all(map(_is_allowed, folders)) or (last and not _is_allowed(last)):
@@ -96,7 +93,7 @@ def require_prefix(prefix: str) -> str:
 
 
 def _is_allowed(part: str) -> bool:
-    # A leading dot also marks what a store keeps for itself.
+    # A leading dot also marks the store's own files.
     return bool(part) and not part.startswith(".") and "\\" not in part and "\0" not in part
 
 

@@ -1,8 +1,8 @@
-"""Python values as JSON, so that people can read them; only a user's own objects are pickled.
+"""Python values as readable JSON.
 
-What JSON does not have is an object with one key: ``{"tuple": [...]}``,
-``{"dict": [[k, v], ...]}``, ``{"bytes": base64}``, ``{"pickle": base64}``. No class of Headrace is
-in it by name.
+A type that JSON lacks becomes an object with one key: ``{"tuple": [...]}``,
+``{"dict": [[k, v], ...]}``, ``{"bytes": base64}``. Other objects are pickled:
+``{"pickle": base64}``. Classes of Headrace must not be pickled, because they may be renamed.
 """
 
 from __future__ import annotations
@@ -15,10 +15,7 @@ _JSON_SCALARS = frozenset({type(None), bool, int, float, str})
 
 
 def to_json(value: Any) -> Any:
-    """A value of JSON that ``from_json`` makes the same value of.
-
-    What is not made of None, numbers, text, bytes, tuples, lists and dictionaries is pickled.
-    """
+    """Encode a value for ``json.dumps``; ``from_json`` is the inverse."""
     kind = type(value)
     if kind in _JSON_SCALARS:
         return value
@@ -34,7 +31,7 @@ def to_json(value: Any) -> Any:
 
 
 def from_json(value: Any) -> Any:
-    """The value that ``to_json`` was given."""
+    """Decode what ``to_json`` returned."""
     if isinstance(value, list):
         return [from_json(item) for item in value]
     if not isinstance(value, dict):

@@ -1,9 +1,9 @@
-"""The seal on every object that Headrace stores: whose it is, which version, and that it is whole.
+"""The header of every stored object: its format, its version and a checksum.
 
     headrace 1 <sha256 of all that follows, in hex> {"format": ..., "version": ..., ...}
     <payload>
 
-The first line can be read by a person, and so can the payload where it is JSON.
+``seal`` adds the header to a payload; ``unseal`` checks and removes it.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ _MAGIC = b"headrace 1 "
 _ANY_MAGIC = b"headrace "
 _DIGEST_BYTES = 64
 START_FRESH = f"start anew (`headrace run --fresh`, or {FRESH_VARIABLE}=1 in the environment)"
-"""What to do where a checkpoint is of no use: the part of a hint."""
-_DAMAGED_HINT = f"bring this object back from a copy of the checkpoint, or {START_FRESH}"
+"""Part of a hint: how to start without the checkpoint."""
+_DAMAGED_HINT = f"restore this object from a copy of the checkpoint, or {START_FRESH}"
 
 
 @dataclass(frozen=True)
 class ObjectFormat:
-    """What a kind of object is called, the version that is written, the oldest that is read."""
+    """A format's name, the version that is written, and the oldest version that is read."""
 
     name: str
     version: int = 1
@@ -37,7 +37,7 @@ class ObjectFormat:
 
 @dataclass(frozen=True)
 class Unsealed:
-    """An object that was found whole: the version of its format, and what it holds."""
+    """An object whose checksum is right: the version of its format, and its content."""
 
     version: int
     payload: bytes
@@ -56,11 +56,13 @@ def seal(kind: ObjectFormat, payload: bytes) -> bytes:
 
 
 def unseal(kind: ObjectFormat, data: bytes, location: str) -> Unsealed:
-    """What ``seal`` was given.
+    """The payload and version of an object that ``seal`` made.
+
+    ``location`` is for the error.
 
     Raises:
-        CheckpointError: the object is cut, changed, of another format, or of a version that
-            cannot be read; it names ``location``.
+        CheckpointError: the object is truncated or damaged, or has another format, or a version
+            that this Headrace cannot read.
     """
     start = len(_MAGIC) + _DIGEST_BYTES
     if not data.startswith(_MAGIC):
@@ -79,12 +81,12 @@ def unseal(kind: ObjectFormat, data: bytes, location: str) -> Unsealed:
 
 
 def put_json(store: ObjectStore, name: str, kind: ObjectFormat, value: Any) -> None:
-    """Store a value of JSON, sealed."""
+    """Store a JSON value with its header."""
     store.put(name, seal(kind, json_bytes(value)))
 
 
 def get_json(store: ObjectStore, name: str, kind: ObjectFormat) -> Any | None:
-    """A stored value of JSON, or None when there is no such object.
+    """A stored JSON value; None if the object does not exist.
 
     Raises:
         CheckpointError: as ``unseal`` does.
@@ -96,12 +98,12 @@ def get_json(store: ObjectStore, name: str, kind: ObjectFormat) -> Any | None:
 
 
 def json_bytes(value: Any) -> bytes:
-    """A value of JSON as a payload that people can read."""
+    """A JSON value as indented text in UTF-8."""
     return json.dumps(value, indent=1, ensure_ascii=False).encode() + b"\n"
 
 
 def missing_object(what: str, location: str) -> CheckpointError:
-    """The error for an object that must be there."""
+    """The error for an object that must exist."""
     return CheckpointError(f"{what} is missing", where={"object": location}, hint=_DAMAGED_HINT)
 
 
@@ -116,7 +118,7 @@ def _without_magic(data: bytes) -> str:
 
 
 def _damage(line: bytes, newline: bytes, payload: bytes) -> str:
-    """What is the matter with an object whose checksum is wrong."""
+    """Describe the damage of an object whose checksum is wrong."""
     try:
         wanted = json.loads(line)["bytes"]
     except (ValueError, KeyError, TypeError):

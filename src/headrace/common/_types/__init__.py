@@ -1,1 +1,1 @@
-"""The declared types of records: what each is, and how values are made to fit it."""
+"""The declared types of records, and the conversion of values to them."""

@@ -1,4 +1,4 @@
-"""Types of values without parts: strings, numbers, instants, and anything that pickles."""
+"""Types of strings, booleans, numbers and instants, and the type of any pickled value."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headrace.common.time import Instant
 
 
 class BasicType(Enum):
-    """The types that ``BasicTypeInfo`` stands for; the values are Java's names."""
+    """The types of ``BasicTypeInfo``; the values are the names of Java's classes."""
 
     STRING = "String"
     BYTE = "Byte"
@@ -44,7 +44,7 @@ class BasicTypeInfo(TypeInformation):
         return type_data(self._basic_type.name)
 
     def coercer(self) -> Coercer | None:
-        """The check of this basic type."""
+        """A function that checks and converts values of this basic type."""
         return _COERCERS[self._basic_type](self)
 
     def _format(self, value: Any) -> str:
@@ -113,37 +113,37 @@ class BasicTypeInfo(TypeInformation):
 
 
 class InstantTypeInfo(BasicTypeInfo):
-    """The type of Instant; inside, microseconds since the epoch."""
+    """The type of Instant; its internal form is microseconds since the epoch."""
 
     def __init__(self, basic_type: BasicType = BasicType.INSTANT) -> None:
         super().__init__(basic_type)
 
     def need_conversion(self) -> bool:
-        """True: instants are sent as numbers."""
+        """True: the internal form is an int."""
         return True
 
     def to_internal_type(self, obj: Instant | None) -> int | None:
-        """Microseconds since the epoch, cut to the millisecond as in PyFlink."""
+        """Microseconds since the epoch, rounded down to the millisecond as in PyFlink."""
         return None if obj is None else obj.to_epoch_milli() * 1000
 
     def from_internal_type(self, obj: int | None) -> Instant | None:
-        """The instant so many microseconds after the epoch."""
+        """The instant ``obj`` microseconds after the epoch."""
         return None if obj is None else Instant.of_epoch_milli(obj // 1000)
 
 
 class UnroundedFloatTypeInfo(BasicTypeInfo):
-    """As FLOAT, but keeps what Python's floats hold: for what stays in the process."""
+    """FLOAT without rounding to 32 bits, for values that stay in the process."""
 
     def __init__(self) -> None:
         super().__init__(BasicType.FLOAT)
 
     def coercer(self) -> Coercer | None:
-        """Numbers as floats of 64 bits."""
+        """A function that converts numbers to floats of 64 bits."""
         return _floats(self)
 
 
 class PickledBytesTypeInfo(TypeInformation):
-    """Anything that pickles: the type of a stream for which none is declared."""
+    """Any value that pickles: the type of a stream without a declared type."""
 
     def _arguments(self) -> tuple[Any, ...]:
         return ()
@@ -152,7 +152,7 @@ class PickledBytesTypeInfo(TypeInformation):
         return type_data(ANY)
 
     def coercer(self) -> Coercer | None:
-        """None: values pass as they are."""
+        """None: values are not checked."""
         return None
 
 
@@ -230,7 +230,7 @@ def _booleans(declared: TypeInformation) -> Coercer:
     def coerce(value: Any) -> Any:
         if value is None or value is True or value is False:
             return value
-        # numpy.bool_ is no bool, but its item() is
+        # numpy.bool_ is not a bool, but its item() is
         item = getattr(value, "item", None)
         if callable(item) and isinstance(plain := item(), bool):
             return plain

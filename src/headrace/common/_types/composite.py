@@ -21,10 +21,10 @@ _KINDS = tuple(RowKind)
 
 
 class RowTypeInfo(TypeInformation):
-    """A Row with a type for each field, and names; without given names they are f0, f1, …
+    """The type of a Row, with the types and names of its fields (by default f0, f1, …).
 
-    Values may be rows, tuples and lists (by position), mappings and objects (by name; a name
-    that is missing is None).
+    Accepted as values: rows, tuples and lists (fields by position), mappings and objects (fields
+    by name; a missing name becomes None).
     """
 
     def __init__(
@@ -46,10 +46,10 @@ class RowTypeInfo(TypeInformation):
         return list(self._field_names)
 
     def get_field_index(self, field_name: str) -> int:
-        """The position of a field; -1 where the type was declared without names.
+        """The position of a field; -1 where the row type has no names.
 
         Raises:
-            ValueError: no such field.
+            ValueError: there is no such field.
         """
         return self._field_names.index(field_name) if self._named else -1
 
@@ -65,7 +65,7 @@ class RowTypeInfo(TypeInformation):
         return type_data("ROW", *(field.to_data() for field in self._field_types), **names)
 
     def coercer(self) -> Coercer | None:
-        """Rows with this type's field names, keeping their kind; the fields by their types."""
+        """A function that makes a Row with this type's names; the row kind is kept."""
         coercers = [field.coercer() for field in self._field_types]
         names = self._field_names
         no_coercions = not any(coercers)
@@ -83,7 +83,7 @@ class RowTypeInfo(TypeInformation):
 
     def _values_of(self, value: Any) -> Sequence[Any]:
         if isinstance(value, Row):
-            # A type without names takes the fields by position, whatever they are called.
+            # A type without names takes the fields by position, whatever their names.
             if not self._named or value._names() is None:
                 return value._values
             try:
@@ -97,7 +97,7 @@ class RowTypeInfo(TypeInformation):
         if dataclasses.is_dataclass(value) or hasattr(value, "__dict__"):
             if self._named and not isinstance(value, type):
                 return [getattr(value, name, None) for name in self._field_names]
-            raise mismatch(value, self, "an object's fields need names: use Types.ROW_NAMED")
+            raise mismatch(value, self, "fields of an object need names: use Types.ROW_NAMED")
         raise mismatch(value, self)
 
     def _format(self, value: Any) -> str:
@@ -109,11 +109,11 @@ class RowTypeInfo(TypeInformation):
         return f"{kind.sign}[{', '.join(shown)}]"
 
     def need_conversion(self) -> bool:
-        """True: rows are sent as tuples."""
+        """True: the internal form is a tuple."""
         return True
 
     def to_internal_type(self, obj: Any) -> tuple[Any, ...] | None:
-        """A tuple of the row kind's number and the fields, converted."""
+        """A tuple: the number of the row kind, then the fields in their internal form."""
         if obj is None:
             return None
         kind = obj.get_row_kind() if isinstance(obj, Row) else RowKind.INSERT
@@ -121,7 +121,7 @@ class RowTypeInfo(TypeInformation):
         return (kind.value, *(field.to_internal_type(part) for field, part in fields))
 
     def from_internal_type(self, obj: Any) -> Row | None:
-        """The row that such a tuple was made of, with this type's names."""
+        """The row of such a tuple, with this type's names."""
         if obj is None:
             return None
         kind, *parts = obj
@@ -150,7 +150,7 @@ class TupleTypeInfo(TypeInformation):
         return type_data("TUPLE", *(field.to_data() for field in self._field_types))
 
     def coercer(self) -> Coercer | None:
-        """Tuples, lists and rows as tuples; the fields by their types."""
+        """A function that makes tuples of tuples, lists and rows."""
         coercers = [field.coercer() for field in self._field_types]
         path_steps = [f"f{index}" for index in range(len(coercers))]
         no_coercions = not any(coercers)
@@ -174,18 +174,18 @@ class TupleTypeInfo(TypeInformation):
         return f"({','.join(field.format(part) for field, part in fields)})"
 
     def need_conversion(self) -> bool:
-        """True: lists and rows are sent as tuples."""
+        """True: lists and rows become tuples."""
         return True
 
     def to_internal_type(self, obj: Any) -> tuple[Any, ...] | None:
-        """A tuple of the fields, converted."""
+        """A tuple of the fields in their internal form."""
         if obj is None:
             return None
         fields = zip(self._field_types, obj, strict=True)
         return tuple(field.to_internal_type(part) for field, part in fields)
 
     def from_internal_type(self, obj: Any) -> tuple[Any, ...] | None:
-        """A tuple of the fields, converted back."""
+        """A tuple of the fields, converted from their internal form."""
         if obj is None:
             return None
         fields = zip(self._field_types, obj, strict=True)
@@ -193,7 +193,7 @@ class TupleTypeInfo(TypeInformation):
 
 
 class ExternalTypeInfo(TypeInformation):
-    """A type by another name: behaves as the one it wraps."""
+    """A wrapper of a type, which behaves as that type."""
 
     def __init__(self, type_info: TypeInformation) -> None:
         (self._type_info,) = require_types([type_info], "ExternalTypeInfo")
@@ -205,20 +205,20 @@ class ExternalTypeInfo(TypeInformation):
         return type_data("EXTERNAL", self._type_info.to_data())
 
     def coercer(self) -> Coercer | None:
-        """The wrapped type's."""
+        """The coercer of the wrapped type."""
         return self._type_info.coercer()
 
     def _format(self, value: Any) -> str:
         return self._type_info.format(value)
 
     def need_conversion(self) -> bool:
-        """Whether the wrapped type needs it."""
+        """As the wrapped type."""
         return self._type_info.need_conversion()
 
     def to_internal_type(self, obj: Any) -> Any:
-        """As the wrapped type does."""
+        """As the wrapped type."""
         return self._type_info.to_internal_type(obj)
 
     def from_internal_type(self, obj: Any) -> Any:
-        """As the wrapped type does."""
+        """As the wrapped type."""
         return self._type_info.from_internal_type(obj)

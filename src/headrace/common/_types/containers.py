@@ -32,7 +32,7 @@ _PRIMITIVES = frozenset(
 
 
 class _SequenceTypeInfo(TypeInformation):
-    """Values of one type in a row; always a list to the operators."""
+    """A sequence of values of one type; operators receive a list."""
 
     _type_name: str
     _allowed_elements: frozenset[BasicType] | None = None
@@ -55,7 +55,7 @@ class _SequenceTypeInfo(TypeInformation):
         return type_data(self._type_name, self._element_type.to_data())
 
     def coercer(self) -> Coercer | None:
-        """Lists as they are, other sequences as lists, the elements by their type."""
+        """A function that makes a list of a sequence, and converts the elements."""
         element = self._element_type.coercer()
 
         def coerce(value: Any) -> Any:
@@ -68,7 +68,7 @@ class _SequenceTypeInfo(TypeInformation):
         return coerce
 
     def _as_list(self, value: Any) -> list[Any]:
-        if hasattr(value, "tolist"):  # numpy's arrays and the standard library's
+        if hasattr(value, "tolist"):  # numpy arrays and array.array
             values = value.tolist()
             if isinstance(values, list):
                 return values
@@ -80,30 +80,32 @@ class _SequenceTypeInfo(TypeInformation):
         return f"[{', '.join(map(self._element_type.format, value))}]"
 
     def need_conversion(self) -> bool:
-        """Whether the elements need it."""
+        """Whether the elements need conversion."""
         return self._element_type.need_conversion()
 
     def to_internal_type(self, obj: Any) -> Any:
-        """The elements, converted."""
+        """A list of the elements in their internal form."""
         if obj is None or not self.need_conversion():
             return obj
         return [self._element_type.to_internal_type(element) for element in obj]
 
     def from_internal_type(self, obj: Any) -> Any:
-        """The elements, converted back."""
+        """A list of the elements, converted from their internal form."""
         if obj is None or not self.need_conversion():
             return obj
         return [self._element_type.from_internal_type(element) for element in obj]
 
 
 class PrimitiveArrayTypeInfo(_SequenceTypeInfo):
-    """A list of numbers, booleans or characters; of BYTE: bytes."""
+    """The type of a list of numbers, booleans or characters; of BYTE, the type of bytes."""
 
     _type_name = "PRIMITIVE_ARRAY"
     _allowed_elements = _PRIMITIVES
 
     def coercer(self) -> Coercer | None:
-        """For BYTE: bytes as they are, other bytes-like objects and lists of ints as bytes."""
+        """As other sequences; for BYTE, a function that makes bytes of bytes-like objects and
+        lists of ints from -128 to 255.
+        """
         if not self._is_byte_array():
             return super().coercer()
 
@@ -125,26 +127,26 @@ class PrimitiveArrayTypeInfo(_SequenceTypeInfo):
         return self._element_type == BasicTypeInfo.BYTE_TYPE_INFO()
 
     def _format(self, value: Any) -> str:
-        if isinstance(value, bytes):  # Java's bytes have a sign
+        if isinstance(value, bytes):  # Java's bytes are signed
             return str([byte - 256 if byte > 127 else byte for byte in value])
         return super()._format(value)
 
 
 class BasicArrayTypeInfo(_SequenceTypeInfo):
-    """A list of numbers, booleans, characters or strings."""
+    """The type of a list of numbers, booleans, characters or strings."""
 
     _type_name = "BASIC_ARRAY"
     _allowed_elements = _PRIMITIVES | {BasicType.STRING}
 
 
 class ObjectArrayTypeInfo(_SequenceTypeInfo):
-    """A list of values of any one type."""
+    """The type of a list of values of the given type."""
 
     _type_name = "OBJECT_ARRAY"
 
 
 class ListTypeInfo(_SequenceTypeInfo):
-    """A list of values of any one type."""
+    """The type of a list of values of the given type."""
 
     _type_name = "LIST"
 
@@ -155,7 +157,7 @@ class ListTypeInfo(_SequenceTypeInfo):
 
 
 class MapTypeInfo(TypeInformation):
-    """A dict with keys of one type and values of another."""
+    """The type of a dict."""
 
     def __init__(self, key_type_info: TypeInformation, value_type_info: TypeInformation) -> None:
         self._key_type_info, self._value_type_info = require_types(
@@ -169,7 +171,7 @@ class MapTypeInfo(TypeInformation):
         return type_data("MAP", self._key_type_info.to_data(), self._value_type_info.to_data())
 
     def coercer(self) -> Coercer | None:
-        """Mappings as dicts, keys and values by their types."""
+        """A function that makes a dict of a mapping, and converts keys and values."""
         of_key, of_value = self._key_type_info.coercer(), self._value_type_info.coercer()
 
         def coerce(value: Any) -> Any:
@@ -197,11 +199,11 @@ class MapTypeInfo(TypeInformation):
         return f"{{{', '.join(entries)}}}"
 
     def need_conversion(self) -> bool:
-        """Whether keys or values need it."""
+        """Whether keys or values need conversion."""
         return any(part.need_conversion() for part in self._arguments())
 
     def to_internal_type(self, obj: Any) -> Any:
-        """Keys and values, converted."""
+        """A dict with keys and values in their internal form."""
         if obj is None or not self.need_conversion():
             return obj
         to_key, to_value = self._key_type_info, self._value_type_info
@@ -211,7 +213,7 @@ class MapTypeInfo(TypeInformation):
         }
 
     def from_internal_type(self, obj: Any) -> Any:
-        """Keys and values, converted back."""
+        """A dict with keys and values converted from their internal form."""
         if obj is None or not self.need_conversion():
             return obj
         of_key, of_value = self._key_type_info, self._value_type_info
@@ -222,7 +224,7 @@ class MapTypeInfo(TypeInformation):
 
 
 def _at_key(error: TypeMismatchError, keys: list[Any]) -> TypeMismatchError:
-    """The error of the n-th value, with the key in the place of n."""
+    """The error with the key in its path instead of the index."""
     index, _, rest = error.where["field"].removeprefix("[").partition("]")
     where = {**error.where, "field": f"[{keys[int(index)]!r}]{rest}"}
     return TypeMismatchError(error.message, where=where, hint=error.hint)

@@ -1,10 +1,13 @@
-"""Declared types as plain data (JSON), which is read without the classes of a program.
+"""Declared types as JSON, which can be read without the classes of the program.
 
-A type is an object. ``type``: its word, such as ``LIST``. ``of``: the types in it, in their order
-(a map's keys, then its values), if there are any. ``names``: those of a row's fields, if given.
-A type that ``Types`` does not make has its ``text``: one that a class stands for has the word
-``CLASS``, with ``module`` and ``qualname``; what ``Aggregates`` keep has the word ``AGGREGATES``,
-with pairs of function and field.
+A type is an object:
+
+- ``type``: its name, such as ``LIST``.
+- ``of``: the types in it, in order (of a map: keys, values). Left out if there are none.
+- ``names``: the field names of a row, if given.
+- ``text``: how the type is shown, for types that ``Types`` does not make. A user's class has the
+  name ``CLASS``, with ``module`` and ``qualname``. The state of ``Aggregates`` has the name
+  ``AGGREGATES``, with pairs of function and field.
 """
 
 from __future__ import annotations
@@ -15,16 +18,16 @@ TypeData = dict[str, Any]
 
 CLASS = "CLASS"
 ANY = "PICKLED_BYTE_ARRAY"
-"""The word of the type of anything that pickles."""
+"""The name of the type of any pickled value."""
 
 
 def type_data(name: str, *of: TypeData, **more: Any) -> TypeData:
-    """The data of a type with the types in it."""
+    """The JSON of a type: its name, the types in it, and other entries."""
     return {"type": name, **({"of": [*of]} if of else {}), **more}
 
 
 def type_text(data: TypeData) -> str:
-    """The type as it would be written, without ``Types.``: ``LIST<INT>``."""
+    """A type as users see it: ``LIST<INT>``."""
     if "text" in data:
         return str(data["text"])
     parts = [*map(type_text, data.get("of", ()))]
@@ -36,7 +39,7 @@ def type_text(data: TypeData) -> str:
 
 
 def types_compatible(one: TypeData, other: TypeData) -> bool:
-    """True when both are one type, but for parts of either that may hold anything."""
+    """Whether two types are equal; a type of any pickled value equals every type."""
     if ANY in (one["type"], other["type"]):
         return True
     if one["type"] != other["type"] or "text" in one:

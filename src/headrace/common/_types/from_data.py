@@ -1,4 +1,4 @@
-"""From plain data back to a declared type."""
+"""Decoding of declared types from JSON (see ``data.py``)."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ from headrace.errors import PlanError
 
 
 def type_from_data(data: TypeData) -> TypeInformation:
-    """The type whose ``to_data`` gave this.
+    """The type that ``to_data`` encoded.
 
     Raises:
-        PlanError: it is none that ``Types`` makes: a class of the program stands for it, say.
+        PlanError: ``Types`` does not make this type; it may be a class of the program.
     """
     name, parts = data["type"], [*map(type_from_data, data.get("of", ()))]
     if name == "ROW":

@@ -1,4 +1,4 @@
-"""What a declared type does: check and shape values, convert them, show them as Flink would."""
+"""``TypeInformation``, the base of declared types, and helpers to convert nested values."""
 
 from __future__ import annotations
 
@@ -11,53 +11,57 @@ from headrace.common._unsupported import unsupported_method
 from headrace.errors import PlanError, TypeMismatchError
 
 Coercer = Callable[[Any], Any]
+"""Checks a value against a declared type and converts it; see ``TypeInformation.coercer``."""
 
 _SHOWN_CHARS = 120
 
 
 class TypeInformation(ABC):
-    """A declared type. Types are values: compared, hashed and pickled by what they hold."""
+    """A declared type: checks values, converts them, and formats them as Flink does.
+
+    Two types are equal when their classes and arguments are equal.
+    """
 
     get_java_type_info = unsupported_method("Headrace has no Flink JVM")
 
     @abstractmethod
     def _arguments(self) -> tuple[Any, ...]:
-        """All that distinguishes this type from others of its class; hashable."""
+        """What this type was declared with: names, types of elements. Hashable."""
 
     def to_data(self) -> TypeData:
-        """The type as plain data, see ``data.py``; ``type_from_data`` gives it back."""
+        """The type as JSON, see ``data.py``; ``type_from_data`` is the inverse."""
         kind = type(self)
-        # Whoever writes a type of their own says with its text what distinguishes it.
+        # A user's class may override __str__ to show its arguments.
         text = kind.__qualname__ if kind.__str__ is TypeInformation.__str__ else str(self)
         return type_data(CLASS, module=kind.__module__, qualname=kind.__qualname__, text=text)
 
     def __str__(self) -> str:
-        """The type as it would be written, without ``Types.``: ``LIST<INT>``."""
+        """The type as in a program, without ``Types.``: ``LIST<INT>``."""
         return type_text(self.to_data())
 
     @abstractmethod
     def coercer(self) -> Coercer | None:
-        """A function from a value to what the next operator receives; None: values pass as is.
+        """A function that does what ``coerce`` does; None where values need no check.
 
-        The function lets None through, raises ``TypeMismatchError`` for what does not fit, and
-        may give back its argument itself.
+        The function returns None for None, may return its argument itself, and raises
+        ``TypeMismatchError`` for a value that does not fit.
         """
 
     def coerce(self, value: Any) -> Any:
-        """What a record looks like to the next operator once declared with this type.
+        """Convert a value to what the next operator receives from a stream of this type.
 
-        As PyFlink's serializers would leave it: tuples become rows for ROW, 32 bits are left of
-        a FLOAT, and so on.
+        The result is what PyFlink's serializers would return: for ROW, tuples become rows; a
+        FLOAT is rounded to 32 bits; and so on.
 
         Raises:
-            TypeMismatchError: the value does not fit; ``where["field"]`` is the path to the part
-                that does not, as in ``f1.name``.
+            TypeMismatchError: the value does not fit; ``where["field"]`` is the path to the
+                field that does not, such as ``f1.name``.
         """
         coerce = self.coercer()
         return value if coerce is None else coerce(value)
 
     def format(self, value: Any) -> str:
-        """How Flink's print sink shows a value of this type; None is ``null``."""
+        """The value as Flink's print sink shows it; None is ``null``."""
         return "null" if value is None else self._format(value)
 
     def _format(self, value: Any) -> str:
@@ -68,13 +72,15 @@ class TypeInformation(ABC):
         return False
 
     def to_internal_type(self, obj: Any) -> Any:
-        """The value as PyFlink's pickler sends it: rows as tuples with the kind first, dates as
-        days, times and timestamps as microseconds (UTC).
+        """The value as PyFlink's pickler sends it.
+
+        Rows are tuples with the row kind first, dates are days, times and timestamps are
+        microseconds (UTC).
         """
         return obj
 
     def from_internal_type(self, obj: Any) -> Any:
-        """The value that ``to_internal_type`` was given, or an equal one."""
+        """The inverse of ``to_internal_type``."""
         return obj
 
     def __eq__(self, other: object) -> bool:
@@ -90,23 +96,23 @@ class TypeInformation(ABC):
 
 
 def require_types(types: Iterable[TypeInformation], owner: str) -> tuple[TypeInformation, ...]:
-    """The given types as a tuple.
+    """The types as a tuple; ``owner`` is the declaring type, for the error.
 
     Raises:
-        PlanError: one of them is no ``TypeInformation``.
+        PlanError: one of them is not a ``TypeInformation``.
     """
     result = tuple(types)
     for candidate in result:
         if not isinstance(candidate, TypeInformation):
             raise PlanError(
-                f"{owner} is declared with {candidate!r}, which is no type",
-                hint="call the type, as in Types.INT()",
+                f"{owner} is declared with {candidate!r}, which is not a type",
+                hint="call the function of the type, as in Types.INT()",
             )
     return result
 
 
 def mismatch(value: Any, declared: TypeInformation, why: str = "") -> TypeMismatchError:
-    """The error for a value that does not fit, not yet placed inside an outer value."""
+    """The error for a value that does not fit a type; its path is still empty."""
     shown = repr(value)
     if len(shown) > _SHOWN_CHARS:
         shown = shown[:_SHOWN_CHARS] + "…"
@@ -118,7 +124,7 @@ def mismatch(value: Any, declared: TypeInformation, why: str = "") -> TypeMismat
 
 
 def with_path_step(error: TypeMismatchError, step: str) -> TypeMismatchError:
-    """The same error, seen from one value further out: ``step`` is a field or ``[index]``."""
+    """The error with ``step``, a field or ``[index]``, put before its path."""
     inner = error.where.get("field", "")
     joint = "." if inner and not inner.startswith("[") else ""
     return TypeMismatchError(
@@ -129,10 +135,10 @@ def with_path_step(error: TypeMismatchError, step: str) -> TypeMismatchError:
 def coerce_each(
     values: Sequence[Any], coercers: Sequence[Coercer | None], path_steps: Sequence[str]
 ) -> list[Any]:
-    """Each value through the function at its place.
+    """Convert each value with the coercer at its position.
 
     Raises:
-        TypeMismatchError: naming the step at which it happened.
+        TypeMismatchError: a value does not fit; the path in the error begins with its step.
     """
     try:
         return [
@@ -140,7 +146,7 @@ def coerce_each(
             for value, coerce in zip(values, coercers, strict=True)
         ]
     except TypeMismatchError:
-        # The loop above keeps no index, to be fast; coercers are pure, so look again.
+        # The loop above counts no index, to be fast. Coercers are pure, so run them again.
         for value, coerce, step in zip(values, coercers, path_steps, strict=True):
             if coerce is not None:
                 _coerce_at(coerce, value, step)
@@ -148,7 +154,9 @@ def coerce_each(
 
 
 def coerce_all(values: Sequence[Any], coerce: Coercer | None) -> list[Any]:
-    """Each value through one function; steps are ``[0]``, ``[1]``, …; a list with None as is."""
+    """Convert all values with one coercer; steps are ``[0]``, ``[1]``, … Without a coercer a
+    list is returned as it is.
+    """
     if coerce is None:
         return values if isinstance(values, list) else list(values)
     try:

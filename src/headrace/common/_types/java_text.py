@@ -1,4 +1,4 @@
-"""Numbers and times as Java's ``toString`` writes them, for output equal to Flink's."""
+"""Numbers and times as Java's ``toString`` formats them, for the same output as Flink's."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _FLOAT32 = struct.Struct(">f")
 
 
 def round_to_float32(value: float) -> float:
-    """The nearest number that has a 32-bit form.
+    """The nearest float of 32 bits.
 
     Raises:
-        OverflowError: it is larger than the largest of them.
+        OverflowError: the value is larger than the largest float of 32 bits.
     """
     result: float = _FLOAT32.unpack(_FLOAT32.pack(value))[0]
     return result
@@ -27,13 +27,13 @@ def double_text(value: float) -> str:
 
 
 def float_text(value: float) -> str:
-    """``Float.toString``: the fewest digits that give back the same 32-bit number."""
+    """``Float.toString``: the fewest digits that identify the 32-bit number."""
     for digits in range(1, 10):
         text = f"{value:.{digits}g}"
         try:
             if round_to_float32(float(text)) == value:
                 return _java_floating(value, text)
-        except OverflowError:  # rounded up beyond the largest number: more digits needed
+        except OverflowError:  # these digits round up beyond the largest float
             continue
     return double_text(value)
 
@@ -49,7 +49,7 @@ def _java_floating(value: float, text: str) -> str:
     minus = "-" if sign else ""
     if not digits:
         return f"{minus}0.0"
-    point = len(digits) + exponent  # the decimal point stands after so many digits
+    point = len(digits) + exponent  # the number of digits before the decimal point
     digits = digits.rstrip("0") or "0"
     if 1e-3 <= abs(value) < 1e7:
         if point <= 0:
@@ -69,7 +69,7 @@ def sql_timestamp_text(value: datetime.datetime) -> str:
 
 
 def local_time_text(value: datetime.time | datetime.datetime) -> str:
-    """The time part of ``java.time``'s texts: seconds and thousandths only where not zero."""
+    """The time in the format of ``java.time``: seconds and fractions only where not zero."""
     text = f"{value.hour:02d}:{value.minute:02d}"
     if value.microsecond:
         return f"{text}:{value.second:02d}.{_fraction_digits(value.microsecond * 1000)}"

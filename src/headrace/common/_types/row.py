@@ -1,4 +1,4 @@
-"""Row and RowKind: records with named or numbered fields, as PyFlink has them."""
+"""``Row``, a record with named or numbered fields, and ``RowKind``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ __all__ = ["Row", "RowKind"]
 
 
 class RowKind(Enum):
-    """What a row says about the table it belongs to: added, changed (before, after), removed."""
+    """The change that a row means in a changelog: insert, update (before, after) or delete."""
 
     INSERT = 0
     UPDATE_BEFORE = 1
@@ -27,14 +27,14 @@ _SIGNS = ("+I", "-U", "+U", "-D")
 
 
 class Row:
-    """A record whose fields have positions and, where given, names.
+    """A record; fields are read by position (``row[0]``) and, if named, by name (``row.id``).
 
-    ``Row(1, "a")`` numbers its fields, ``Row(id=1, name="a")`` names them in the order written.
-    ``Row("id", "name")`` called again, as a factory, makes named rows:
-    ``Row("id", "name")(1, "a")``. As in PyFlink, ``_fields`` exists on named rows only.
+    ``Row(1, "a")`` has fields without names, ``Row(id=1, name="a")`` has named fields.
+    ``Row("id", "name")`` can be called, and makes named rows: ``Row("id", "name")(1, "a")``. As
+    in PyFlink, only named rows have the attribute ``_fields``.
 
-    Equality looks at kind, names and values; named rows are equal whatever the order of their
-    fields. Order (``<``) is that of the tuples of values.
+    Rows are equal when kinds, names and values are equal; the order of named fields does not
+    matter. ``<`` compares the values as tuples.
     """
 
     __slots__ = ("_fields", "_from_dict", "_row_kind", "_values")
@@ -46,7 +46,7 @@ class Row:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
-            raise ValueError("a Row takes positional values or named ones, not both")
+            raise ValueError("a Row takes positional values or named values, not both")
         if kwargs:
             self._fields = list(kwargs)
             self._values = list(kwargs.values())
@@ -64,7 +64,7 @@ class Row:
         return row
 
     def as_dict(self, recursive: bool = False) -> dict[str, Any]:
-        """The fields by name; with ``recursive``, rows inside (also in lists, dicts) as dicts too.
+        """The fields as a dict; with ``recursive``, also rows in fields, lists and dicts.
 
         Raises:
             TypeError: the fields have no names.
@@ -76,7 +76,7 @@ class Row:
         return dict(zip(names, values, strict=False))
 
     def get_row_kind(self) -> RowKind:
-        """The kind of this row; INSERT unless set."""
+        """The kind of this row; by default INSERT."""
         return self._row_kind
 
     def set_row_kind(self, row_kind: RowKind) -> None:
@@ -88,10 +88,10 @@ class Row:
         self._fields = field_names
 
     def get_fields_by_names(self, names: Sequence[str]) -> list[Any]:
-        """The values of the named fields, in the order of ``names``; all, where none has a name.
+        """The values of the fields in ``names``, in that order; all values of an unnamed row.
 
         Raises:
-            KeyError: a name that the row does not have.
+            KeyError: the row has no field of that name.
         """
         field_names = self._names()
         if field_names is None or list(names) == list(field_names):
@@ -114,7 +114,7 @@ class Row:
         raise KeyError(name)
 
     def __call__(self, *args: Any) -> Row:
-        """A row whose field names are this row's values."""
+        """A row whose field names are this row's values, and whose values are ``args``."""
         if len(args) > len(self._values):
             raise ValueError(f"{self!r} has {len(self._values)} fields, got {len(args)} values")
         return row_of(self._values, list(args), self._row_kind)
@@ -131,7 +131,7 @@ class Row:
             self._values[self._position(item)] = value
 
     def __getattr__(self, name: str) -> Any:
-        """The value of a named field."""
+        """The value of the field ``name``."""
         if name.startswith("_"):
             raise AttributeError(name)
         try:
@@ -140,7 +140,7 @@ class Row:
             raise AttributeError(f"{self!r} has no field {name!r}") from None
 
     def __contains__(self, item: object) -> bool:
-        """Whether a named row has the field ``item``, or another row the value ``item``."""
+        """Whether a named row has the field ``item``, or an unnamed row the value ``item``."""
         names = self._names()
         return item in (self._values if names is None else names)
 
@@ -190,7 +190,7 @@ class Row:
         return tuple(self._values) >= tuple(other._values)
 
     def __reduce__(self) -> tuple[object, ...]:
-        if self._row_kind is RowKind.INSERT:  # an enum's member takes as long as the rest
+        if self._row_kind is RowKind.INSERT:  # pickling an enum member doubles the time
             return (row_of, (self._names(), self._values))
         return (row_of, (self._names(), self._values, self._row_kind))
 
@@ -203,7 +203,7 @@ class Row:
 
 
 def row_of(names: Sequence[str] | None, values: list[Any], kind: RowKind = RowKind.INSERT) -> Row:
-    """A row that takes over ``values`` (and, where given, ``names``) without copying them."""
+    """A row of ``values`` and ``names``, which are not copied."""
     row = Row.__new__(Row)
     if names is not None:
         row._fields = names
@@ -213,7 +213,7 @@ def row_of(names: Sequence[str] | None, values: list[Any], kind: RowKind = RowKi
     return row
 
 
-# They are pickled by their public path: where they lie in here may change.
+# Pickles refer to the public path, so that this module may move.
 for _public in (Row, RowKind, row_of):
     _public.__module__ = "headrace.common.types"
 

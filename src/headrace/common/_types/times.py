@@ -16,7 +16,7 @@ _ONE_MICROSECOND = datetime.timedelta(microseconds=1)
 
 
 def _in_utc(moment: datetime.datetime) -> datetime.datetime:
-    """The moment in UTC without a zone; one without a zone is taken as UTC."""
+    """A datetime in UTC without a time zone; an input without a time zone is taken as UTC."""
     if moment.tzinfo is None:
         return moment
     return moment.astimezone(datetime.UTC).replace(tzinfo=None)
@@ -57,7 +57,7 @@ def _datetimes(declared: TypeInformation) -> Coercer:
 
 
 class SqlTimeTypeInfo(TypeInformation):
-    """The three SQL types of time; an instance is one of ``DATE``, ``TIME``, ``TIMESTAMP``."""
+    """The SQL types of date and time: ``DATE``, ``TIME`` and ``TIMESTAMP``."""
 
     def _arguments(self) -> tuple[Any, ...]:
         return ()
@@ -79,20 +79,20 @@ class SqlTimeTypeInfo(TypeInformation):
 
 
 class DateTypeInfo(SqlTimeTypeInfo):
-    """The type of datetime.date; inside, days since the epoch."""
+    """The type of datetime.date; its internal form is days since the epoch."""
 
     def to_data(self) -> TypeData:
         return type_data("SQL_DATE")
 
     def coercer(self) -> Coercer | None:
-        """Dates as they are, datetimes cut to their date."""
+        """A function that accepts dates, and takes the date of a datetime."""
         return _dates(self)
 
     def _format(self, value: datetime.date) -> str:
         return value.isoformat()
 
     def need_conversion(self) -> bool:
-        """True: dates are sent as numbers."""
+        """True: the internal form is an int."""
         return True
 
     def to_internal_type(self, obj: datetime.date | None) -> int | None:
@@ -100,70 +100,70 @@ class DateTypeInfo(SqlTimeTypeInfo):
         return None if obj is None else obj.toordinal() - _EPOCH_DAY
 
     def from_internal_type(self, obj: int | None) -> datetime.date | None:
-        """The date so many days after the epoch."""
+        """The date ``obj`` days after the epoch."""
         return None if obj is None else datetime.date.fromordinal(obj + _EPOCH_DAY)
 
 
 class TimeTypeInfo(SqlTimeTypeInfo):
-    """The type of datetime.time; inside, microseconds since midnight."""
+    """The type of datetime.time; its internal form is microseconds since midnight."""
 
     def to_data(self) -> TypeData:
         return type_data("SQL_TIME")
 
     def coercer(self) -> Coercer | None:
-        """Times as they are."""
+        """A function that accepts times."""
         return _times(self)
 
     def _format(self, value: datetime.time) -> str:
         return value.strftime("%H:%M:%S")
 
     def need_conversion(self) -> bool:
-        """True: times are sent as numbers."""
+        """True: the internal form is an int."""
         return True
 
     def to_internal_type(self, obj: datetime.time | None) -> int | None:
-        """Microseconds since midnight; a time with a zone as UTC."""
+        """Microseconds since midnight; a time with a time zone is converted to UTC."""
         if obj is None:
             return None
         offset = obj.utcoffset() or datetime.timedelta()
         return (_microseconds_of_day(obj) - offset // _ONE_MICROSECOND) % 86_400_000_000
 
     def from_internal_type(self, obj: int | None) -> datetime.time | None:
-        """The time so many microseconds after midnight, without a zone."""
+        """The time ``obj`` microseconds after midnight, without a time zone."""
         return None if obj is None else (_EPOCH + obj * _ONE_MICROSECOND).time()
 
 
 class TimestampTypeInfo(SqlTimeTypeInfo):
-    """The type of datetime.datetime; inside, microseconds since the epoch, UTC."""
+    """The type of datetime.datetime; its internal form is microseconds since the epoch (UTC)."""
 
     def to_data(self) -> TypeData:
         return type_data("SQL_TIMESTAMP")
 
     def coercer(self) -> Coercer | None:
-        """Datetimes as they are: PyFlink would cut them to the millisecond."""
+        """A function that accepts datetimes; unlike PyFlink it keeps microseconds."""
         return _datetimes(self)
 
     def _format(self, value: datetime.datetime) -> str:
         return sql_timestamp_text(_in_utc(value))
 
     def need_conversion(self) -> bool:
-        """True: timestamps are sent as numbers."""
+        """True: the internal form is an int."""
         return True
 
     def to_internal_type(self, obj: datetime.datetime | None) -> int | None:
-        """Microseconds since the epoch; a datetime without a zone is taken as UTC."""
+        """Microseconds since the epoch; a datetime without a time zone is taken as UTC."""
         return None if obj is None else (_in_utc(obj) - _EPOCH) // _ONE_MICROSECOND
 
     def from_internal_type(self, obj: int | None) -> datetime.datetime | None:
-        """The datetime so many microseconds after the epoch, in UTC, without a zone."""
+        """The datetime ``obj`` microseconds after the epoch, in UTC, without a time zone."""
         return None if obj is None else _EPOCH + obj * _ONE_MICROSECOND
 
 
 class LocalTimeTypeInfo(TypeInformation):
-    """The types of ``java.time``'s dates and times without a zone."""
+    """The types of ``java.time`` for dates and times without a time zone."""
 
     class TimeType(Enum):
-        """Which of them."""
+        """The three types."""
 
         LOCAL_DATE = 0
         LOCAL_TIME = 1
@@ -179,7 +179,7 @@ class LocalTimeTypeInfo(TypeInformation):
         return type_data(self._time_type.name)
 
     def coercer(self) -> Coercer | None:
-        """The check of this kind of time."""
+        """A function that accepts values of this type."""
         kinds = LocalTimeTypeInfo.TimeType
         build = {kinds.LOCAL_DATE: _dates, kinds.LOCAL_TIME: _times}.get(
             self._time_type, _datetimes

@@ -1,4 +1,4 @@
-"""Types whose FLOATs keep what Python's floats hold: for values that do not leave the process."""
+"""Types without rounding of FLOAT, for values that do not leave the process."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headrace.common._types.information import TypeInformation
 
 
 def unrounded(type_info: TypeInformation) -> TypeInformation:
-    """The same type, in which no FLOAT, however deep, is rounded to 32 bits."""
+    """The type with every FLOAT in it, at any depth, replaced by one that does not round."""
     if isinstance(type_info, BasicTypeInfo):
         is_float = type_info._basic_type is BasicType.FLOAT
         return UnroundedFloatTypeInfo() if is_float else type_info
