@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.operators.aggregates.aggregate import RecordFold, reduction_of
 from headrace.operators.combine_policy import CombinePolicy
 from headrace.runtime.columns.selectors import key_columns
-from headrace.runtime.exchange.steps import WithKey, typed
+from headrace.runtime.exchange.steps import ValueWithKey, typed_selector
 from headrace.runtime.immutability import ATOMIC_TYPES, all_atomic, is_immutable
 from headrace.runtime.keys.key_groups import EXACT, has_stable_hash, only_exact
 from headrace.runtime.loops import Push, Step, calling, pushing_all
@@ -180,7 +180,7 @@ class CombineOperator(CombiningOperator):
         """The reduction. A record that is not kept goes on within the block of the last line."""
         names = {
             "node": self.node,
-            "key_of": typed(self._spec.selector.bound(), self._spec.key_type),
+            "key_of": typed_selector(self._spec.selector.bound(), self._spec.key_type),
             "reduce": self._spec.function.bound(),
             "reduced": self._reduced,
             "missing": MISSING,
@@ -247,7 +247,7 @@ class CombineOperator(CombiningOperator):
         if reduced:
             self._policy.add_sample(self.received, len(reduced))
             for key, value in reduced.items():
-                main(WithKey(key, value), None)
+                main(ValueWithKey(key, value), None)
             reduced.clear()
         self.received = 0
         columns = self._column_combiner

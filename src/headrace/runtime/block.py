@@ -133,7 +133,7 @@ class BlockBuffer:
         self.layouts = {} if layouts is None else layouts
         self.first_watermark_ms = first_watermark_ms
         self.estimate_at = 1
-        """At this number of records their bytes are estimated (``SendContext.weigh``)."""
+        """At this number of records their bytes are estimated (``SendContext.estimate_size``)."""
         self.estimated_count = 0
         """How many records there were at the last estimate."""
         self.channel_starts: list[tuple[int, Channel]] = []

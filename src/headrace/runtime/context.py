@@ -9,7 +9,7 @@ from typing import Any
 from headrace.common._options.catalogue import DEFAULT_MAX_PARALLELISM
 from headrace.errors import NotKeyedError
 from headrace.metrics.metricbase import MetricGroup
-from headrace.runtime.overflow import HeldOverflow, Overflow
+from headrace.runtime.overflow import MemoryOverflow, Overflow
 from headrace.runtime.state.handles import KeyContext, StateStore
 from headrace.runtime.state.shared import SharedStates
 
@@ -28,7 +28,7 @@ class TaskFacts:
     max_parallelism: int = DEFAULT_MAX_PARALLELISM
     is_batch: bool = False
     job_parameters: Mapping[str, str] = field(default_factory=dict)
-    overflow: Callable[[], Overflow] = HeldOverflow
+    overflow: Callable[[], Overflow] = MemoryOverflow
     clock_ns: Callable[[], int] = lambda: 0
 
 

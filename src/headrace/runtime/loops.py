@@ -41,7 +41,7 @@ class Step:
     them, at the same depth. A word after ``$`` is a name of the step's own: a variable, or one of
     ``names``, which gives the object of each name. ``prologue`` and ``epilogue`` stand before and
     after the loop over a chunk, so a step that has them can only be part of a loop.
-    ``passes_on``: the step emits the record that it gets, or nothing. ``weighing``: lines that
+    ``passes_on``: the step emits the record that it gets, or nothing. ``size_check``: lines that
     stand after ``lines`` where one record may become many within a call of the function. They
     limit how much waits. A loop over a chunk has them only if a step fans out; if none does, the
     task looks after each chunk.
@@ -53,7 +53,7 @@ class Step:
     prologue: tuple[str, ...] = ()
     epilogue: tuple[str, ...] = ()
     passes_on: bool = False
-    weighing: tuple[str, ...] = ()
+    size_check: tuple[str, ...] = ()
 
     @property
     def fans_out(self) -> bool:
@@ -111,14 +111,14 @@ _MOST_BLOCKS = 12
 
 def pushing(steps: Sequence[Step], label: str) -> Push:
     """A function that takes one record through the steps."""
-    made: Push = _compiled("def push(value, timestamp):", [*map(_weighed, steps)], 1, label)
+    made: Push = _compiled("def push(value, timestamp):", [*map(_with_size_check, steps)], 1, label)
     return made
 
 
 def pushing_all(steps: Sequence[Step], label: str) -> PushAll:
     """A function that takes records, and their timestamps or None, through the steps."""
     if any(step.fans_out for step in steps):
-        steps = [*map(_weighed, steps)]
+        steps = [*map(_with_size_check, steps)]
     with_time: PushAll = _compiled(_LOOP_WITH_TIMESTAMPS, steps, 2, label)
     without: Callable[[list[Any]], None] = _compiled(_LOOP_WITHOUT, steps, 2, label)
 
@@ -133,12 +133,12 @@ def pushing_all(steps: Sequence[Step], label: str) -> PushAll:
 
 def processing(steps: Sequence[Step], label: str) -> ProcessBlock:
     """A function that takes keyed records through the steps, which have a variable ``key``, too."""
-    made: ProcessBlock = _compiled(_LOOP_WITH_KEYS, [*map(_weighed, steps)], 2, label)
+    made: ProcessBlock = _compiled(_LOOP_WITH_KEYS, [*map(_with_size_check, steps)], 2, label)
     return made
 
 
-def _weighed(step: Step) -> Step:
-    return replace(step, lines=(*step.lines, *step.weighing), weighing=())
+def _with_size_check(step: Step) -> Step:
+    return replace(step, lines=(*step.lines, *step.size_check), size_check=())
 
 
 def calling(push: Push) -> Step:

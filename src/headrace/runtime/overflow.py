@@ -34,7 +34,7 @@ class Overflow(Protocol):
         """Whether something was put aside."""
 
 
-class HeldOverflow:
+class MemoryOverflow:
     """Keeps what is put aside in memory: for receivers in this process, who hold it anyway."""
 
     def __init__(self) -> None:
@@ -57,7 +57,7 @@ class HeldOverflow:
         return bool(self._held)
 
 
-def unweighed_bytes(buffer: BlockBuffer) -> int:
+def estimate_new_bytes(buffer: BlockBuffer) -> int:
     """About how many bytes the records take that came since the buffer was weighed last.
 
     A few of them are looked at, always the same ones: a micro-batch that is repeated must leave in
@@ -66,10 +66,10 @@ def unweighed_bytes(buffer: BlockBuffer) -> int:
     values, start = buffer.values, buffer.estimated_count
     count = len(values) - start
     sample = values[start :: count // 2 + 1]
-    return sum(map(bytes_of, sample)) * count // len(sample) if sample else 0
+    return sum(map(estimate_bytes, sample)) * count // len(sample) if sample else 0
 
 
-def bytes_of(value: Any, depth: int = _DEPTH) -> int:
+def estimate_bytes(value: Any, depth: int = _DEPTH) -> int:
     """About how many bytes a value takes in memory; of a container some items are looked at."""
     kind = type(value)
     if kind is str or kind is bytes or kind is bytearray:
@@ -88,5 +88,5 @@ def bytes_of(value: Any, depth: int = _DEPTH) -> int:
         found = [*value.values()][:: max(len(value) // (2 * _SAMPLES), 1)]
     else:
         return _FIXED_BYTES
-    inner = sum(bytes_of(item, depth - 1) for item in found)
+    inner = sum(estimate_bytes(item, depth - 1) for item in found)
     return _FIXED_BYTES + inner * len(value) // len(found) if found else _FIXED_BYTES

@@ -30,7 +30,7 @@ class ExchangeProgram:
     ``broadcast``. ``groups``: how many key groups (or subtasks) the target has; where all of them
     get every record, one stands for them. ``name`` and ``site`` are those of
     the stream that feeds it. ``input``: by which input of the target's operator the records come.
-    ``combined``: a combiner before it may send records ``WithKey``. ``columns``: it carries
+    ``combined``: a combiner before it may send records ``ValueWithKey``. ``columns``: it carries
     columns, where they come; in the mode ``key`` those named ``key_columns`` hold the key.
     """
 

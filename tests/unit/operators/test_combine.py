@@ -15,7 +15,7 @@ from headrace.datastream.functions import ReduceFunction, associative
 from headrace.errors import PlanError
 from headrace.operators import combine, combine_policy
 from headrace.operators.combine import CombineSpec
-from headrace.runtime.exchange.steps import WithKey
+from headrace.runtime.exchange.steps import ValueWithKey
 from headrace.runtime.user_function import UserFunction
 from headrace.testing import ProcessHarness, run_pipeline
 
@@ -100,7 +100,7 @@ def combined(spec: CombineSpec, records: list[Any]) -> list[Any]:
         for record in records:
             task.process(record)
         task.end_input()
-        return [each.value if type(each) is WithKey else each for each in task.output()]
+        return [each.value if type(each) is ValueWithKey else each for each in task.output()]
 
 
 SUM = CombineSpec(UserFunction(lambda v: v[0]), UserFunction(lambda a, b: (a[0], a[1] + b[1])))

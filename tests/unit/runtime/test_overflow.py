@@ -11,8 +11,8 @@ from headrace.datastream import KeyedProcessFunction
 from headrace.operators.flat_map import FlatMapSpec
 from headrace.runtime.block import BlockBuffer, Envelope, records_of
 from headrace.runtime.context import TaskFacts
-from headrace.runtime.exchange.send_context import BYTES_GATHERED
-from headrace.runtime.overflow import bytes_of, unweighed_bytes
+from headrace.runtime.exchange.send_context import MAX_BUFFERED_BYTES
+from headrace.runtime.overflow import estimate_bytes, estimate_new_bytes
 from headrace.runtime.tasks.keyed_task import TaskInput
 from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.keyed import Harness
@@ -41,7 +41,7 @@ def emitted(seen: list[int]) -> list[Envelope]:
 
     def watched(value: Any) -> Any:
         for result in fan_out(value):
-            seen.append(chain.outbox.weight_bytes)
+            seen.append(chain.send_context.buffered_bytes)
             yield result
 
     root = node(1, FlatMapSpec(UserFunction(watched)), to_exchange(0))
@@ -57,7 +57,7 @@ def emitted(seen: list[int]) -> list[Envelope]:
 def test_a_call_that_emits_without_end_holds_a_part_in_buffers() -> None:
     seen: list[int] = []
     envelopes = emitted(seen)
-    assert max(seen) < BYTES_GATHERED * 1.2
+    assert max(seen) < MAX_BUFFERED_BYTES * 1.2
     assert [envelope.seq for envelope in envelopes] == [*range(len(envelopes))]
     for group in range(4):
         numbers = [n for e in envelopes if e.group == group for n, _ in records_of(e.payload)]
@@ -141,21 +141,21 @@ class Sized:
     ids=lambda value: type(value).__name__,
 )
 def test_the_bytes_of_a_value(value: Any) -> None:
-    assert 4_900 < bytes_of(value) < 11_000
+    assert 4_900 < estimate_bytes(value) < 11_000
 
 
 def test_a_value_that_holds_itself_has_a_size() -> None:
     value: list[Any] = []
     value.append(value)
-    assert bytes_of(value) > 0
+    assert estimate_bytes(value) > 0
 
 
 def test_a_buffer_is_weighed_by_what_came_since() -> None:
     buffer = BlockBuffer(None)
     buffer.values = ["x" * 1_000] * 100
-    assert 100_000 < unweighed_bytes(buffer) < 120_000
+    assert 100_000 < estimate_new_bytes(buffer) < 120_000
     buffer.estimated_count = 100
-    assert unweighed_bytes(buffer) == 0
+    assert estimate_new_bytes(buffer) == 0
 
 
 def test_every_task_has_an_overflow_of_its_own() -> None:

@@ -12,9 +12,9 @@ from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.chain.counting import ChainCounts, counting
 from headrace.runtime.channel import Channel
 from headrace.runtime.context import TaskContext, TaskFacts
-from headrace.runtime.exchange.endpoint import ExchangeWriter, KeyedEndpoint, given_to_endpoint
 from headrace.runtime.exchange.send_context import SendContext
 from headrace.runtime.exchange.steps import exchange_step, sink_step
+from headrace.runtime.exchange.writer import ExchangeWriter, KeyedExchangeWriter, writer_arguments
 from headrace.runtime.failure import annotate
 from headrace.runtime.loops import Nesting, Push, PushAll, Step, calling, pushing, pushing_all
 from headrace.runtime.operator import (
@@ -54,13 +54,13 @@ class ChainBuilder:
         job: JobProgram,
         facts: TaskFacts,
         metrics: MetricGroup,
-        outbox: SendContext,
+        send_context: SendContext,
         merged: Collection[str],
         root_inputs: InputWatermarks | None,
         shared: SharedStates | None,
     ) -> None:
         program = self.program = _with_own_functions(program)
-        self._facts, self._metrics, self._job, self._outbox = facts, metrics, job, outbox
+        self._facts, self._metrics, self._job, self._outbox = facts, metrics, job, send_context
         self.key_context = KeyContext()
         self.operators: dict[str, Operator] = {}
         self.contexts: dict[str, TaskContext] = {}
@@ -91,7 +91,7 @@ class ChainBuilder:
         order = program.order()
         for node_id in reversed(order):
             self._open(program.nodes[node_id])
-        self.counts = ChainCounts(program, self._keeps_number, self._endpoint)
+        self.counts = ChainCounts(program, self._keeps_number, self._writer)
         called = self._called()
         for node_id in reversed(order):
             self._build(program.nodes[node_id], node_id in called)
@@ -107,14 +107,14 @@ class ChainBuilder:
         """The end of the chain for an exchange; ``merged``: its senders share their watermarks."""
         if program.columns:  # jobs with rows start without these
             if merged:
-                from headrace.runtime.columns.keyed_exchange import KeyedColumnsEndpoint
+                from headrace.runtime.columns.keyed_exchange import KeyedColumnExchangeWriter
 
-                return KeyedColumnsEndpoint(self._outbox, program, self._job.partitions)
-            from headrace.runtime.columns.exchange import ColumnsEndpoint
+                return KeyedColumnExchangeWriter(self._outbox, program, self._job.partitions)
+            from headrace.runtime.columns.exchange import ColumnExchangeWriter
 
-            return ColumnsEndpoint(self._outbox, program, self._job.partitions)
-        given = given_to_endpoint(self._outbox, program)
-        return KeyedEndpoint(*given) if merged else ExchangeWriter(*given)
+            return ColumnExchangeWriter(self._outbox, program, self._job.partitions)
+        given = writer_arguments(self._outbox, program)
+        return KeyedExchangeWriter(*given) if merged else ExchangeWriter(*given)
 
     def _count_parents(self) -> dict[str, int]:
         counts: dict[str, int] = {}
@@ -198,7 +198,7 @@ class ChainBuilder:
             return step.keeps_number
         return operator is not None and operator.keeps_number
 
-    def _endpoint(self, link: Link) -> ExchangeWriter:
+    def _writer(self, link: Link) -> ExchangeWriter:
         """Where a link leaves the chain."""
         return self.exchanges[link.target] if link.kind == "exchange" else self._sink(link.target)
 
@@ -301,16 +301,16 @@ class ChainBuilder:
             stage = self._job.sink_stage
             make: type[ExchangeWriter] = ExchangeWriter
             if sink_id in self._sinks_of_columns:
-                from headrace.runtime.columns.sinks import SinkEndpoint
+                from headrace.runtime.columns.sinks import ColumnSinkWriter
 
-                make = SinkEndpoint
+                make = ColumnSinkWriter
             self.sinks[sink_id] = make(self._outbox, stage, sink_id, 1, False, None)
         return self.sinks[sink_id]
 
-    def _sink_step(self, sink_id: str, fresh: bool = False) -> Step:
+    def _sink_step(self, sink_id: str, unshared: bool = False) -> Step:
         # What one operator emits in a test has no sink.
         sink = next((sink for sink in self._job.sinks if sink.id == sink_id), None)
-        return sink_step(self._sink(sink_id), sink, fresh)
+        return sink_step(self._sink(sink_id), sink, unshared)
 
     def _signal_after(self, node: NodeProgram) -> Signal:
         """A function that passes a node's watermarks to all that it feeds, once to each."""
@@ -319,9 +319,9 @@ class ChainBuilder:
         ways = dict.fromkeys((link.kind, link.target, link.input) for link in links)
         for kind, index, number in ways:
             if kind == "exchange":
-                signals.append(self.exchanges[index].mark)
+                signals.append(self.exchanges[index].write_watermark)
             elif kind == "sink":
-                signals.append(self._sink(index).mark)
+                signals.append(self._sink(index).write_watermark)
             else:
                 signal = self.signals[index]
                 if self._parents[index] > 1 or index in self.inputs:
@@ -346,20 +346,20 @@ class ChainBuilder:
         root = self.program.nodes[self.program.root]
         step = self._steps[root.id]
         if root.spec is None:
-            row = self._row_after(root, in_loop=True, fresh=True)
+            row = self._row_after(root, in_loop=True, unshared=True)
         elif step is not None:
-            row = (step, *self._row_after(root, in_loop=True, fresh=step.passes_on))
+            row = (step, *self._row_after(root, in_loop=True, unshared=step.passes_on))
         else:
             pushes = self._input_pushes.get(root.id) or (self.pushes[root.id],)
             return tuple(pushing_all((calling(push),), root.name) for push in pushes)
         return (pushing_all(row, root.name),)
 
     def _row_after(
-        self, node: NodeProgram, in_loop: bool = False, fresh: bool = False
+        self, node: NodeProgram, in_loop: bool = False, unshared: bool = False
     ) -> tuple[Step, ...]:
         """The steps after a node, up to an exchange, a sink, or a call of what follows.
 
-        ``fresh``: nobody but this row holds the records.
+        ``unshared``: nobody but this row holds the records.
         """
         row = self._counting_step(node, in_loop)
         while (following := self._next[node.id]) is not None:
@@ -367,23 +367,23 @@ class ChainBuilder:
             assert step is not None, "a node without a step is never part of a row"
             if step.only_in_loops and not in_loop:
                 break
-            fresh = fresh and step.passes_on
+            unshared = unshared and step.passes_on
             node = self.program.nodes[following]
             row += [step, *self._counting_step(node, in_loop)]
-        return (*row, self._end_of_row(node, fresh))
+        return (*row, self._end_of_row(node, unshared))
 
     def _counting_step(self, node: NodeProgram, in_loop: bool) -> list[Step]:
         tally = self.counts.tally(node.id)
         return [] if tally is None else [counting(tally, in_loop)]
 
-    def _end_of_row(self, node: NodeProgram, fresh: bool) -> Step:
+    def _end_of_row(self, node: NodeProgram, unshared: bool) -> Step:
         only = node.links[0] if len(node.links) == 1 else None
         if only is not None and only.tag is None:
             if only.kind == "exchange":
                 program = next(e for e in self.program.exchanges if e.id == only.target)
-                return exchange_step(self.exchanges[only.target], program, fresh)
+                return exchange_step(self.exchanges[only.target], program, unshared)
             if only.kind == "sink":
-                return self._sink_step(only.target, fresh)
+                return self._sink_step(only.target, unshared)
         self.outputs(node)
         return calling(self._uncounted[node.id])
 
@@ -391,14 +391,14 @@ class ChainBuilder:
         """A function that sends records over a link. Nobody else may hold the records."""
         if link.kind == "exchange":
             program = next(e for e in self.program.exchanges if e.id == link.target)
-            row = (exchange_step(self.exchanges[link.target], program, fresh=True),)
+            row = (exchange_step(self.exchanges[link.target], program, unshared=True),)
             return pushing_all(row, program.label)
         if link.kind == "sink":
             return pushing_all((self._sink_step(link.target, True),), f"sink {link.target}")
         node, step = self.program.nodes[link.target], self._steps[link.target]
         if step is None or link.target in self._input_pushes:
             return pushing_all((calling(self._push_into(link)),), node.name)
-        rest = self._row_after(node, in_loop=True, fresh=step.passes_on)
+        rest = self._row_after(node, in_loop=True, unshared=step.passes_on)
         return pushing_all((step, *rest), node.name)
 
     def _merging_watermarks(self, parent: str, child: str, number: int, signal: Signal) -> Signal:

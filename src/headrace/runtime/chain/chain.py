@@ -13,8 +13,8 @@ from headrace.runtime.block import Envelope
 from headrace.runtime.chain.build import ChainBuilder
 from headrace.runtime.channel import ALL_TASKS, Channel
 from headrace.runtime.context import TaskFacts
-from headrace.runtime.exchange.endpoint import ExchangeWriter
-from headrace.runtime.exchange.send_context import BYTES_GATHERED, SendContext
+from headrace.runtime.exchange.send_context import MAX_BUFFERED_BYTES, SendContext
+from headrace.runtime.exchange.writer import ExchangeWriter
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import Outputs
 from headrace.runtime.program import ChainProgram, JobProgram, inputs_of
@@ -46,8 +46,8 @@ class Chain:
         shared: SharedStates | None = None,
     ) -> None:
         self._job = job
-        self.outbox = SendContext(job.settings.object_reuse, facts.overflow())
-        self.outbox.relieve = self._put_aside
+        self.send_context = SendContext(job.settings.object_reuse, facts.overflow())
+        self.send_context.spill_buffers = self._spill
         # Watermarks that the chain makes itself are a sequence of their own in each group.
         timed = program.timed_exchanges()
         self._merged = frozenset(
@@ -56,7 +56,7 @@ class Chain:
         self.merged = merged_marks and not timed
         """Whether all groups go through one sequence of watermarks, whatever they send to."""
         parts = ChainBuilder(
-            program, job, facts, metrics, self.outbox, self._merged, root_inputs, shared
+            program, job, facts, metrics, self.send_context, self._merged, root_inputs, shared
         )
         self._parts = parts
         self.program, self.key_context = parts.program, parts.key_context
@@ -120,41 +120,41 @@ class Chain:
         current_group: int = 0,
         group_count: int = 1,
         watermark: int | None = None,
-        appends: bool = False,
+        keep_buffers: bool = False,
     ) -> None:
         """Start a task run.
 
         ``current_group``: the group at work out of ``group_count`` (in a source: where blocks for
         sinks stay together). ``watermark``: that of a keyed task, None in a source.
-        ``appends``: what the run before gathered for exchanges is kept, and leaves with what this
-        run gathers; only in a ``merged`` chain.
+        ``keep_buffers``: what the run before gathered for exchanges is kept, and leaves with what
+        this run gathers; only in a ``merged`` chain.
         """
         self.key_context.now_ms = now_ms
-        self.outbox.begin(sender, now_ms, current_group, group_count, watermark, appends)
-        for endpoint in self._sinks.values():
-            endpoint.begin(None, False)
-        for exchange, endpoint in self._exchanges.items():
+        self.send_context.begin(sender, now_ms, current_group, group_count, watermark, keep_buffers)
+        for writer in self._sinks.values():
+            writer.begin(None, False)
+        for exchange, writer in self._exchanges.items():
             merged = exchange in self._merged
-            endpoint.begin(
-                Channel(exchange, group=None if merged else current_group), merged, appends
+            writer.begin(
+                Channel(exchange, group=None if merged else current_group), merged, keep_buffers
             )
 
     @property
-    def endpoints(self) -> Iterable[ExchangeWriter]:
+    def writers(self) -> Iterable[ExchangeWriter]:
         """Where the chain's records leave it, for other tasks and for sinks."""
         return (*self._exchanges.values(), *self._sinks.values())
 
     def begin_shared_channel(self) -> None:
         """From now on records and marks belong to the one channel of all tasks of a DataFrame."""
-        for exchange, endpoint in self._exchanges.items():
-            endpoint.begin(Channel(exchange, group=ALL_TASKS), merged=True)
+        for exchange, writer in self._exchanges.items():
+            writer.begin(Channel(exchange, group=ALL_TASKS), merged=True)
 
     def begin_channel(self, split: str, states: Mapping[str, Any]) -> None:
         """From now on records and marks belong to a split; operators go on from its states."""
-        for exchange, endpoint in self._exchanges.items():
-            endpoint.open_channel(Channel(exchange, split))
-        for endpoint in self._sinks.values():
-            endpoint.watermark = None
+        for exchange, writer in self._exchanges.items():
+            writer.open_channel(Channel(exchange, split))
+        for writer in self._sinks.values():
+            writer.watermark = None
         self.restore(states)
 
     def restore(self, states: Mapping[str, Any]) -> None:
@@ -186,46 +186,46 @@ class Chain:
 
     def waiting(self) -> int:
         """How many records are gathered for other tasks and sinks."""
-        return sum(e.records() for e in (*self._exchanges.values(), *self._sinks.values()))
+        return sum(e.buffered_records() for e in (*self._exchanges.values(), *self._sinks.values()))
 
     @property
     def is_full(self) -> bool:
         """True when what waits should leave, by records or by bytes."""
-        outbox = self.outbox
-        if outbox.overflow or self.waiting() >= self._job.settings.flush_records:
+        send_context = self.send_context
+        if send_context.overflow or self.waiting() >= self._job.settings.flush_records:
             return True
-        endpoints = (*self._exchanges.values(), *self._sinks.values())
+        writers = (*self._exchanges.values(), *self._sinks.values())
         # Loops over a chunk do not weigh what they gather.
-        found = sum(endpoint.weight_bytes() for endpoint in endpoints)
-        return max(outbox.weight_bytes, found) >= BYTES_GATHERED
+        found = sum(writer.buffered_bytes() for writer in writers)
+        return max(send_context.buffered_bytes, found) >= MAX_BUFFERED_BYTES
 
     def drain(self, early: bool = False) -> Iterator[Envelope]:
         """Give out what was gathered; ``early``: but for what gains by waiting for more."""
-        yield from self.outbox.overflow.take()
-        self.outbox.weight_bytes = 0
-        for endpoint in self._exchanges.values():
-            if early and endpoint.gains_by_waiting:
-                self.outbox.weight_bytes += endpoint.weight_bytes()
+        yield from self.send_context.overflow.take()
+        self.send_context.buffered_bytes = 0
+        for writer in self._exchanges.values():
+            if early and writer.prefers_larger_batches:
+                self.send_context.buffered_bytes += writer.buffered_bytes()
             else:
-                yield from endpoint.drain()
+                yield from writer.drain()
         yield from self._drain_sinks()
 
     def drain_sinks(self) -> Iterator[Envelope]:
         """Give out what was gathered for sinks, in the name of the group at work."""
-        yield from self.outbox.overflow.take()
+        yield from self.send_context.overflow.take()
         yield from self._drain_sinks()
 
     def _drain_sinks(self) -> Iterator[Envelope]:
-        for endpoint in self._sinks.values():
-            yield from endpoint.drain()
+        for writer in self._sinks.values():
+            yield from writer.drain()
 
-    def _put_aside(self) -> None:
+    def _spill(self) -> None:
         """In the middle of a call, when nothing can leave: move all buffers into the overflow."""
-        outbox = self.outbox
-        outbox.weight_bytes = 0
-        for endpoint in (*self._exchanges.values(), *self._sinks.values()):
-            for envelope in endpoint.drain():
-                outbox.overflow.put(envelope)
+        send_context = self.send_context
+        send_context.buffered_bytes = 0
+        for writer in (*self._exchanges.values(), *self._sinks.values()):
+            for envelope in writer.drain():
+                send_context.overflow.put(envelope)
 
     def close(self) -> None:
         """Close the user functions."""

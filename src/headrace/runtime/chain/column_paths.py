@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from headrace.runtime.chain.build import ChainBuilder
 from headrace.runtime.columns.batch import Columns, PushColumns
-from headrace.runtime.columns.exchange import ColumnsEndpoint
-from headrace.runtime.columns.keyed_exchange import KeyedColumnsEndpoint
-from headrace.runtime.columns.sinks import SinkEndpoint
+from headrace.runtime.columns.exchange import ColumnExchangeWriter
+from headrace.runtime.columns.keyed_exchange import KeyedColumnExchangeWriter
+from headrace.runtime.columns.sinks import ColumnSinkWriter
 from headrace.runtime.operator import Link, NodeProgram
 
 
@@ -75,11 +75,11 @@ class ColumnPaths:
             return self._into_operator(parts.program.nodes[link.target])[link.input]
         if link.kind == "sink":
             sink = parts.sinks[link.target]
-            assert isinstance(sink, SinkEndpoint)
+            assert isinstance(sink, ColumnSinkWriter)
             return sink.push_columns
-        endpoint = parts.exchanges[link.target]
-        assert isinstance(endpoint, ColumnsEndpoint | KeyedColumnsEndpoint)
-        return lambda columns: endpoint.push_columns(columns, rows)
+        writer = parts.exchanges[link.target]
+        assert isinstance(writer, ColumnExchangeWriter | KeyedColumnExchangeWriter)
+        return lambda columns: writer.push_columns(columns, rows)
 
     def _into_operator(self, node: NodeProgram) -> tuple[PushColumns, ...]:
         """The functions that take columns for each input of an operator."""

@@ -29,7 +29,7 @@ class Port(NamedTuple):
 class ChainCounts:
     """What measures each output of a chain.
 
-    ``keeps_number``: whether a node gives one record for each. ``endpoint``: by the kind and the
+    ``keeps_number``: whether a node gives one record for each. ``writer``: by the kind and the
     target of a link that leaves the chain, the measure of what has left there.
     """
 
@@ -37,11 +37,11 @@ class ChainCounts:
         self,
         program: ChainProgram,
         keeps_number: Callable[[str], bool],
-        endpoint: Callable[[Link], Measure],
+        writer: Callable[[Link], Measure],
     ) -> None:
         self.received = Tally()
         """What the root was given; whoever drives the chain raises it."""
-        self._program, self._keeps_number, self._endpoint = program, keeps_number, endpoint
+        self._program, self._keeps_number, self._writer = program, keeps_number, writer
         self._links: dict[Port, dict[tuple[str, str], Link]] = {}
         self._into: dict[tuple[str, str], list[Port]] = {}
         for node in program.nodes.values():
@@ -73,7 +73,7 @@ class ChainCounts:
             if kind == "sink" and target in names:
                 group = metrics.of_operator(target, names[target]).measured
                 link = Link(kind, target)
-                group.of_kind(RECORDS_IN, Passed).add((self._endpoint(link),))
+                group.of_kind(RECORDS_IN, Passed).add((self._writer(link),))
 
     def _came_to(self, node_id: str) -> tuple[Measure, ...]:
         if node_id == self._program.root:
@@ -100,7 +100,7 @@ class ChainCounts:
             ]
             for link in links:
                 if link.kind != "node":
-                    return self._endpoint(link)
+                    return self._writer(link)
             following = next((x.target for x in links if self._keeps_number(x.target)), None)
             if following is None:
                 return None

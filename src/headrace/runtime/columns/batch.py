@@ -115,12 +115,12 @@ class Columns:
     def nbytes(self) -> int:
         """How many bytes the columns take; of a slice its share of the whole."""
         whole = self.whole
-        weight_bytes: int | None = whole._nbytes
-        if weight_bytes is None:
+        size_bytes: int | None = whole._nbytes
+        if size_bytes is None:
             apart = 0 if whole._times is None else whole._count * 8
             apart += 0 if whole._kinds is None else whole._count
-            weight_bytes = whole._nbytes = int(whole._batch.nbytes) + apart
-        return weight_bytes * self._count // max(whole._count, 1)
+            size_bytes = whole._nbytes = int(whole._batch.nbytes) + apart
+        return size_bytes * self._count // max(whole._count, 1)
 
     @property
     def timestamps(self) -> Timestamps | None:

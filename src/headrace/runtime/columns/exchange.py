@@ -14,8 +14,8 @@ from headrace.runtime.block import Block, Envelope, Mark
 from headrace.runtime.channel import Channel
 from headrace.runtime.columns.batch import Columns, joined
 from headrace.runtime.columns.routing import routing_of
-from headrace.runtime.exchange.endpoint import ExchangeWriter, given_to_endpoint, waiting_in
-from headrace.runtime.exchange.send_context import BYTES_GATHERED, SendContext
+from headrace.runtime.exchange.send_context import MAX_BUFFERED_BYTES, SendContext
+from headrace.runtime.exchange.writer import ExchangeWriter, count_buffered, writer_arguments
 from headrace.runtime.program import ExchangeProgram
 
 if TYPE_CHECKING:
@@ -35,17 +35,19 @@ class _Event(NamedTuple):
     mark: Mark | None = None
 
 
-class ColumnsEndpoint(ExchangeWriter):
+class ColumnExchangeWriter(ExchangeWriter):
     """Gathers columns, or rows where some come, for the groups of a vertex.
 
     At any time it holds columns or rows, not both. When the other kind comes, what is there is put
-    aside, so that a receiver reads everything in the order in which it was sent. ``records`` counts
-    rows only: columns wait until they are many bytes. The more of them leave at once, the less each
-    costs, here and where they are read.
+    aside, so that a receiver reads everything in the order in which it was sent.
+    ``buffered_records`` counts rows only: columns wait until they are many bytes. The more of them
+    leave at once, the less each costs, here and where they are read.
     """
 
-    def __init__(self, outbox: SendContext, program: ExchangeProgram, partitions: int) -> None:
-        super().__init__(*given_to_endpoint(outbox, program))
+    def __init__(
+        self, send_context: SendContext, program: ExchangeProgram, partitions: int
+    ) -> None:
+        super().__init__(*writer_arguments(send_context, program))
         self._routing = routing_of(program, self)
         self._by_group = ByGroup(self.groups, partitions)
         self._gathered: list[Columns] = []
@@ -53,15 +55,15 @@ class ColumnsEndpoint(ExchangeWriter):
         self._events: list[_Event] = []
         self._rows = self._bytes = 0
 
-    def begin(self, channel: Channel | None, merged: bool, appends: bool = False) -> None:
+    def begin(self, channel: Channel | None, merged: bool, keep_buffers: bool = False) -> None:
         """Start a task run (see ``ExchangeWriter.begin``)."""
-        super().begin(channel, merged, appends)
-        if not appends:
-            self._left += self._rows
-            self._forget()
+        super().begin(channel, merged, keep_buffers)
+        if not keep_buffers:
+            self._sent_records += self._rows
+            self._clear_columns()
 
-    def _gathered_records(self) -> int:
-        return self._rows + super()._gathered_records()
+    def _unsent_records(self) -> int:
+        return self._rows + super()._unsent_records()
 
     def open_channel(self, channel: Channel) -> None:
         """From now on records and marks belong to this channel."""
@@ -69,10 +71,10 @@ class ColumnsEndpoint(ExchangeWriter):
         if self._gathered:
             self._start_channel(channel)
 
-    def mark(self, watermark: int, idle: bool) -> None:
+    def write_watermark(self, watermark: int, idle: bool) -> None:
         """Put a watermark after what was gathered so far, for every receiver."""
         if not self._gathered:
-            super().mark(watermark, idle)
+            super().write_watermark(watermark, idle)
             return
         self.watermark = watermark
         events, channel = self._events, self.channel
@@ -83,12 +85,12 @@ class ColumnsEndpoint(ExchangeWriter):
 
     def buffer(self, group: int) -> Any:
         """The open buffer of a group, for a row. Columns that wait are put aside first."""
-        self._put_columns_aside()
+        self._spill_columns()
         return super().buffer(group)
 
-    def weight_bytes(self) -> int:
+    def buffered_bytes(self) -> int:
         """About how many bytes wait."""
-        return self._bytes or super().weight_bytes()
+        return self._bytes or super().buffered_bytes()
 
     def push_columns(self, columns: Columns, rows: PushRows) -> None:
         """Gather columns; if these do not give the key groups, ``rows`` gets the records."""
@@ -97,18 +99,18 @@ class ColumnsEndpoint(ExchangeWriter):
             rows(*columns.rows_to_send())
             return
         if self._gathered and not self._gathered[-1].is_like(columns):
-            self._put_columns_aside()
+            self._spill_columns()
         if not self._gathered:
             self._begin_columns()
         self._gathered.append(columns)
         self._groups.append(groups)
         self._rows += len(columns)
-        weight_bytes = columns.nbytes
-        self._bytes += weight_bytes
-        self.outbox.weight_bytes += weight_bytes
+        size_bytes = columns.nbytes
+        self._bytes += size_bytes
+        self.send_context.buffered_bytes += size_bytes
         # Between two chunks the chain lets them leave, in shared messages; this is for a large one.
-        if self.outbox.weight_bytes >= 2 * BYTES_GATHERED:
-            self.outbox.relieve()
+        if self.send_context.buffered_bytes >= 2 * MAX_BUFFERED_BYTES:
+            self.send_context.spill_buffers()
 
     def drain(self) -> Iterator[Envelope]:
         """Everything gathered, as envelopes; nothing is left afterwards."""
@@ -122,9 +124,9 @@ class ColumnsEndpoint(ExchangeWriter):
         waiting = [buffer for buffer in self.buffers if buffer is not None]
         if not self.merged:
             self._start_channel(self.channel)
-        if waiting_in(waiting):
+        if count_buffered(waiting):
             for envelope in super().drain():
-                self.outbox.overflow.put(envelope)
+                self.send_context.overflow.put(envelope)
         elif waiting:  # marks alone: every group has the same
             found = waiting[0].marks
             self._events += [_Event(0, mark.channel, mark) for mark in found]
@@ -133,12 +135,12 @@ class ColumnsEndpoint(ExchangeWriter):
     def _start_channel(self, channel: Channel) -> None:
         self._events.append(_Event(self._rows, channel))
 
-    def _put_columns_aside(self) -> None:
+    def _spill_columns(self) -> None:
         if self._gathered:
             for envelope in self._drain_columns():
-                self.outbox.overflow.put(envelope)
+                self.send_context.overflow.put(envelope)
 
-    def _forget(self) -> None:
+    def _clear_columns(self) -> None:
         self._gathered, self._groups, self._events = [], [], []
         self._rows = self._bytes = 0
 
@@ -148,7 +150,7 @@ class ColumnsEndpoint(ExchangeWriter):
 
         whole, events = joined(self._gathered), self._events
         groups = self._groups[0] if len(self._groups) == 1 else np.concatenate(self._groups)
-        self._forget()
+        self._clear_columns()
         before = rows_before(groups, sorted({event.row for event in events}), self.groups)
         for group, columns in self._by_group.slices(whole, groups):
             yield from self._block(group, columns, events, before)
@@ -174,7 +176,7 @@ class ColumnsEndpoint(ExchangeWriter):
                 marks.append(mark._replace(position=position))
         if not (marks or len(columns)):
             return
-        self._left += len(columns)
+        self._sent_records += len(columns)
         block = Block(
             self._routing.keys_of(columns),
             columns,
@@ -182,14 +184,14 @@ class ColumnsEndpoint(ExchangeWriter):
             copied=False,
             marks=marks,
             first_watermark_ms=None,
-            now_ms=self.outbox.now_ms,
+            now_ms=self.send_context.now_ms,
             merged_channel=self.channel if self.merged else None,
             channel_starts=(*channel_starts,),
             input=self.input,
         )
         if not len(columns):
             block = empty_of(block, self.keyed)
-        yield self._addressed(group, block)
+        yield self._to_envelope(group, block)
 
 
 def empty_of(block: Block, keyed: bool) -> Block:

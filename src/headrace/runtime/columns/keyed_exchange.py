@@ -1,7 +1,8 @@
 """The end of a keyed stage's chain for columns.
 
 What the groups of a task emit, one after another, is gathered by the watermark under which it was
-emitted, and leaves in the order of watermarks, by one sort for all groups (see ``KeyedEndpoint``).
+emitted, and leaves in the order of watermarks, by one sort for all groups (see
+``KeyedExchangeWriter``).
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from headrace.runtime.columns.exchange import (
     rows_before,
 )
 from headrace.runtime.columns.routing import routing_of
-from headrace.runtime.exchange.endpoint import KeyedEndpoint, given_to_endpoint, waiting_in
-from headrace.runtime.exchange.send_context import BYTES_GATHERED, SendContext
+from headrace.runtime.exchange.send_context import MAX_BUFFERED_BYTES, SendContext
+from headrace.runtime.exchange.writer import KeyedExchangeWriter, count_buffered, writer_arguments
 from headrace.runtime.program import ExchangeProgram
 
 if TYPE_CHECKING:
@@ -31,16 +32,19 @@ _Gathered = list[tuple[Columns, "np.ndarray[Any, Any]"]]
 """Columns, each with the groups of its rows."""
 
 
-class KeyedColumnsEndpoint(KeyedEndpoint):
+class KeyedColumnExchangeWriter(KeyedExchangeWriter):
     """Gathers columns and rows for the groups of a vertex.
 
     Rows leave before columns. So what a group emits under one watermark keeps its order, if it is
     rows and then columns; where it is not, or columns come that are not like the others, all that
-    is there is put aside, as blocks. ``records`` counts rows only, as in ``ColumnsEndpoint``.
+    is there is put aside, as blocks. ``buffered_records`` counts rows only, as in
+    ``ColumnExchangeWriter``.
     """
 
-    def __init__(self, outbox: SendContext, program: ExchangeProgram, partitions: int) -> None:
-        super().__init__(*given_to_endpoint(outbox, program))
+    def __init__(
+        self, send_context: SendContext, program: ExchangeProgram, partitions: int
+    ) -> None:
+        super().__init__(*writer_arguments(send_context, program))
         self._routing = routing_of(program, self)
         self._by_group = ByGroup(self.groups, partitions)
         self._gathered: dict[int, _Gathered] = {}
@@ -51,21 +55,21 @@ class KeyedColumnsEndpoint(KeyedEndpoint):
         self._before_columns: list[BlockBuffer | None] | None = None
         """The buffers of the present watermark while columns come: a row asks for one again."""
 
-    def begin(self, channel: Channel | None, merged: bool, appends: bool = False) -> None:
+    def begin(self, channel: Channel | None, merged: bool, keep_buffers: bool = False) -> None:
         """Start a task run, under the watermark of the keyed task."""
         self._open_rows()
-        if not appends:
-            self._left += self._count()
-            self._forget()
-        super().begin(channel, merged, appends)
+        if not keep_buffers:
+            self._sent_records += self._count()
+            self._clear_columns()
+        super().begin(channel, merged, keep_buffers)
 
-    def _gathered_records(self) -> int:
-        return self._count() + super()._gathered_records()
+    def _unsent_records(self) -> int:
+        return self._count() + super()._unsent_records()
 
     def _count(self) -> int:
         return sum(len(columns) for found in self._gathered.values() for columns, _ in found)
 
-    def _forget(self) -> None:
+    def _clear_columns(self) -> None:
         self._gathered, self._last_columns, self._bytes = {}, None, 0
         self._gave_columns.clear()
 
@@ -86,27 +90,27 @@ class KeyedColumnsEndpoint(KeyedEndpoint):
 
     def buffer(self, group: int) -> Any:
         """The open buffer of a group, for a row."""
-        if (self.outbox.current_group, self.watermark) in self._gave_columns:
-            self._put_aside()
+        if (self.send_context.current_group, self.watermark) in self._gave_columns:
+            self._spill()
         self._open_rows()
         return super().buffer(group)
 
-    def _put_aside(self) -> None:
+    def _spill(self) -> None:
         for envelope in self.drain():
-            self.outbox.overflow.put(envelope)
+            self.send_context.overflow.put(envelope)
 
-    def records(self) -> int:
+    def buffered_records(self) -> int:
         """How many rows wait."""
-        return super().records() + waiting_in(self._before_columns or ())
+        return super().buffered_records() + count_buffered(self._before_columns or ())
 
-    def weight_bytes(self) -> int:
+    def buffered_bytes(self) -> int:
         """About how many bytes wait."""
-        return self._bytes + super().weight_bytes()
+        return self._bytes + super().buffered_bytes()
 
     @property
-    def gains_by_waiting(self) -> bool:
+    def prefers_larger_batches(self) -> bool:
         """True for columns until they are many bytes: few make as many blocks as many do."""
-        return 0 < self._bytes < BYTES_GATHERED and not self.records()
+        return 0 < self._bytes < MAX_BUFFERED_BYTES and not self.buffered_records()
 
     def push_columns(self, columns: Columns, rows: PushRows) -> None:
         """Gather columns; ``rows`` gets the records where these must be looked at."""
@@ -115,23 +119,23 @@ class KeyedColumnsEndpoint(KeyedEndpoint):
             rows(*columns.rows_to_send())
             return
         if self._last_columns is not None and not self._last_columns.is_like(columns):
-            self._put_aside()
+            self._spill()
         assert self.watermark is not None
         self._close_rows()
         self._last_columns = columns
-        self._gave_columns.add((self.outbox.current_group, self.watermark))
+        self._gave_columns.add((self.send_context.current_group, self.watermark))
         self._gathered.setdefault(self.watermark, []).append((columns, groups))
-        weight_bytes = columns.nbytes
-        self._bytes += weight_bytes
-        self.outbox.weight_bytes += weight_bytes
+        size_bytes = columns.nbytes
+        self._bytes += size_bytes
+        self.send_context.buffered_bytes += size_bytes
         # Between two groups the task lets them leave; this is for a large one.
-        if self.outbox.weight_bytes >= 2 * BYTES_GATHERED:
-            self.outbox.relieve()
+        if self.send_context.buffered_bytes >= 2 * MAX_BUFFERED_BYTES:
+            self.send_context.spill_buffers()
 
     def drain(self) -> Iterator[Envelope]:
         """One block for each receiver that gets records, or the time, from the groups at work."""
         self._open_rows()
-        if self.records() or not self._gathered:
+        if self.buffered_records() or not self._gathered:
             yield from super().drain()
         if self._gathered:
             yield from self._drain_columns()
@@ -139,7 +143,7 @@ class KeyedColumnsEndpoint(KeyedEndpoint):
     def _drain_columns(self) -> Iterator[Envelope]:
         import numpy as np
 
-        last, announces = self._last, self._to_announce()
+        last, announces = self._last, self._groups_to_announce()
         parts, routes, begins = list[Columns](), list[Any](), list[tuple[int, int]]()
         row = 0
         for watermark, found in sorted(self._gathered.items(), key=itemgetter(0)):
@@ -148,17 +152,17 @@ class KeyedColumnsEndpoint(KeyedEndpoint):
                 parts.append(columns)
                 routes.append(groups)
                 row += len(columns)
-        self._forget()
+        self._clear_columns()
         whole, groups = joined(parts), routes[0] if len(routes) == 1 else np.concatenate(routes)
         before = rows_before(groups, [at for at, _ in begins], self.groups)
-        self._left += len(whole)
+        self._sent_records += len(whole)
         for group, columns in self._by_group.slices(whole, groups):
             starts = [(before[at][group], watermark) for at, watermark in begins]
             if len(columns):
                 yield self._columns_envelope(group, columns, starts)
-            elif last is not None and self._hears_from(group, announces):
+            elif last is not None and self._gets_watermark_from(group, announces):
                 yield self._columns_envelope(group, columns, [(0, last.watermark)])
-        self._announced_to(announces)
+        self._mark_announced(announces)
 
     def _columns_envelope(
         self, group: int, columns: Columns, starts: list[tuple[int, int]]
@@ -180,10 +184,10 @@ class KeyedColumnsEndpoint(KeyedEndpoint):
             copied=False,
             marks=marks,
             first_watermark_ms=under[0][1],
-            now_ms=self.outbox.now_ms,
+            now_ms=self.send_context.now_ms,
             merged_channel=self.channel if self.merged else None,
             input=self.input,
         )
         if not len(columns):
             block = empty_of(block, self.keyed)
-        return self._addressed(group, block)
+        return self._to_envelope(group, block)

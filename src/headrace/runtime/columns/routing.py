@@ -12,7 +12,7 @@ from headrace.runtime.keys.key_groups import KeyGroups
 if TYPE_CHECKING:
     import numpy as np
 
-    from headrace.runtime.exchange.endpoint import ExchangeWriter
+    from headrace.runtime.exchange.writer import ExchangeWriter
     from headrace.runtime.program import ExchangeProgram
 
 
@@ -46,24 +46,24 @@ class ByKey(Routing):
 class ToSubtasks(Routing):
     """Rows go to the subtasks that ``exchange.steps.subtask_step`` sends records to."""
 
-    def __init__(self, endpoint: ExchangeWriter, mode: str) -> None:
-        self._endpoint, self._in_turn = endpoint, mode == "round-robin"
+    def __init__(self, writer: ExchangeWriter, mode: str) -> None:
+        self._writer, self._in_turn = writer, mode == "round-robin"
 
     def groups_of(self, columns: Columns) -> np.ndarray[Any, Any]:
         """The subtask of each row."""
         import numpy as np
 
-        endpoint, count = self._endpoint, len(columns)
-        small = np.uint8 if endpoint.groups <= 1 << 8 else np.uint16
+        writer, count = self._writer, len(columns)
+        small = np.uint8 if writer.groups <= 1 << 8 else np.uint16
         if not self._in_turn:
-            return np.full(count, endpoint.outbox.current_group % endpoint.groups, small)
-        first = endpoint.turn + 1 + endpoint.outbox.sender
-        endpoint.turn += count
-        return ((np.arange(count) + first) % endpoint.groups).astype(small)
+            return np.full(count, writer.send_context.current_group % writer.groups, small)
+        first = writer.round_robin_index + 1 + writer.send_context.sender
+        writer.round_robin_index += count
+        return ((np.arange(count) + first) % writer.groups).astype(small)
 
 
-def routing_of(program: ExchangeProgram, endpoint: ExchangeWriter) -> Routing:
+def routing_of(program: ExchangeProgram, writer: ExchangeWriter) -> Routing:
     """To which groups the rows go that an exchange carries."""
     if program.mode == "key":
         return ByKey(program.key_columns, program.groups)
-    return ToSubtasks(endpoint, program.mode)
+    return ToSubtasks(writer, program.mode)

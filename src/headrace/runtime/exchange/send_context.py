@@ -6,16 +6,16 @@ import itertools
 from collections.abc import Callable
 
 from headrace.runtime.block import BlockBuffer
-from headrace.runtime.overflow import Overflow, unweighed_bytes
+from headrace.runtime.overflow import Overflow, estimate_new_bytes
 
 SENDERS_PER_VERTEX = 1 << 20
 
-BYTES_GATHERED = 16 << 20
+MAX_BUFFERED_BYTES = 16 << 20
 """About this much may wait in the buffers of a chain. More than that leaves after the call, and is
 put aside in the middle of a call."""
 
-_BYTES_UNWEIGHED = 64 << 10
-_RECORDS_UNWEIGHED = 512
+_ESTIMATE_EVERY_BYTES = 64 << 10
+_ESTIMATE_EVERY_RECORDS = 512
 """A buffer is weighed again after about this many bytes, if records stay as large as they were, or
 after this many records: small ones at 1, 16, 256, 768 … records. It costs some microseconds."""
 
@@ -24,24 +24,24 @@ class SendContext:
     """What every endpoint of one task run shares: who sends, when, and in which order."""
 
     __slots__ = (
+        "buffered_bytes",
         "current_group",
         "group_count",
         "keyed_watermark",
         "now_ms",
         "object_reuse",
         "overflow",
-        "relieve",
         "sender",
         "seq",
-        "weight_bytes",
+        "spill_buffers",
     )
 
     def __init__(self, object_reuse: bool, overflow: Overflow) -> None:
         self.object_reuse = object_reuse
         self.overflow = overflow
-        self.weight_bytes = 0
+        self.buffered_bytes = 0
         """About how many bytes wait in the buffers."""
-        self.relieve: Callable[[], None] = _nothing
+        self.spill_buffers: Callable[[], None] = _nothing
         """Puts aside what waits in the buffers of the whole chain."""
         self.sender = 0
         self.seq = itertools.count()
@@ -57,31 +57,32 @@ class SendContext:
         current_group: int,
         group_count: int,
         watermark: int | None,
-        appends: bool,
+        keep_buffers: bool,
     ) -> None:
         """Start a task run. ``watermark`` is None in a source, else that of the keyed task.
 
-        ``appends``: what the run before it gathered is kept, and leaves together with this run's.
+        ``keep_buffers``: what the run before it gathered is kept, and leaves together with this
+        run's.
         """
         self.sender = sender
         self.seq = itertools.count()
-        self.now_ms = max(now_ms, self.now_ms) if appends else now_ms
+        self.now_ms = max(now_ms, self.now_ms) if keep_buffers else now_ms
         self.current_group = current_group
         self.group_count = group_count
         self.keyed_watermark = watermark
-        if not appends:
+        if not keep_buffers:
             self.overflow.clear()
-            self.weight_bytes = 0
+            self.buffered_bytes = 0
 
-    def weigh(self, buffer: BlockBuffer) -> None:
+    def estimate_size(self, buffer: BlockBuffer) -> None:
         """Estimate the bytes of a buffer that has reached its limit. Too many are put aside."""
-        count, weight_bytes = len(buffer.values), unweighed_bytes(buffer)
-        self.weight_bytes += weight_bytes
-        more = _BYTES_UNWEIGHED * (count - buffer.estimated_count) // max(weight_bytes, 1)
+        count, size_bytes = len(buffer.values), estimate_new_bytes(buffer)
+        self.buffered_bytes += size_bytes
+        more = _ESTIMATE_EVERY_BYTES * (count - buffer.estimated_count) // max(size_bytes, 1)
         buffer.estimated_count = count
-        buffer.estimate_at = count + max(1, min(more, count * 15, _RECORDS_UNWEIGHED))
-        if self.weight_bytes >= BYTES_GATHERED:
-            self.relieve()
+        buffer.estimate_at = count + max(1, min(more, count * 15, _ESTIMATE_EVERY_RECORDS))
+        if self.buffered_bytes >= MAX_BUFFERED_BYTES:
+            self.spill_buffers()
 
 
 def _nothing() -> None:

@@ -114,7 +114,7 @@ def has_stable_hash(key: Any) -> bool:
     return True
 
 
-def always_refused(key: Any) -> bool:
+def never_hashable(key: Any) -> bool:
     """Whether no key of this key's class has a stable hash."""
     try:
         _hasher_of(type(key), key)

@@ -14,7 +14,7 @@ from headrace.runtime.block import Block, Envelope, Mark
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.channel import ALL_SPLITS, Channel
 from headrace.runtime.context import TaskFacts
-from headrace.runtime.exchange.send_context import BYTES_GATHERED, SENDERS_PER_VERTEX
+from headrace.runtime.exchange.send_context import MAX_BUFFERED_BYTES, SENDERS_PER_VERTEX
 from headrace.runtime.failure import annotate
 from headrace.runtime.operator import KeyedOperator, ProcessColumns
 from headrace.runtime.ordering.batches import batch_order, channels_of, with_watermarks
@@ -120,7 +120,7 @@ class KeyedTask:
 
     def advance(self, task: TaskInput, backend: StateBackend) -> Iterator[Envelope]:
         """Work through a micro-batch; gives out what is to be sent, and flushes the backend."""
-        yield from self.work(task, backend, appends=False)
+        yield from self.work(task, backend, keep_buffers=False)
         yield from self.drain()
 
     def drain(self) -> Iterator[Envelope]:
@@ -130,16 +130,20 @@ class KeyedTask:
     def _timed(self, work: Iterator[Envelope]) -> Iterator[Envelope]:
         return busy(work, self.facts.clock_ns, self._worked_ns)
 
-    def work(self, task: TaskInput, backend: StateBackend, appends: bool) -> Iterator[Envelope]:
+    def work(
+        self, task: TaskInput, backend: StateBackend, keep_buffers: bool
+    ) -> Iterator[Envelope]:
         """Work through a group's micro-batch and flush the backend.
 
         If there are few records for a next stage, they wait for ``drain``, unless the chain makes
-        watermarks of its own. ``appends``: records that wait already are of other groups in this
-        micro-batch. If not, they are of a call that failed, and are dropped.
+        watermarks of its own. ``keep_buffers``: records that wait already are of other groups in
+        this micro-batch. If not, they are of a call that failed, and are dropped.
         """
-        return self._timed(self._work(task, backend, appends))
+        return self._timed(self._work(task, backend, keep_buffers))
 
-    def _work(self, task: TaskInput, backend: StateBackend, appends: bool) -> Iterator[Envelope]:
+    def _work(
+        self, task: TaskInput, backend: StateBackend, keep_buffers: bool
+    ) -> Iterator[Envelope]:
         chain, key_context, header = self._chain, self._chain.key_context, backend.header
         self._backend = backend
         self._watermarks = self._channels_of(header)
@@ -153,7 +157,7 @@ class KeyedTask:
             task.group,
             self.vertex.groups,
             watermark,
-            appends and chain.merged,
+            keep_buffers and chain.merged,
         )
         key_context.watermark = watermark
         if self._context.states is not None:
@@ -324,7 +328,7 @@ class KeyedTask:
         if not isinstance(values, list):
             run = as_rows(run)
             values = run.values
-        elif not self._chain.outbox.object_reuse:
+        elif not self._chain.send_context.object_reuse:
             values = [*map(copy_record, values)]  # others of the task's groups may get them, too
         self._chain.key_context.key = self._chain.key_context.entry = None
         self._chain.key_context.event_ms = None
@@ -380,26 +384,26 @@ class KeyedTask:
 
     def _reach(self, watermark: int) -> Iterator[Envelope]:
         """Let the operator's event time go on: the timers that are due fire."""
-        chain, outbox = self._chain, self._chain.outbox
+        chain, send_context = self._chain, self._chain.send_context
         if watermark > chain.key_context.watermark:
             chain.key_context.watermark = watermark
             if self._keyed is not None:
                 timers, fire = self._backend.event_timers, self._keyed.fire
                 while (timer := timers.pop_due(watermark)) is not None:
                     fire(timer, True)
-                    if outbox.weight_bytes >= BYTES_GATHERED or outbox.overflow:
+                    if send_context.buffered_bytes >= MAX_BUFFERED_BYTES or send_context.overflow:
                         yield from chain.drain()
 
     def _fire_processing_timers(self, now_ms: int) -> Iterator[Envelope]:
         if self._keyed is None:
             return
-        chain, outbox = self._chain, self._chain.outbox
+        chain, send_context = self._chain, self._chain.send_context
         timers, fire = self._backend.processing_timers, self._keyed.fire
         while (timer := timers.pop_due(now_ms)) is not None:
             # At the end of a batch the clock stands still, so no value expires any more.
             if now_ms < MAX_WATERMARK or timer.namespace != CLEANUP:
                 fire(timer, False)
-                if outbox.weight_bytes >= BYTES_GATHERED or outbox.overflow:
+                if send_context.buffered_bytes >= MAX_BUFFERED_BYTES or send_context.overflow:
                     yield from chain.drain()
 
     def _finish(self, now_ms: int) -> Iterator[Envelope]:

@@ -182,7 +182,7 @@ class SourceTask:
                 states[work.source, work.split] = None
                 continue
             nodes = chain.snapshot()
-            reached = [e.watermark for e in chain.endpoints if e.watermark is not None]
+            reached = [e.watermark for e in chain.writers if e.watermark is not None]
             watermark = max(min(reached, default=MIN_WATERMARK), work.state.watermark)
             states[work.source, work.split] = SplitState(watermark, nodes)
         for source_id, chain in chains.items():

@@ -42,9 +42,9 @@ class StageCall:
             shared = self.broadcast(task.vertex)
             now_ms = max(given.now_ms, shared.now_ms)
             given = given._replace(broadcast=shared, now_ms=now_ms)
-        appends = task in self._begun
+        keep_buffers = task in self._begun
         self._begun[task] = None
-        return task.work(given, backend, appends)
+        return task.work(given, backend, keep_buffers)
 
     def drain(self, except_for: Collection[str] = ()) -> Iterator[Envelope]:
         """What still waits to be sent, except by the vertices ``except_for``; stores shared state.

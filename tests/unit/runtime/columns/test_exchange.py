@@ -31,7 +31,7 @@ from headrace.runtime.columns.keys import ColumnKeys
 from headrace.runtime.columns.selectors import ByColumns
 from headrace.runtime.columns.shapes import NAMED_ROWS
 from headrace.runtime.context import TaskFacts
-from headrace.runtime.exchange import send_context as outbox
+from headrace.runtime.exchange import send_context as send_context
 from headrace.runtime.keys.key_groups import key_group_of
 from headrace.runtime.keys.serialized_key import user_key
 from headrace.runtime.program import SourceProgram, VertexProgram
@@ -140,7 +140,7 @@ def test_groups_read_what_they_would_read_of_rows(drawn: list[tuple[str, Any]]) 
 
 
 def _aside(chain: Chain) -> int:
-    held: Any = chain.outbox.overflow
+    held: Any = chain.send_context.overflow
     return sum(len(envelope.payload.values) for envelope in held._held)
 
 
@@ -186,8 +186,8 @@ def test_a_key_that_columns_cannot_tell_is_asked_of_the_rows() -> None:
 
 
 def test_what_waits_is_counted_and_put_aside_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("headrace.runtime.columns.exchange.BYTES_GATHERED", 4000)
-    monkeypatch.setattr(outbox, "BYTES_GATHERED", 4000)
+    monkeypatch.setattr("headrace.runtime.columns.exchange.MAX_BUFFERED_BYTES", 4000)
+    monkeypatch.setattr(send_context, "MAX_BUFFERED_BYTES", 4000)
     chain = chain_by(ByColumns("user"))
     assert chain.push_columns is not None
     for first in range(0, 400, 100):

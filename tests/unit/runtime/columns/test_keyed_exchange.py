@@ -16,7 +16,7 @@ from headrace.planner.columns import with_columns
 from headrace.runtime.block import Envelope, records_of
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.columns.batch import Columns
-from headrace.runtime.columns.keyed_exchange import KeyedColumnsEndpoint
+from headrace.runtime.columns.keyed_exchange import KeyedColumnExchangeWriter
 from headrace.runtime.columns.selectors import ByColumns
 from headrace.runtime.context import TaskFacts
 from headrace.runtime.program import SourceProgram, VertexProgram
@@ -96,7 +96,7 @@ def run_of(runs: list[tuple[int, list[Any]]], number: int) -> int:
 def test_receivers_read_what_they_would_read_of_rows(runs: list[Any], partitions: int) -> None:
     """Of each group all records under each watermark, in its order, and then the last mark."""
     columns, rows = (chain_after_keys(partitions=partitions) for _ in range(2))
-    assert isinstance(columns._exchanges["0"], KeyedColumnsEndpoint)
+    assert isinstance(columns._exchanges["0"], KeyedColumnExchangeWriter)
     found: list[dict[int, Any]] = []
     for chain in (columns, rows):
         blocks = received(sent(chain, runs, as_columns=chain is columns))
@@ -142,10 +142,10 @@ def test_columns_wait_for_more_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> 
     assert chain.push_columns is not None
     chain.push_columns(columns_of(range(100)))
     assert chain.waiting() == 0 and not chain.is_full
-    monkeypatch.setattr("headrace.runtime.columns.keyed_exchange.BYTES_GATHERED", 1000)
-    monkeypatch.setattr("headrace.runtime.chain.chain.BYTES_GATHERED", 1000)
+    monkeypatch.setattr("headrace.runtime.columns.keyed_exchange.MAX_BUFFERED_BYTES", 1000)
+    monkeypatch.setattr("headrace.runtime.chain.chain.MAX_BUFFERED_BYTES", 1000)
     chain.push_columns(columns_of(range(100), 100))
-    assert chain.outbox.overflow and chain.is_full
+    assert chain.send_context.overflow and chain.is_full
     assert sum(len(envelope.payload.values) for envelope in chain.drain()) == 200
 
 

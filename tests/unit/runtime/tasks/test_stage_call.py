@@ -72,13 +72,13 @@ def key_of(value: Any) -> Any:
 
 
 def sent(
-    runs: Iterable[tuple[int, list[Any]]], appends: bool, drains: bool = False
+    runs: Iterable[tuple[int, list[Any]]], keep_buffers: bool, drains: bool = False
 ) -> list[Envelope]:
     """``drains``: within a run as well, as where there is much."""
     running, envelopes = chain(), []
     for number, (current_group, deeds) in enumerate(runs):
         watermarks = iter(WATERMARKS)
-        running.begin(number, 7, current_group, HOMES, 0, appends and number > 0)
+        running.begin(number, 7, current_group, HOMES, 0, keep_buffers and number > 0)
         for index, deed in enumerate(deeds):
             if deed != "next":
                 running.push(record(deed, number, index), index)
@@ -89,9 +89,9 @@ def sent(
         if any("next" in deeds for _, deeds in runs):
             for watermark in watermarks:
                 running.signal(watermark, watermark == WATERMARKS[-1])
-        if not appends:
+        if not keep_buffers:
             envelopes += running.drain()
-    return [*envelopes, *running.drain()] if appends else envelopes
+    return [*envelopes, *running.drain()] if keep_buffers else envelopes
 
 
 def read(blocks: Iterable[Block]) -> tuple[list[Any], Any]:
@@ -157,8 +157,8 @@ def test_objects_of_several_classes_come_back_as_they_were() -> None:
 
 def test_a_block_keeps_the_latest_time_of_its_groups() -> None:
     running = chain()
-    for now_ms, appends in [(9, False), (5, True)]:
-        running.begin(now_ms, now_ms, 0, HOMES, 0, appends)
+    for now_ms, keep_buffers in [(9, False), (5, True)]:
+        running.begin(now_ms, now_ms, 0, HOMES, 0, keep_buffers)
         running.push("a", None)
     assert {e.payload.now_ms for e in running.drain()} == {9}
 
@@ -167,7 +167,7 @@ def test_idleness_is_told_again_where_a_block_left_before_it() -> None:
     running = chain()
     running.begin(0, 0, 0, HOMES, 0)
     running.signal(30, True)
-    running.begin(1, 0, 1, HOMES, 0, appends=True)
+    running.begin(1, 0, 1, HOMES, 0, keep_buffers=True)
     running.signal(30, False)
     envelopes = [*running.drain()]
     running.signal(30, True)
@@ -180,7 +180,7 @@ def test_idleness_is_told_again_where_a_block_left_before_it() -> None:
 def test_what_waits_is_counted_under_every_watermark() -> None:
     running = chain()
     for number in range(3):
-        running.begin(number, 0, number, HOMES, 0, appends=number > 0)
+        running.begin(number, 0, number, HOMES, 0, keep_buffers=number > 0)
         running.push((1, "before"), None)
         running.signal(10)
         running.push((2, "behind"), None)
@@ -248,5 +248,5 @@ def test_records_for_sinks_do_not_wait() -> None:
     for group in (1, 2, 3):
         block = Block(["a"], ["x"], None, False, [], None, 0)
         task = TaskInput(group, [block], 0)
-        (envelope,) = harness.task.work(task, harness.backend(group), appends=group > 1)
+        (envelope,) = harness.task.work(task, harness.backend(group), keep_buffers=group > 1)
         assert envelope.group == group  # print() names it

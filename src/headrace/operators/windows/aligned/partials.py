@@ -25,7 +25,7 @@ from headrace.runtime.columns.exactness import (
     reach_of,
 )
 from headrace.runtime.columns.shapes import NAMED_ROWS, Dicts, NamedRows, Shape, python_values
-from headrace.runtime.exchange.steps import WithKey
+from headrace.runtime.exchange.steps import ValueWithKey
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,7 +66,7 @@ class PartialAggregatesShape:
         """The same with their keys, as they go to an exchange."""
         rows = self.unpack(batch)
         return [
-            WithKey(key, PartialAggregates(pane, count, (accumulator,)))
+            ValueWithKey(key, PartialAggregates(pane, count, (accumulator,)))
             for key, pane, accumulator, count in rows
         ]
 

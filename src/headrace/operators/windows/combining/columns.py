@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.operators.aggregates.aggregate import Fold
 from headrace.operators.windows.combining.combine import CombineWindowsOperator, CombineWindowsSpec
-from headrace.runtime.exchange.send_context import BYTES_GATHERED
+from headrace.runtime.exchange.send_context import MAX_BUFFERED_BYTES
 from headrace.runtime.loops import Push, calling, pushing_all
 from headrace.runtime.operator import Operator, Outputs, Signal, Traits
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 MAX_RECORDS = 1 << 19
 """So many are combined at once: the more there are, the more of them have the same key."""
 
-MAX_BYTES = 4 * BYTES_GATHERED
+MAX_BYTES = 4 * MAX_BUFFERED_BYTES
 """Records of more bytes are not gathered: columns may hold on to others that came with them."""
 
 _INT64_MAX = (1 << 63) - 1

@@ -23,7 +23,7 @@ from headrace.operators.windows.partial_aggregates import (
     encode_partials,
     split_by_key_group,
 )
-from headrace.runtime.exchange.steps import WithKey, typed
+from headrace.runtime.exchange.steps import ValueWithKey, typed_selector
 from headrace.runtime.keys.key_groups import KeyGroups
 from headrace.runtime.loops import Push, Step
 from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
@@ -92,7 +92,7 @@ class CombineContentsOperator(CombiningOperator):
 
     def key_of(self) -> Callable[[Any], Any]:
         """Gives a record's key, fitted to the declared type."""
-        return typed(self._window_spec.selector.bound(), self._window_spec.key_type)
+        return typed_selector(self._window_spec.selector.bound(), self._window_spec.key_type)
 
     def send_partials(
         self, batch: AccumulatorBatch, start_ms: int, count: int, timestamp: int
@@ -103,7 +103,7 @@ class CombineContentsOperator(CombiningOperator):
             # Together the counts are those of the records: all of them are late, or none.
             group_count, count = count, 0
             partial = PartialAggregates(start_ms, group_count, encode_partials(node, group))
-            self._main(WithKey(group.keys[0], partial), timestamp)
+            self._main(ValueWithKey(group.keys[0], partial), timestamp)
 
 
 class CombineWindowsOperator(CombineContentsOperator):

@@ -9,7 +9,7 @@ from typing import Any
 from headrace.runtime.block import ALL_GROUPS, Block, BlockBuffer, Envelope, Kind, Mark, to_block
 from headrace.runtime.channel import Channel
 from headrace.runtime.exchange.send_context import SendContext
-from headrace.runtime.overflow import bytes_of
+from headrace.runtime.overflow import estimate_bytes
 from headrace.runtime.program import ExchangeProgram
 from headrace.runtime.record_copies import RecordLayout
 
@@ -22,7 +22,7 @@ class ExchangeWriter:
 
     def __init__(
         self,
-        outbox: SendContext,
+        send_context: SendContext,
         stage: int,
         target: str,
         groups: int,
@@ -31,7 +31,7 @@ class ExchangeWriter:
         input: int = 0,
         to_all: bool = False,
     ) -> None:
-        self.outbox = outbox
+        self.send_context = send_context
         self.stage = stage
         self.target = target
         self.groups = groups
@@ -45,31 +45,31 @@ class ExchangeWriter:
         self.channel = Channel(exchange or "")
         self.merged = False
         self.watermark: int | None = None
-        self.turn = -1
-        self._left = 0
+        self.round_robin_index = -1
+        self._sent_records = 0
         """How many records have left, or were dropped after a call that failed."""
 
     @property
     def n(self) -> int:
         """How many records have come so far (see ``metrics.measures.Measure``)."""
-        return self._left + self._gathered_records()
+        return self._sent_records + self._unsent_records()
 
-    def _gathered_records(self) -> int:
-        return waiting_in(self.buffers)
+    def _unsent_records(self) -> int:
+        return count_buffered(self.buffers)
 
-    def begin(self, channel: Channel | None, merged: bool, appends: bool = False) -> None:
+    def begin(self, channel: Channel | None, merged: bool, keep_buffers: bool = False) -> None:
         """Start a task run; ``channel``: whose watermark its marks carry (None: no marks).
 
-        ``merged``: all senders of the exchange share one sequence of watermarks. ``appends``: the
-        buffers stay as they are.
+        ``merged``: all senders of the exchange share one sequence of watermarks. ``keep_buffers``:
+        the buffers stay as they are.
         """
         self.channel = channel or Channel("")
         self.merged = merged
-        self.turn = -1
-        if not appends:
+        self.round_robin_index = -1
+        if not keep_buffers:
             self.watermark = None
             if any(self.buffers):
-                self._left += waiting_in(self.buffers)
+                self._sent_records += count_buffered(self.buffers)
             self.buffers[:] = [None] * self.groups
 
     def open_channel(self, channel: Channel) -> None:
@@ -93,7 +93,7 @@ class ExchangeWriter:
             buffer.start_channel(self.channel)
         return buffer
 
-    def mark(self, watermark: int, idle: bool) -> None:
+    def write_watermark(self, watermark: int, idle: bool) -> None:
         """Put a watermark after what was gathered so far, for every receiver.
 
         A sink's endpoint only stores it: a split's watermark is the least over all its endpoints.
@@ -111,18 +111,22 @@ class ExchangeWriter:
             else:
                 marks.append(mark)
 
-    def records(self) -> int:
+    def buffered_records(self) -> int:
         """How many records wait in the buffers."""
-        return waiting_in(self.buffers)
+        return count_buffered(self.buffers)
 
-    def weight_bytes(self) -> int:
+    def buffered_bytes(self) -> int:
         """About how many bytes wait: a few of the records are looked at."""
         open_now = [buffer for buffer in self.buffers if buffer is not None and buffer.values]
         sample = [buffer.values[-1] for buffer in open_now[:: len(open_now) // 2 + 1]]
-        return sum(map(bytes_of, sample)) * self.records() // len(sample) if sample else 0
+        return (
+            sum(map(estimate_bytes, sample)) * self.buffered_records() // len(sample)
+            if sample
+            else 0
+        )
 
     @property
-    def gains_by_waiting(self) -> bool:
+    def prefers_larger_batches(self) -> bool:
         """Whether what is gathered should wait for more, if it need not leave."""
         return False
 
@@ -134,25 +138,33 @@ class ExchangeWriter:
                 yield self._envelope(group, buffer)
 
     def _envelope(self, group: int, buffer: BlockBuffer) -> Envelope:
-        outbox = self.outbox
-        self._left += len(buffer.values)
+        send_context = self.send_context
+        self._sent_records += len(buffer.values)
         merged_channel = self.channel if self.merged and self.exchange else None
         immutable = not self.may_be_mutable
-        block = to_block(buffer, self.keyed, outbox.now_ms, merged_channel, immutable, self.input)
-        return self._addressed(group, block)
+        block = to_block(
+            buffer, self.keyed, send_context.now_ms, merged_channel, immutable, self.input
+        )
+        return self._to_envelope(group, block)
 
-    def _addressed(self, group: int, block: Block) -> Envelope:
+    def _to_envelope(self, group: int, block: Block) -> Envelope:
         """A block on its way to a receiver; to a sink it goes in the name of the group at work."""
-        outbox = self.outbox
-        where = group if self.exchange is not None else outbox.current_group
+        send_context = self.send_context
+        where = group if self.exchange is not None else send_context.current_group
         if self.to_all:
             where = ALL_GROUPS
         return Envelope(
-            self.stage, where, self.target, Kind.DATA, outbox.sender, next(outbox.seq), block
+            self.stage,
+            where,
+            self.target,
+            Kind.DATA,
+            send_context.sender,
+            next(send_context.seq),
+            block,
         )
 
 
-class KeyedEndpoint(ExchangeWriter):
+class KeyedExchangeWriter(ExchangeWriter):
     """The end of a keyed stage, whose groups all go through one sequence of watermarks.
 
     What several groups emit, one run after another, goes into the same blocks. A block for each
@@ -160,8 +172,8 @@ class KeyedEndpoint(ExchangeWriter):
     and a block holds them in that order.
     """
 
-    def __init__(self, *given: Any) -> None:
-        super().__init__(*given)
+    def __init__(self, *arguments: Any) -> None:
+        super().__init__(*arguments)
         self._buffers_by_watermark: dict[int, list[BlockBuffer | None]] = {}
         """The buffers under every other watermark than the present one."""
         self._records_by_watermark = 0
@@ -170,21 +182,21 @@ class KeyedEndpoint(ExchangeWriter):
         self._announced: dict[int, Mark | None] = {}
         """By group at work that had a mark: the last mark that was sent in its name."""
 
-    def begin(self, channel: Channel | None, merged: bool, appends: bool = False) -> None:
+    def begin(self, channel: Channel | None, merged: bool, keep_buffers: bool = False) -> None:
         """Start a task run, under the watermark of the keyed task."""
-        super().begin(channel, merged, appends)
-        if not appends:
+        super().begin(channel, merged, keep_buffers)
+        if not keep_buffers:
             self._last = None
             self._announced.clear()
-            self._left += self._records_by_watermark
-            self._empty()
-        assert self.outbox.keyed_watermark is not None
-        self._switch_to(self.outbox.keyed_watermark)
+            self._sent_records += self._records_by_watermark
+            self._clear_buffers()
+        assert self.send_context.keyed_watermark is not None
+        self._switch_to(self.send_context.keyed_watermark)
 
-    def _gathered_records(self) -> int:
-        return self.records()
+    def _unsent_records(self) -> int:
+        return self.buffered_records()
 
-    def _empty(self) -> None:
+    def _clear_buffers(self) -> None:
         self._buffers_by_watermark.clear()
         self._records_by_watermark = 0
         for layouts in self._layouts:
@@ -195,35 +207,35 @@ class KeyedEndpoint(ExchangeWriter):
             return
         if self.watermark is not None and any(self.buffers):
             self._buffers_by_watermark[self.watermark] = [*self.buffers]
-            self._records_by_watermark += waiting_in(self.buffers)
+            self._records_by_watermark += count_buffered(self.buffers)
         found = self._buffers_by_watermark.pop(watermark, None)
         if found is None:
             self.buffers[:] = [None] * self.groups
         else:
             self.buffers[:] = found
-            self._records_by_watermark -= waiting_in(found)
+            self._records_by_watermark -= count_buffered(found)
         self.watermark = watermark
 
     def _new_buffer(self, group: int) -> BlockBuffer:
         return BlockBuffer(self.watermark, self._layouts[group])
 
-    def mark(self, watermark: int, idle: bool) -> None:
+    def write_watermark(self, watermark: int, idle: bool) -> None:
         """What comes from now on is emitted under this watermark."""
         self._switch_to(watermark)
         if self._last is None or watermark >= self._last.watermark:
             self._last = Mark(0, self.channel, watermark, idle)
-        self._announced.setdefault(self.outbox.current_group, None)
+        self._announced.setdefault(self.send_context.current_group, None)
 
-    def records(self) -> int:
+    def buffered_records(self) -> int:
         """How many records wait in the buffers."""
-        return waiting_in(self.buffers) + self._records_by_watermark
+        return count_buffered(self.buffers) + self._records_by_watermark
 
     def drain(self) -> Iterator[Envelope]:
         """One block for each receiver that gets records, or the time, from the groups at work here.
 
         Receivers without a record get the time from the group of their own number.
         """
-        last, announces = self._last, self._to_announce()
+        last, announces = self._last, self._groups_to_announce()
         assert self.watermark is not None
         by_watermark = {**self._buffers_by_watermark, self.watermark: self.buffers}
         in_order = [found for _, found in sorted(by_watermark.items(), key=itemgetter(0))]
@@ -231,26 +243,26 @@ class KeyedEndpoint(ExchangeWriter):
             found = [buffer for each in in_order if (buffer := each[group]) is not None]
             for buffers in in_order:
                 buffers[group] = None
-            if not found and last is not None and self._hears_from(group, announces):
+            if not found and last is not None and self._gets_watermark_from(group, announces):
                 found = [BlockBuffer(last.watermark)]
             if found:
-                yield self._envelope(group, self._in_one_buffer(found))
-        self._announced_to(announces)
+                yield self._envelope(group, self._concatenated(found))
+        self._mark_announced(announces)
 
-    def _to_announce(self) -> set[int]:
+    def _groups_to_announce(self) -> set[int]:
         """The groups at work in whose name the last mark must be sent."""
         return {group for group, mark in self._announced.items() if mark != self._last}
 
-    def _hears_from(self, group: int, announces: set[int]) -> bool:
+    def _gets_watermark_from(self, group: int, announces: set[int]) -> bool:
         """Whether a receiver without a record gets the time from one of these groups."""
-        return group % self.outbox.group_count in announces
+        return group % self.send_context.group_count in announces
 
-    def _announced_to(self, announces: set[int]) -> None:
+    def _mark_announced(self, announces: set[int]) -> None:
         """All has left, and the last mark with it."""
         self._announced.update(dict.fromkeys(announces, self._last))
-        self._empty()
+        self._clear_buffers()
 
-    def _in_one_buffer(self, buffers: list[BlockBuffer]) -> BlockBuffer:
+    def _concatenated(self, buffers: list[BlockBuffer]) -> BlockBuffer:
         """The records of buffers, which are in the order of watermarks, with marks between."""
         whole, *others = buffers
         for buffer in others:
@@ -262,15 +274,15 @@ class KeyedEndpoint(ExchangeWriter):
         return whole
 
 
-def given_to_endpoint(outbox: SendContext, program: ExchangeProgram) -> tuple[Any, ...]:
+def writer_arguments(send_context: SendContext, program: ExchangeProgram) -> tuple[Any, ...]:
     """What an ``ExchangeWriter`` of an exchange is made of."""
     mode = program.mode
     return (
-        *(outbox, program.stage, program.target, program.groups, mode == "key", program.id),
+        *(send_context, program.stage, program.target, program.groups, mode == "key", program.id),
         *(program.input, mode == "broadcast"),
     )
 
 
-def waiting_in(buffers: Iterable[BlockBuffer | None]) -> int:
+def count_buffered(buffers: Iterable[BlockBuffer | None]) -> int:
     """How many records wait in buffers."""
     return sum(len(buffer.values) for buffer in buffers if buffer is not None)
