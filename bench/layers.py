@@ -34,7 +34,7 @@ from headrace.runners.spark.query import wire
 from headrace.runners.spark.query.packets import InMemory, envelopes_in, payload_of
 from headrace.runners.spark.query.wire import packed
 from headrace.runtime.block import Block, Envelope, pickle_immutable
-from headrace.runtime.context import TaskFacts
+from headrace.runtime.context import TaskInfo
 from headrace.runtime.program import JobProgram
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
@@ -106,10 +106,10 @@ class _Desk:
         self.vertex = self.program.stages[0][0]
         self.stores = [HeldPages() for _ in range(self.vertex.groups)]
         self.heaps = [HeapBackend() for _ in range(self.vertex.groups)]
-        facts, metrics = TaskFacts(parallelism=TASKS), MetricGroup()
-        self.source = SourceTask(self.program, facts, metrics)
-        self.on_pages = KeyedTask(self.vertex, self.program, facts, metrics)
-        self.on_heap = KeyedTask(self.vertex, self.program, facts, metrics)
+        task_info, metrics = TaskInfo(parallelism=TASKS), MetricGroup()
+        self.source = SourceTask(self.program, task_info, metrics)
+        self.on_pages = KeyedTask(self.vertex, self.program, task_info, metrics)
+        self.on_heap = KeyedTask(self.vertex, self.program, task_info, metrics)
 
     def batch(self, number: int) -> Layers:
         """One micro-batch through every layer."""

@@ -26,7 +26,7 @@ from headrace.runtime.block import records_of
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.selectors import ByColumns
-from headrace.runtime.context import TaskFacts
+from headrace.runtime.context import TaskInfo
 from headrace.runtime.operator import KeyedOperator, Link, NodeProgram, OperatorSpec, Traits
 from headrace.runtime.program import (
     ChainProgram,
@@ -66,7 +66,7 @@ def chain_by(selector: Any) -> Chain:
     source = SourceProgram("source", "source", None, None, None, program, 1)
     job = JobProgram("columns", "", (source,), ((vertex,),), (), Settings(), 1)
     job = with_columns(replace(job, partitions=PARTITIONS))
-    chain = Chain(job.sources[0].chain, job, TaskFacts(), MetricGroup(), merged_marks=False)
+    chain = Chain(job.sources[0].chain, job, TaskInfo(), MetricGroup(), merged_marks=False)
     chain.begin(0, 0)
     return chain
 

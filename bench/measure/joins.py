@@ -19,7 +19,7 @@ from headrace.operators.joins import as_of, interval
 from headrace.operators.joins.base import LEFT, RIGHT
 from headrace.runtime.block import Block, Mark
 from headrace.runtime.channel import Channel
-from headrace.runtime.context import TaskFacts
+from headrace.runtime.context import TaskInfo
 from headrace.runtime.operator import NodeProgram, OperatorSpec
 from headrace.runtime.program import ChainProgram, JobProgram, Settings, VertexProgram
 from headrace.runtime.state.backend import StateBackend
@@ -77,7 +77,7 @@ class Join:
         inputs = {channel.exchange: number for number, channel in enumerate(INPUTS)}
         vertex = VertexProgram(node.id, 1, True, 1, 1, chain, INPUTS, inputs=inputs)
         job = JobProgram("joins", "", (), ((vertex,),), (), Settings(), 1)
-        self._task = KeyedTask(vertex, job, TaskFacts(max_parallelism=1), MetricGroup())
+        self._task = KeyedTask(vertex, job, TaskInfo(max_parallelism=1), MetricGroup())
         self.heap = HeapBackend()
         self.pages = HeldPages() if paged else None
 

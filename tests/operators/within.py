@@ -40,4 +40,4 @@ class WithinOperator(Operator):
             "high": spec.high,
         }
         lines = ("node = $node", "if $low <= $number(value) <= $high:")
-        return Step(lines, names, passes_on=True)
+        return Step(lines, names, forwards_record=True)

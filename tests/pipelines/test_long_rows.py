@@ -24,7 +24,7 @@ from headrace.metrics.metricbase import MetricGroup
 from headrace.planner.plan import PlanOptions, plan
 from headrace.runtime.block import records_of
 from headrace.runtime.chain.chain import Chain
-from headrace.runtime.context import TaskFacts
+from headrace.runtime.context import TaskInfo
 from headrace.runtime.program import JobProgram
 
 
@@ -137,11 +137,11 @@ def test_a_long_row_travels_to_a_worker(name: str) -> None:
     built(name, env.from_collection([1])).print()
     program: JobProgram = plan(StreamGraph.of(env._sinks()), PlanOptions("long", 1))
     sent: JobProgram = pickle.loads(cloudpickle.dumps(program.for_workers()))
-    chain = Chain(sent.sources[0].chain, sent, TaskFacts(), MetricGroup(), False)
+    chain = Chain(sent.sources[0].chain, sent, TaskInfo(), MetricGroup(), False)
     chain.begin(sender=0, now_ms=0)
     chain.push_all([*range(20)], None)
     chain.tick()
-    chain.signal(99)
+    chain.push_watermark(99)
     (block,) = [envelope.payload for envelope in chain.drain()]
     assert records_of(block) == expected(name, [*range(20)])
 

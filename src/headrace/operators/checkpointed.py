@@ -19,7 +19,14 @@ from headrace.common.changelog_mode import ChangelogMode
 from headrace.errors import PlanError
 from headrace.runtime.context import TaskContext
 from headrace.runtime.loops import Push
-from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Outputs, Signal, Traits
+from headrace.runtime.operator import (
+    NodeProgram,
+    Operator,
+    OperatorSpec,
+    Outputs,
+    PushWatermark,
+    Traits,
+)
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.state.handles.coercion import Fit, fit_of_elements
@@ -220,12 +227,12 @@ class CheckpointedOperator(Operator):
             function.target, operator, operator.bind(self._outputs), states, stored
         )
 
-    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+    def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
         """Hand the watermark to the operator of the instance."""
         if self._instance is None:
-            signal(watermark, idle)
+            push_watermark(watermark, idle)
         else:
-            self._instance.operator.watermark(watermark, idle, signal)
+            self._instance.operator.watermark(watermark, idle, push_watermark)
 
     def snapshot(self) -> Any:
         """Take the function's snapshot, if there were records, and store its lists."""

@@ -37,5 +37,5 @@ class CoerceOperator(Operator):
         """The coercion, where the type has one."""
         fit = self._spec.type_info.coercer()
         if fit is None:
-            return Step(("pass",), passes_on=True)
+            return Step(("pass",), forwards_record=True)
         return Step(("node = $node", "value = $fit(value)"), {"node": self.node, "fit": fit})

@@ -13,8 +13,8 @@ from headrace.runtime.columns.selectors import key_columns
 from headrace.runtime.exchange.steps import ValueWithKey, typed_selector
 from headrace.runtime.immutability import ATOMIC_TYPES, all_atomic, is_immutable
 from headrace.runtime.keys.key_groups import EXACT, has_stable_hash, only_exact
-from headrace.runtime.loops import Push, Step, calling, pushing_all
-from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
+from headrace.runtime.loops import Push, Step, call_step, compile_push_all
+from headrace.runtime.operator import Operator, OperatorSpec, Outputs, PushWatermark, Traits
 from headrace.runtime.record_copies import copy_record
 from headrace.runtime.state.backend import MISSING
 from headrace.runtime.user_function import UserFunction
@@ -112,7 +112,7 @@ class CombiningOperator(Operator):
         self._main = outputs.main
         step = self.step()
         assert step is not None, "a combiner is a part of loops"
-        push_all = pushing_all((step, calling(outputs.main)), self.node.name)
+        push_all = compile_push_all((step, call_step(outputs.main)), self.node.name)
         return lambda value, timestamp: push_all([value], [timestamp])
 
     def begin_chunk(self, count: int) -> bool:
@@ -231,10 +231,10 @@ class CombineOperator(CombiningOperator):
         self._flush()
         return self.received
 
-    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+    def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
         """No record may come after the watermark that it came before."""
         self._flush()
-        signal(watermark, idle)
+        push_watermark(watermark, idle)
 
     def _discard(self) -> None:
         self._reduced.clear()

@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace.common._watermark_generators import MAX_WATERMARK, MIN_WATERMARK, out_of_range
 from headrace.runtime.context import TaskContext
-from headrace.runtime.loops import ProcessBlock, Push, Step, processing
+from headrace.runtime.loops import ProcessBlock, Push, Step, compile_process_block
 from headrace.runtime.operator import KeyedOperator, NodeProgram, Outputs
 from headrace.runtime.state.backend import Timer
 from headrace.runtime.state.handles import KeyContext
@@ -86,7 +86,7 @@ class SteppedOperator(StatefulOperator):
         """Generate the loops. Keyed operators take blocks; see ``processors``."""
         before, name = self.steps_before(), self.node.name
         self._loops = tuple(
-            processing((*before, step, *self.steps_after(outputs)), name)
+            compile_process_block((*before, step, *self.steps_after(outputs)), name)
             for step in self.steps(outputs)
         )
         return self.reject_record

@@ -14,7 +14,7 @@ from headrace.operators.emission import (
     emitter,
 )
 from headrace.runtime.loops import Push
-from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
+from headrace.runtime.operator import Operator, OperatorSpec, Outputs, PushWatermark, Traits
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.user_function import UserFunction
 
@@ -112,10 +112,10 @@ class ProcessOperator(Operator):
 
         return push
 
-    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+    def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
         """Keep the watermark for ``current_watermark``, and pass it on."""
         self._set_watermark(max(watermark, self._watermark))
-        signal(watermark, idle)
+        push_watermark(watermark, idle)
 
     def snapshot(self) -> int:
         """The watermark, so that the next micro-batch starts with it."""

@@ -11,7 +11,7 @@ from headrace.operators.aggregates.aggregate import RecordFold, reduction_of
 from headrace.operators.combine import CombineSpec
 from headrace.operators.keyed import SteppedOperator
 from headrace.runtime.context import TaskContext
-from headrace.runtime.loops import Push, Step, calling, processing
+from headrace.runtime.loops import Push, Step, call_step, compile_process_block
 from headrace.runtime.operator import (
     Combiner,
     Emits,
@@ -70,7 +70,7 @@ class ReduceSpec(OperatorSpec):
     def traits(self) -> Traits:  # type: ignore[override]
         """It takes columns where it can fold them."""
         takes = self.fold is not None
-        return Traits(keyed=True, state=True, keeps_emitted=True, takes_columns=takes)
+        return Traits(keyed=True, state=True, retains_emitted=True, takes_columns=takes)
 
     @property
     def label(self) -> str:
@@ -101,8 +101,8 @@ class ReduceOperator(SteppedOperator):
         """Generate the loops. Keyed operators take blocks; see ``processors``."""
         self._outputs, self._down = outputs, outputs.main
         if self._spec.fold is not None:
-            steps = (*self.steps(outputs), calling(self._collect))
-            self._collecting = processing(steps, self.node.name)
+            steps = (*self.steps(outputs), call_step(self._collect))
+            self._collecting = compile_process_block(steps, self.node.name)
         return super().bind(outputs)
 
     def restore(self, state: Any | None) -> None:

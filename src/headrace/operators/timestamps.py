@@ -33,7 +33,7 @@ from headrace.runtime.operator import (
     Operator,
     OperatorSpec,
     Outputs,
-    Signal,
+    PushWatermark,
     Traits,
 )
 from headrace.runtime.state.handles import KeyContext
@@ -112,7 +112,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
     here, by the clock of the micro-batch: these run at every tick of the clock.
     """
 
-    keeps_number = True
+    one_to_one = True
 
     def __init__(self, spec: TimestampsSpec) -> None:
         self._strategy = spec.strategy
@@ -133,7 +133,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
 
     def bind(self, outputs: Outputs) -> Push:
         down, node = outputs.main, self.node
-        self._signal = outputs.signal
+        self._signal = outputs.push_watermark
         timestamp_of = self._strategy.timestamp_of
 
         def push(value: Any, timestamp: int | None, node: Any = node) -> None:
@@ -178,7 +178,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
         if kind is NoWatermarks:
             if extraction is not None:
                 lines.append("if not $first <= timestamp <= $last: $as_ms(timestamp, value)")
-            return Step((*lines,) or ("pass",), names, passes_on=True)
+            return Step((*lines,) or ("pass",), names, forwards_record=True)
         if extraction is None:
             lines = ["if timestamp is not None and timestamp > $highest: $highest = timestamp"]
         else:  # ``as_ms`` raises: one comparison more for each record
@@ -193,7 +193,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
             names,
             prologue=("$highest = $operator.max_timestamp()",),
             epilogue=("$operator.set_max_timestamp($highest)",),
-            passes_on=True,
+            forwards_record=True,
         )
 
     def bind_columns(self, outputs: Outputs) -> PushColumns:
@@ -244,14 +244,14 @@ class TimestampsOperator(Operator, WatermarkOutput):
             and now_ms - self._last_record_ms >= self._timeout_ms
         )
 
-    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+    def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
         """Drop the input's watermarks, except the last one. Pass idleness on."""
         if watermark >= MAX_WATERMARK:
             self._last_watermark = watermark
-            signal(watermark, idle)
+            push_watermark(watermark, idle)
         elif (idle := idle or self._is_timed_out()) != self._is_idle or watermark == MIN_WATERMARK:
             self._is_idle = idle
-            signal(self._last_watermark, idle)
+            push_watermark(self._last_watermark, idle)
 
     # What a watermark generator calls.
 

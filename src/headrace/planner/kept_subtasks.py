@@ -21,7 +21,7 @@ def with_kept_subtasks(program: JobProgram, before: Mapping[str, int]) -> JobPro
         vertex.id: before[vertex.id]
         for stage in program.stages
         for vertex in stage
-        if vertex.has_instances and before.get(vertex.id, vertex.groups) != vertex.groups
+        if vertex.has_operator_state and before.get(vertex.id, vertex.groups) != vertex.groups
     }
     if not counts:
         return program

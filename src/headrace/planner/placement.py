@@ -44,7 +44,7 @@ def apart(graph: StreamGraph, crosses: Crosses) -> frozenset[Transformation]:
         exchanged = any(crosses(edge, node) for edge in node.inputs)
         several = node.spec is not None and node.spec.traits.inputs > 1
         scattered = several and heads and (exchanged or len(heads) > 1)
-        waits = node.spec is not None and node.spec.traits.waits
+        waits = node.spec is not None and node.spec.traits.calls_async
         if scattered or (waits and any(map(_is_keyed, heads))):
             found.add(node)
             heads, exchanged = frozenset(), True

@@ -233,7 +233,7 @@ class _Planner:
         for feeder in sorted(draft.fed_by.values(), key=self._place):
             feeding = [exchange for exchange, fed in feeder.feeds if fed is draft]
             if feeder.head in self._vertices:
-                timed = self._chain(feeder).timed_exchanges()
+                timed = self._chain(feeder).exchanges_with_new_watermarks()
                 groups: Sequence[int] = range(self._groups(feeder.head))
             elif _is_dataframe(feeder.head):
                 timed, groups = frozenset(feeding), [ALL_TASKS]

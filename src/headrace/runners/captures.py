@@ -112,7 +112,7 @@ class LocalCaptures(Captures):
     def backend(self, vertex: VertexProgram, group: int) -> StateBackend:
         """The backend of a group, whose reads are recorded."""
         pages = self._pages.setdefault((vertex.id, group), HeldPages())
-        return RecordingBackend(pages, vertex.spread_of(group), self._page_bytes)
+        return RecordingBackend(pages, vertex.max_parallelism_of(group), self._page_bytes)
 
 
 def write(folder: str, call: FailedCall) -> str:

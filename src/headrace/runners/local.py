@@ -29,7 +29,7 @@ from headrace.runners.sinks import (
 )
 from headrace.runners.tasks import Tasks
 from headrace.runtime.block import ALL_GROUPS, Envelope, Kind, isolate_for_receiver, records_of
-from headrace.runtime.context import TaskFacts
+from headrace.runtime.context import TaskInfo
 from headrace.runtime.coordination.coordinator import Coordinator, merge_states, source_watermarks
 from headrace.runtime.coordination.offset import Offset
 from headrace.runtime.failure import at_sink, failure_of
@@ -90,7 +90,7 @@ class LocalRun:
             for s in program.sources
         }
         self._coordinator = Coordinator(program, enumerators, lambda epoch: self._states)
-        here = TaskFacts(clock_ns=clock_ns)
+        here = TaskInfo(clock_ns=clock_ns)
         self._tasks = Tasks(program, here, key_groups)
         self.metrics = self._tasks.metrics
         self._source_task = self._tasks.source()

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from headrace.connector import WorkerResources
 from headrace.metrics.metricbase import MetricGroup
-from headrace.runtime.context import TaskFacts
+from headrace.runtime.context import TaskInfo
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.tasks.keyed_task import KeyedTask
 from headrace.runtime.tasks.source_task import SourceTask
@@ -25,14 +25,14 @@ class Tasks:
     def __init__(
         self,
         program: JobProgram,
-        here: TaskFacts | None = None,
+        here: TaskInfo | None = None,
         key_groups: Mapping[str, int] | None = None,
     ) -> None:
         self.program = program
         self.metrics = MetricGroup()
         self.resources = WorkerResources()
         """What the writers of this run keep from one micro-batch to the next."""
-        self._here = TaskFacts() if here is None else here
+        self._here = TaskInfo() if here is None else here
         self._key_groups = key_groups or {}
         self._source: SourceTask | None = None
         self._keyed: dict[tuple[str, int], KeyedTask] = {}
@@ -40,7 +40,7 @@ class Tasks:
     def source(self) -> SourceTask:
         """The source task."""
         if self._source is None:
-            self._source = SourceTask(self.program, self.source_facts(), self.metrics)
+            self._source = SourceTask(self.program, self.source_task_info(), self.metrics)
         return self._source
 
     def keyed(self, vertex: VertexProgram, group: int) -> KeyedTask:
@@ -50,19 +50,19 @@ class Tasks:
         if task is None:
             index = self._here.subtask if vertex.keyed else lambda: subtask
             groups = self._key_groups.get(vertex.id, vertex.groups)
-            facts = self._facts(vertex.parallelism, groups, index)
-            task = KeyedTask(vertex, self.program, facts, self.metrics)
+            task_info = self._task_info(vertex.parallelism, groups, index)
+            task = KeyedTask(vertex, self.program, task_info, self.metrics)
             self._keyed[vertex.id, subtask] = task
         return task
 
-    def source_facts(self) -> TaskFacts:
+    def source_task_info(self) -> TaskInfo:
         """What functions before the first exchange can ask of their context."""
         here = self._here
-        return self._facts(self.program.parallelism, here.max_parallelism, here.subtask)
+        return self._task_info(self.program.parallelism, here.max_parallelism, here.subtask)
 
-    def _facts(
+    def _task_info(
         self, parallelism: int, max_parallelism: int, subtask: Callable[[], int]
-    ) -> TaskFacts:
+    ) -> TaskInfo:
         return replace(
             self._here,
             # One more task than that may only announce what there is to read.

@@ -15,7 +15,7 @@ from headrace.runtime.state.shared import SharedStates
 
 
 @dataclass
-class TaskFacts:
+class TaskInfo:
     """What is known of the task. ``subtask`` is called each time: a worker runs several tasks.
 
     ``overflow`` makes the place where a task puts aside what it emits in the middle of a call.
@@ -39,14 +39,14 @@ class TaskContext:
         self,
         name: str,
         site: str,
-        facts: TaskFacts,
+        task_info: TaskInfo,
         metrics: MetricGroup,
         key_context: KeyContext | None,
         uid: str | None = None,
     ) -> None:
         self._name = name
         self._site = site
-        self._facts = facts
+        self._task_info = task_info
         self._metrics = metrics
         owner = f"{name} (uid={uid})" if uid else name
         self.states = StateStore(key_context, owner) if key_context is not None else None
@@ -59,27 +59,27 @@ class TaskContext:
 
     def get_number_of_parallel_subtasks(self) -> int:
         """The operator's parallelism."""
-        return self._facts.parallelism
+        return self._task_info.parallelism
 
     def get_max_number_of_parallel_subtasks(self) -> int:
         """The operator's maximum parallelism: the number of key groups."""
-        return self._facts.max_parallelism
+        return self._task_info.max_parallelism
 
     def get_index_of_this_subtask(self) -> int:
         """The number of the parallel task, from 0."""
-        return self._facts.subtask()
+        return self._task_info.subtask()
 
     def get_attempt_number(self) -> int:
         """How often the task was tried before, from 0."""
-        return self._facts.attempt()
+        return self._task_info.attempt()
 
     def get_task_name_with_subtasks(self) -> str:
         """Such as ``Map (2/4)``."""
-        return f"{self._name} ({self._facts.subtask() + 1}/{self._facts.parallelism})"
+        return f"{self._name} ({self._task_info.subtask() + 1}/{self._task_info.parallelism})"
 
     def get_job_parameter(self, key: str, default_value: str) -> str:
         """A global job parameter, or the default."""
-        return self._facts.job_parameters.get(key, default_value)
+        return self._task_info.job_parameters.get(key, default_value)
 
     def get_metrics_group(self) -> MetricGroup:
         """Where the operator registers its metrics."""

@@ -15,7 +15,7 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from headrace.errors import JobError
-from headrace.runtime.loops import GENERATED
+from headrace.runtime.loops import GENERATED_PREFIX
 from headrace.runtime.operator import NodeProgram
 from headrace.runtime.program import SinkProgram
 from headrace.runtime.state.fields import missing_fields
@@ -186,7 +186,9 @@ def _at_work(trace: TracebackType | None) -> dict[str, Any] | None:
         frame = trace.tb_frame
         if isinstance(frame.f_locals.get("node"), NodeProgram):
             found = dict(frame.f_locals)
-            if frame.f_code.co_filename.startswith(GENERATED) and not _is_keyed(found["node"]):
+            if frame.f_code.co_filename.startswith(GENERATED_PREFIX) and not _is_keyed(
+                found["node"]
+            ):
                 found.pop("key", None)  # of the keyed operator, which is part of the same function
         elif found is not None and str(frame.f_globals.get("__name__")).startswith(_WINDOWS):
             found |= {name: frame.f_locals[name] for name in _FIRED if name in frame.f_locals}
@@ -203,7 +205,7 @@ def _gave_no_iterable(error: BaseException) -> bool:
     if type(error) is not TypeError:
         return False
     *_, (frame, _line) = traceback.walk_tb(error.__traceback__)
-    made_here = frame.f_code.co_filename.startswith(GENERATED)
+    made_here = frame.f_code.co_filename.startswith(GENERATED_PREFIX)
     if not made_here and not str(frame.f_globals.get("__name__")).startswith("headrace.operators."):
         return False
     given = [v for name, v in frame.f_locals.items() if name.startswith("results")]

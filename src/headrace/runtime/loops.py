@@ -26,10 +26,10 @@ PushAll = Callable[[list[Any], "Sequence[int | None] | None"], None]
 ProcessBlock = Callable[[list[Any], list[Any], "list[int | None] | None"], None]
 """Takes keys (none of a broadcast input), values and timestamps (ms) of records, in order."""
 
-GENERATED = "<headrace: "
+GENERATED_PREFIX = "<headrace: "
 """How the file names of generated functions begin."""
 
-_NAME = re.compile(r"\$(\w+)")
+_STEP_NAME = re.compile(r"\$(\w+)")
 
 
 @dataclass(frozen=True)
@@ -41,8 +41,8 @@ class Step:
     them, at the same depth. A word after ``$`` is a name of the step's own: a variable, or one of
     ``names``, which gives the object of each name. ``prologue`` and ``epilogue`` stand before and
     after the loop over a chunk, so a step that has them can only be part of a loop.
-    ``passes_on``: the step emits the record that it gets, or nothing. ``size_check``: lines that
-    stand after ``lines`` where one record may become many within a call of the function. They
+    ``forwards_record``: the step emits the record that it gets, or nothing. ``size_check``: lines
+    that stand after ``lines`` where one record may become many within a call of the function. They
     limit how much waits. A loop over a chunk has them only if a step fans out; if none does, the
     task looks after each chunk.
     """
@@ -52,7 +52,7 @@ class Step:
     cleanup: tuple[str, ...] = ()
     prologue: tuple[str, ...] = ()
     epilogue: tuple[str, ...] = ()
-    passes_on: bool = False
+    forwards_record: bool = False
     size_check: tuple[str, ...] = ()
 
     @property
@@ -61,12 +61,12 @@ class Step:
         return any(line.lstrip().startswith("for ") for line in self.lines)
 
     @property
-    def keeps_number(self) -> bool:
+    def one_to_one(self) -> bool:
         """True when every record goes on as one: nothing that follows stands in a block."""
         return _levels_opened(self.lines) == 0
 
     @property
-    def only_in_loops(self) -> bool:
+    def loop_only(self) -> bool:
         """True when the step must be in a loop over a chunk: it cannot take a single record."""
         return bool(self.prologue or self.epilogue)
 
@@ -101,26 +101,28 @@ class Nesting:
     @property
     def fits(self) -> bool:
         """Whether one generated function can be so deep, with room for its ends."""
-        return self.levels <= _MOST_LEVELS and self.blocks <= _MOST_BLOCKS
+        return self.levels <= _MAX_LEVELS and self.blocks <= _MAX_BLOCKS
 
 
 _BLOCKS = ("for ", "while ", "try:", "with ")
-_MOST_LEVELS = 80
-_MOST_BLOCKS = 12
+_MAX_LEVELS = 80
+_MAX_BLOCKS = 12
 
 
-def pushing(steps: Sequence[Step], label: str) -> Push:
+def compile_push(steps: Sequence[Step], label: str) -> Push:
     """A function that takes one record through the steps."""
-    made: Push = _compiled("def push(value, timestamp):", [*map(_with_size_check, steps)], 1, label)
+    made: Push = _compile_source(
+        "def push(value, timestamp):", [*map(_with_size_check, steps)], 1, label
+    )
     return made
 
 
-def pushing_all(steps: Sequence[Step], label: str) -> PushAll:
+def compile_push_all(steps: Sequence[Step], label: str) -> PushAll:
     """A function that takes records, and their timestamps or None, through the steps."""
     if any(step.fans_out for step in steps):
         steps = [*map(_with_size_check, steps)]
-    with_time: PushAll = _compiled(_LOOP_WITH_TIMESTAMPS, steps, 2, label)
-    without: Callable[[list[Any]], None] = _compiled(_LOOP_WITHOUT, steps, 2, label)
+    with_time: PushAll = _compile_source(_LOOP_WITH_TIMESTAMPS, steps, 2, label)
+    without: Callable[[list[Any]], None] = _compile_source(_LOOP_WITHOUT, steps, 2, label)
 
     def push_all(values: list[Any], timestamps: Sequence[int | None] | None) -> None:
         if timestamps is None:
@@ -131,9 +133,9 @@ def pushing_all(steps: Sequence[Step], label: str) -> PushAll:
     return push_all
 
 
-def processing(steps: Sequence[Step], label: str) -> ProcessBlock:
+def compile_process_block(steps: Sequence[Step], label: str) -> ProcessBlock:
     """A function that takes keyed records through the steps, which have a variable ``key``, too."""
-    made: ProcessBlock = _compiled(_LOOP_WITH_KEYS, [*map(_with_size_check, steps)], 2, label)
+    made: ProcessBlock = _compile_source(_LOOP_WITH_KEYS, [*map(_with_size_check, steps)], 2, label)
     return made
 
 
@@ -141,7 +143,7 @@ def _with_size_check(step: Step) -> Step:
     return replace(step, lines=(*step.lines, *step.size_check), size_check=())
 
 
-def calling(push: Push) -> Step:
+def call_step(push: Push) -> Step:
     """A step that hands the record to a function: the end of a row."""
     return Step(("$push(value, timestamp)",), {"push": push})
 
@@ -163,7 +165,7 @@ def push(keys, values, timestamps):
     for key, value, timestamp in zip(keys, values, times, strict=True):"""
 
 
-def _compiled(head: str, steps: Sequence[Step], depth: int, label: str) -> Any:
+def _compile_source(head: str, steps: Sequence[Step], depth: int, label: str) -> Any:
     names: dict[str, Any] = {}
     prologue: list[str] = []
     body: list[str] = []
@@ -171,32 +173,32 @@ def _compiled(head: str, steps: Sequence[Step], depth: int, label: str) -> Any:
     epilogue: list[str] = []
     for number, step in enumerate(steps):
         names.update({f"{name}_{number}": value for name, value in step.names.items()})
-        body += _own(step.lines, number, depth)
+        body += _indented(step.lines, number, depth)
         depth += _levels_opened(step.lines)
-        cleanups.append(_own(step.cleanup, number, depth))
-        prologue += _own(step.prologue, number, 1)
-        epilogue += _own(step.epilogue, number, 1)
+        cleanups.append(_indented(step.cleanup, number, depth))
+        prologue += _indented(step.prologue, number, 1)
+        epilogue += _indented(step.epilogue, number, 1)
     text = head.replace("    PROLOGUE", "\n".join(prologue or ["    pass"]))
     cleanup = chain.from_iterable(reversed(cleanups))
     source = "\n".join([text, *body, *cleanup, *epilogue]) + "\n"
     # Named by its text: a job's next run in this process uses the same name, so nothing grows.
-    file = f"{GENERATED}{label!r} #{zlib.crc32(source.encode()):08x}>"
+    file = f"{GENERATED_PREFIX}{label!r} #{zlib.crc32(source.encode()):08x}>"
     # Tracebacks and debuggers find the text here.
     linecache.cache[file] = (len(source), None, source.splitlines(keepends=True), file)
-    exec(_code(source, file), names)
+    exec(_compiled_code(source, file), names)
     return names["push"]
 
 
 @lru_cache(maxsize=1024)
-def _code(source: str, file: str) -> CodeType:
+def _compiled_code(source: str, file: str) -> CodeType:
     """Compiled once in a process: each micro-batch of a job makes the same functions again."""
     return compile(source, file, "exec")
 
 
 @lru_cache(maxsize=4096)
-def _own(lines: tuple[str, ...], number: int, depth: int) -> tuple[str, ...]:
+def _indented(lines: tuple[str, ...], number: int, depth: int) -> tuple[str, ...]:
     """A step's lines, indented, with the step's number in its own names."""
-    return tuple("    " * depth + _NAME.sub(rf"\g<1>_{number}", line) for line in lines)
+    return tuple("    " * depth + _STEP_NAME.sub(rf"\g<1>_{number}", line) for line in lines)
 
 
 def _levels_opened(lines: Sequence[str]) -> int:

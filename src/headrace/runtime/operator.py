@@ -12,16 +12,21 @@ from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.runtime.context import TaskContext
 from headrace.runtime.loops import ProcessBlock as ProcessBlock
-from headrace.runtime.loops import Push, Step, calling, pushing
+from headrace.runtime.loops import Push, Step, call_step, compile_push
 from headrace.runtime.state.backend import StateBackend, Timer
 from headrace.runtime.state.handles import KeyContext
-from headrace.runtime.user_function import UserFunction, close_function, open_function, own_copy
+from headrace.runtime.user_function import (
+    UserFunction,
+    close_function,
+    copy_function_object,
+    open_function,
+)
 
 if TYPE_CHECKING:
     from headrace.runtime.columns.batch import Columns, PushColumns
     from headrace.runtime.columns.keys import ColumnKeys
 
-Signal = Callable[[int, bool], None]
+PushWatermark = Callable[[int, bool], None]
 """Takes a watermark (ms) and whether its stream is idle."""
 
 Emits = Literal["each", "last"]
@@ -45,19 +50,21 @@ class Outputs:
         "columns_by_side",
         "key_groups",
         "main",
+        "push_watermark",
         "row",
-        "signal",
         "wants_columns",
     )
 
-    def __init__(self, main: Push, sides: Mapping[str, Push], signal: Signal) -> None:
+    def __init__(
+        self, main: Push, sides: Mapping[str, Push], push_watermark: PushWatermark
+    ) -> None:
         self.main = main
         self.row: Callable[[], Sequence[Step]] = self._calling_main
         self.columns: PushColumns = self._as_rows
         self.columns_by_side: Mapping[str, PushColumns] = {}
         self.wants_columns = False
         self.key_groups = 1
-        self.signal = signal
+        self.push_watermark = push_watermark
         self._sides = dict(sides)
 
     def side(self, tag_id: str) -> Push:
@@ -73,7 +80,7 @@ class Outputs:
         return lambda columns: columns.push_rows(push)
 
     def _calling_main(self) -> Sequence[Step]:
-        return (calling(self.main),)
+        return (call_step(self.main),)
 
     def _as_rows(self, columns: Columns) -> None:
         columns.push_rows(self.main)
@@ -89,20 +96,19 @@ class Traits:
 
     ``keyed``: it must run downstream of a key exchange. ``state`` and ``timers``: what it keeps.
     ``event_time``: it needs watermarks. ``assigns_time``: it replaces timestamps and watermarks.
-    ``side_outputs``: it may emit to tags. ``keeps_emitted``: it keeps what it emits as its state.
-    ``inputs``: how many inputs it has; a union is one. ``shared``: it keeps state that a whole
-    task shares, and that a broadcast input changes. ``takes_columns``: if an input has columns it
-    gets these (``bind_columns``, ``process_columns``; with several inputs ``bind_columns_inputs``,
+    ``side_outputs``: it may emit to tags. ``retains_emitted``: it keeps what it emits as its state.
+    ``inputs``: how many inputs it has; a union is one. ``shared``: it keeps state that a whole task
+    shares, and that a broadcast input changes. ``takes_columns``: if an input has columns it gets
+    these (``bind_columns``, ``process_columns``; with several inputs ``bind_columns_inputs``,
     ``column_processors``). If not, it gets records. ``gives_rows``: its results may be rows also
     where it takes columns. ``gives_columns``: they are columns also where it takes rows.
     ``side_columns``: where it takes columns, its side outputs may have columns, too.
     ``passes_columns``: it can take columns, but it gets them only if an operator after it takes
-    them. ``waits``: it keeps records until something outside has answered. It gets copies of
+    them. ``calls_async``: it keeps records until something outside has answered. It gets copies of
     those that someone could still change, and after a keyed operator it has a task of its own.
-    ``timed_batches``: in a batch it gets watermarks between timestamps, as in a stream; others get
-    none before the end.
-    ``operator_state``: its ``state`` belongs to its instances, the subtasks, and not to keys; it
-    must be the head of a vertex.
+    ``watermarks_in_batch``: in a batch it gets watermarks between timestamps, as in a stream;
+    others get none before the end. ``operator_state``: its ``state`` belongs to its instances, the
+    subtasks, and not to keys; it must be the head of a vertex.
     """
 
     keyed: bool = False
@@ -112,7 +118,7 @@ class Traits:
     event_time: bool = False
     assigns_time: bool = False
     side_outputs: bool = False
-    keeps_emitted: bool = False
+    retains_emitted: bool = False
     inputs: int = 1
     shared: bool = False
     takes_columns: bool = False
@@ -120,8 +126,8 @@ class Traits:
     gives_columns: bool = False
     side_columns: bool = False
     passes_columns: bool = False
-    waits: bool = False
-    timed_batches: bool = False
+    calls_async: bool = False
+    watermarks_in_batch: bool = False
     operator_state: bool = False
 
 
@@ -194,7 +200,7 @@ class OperatorSpec(ABC):
             if isinstance(value, UserFunction):
                 vars(made)[field.name] = value.copied()
             elif isinstance(value, WatermarkStrategy):
-                assigner = own_copy(value.timestamp_assigner)
+                assigner = copy_function_object(value.timestamp_assigner)
                 vars(made)[field.name] = replace(value, timestamp_assigner=assigner)
         return made
 
@@ -254,7 +260,7 @@ ProcessColumns = Callable[["ColumnKeys", "Columns"], None]
 class Operator:
     """The mutable logic of one operator in one task, made by its spec."""
 
-    keeps_number = False
+    one_to_one = False
     """True when it emits one record for each, and has no step that says so (``Step``)."""
 
     input_watermark: Callable[[int], int]
@@ -278,7 +284,7 @@ class Operator:
         """The function that takes the operator's records: by default, its step."""
         step = self.step()
         assert step is not None, "an operator without a step binds itself"
-        return pushing((step, calling(outputs.main)), self.node.name)
+        return compile_push((step, call_step(outputs.main)), self.node.name)
 
     def bind_inputs(self, outputs: Outputs) -> tuple[Push, ...]:
         """The functions that take the records of each input; by default there is one input."""
@@ -295,12 +301,12 @@ class Operator:
         """The functions that take the columns of each input; by default there is one input."""
         return (self.bind_columns(outputs),)
 
-    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+    def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
         """Take the input's watermark; by default it is passed on.
 
         With several inputs, it is the least of those that are not idle.
         """
-        signal(watermark, idle)
+        push_watermark(watermark, idle)
 
     def tick(self) -> None:
         """A chunk of records has passed (where periodic watermarks are due)."""

@@ -92,27 +92,27 @@ class ChainProgram:
         """True when some operator of the chain makes watermarks of its own."""
         return any(map(_assigns_time, self.nodes.values()))
 
-    def timed_nodes(self) -> frozenset[str]:
+    def nodes_with_new_watermarks(self) -> frozenset[str]:
         """The nodes that get, or make, watermarks of this chain's own."""
-        return self._timed() & {*self.nodes}
+        return self._targets_of_new_watermarks() & {*self.nodes}
 
-    def timed_exchanges(self) -> frozenset[str]:
+    def exchanges_with_new_watermarks(self) -> frozenset[str]:
         """The exchanges that watermarks made in this chain come to.
 
         The others get those of the chain's input, however many operators beside them make some.
         """
-        return self._timed() & {exchange.id for exchange in self.exchanges}
+        return self._targets_of_new_watermarks() & {exchange.id for exchange in self.exchanges}
 
-    def _timed(self) -> frozenset[str]:
-        timed: set[str] = set()
+    def _targets_of_new_watermarks(self) -> frozenset[str]:
+        found: set[str] = set()
         for node_id in self.order():
             node = self.nodes[node_id]
-            if node_id in timed or _assigns_time(node):
-                timed |= {node_id, *(link.target for link in node.links)}
-        return frozenset(timed)
+            if node_id in found or _assigns_time(node):
+                found |= {node_id, *(link.target for link in node.links)}
+        return frozenset(found)
 
 
-def inputs_of(node_id: str) -> str:
+def input_watermarks_key(node_id: str) -> str:
     """The name by which tasks remember the watermarks of a node's inputs."""
     return f"{node_id}/inputs"
 
@@ -164,12 +164,12 @@ class VertexProgram:
     broadcast: frozenset[int] = frozenset()
 
     @property
-    def has_instances(self) -> bool:
+    def has_operator_state(self) -> bool:
         """True where it keeps state of its instances, and not of keys."""
         root = self.chain.nodes.get(self.chain.root)
         return root is not None and root.spec is not None and root.spec.traits.operator_state
 
-    def spread_of(self, group: int) -> int:
+    def max_parallelism_of(self, group: int) -> int:
         """Over how many groups keys are spread, for a group's state; shared state is not spread."""
         return self.groups if group != ALL_GROUPS else 1
 
@@ -198,7 +198,7 @@ class SinkProgram:
 
 
 @dataclass(frozen=True)
-class Unconnected:
+class SinkPlaceholder:
     """Stands for a sink where nothing is written: it knows neither an address nor a password."""
 
     served_by: ExecutedBy
@@ -314,7 +314,7 @@ class JobProgram:
     def for_replay(self) -> JobProgram:
         """The same for a call of a keyed task alone: no source and no sink, nor what they know."""
         sources = (replace(source, source=None, reader=None) for source in self.sources)
-        sinks = (replace(sink, sink=Unconnected(sink.sink.served_by)) for sink in self.sinks)
+        sinks = (replace(sink, sink=SinkPlaceholder(sink.sink.served_by)) for sink in self.sinks)
         return replace(self, sources=tuple(sources), sinks=tuple(sinks))
 
     @property

@@ -45,12 +45,12 @@ class UserFunction:
         return name or type(self.target).__qualname__
 
     def copied(self) -> UserFunction:
-        """The same with an object of its own; see ``own_copy``."""
-        target = own_copy(self.target)
+        """The same with an object of its own; see ``copy_function_object``."""
+        target = copy_function_object(self.target)
         return self if target is self.target else UserFunction(target, self.method)
 
 
-def own_copy(target: Any) -> Any:
+def copy_function_object(target: Any) -> Any:
     """A copy of a function object, for one task; plain functions, builtins and classes themselves.
 
     Classes, functions and modules that the object refers to are not copied, so what a lambda

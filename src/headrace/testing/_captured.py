@@ -19,7 +19,7 @@ from headrace.runtime.operator import (
     Outputs,
     ProcessBlock,
     ProcessColumns,
-    Signal,
+    PushWatermark,
     Traits,
 )
 from headrace.runtime.record_copies import copy_record
@@ -61,8 +61,8 @@ class CapturingOutputs(Outputs):
 
     __slots__ = ("_captured",)
 
-    def __init__(self, captured: Captured, signal: Signal) -> None:
-        super().__init__(_into(captured.main), {}, signal)
+    def __init__(self, captured: Captured, push_watermark: PushWatermark) -> None:
+        super().__init__(_into(captured.main), {}, push_watermark)
         self._captured = captured
 
     def side(self, tag_id: str) -> Push:
@@ -156,13 +156,13 @@ class CapturedOperator(KeyedOperator):
         return self._inner.bind_inputs(self._capturing(outputs))
 
     def _capturing(self, outputs: Outputs) -> CapturingOutputs:
-        def signal(watermark: int, idle: bool) -> None:
+        def push_watermark(watermark: int, idle: bool) -> None:
             if not idle:
                 self._captured.watermarks.append(watermark)
-            outputs.signal(watermark, idle)
+            outputs.push_watermark(watermark, idle)
 
-        self._signal = signal
-        return CapturingOutputs(self._captured, signal)
+        self._signal = push_watermark
+        return CapturingOutputs(self._captured, push_watermark)
 
     def processors(self) -> tuple[ProcessBlock, ...]:
         """What takes the blocks of each input."""
@@ -194,7 +194,7 @@ class CapturedOperator(KeyedOperator):
         assert isinstance(self._inner, KeyedOperator)
         return self._inner
 
-    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+    def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
         self._inner.watermark(watermark, idle, self._signal)
 
     def tick(self) -> None:

@@ -28,7 +28,7 @@ from headrace.metrics._operator_counts import OperatorCounts, operator_counts
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.block import Block, Mark
 from headrace.runtime.channel import Channel
-from headrace.runtime.context import TaskContext, TaskFacts
+from headrace.runtime.context import TaskContext, TaskInfo
 from headrace.runtime.failure import AsRaised
 from headrace.runtime.keys.serialized_key import SerializedKey, as_key, user_key
 from headrace.runtime.operator import NodeProgram, OperatorSpec
@@ -108,13 +108,13 @@ class _Harness:
         self._vertex = vertex
         self._numbers = numbers
         job = JobProgram("harness", "", (), ((vertex,),), (), Settings(), 1, batch)
-        facts = TaskFacts(max_parallelism=1, is_batch=batch)
+        task_info = TaskInfo(max_parallelism=1, is_batch=batch)
         self.metrics = MetricGroup()
         self._store = HeldPages() if backend == "paged" else None
         self._heap = HeapBackend()
         self._shared_store = HeldPages() if backend == "paged" else None
         self._shared_heap = HeapBackend()
-        self._task = KeyedTask(vertex, job, facts, self.metrics)
+        self._task = KeyedTask(vertex, job, task_info, self.metrics)
         self._strategy = watermarks
         self._generator = watermarks.create_generator() if watermarks is not None else None
         self._is_batch = batch
@@ -354,9 +354,9 @@ class KeyedHarness(_Harness):
         }
         others = {*range(len(given))} - self._selectors.keys()
         super().__init__(spec, True, backend, watermarks, batch, clock, others)
-        facts = TaskFacts(max_parallelism=1, is_batch=batch)
+        task_info = TaskInfo(max_parallelism=1, is_batch=batch)
         for selector in self._selectors.values():
-            open_function(selector, TaskContext("key_by", str(site), facts, self.metrics, None))
+            open_function(selector, TaskContext("key_by", str(site), task_info, self.metrics, None))
         self._key_of = {number: each.bound() for number, each in self._selectors.items()}
 
     def close(self) -> None:

@@ -306,7 +306,7 @@ class _Runs:
         if not self._paged:
             return self._heap.setdefault((vertex.id, group), HeapBackend())
         store = self._stores.setdefault((vertex.id, group), HeldPages())
-        groups = 1 if self._one_key_group else vertex.spread_of(group)
+        groups = 1 if self._one_key_group else vertex.max_parallelism_of(group)
         return PagedBackend(store, groups, self._job.settings.page_bytes)
 
     @property

@@ -26,7 +26,7 @@ from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.keys import ColumnKeys
 from headrace.runtime.columns.selectors import ByColumns, TimestampColumn
 from headrace.runtime.columns.shapes import DICTS
-from headrace.runtime.context import TaskFacts
+from headrace.runtime.context import TaskInfo
 from headrace.runtime.program import VertexProgram
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.tasks.keyed_task import KeyedTask, TaskInput
@@ -66,7 +66,7 @@ def chain_of(build: Build, batch: bool) -> Chain:
     program = program_of(graph, env._configuration, None)
     source_chain = program.sources[0].chain
     assert any("combine" in node.spec.kind for node in source_chain.nodes.values() if node.spec)
-    return Chain(source_chain, program, TaskFacts(), MetricGroup(), merged_marks=False)
+    return Chain(source_chain, program, TaskInfo(), MetricGroup(), merged_marks=False)
 
 
 def begin(chain: Chain) -> None:
@@ -77,7 +77,7 @@ def begin(chain: Chain) -> None:
 def push(chain: Chain, n: int, columns: bool) -> None:
     record = {"k": 0, "n": n, "at": n}
     if columns:
-        chain.push_chunk(ColumnChunk(pa.RecordBatch.from_pylist([record]), shape=DICTS))
+        chain.push_column_chunk(ColumnChunk(pa.RecordBatch.from_pylist([record]), shape=DICTS))
     else:
         chain.push_all([record], None)
 
@@ -109,7 +109,7 @@ def test_a_reduction_of_columns_drops_what_a_failed_call_made() -> None:
     fold = FirstRecord(FieldAggregate("sum", "n"))
     head = node(0, ReduceSpec(UserFunction(fold)), to_exchange(0))
     vertex = VertexProgram(0, 1, True, 1, 1, chain_of_nodes(head, exchanges=[exchange(0)]))
-    task = KeyedTask(vertex, job_of((), vertex), TaskFacts(), MetricGroup())
+    task = KeyedTask(vertex, job_of((), vertex), TaskInfo(), MetricGroup())
 
     def results(numbers: list[int | None]) -> list[Any]:
         columns = Columns(pa.record_batch({"k": [0] * len(numbers), "n": numbers}))

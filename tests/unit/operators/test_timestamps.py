@@ -17,7 +17,7 @@ from headrace.metrics.metricbase import MetricGroup
 from headrace.operators.keyed_process import KeyedProcessSpec
 from headrace.operators.timestamps import TimestampsSpec
 from headrace.runtime.block import Block, Mark
-from headrace.runtime.context import TaskFacts
+from headrace.runtime.context import TaskInfo
 from headrace.runtime.program import VertexProgram
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
@@ -69,8 +69,8 @@ class Group:
 
     def marks(self, *blocks: Block, now_ms: int) -> list[tuple[int, bool]]:
         """The marks that come out: (watermark, idle)."""
-        facts = TaskFacts(is_batch=self.job.batch)
-        task = KeyedTask(self.vertex, self.job, facts, MetricGroup())
+        task_info = TaskInfo(is_batch=self.job.batch)
+        task = KeyedTask(self.vertex, self.job, task_info, MetricGroup())
         envelopes = list(task.advance(TaskInput(2, list(blocks), now_ms), self.backend()))
         found = [mark for envelope in envelopes for mark in envelope.payload.marks]
         assert {mark.channel for mark in found} <= {channel("3@2")}

@@ -14,7 +14,7 @@ from headrace.datastream.state import (
 from headrace.metrics.metricbase import MetricGroup
 from headrace.operators.keyed_process import KeyedProcessSpec
 from headrace.runtime.block import Block, records_of
-from headrace.runtime.context import TaskFacts
+from headrace.runtime.context import TaskInfo
 from headrace.runtime.operator import OperatorSpec
 from headrace.runtime.program import VertexProgram
 from headrace.runtime.state.backend import StateBackend
@@ -107,9 +107,9 @@ class Harness:
         self.task = self.new_task()
 
     def new_task(self) -> KeyedTask:
-        facts = TaskFacts(is_batch=self.job.batch)
+        task_info = TaskInfo(is_batch=self.job.batch)
         self.metrics = MetricGroup()
-        return KeyedTask(self.vertex, self.job, facts, self.metrics)
+        return KeyedTask(self.vertex, self.job, task_info, self.metrics)
 
     def backend(self, group: int) -> StateBackend:
         if self.paged:

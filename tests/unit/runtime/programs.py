@@ -12,7 +12,7 @@ from headrace.runtime import block as blocks
 from headrace.runtime.block import Block, Envelope, Kind, records_of
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.channel import ALL_TASKS, Channel
-from headrace.runtime.context import TaskFacts
+from headrace.runtime.context import TaskInfo
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import (
     Link,
@@ -20,7 +20,7 @@ from headrace.runtime.operator import (
     Operator,
     OperatorSpec,
     Outputs,
-    Signal,
+    PushWatermark,
     Traits,
 )
 from headrace.runtime.program import (
@@ -111,7 +111,7 @@ def job_of(
 
 def running(program: ChainProgram, merged: bool = False, **settings: Any) -> Chain:
     """A chain that has begun a task run."""
-    chain = Chain(program, job_of(**settings), TaskFacts(), MetricGroup(), merged)
+    chain = Chain(program, job_of(**settings), TaskInfo(), MetricGroup(), merged)
     chain.begin(sender=3, now_ms=1000)
     return chain
 
@@ -181,9 +181,9 @@ class _SpyOperator(Operator):
 
         return push
 
-    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+    def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
         self._spec.log.append((self._spec.name, "watermark", watermark, idle))
-        signal(watermark, idle)
+        push_watermark(watermark, idle)
 
     def snapshot(self) -> int | None:
         """How many records passed; None where there were none."""

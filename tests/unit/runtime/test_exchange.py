@@ -132,8 +132,8 @@ def test_idleness_and_watermark_reach_every_receiver() -> None:
     chain = sending(exchange(0, mode="round-robin", groups=2))
     chain.begin_channel("x", {})
     chain.push("a", None)
-    chain.signal(5)
-    chain.signal(5, True)
+    chain.push_watermark(5)
+    chain.push_watermark(5, True)
     marks = {envelope.group: envelope.payload.marks for envelope in chain.drain()}
     receiver = next(group for group, found in marks.items() if found[0].position == 1)
     assert marks[receiver] == [Mark(1, "0:x", 5, True)]
@@ -144,7 +144,7 @@ def test_marks_of_two_splits_do_not_overwrite_each_other() -> None:
     chain = sending(exchange(0, groups=1))
     for split, watermark in [("x", 5), ("y", 3), ("x", 9)]:
         chain.begin_channel(split, {})
-        chain.signal(watermark)
+        chain.push_watermark(watermark)
     (envelope,) = chain.drain()
     assert envelope.payload.marks == [
         Mark(0, "0:x", 5),

@@ -10,7 +10,7 @@ from headrace.common.types import Row
 from headrace.datastream import KeyedProcessFunction
 from headrace.operators.flat_map import FlatMapSpec
 from headrace.runtime.block import BlockBuffer, Envelope, records_of
-from headrace.runtime.context import TaskFacts
+from headrace.runtime.context import TaskInfo
 from headrace.runtime.exchange.send_context import MAX_BUFFERED_BYTES
 from headrace.runtime.overflow import estimate_bytes, estimate_new_bytes
 from headrace.runtime.tasks.keyed_task import TaskInput
@@ -50,7 +50,7 @@ def emitted(seen: list[int]) -> list[Envelope]:
     chain.push_all(["go"], None)
     assert chain.is_full
     found = list(chain.drain())
-    assert not chain.is_full and not chain.waiting()
+    assert not chain.is_full and not chain.buffered_records()
     return found
 
 
@@ -159,8 +159,8 @@ def test_a_buffer_is_weighed_by_what_came_since() -> None:
 
 
 def test_every_task_has_an_overflow_of_its_own() -> None:
-    facts = TaskFacts()
-    assert facts.overflow() is not facts.overflow()
+    task_info = TaskInfo()
+    assert task_info.overflow() is not task_info.overflow()
 
 
 def test_between_chunks_what_waits_is_counted_in_bytes() -> None:

@@ -26,7 +26,14 @@ from headrace.operators.asynchronous.loop import event_loop, wait_if_awaitable
 from headrace.operators.emission import check_results
 from headrace.runtime.context import TaskContext
 from headrace.runtime.loops import Push
-from headrace.runtime.operator import NodeProgram, Operator, OperatorSpec, Outputs, Signal, Traits
+from headrace.runtime.operator import (
+    NodeProgram,
+    Operator,
+    OperatorSpec,
+    Outputs,
+    PushWatermark,
+    Traits,
+)
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.user_function import UserFunction, close_function, open_function
 
@@ -53,7 +60,7 @@ class AsyncWaitSpec(OperatorSpec):
     cache: CacheLimits | None = None
     key: UserFunction | None = None
     join: UserFunction | None = None
-    traits = Traits(waits=True)
+    traits = Traits(calls_async=True)
     kind = "async-wait"
     label = "async wait operator"
 
@@ -169,9 +176,9 @@ class AsyncWaitOperator(Operator):
             self._calls.abandon(self._queue.calls())
             self._reset()
 
-    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+    def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
         """Pass the watermark on after the results of all records before it."""
-        self._queue.put_watermark(partial(signal, watermark, idle))
+        self._queue.put_watermark(partial(push_watermark, watermark, idle))
 
     def tick(self) -> None:
         """Emit what has come."""

@@ -15,7 +15,7 @@ from headrace.operators.batches.records import (
 from headrace.operators.batches.results import ResultConverter
 from headrace.runtime.columns.batch import Columns, PushColumns
 from headrace.runtime.loops import Push
-from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
+from headrace.runtime.operator import Operator, OperatorSpec, Outputs, PushWatermark, Traits
 from headrace.runtime.user_function import UserFunction
 
 
@@ -104,10 +104,10 @@ class MapBatchesOperator(Operator):
         for results in self._spec.results.convert(returned, columns):
             emit(results)
 
-    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+    def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
         """Records do not fall back: they are emitted before the watermark that they preceded."""
         self.complete()
-        signal(watermark, idle)
+        push_watermark(watermark, idle)
 
     def restore(self, state: Any | None) -> None:
         """Records that a failed call left are dropped: they come again."""

@@ -39,9 +39,9 @@ class JoinSpec(OperatorSpec):
         event_timers=True,
         event_time=True,
         side_outputs=True,
-        keeps_emitted=True,
+        retains_emitted=True,
         inputs=2,
-        timed_batches=True,
+        watermarks_in_batch=True,
     )
 
     @property

@@ -57,7 +57,7 @@ class WindowSpec(Windowing, OperatorSpec):
             processing_timers=clocks.processing_time or not (self.endless or event_time),
             event_time=event_time,
             side_outputs=True,
-            keeps_emitted=True,
+            retains_emitted=True,
             takes_columns=self.fold is not None,
             gives_rows=True,
             side_columns=True,

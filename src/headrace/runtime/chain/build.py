@@ -9,20 +9,28 @@ from functools import partial
 from typing import Any
 
 from headrace.metrics.metricbase import MetricGroup
-from headrace.runtime.chain.counting import ChainCounts, counting
+from headrace.runtime.chain.counting import ChainCounts, count_step
 from headrace.runtime.channel import Channel
-from headrace.runtime.context import TaskContext, TaskFacts
+from headrace.runtime.context import TaskContext, TaskInfo
 from headrace.runtime.exchange.send_context import SendContext
 from headrace.runtime.exchange.steps import exchange_step, sink_step
 from headrace.runtime.exchange.writer import ExchangeWriter, KeyedExchangeWriter, writer_arguments
 from headrace.runtime.failure import annotate
-from headrace.runtime.loops import Nesting, Push, PushAll, Step, calling, pushing, pushing_all
+from headrace.runtime.loops import (
+    Nesting,
+    Push,
+    PushAll,
+    Step,
+    call_step,
+    compile_push,
+    compile_push_all,
+)
 from headrace.runtime.operator import (
     Link,
     NodeProgram,
     Operator,
     Outputs,
-    Signal,
+    PushWatermark,
     drop_record,
 )
 from headrace.runtime.program import ChainProgram, ExchangeProgram, JobProgram
@@ -33,39 +41,45 @@ from headrace.runtime.user_function import open_function
 from headrace.runtime.watermarks import InputWatermarks, NodeInputs
 
 _FEW_FUNCTIONS = 50
-_USUAL_CALLS = 1000
+_DEFAULT_RECURSION_LIMIT = 1000
 _CALLS_PER_FUNCTION = 8
 
 
 class ChainBuilder:
     """The functions and operators of a chain, made from its ends to its root.
 
-    ``push_alls``: for each input of the root, a function that takes a chunk of records;
+    ``push_all_by_input``: for each input of the root, a function that takes a chunk of records;
     ``push_all`` is the first of them. ``merged``: the exchanges whose senders all go through one
-    sequence of watermarks. ``inputs``: by node id, the watermarks of a node that several
-    nodes feed, or that has several inputs. ``unannounced``: those that pass the next watermark on
-    even if it changes nothing. ``ticking``: operators whose ``tick`` follows a chunk.
-    ``holding``: those that may hold results back (``complete``), each before those that it feeds.
+    sequence of watermarks. ``inputs``: by node id, the watermarks of a node that several nodes
+    feed, or that has several inputs. ``unannounced``: those that pass the next watermark on even if
+    it changes nothing. ``ticking_operators``: operators whose ``tick`` follows a chunk.
+    ``buffering_operators``: those that may hold results back (``complete``), each before those that
+    it feeds.
     """
 
     def __init__(
         self,
         program: ChainProgram,
         job: JobProgram,
-        facts: TaskFacts,
+        task_info: TaskInfo,
         metrics: MetricGroup,
         send_context: SendContext,
         merged: Collection[str],
         root_inputs: InputWatermarks | None,
         shared: SharedStates | None,
     ) -> None:
-        program = self.program = _with_own_functions(program)
-        self._facts, self._metrics, self._job, self._outbox = facts, metrics, job, send_context
+        program = self.program = _with_copied_functions(program)
+        self._task_info, self._metrics, self._job, self._outbox = (
+            task_info,
+            metrics,
+            job,
+            send_context,
+        )
         self.key_context = KeyContext()
         self.operators: dict[str, Operator] = {}
         self.contexts: dict[str, TaskContext] = {}
         self.pushes: dict[str, Push] = {}
-        self.signals: dict[str, Signal] = {}
+        self.watermark_pushes: dict[str, PushWatermark] = {}
         self.inputs: dict[str, NodeInputs] = {}
         self.unannounced: set[str] = set()
         self._root_inputs, self._shared = root_inputs, shared
@@ -80,27 +94,29 @@ class ChainBuilder:
         self._input_pushes: dict[str, tuple[Push, ...]] = {}
         """By node with several inputs: a push for each input."""
         self._steps: dict[str, Step | None] = {}
-        self._outputs_made: dict[str, Outputs] = {}
-        self._uncounted: dict[str, Push] = {}
+        self._outputs_by_node: dict[str, Outputs] = {}
+        self._uncounted_pushes: dict[str, Push] = {}
         """By node whose outputs are made: the main one, for who counts what goes there."""
-        self._nested: dict[str, Nesting] = {}
-        self._next: dict[str, str | None] = {}
+        self._nesting: dict[str, Nesting] = {}
+        self._fused_next: dict[str, str | None] = {}
         """By node: the one whose step follows in the same generated function, or None."""
         self._parents = self._count_parents()
         self._exchange_pushes = self._open_exchanges()
         order = program.order()
         for node_id in reversed(order):
             self._open(program.nodes[node_id])
-        self.counts = ChainCounts(program, self._keeps_number, self._writer)
-        called = self._called()
+        self.counts = ChainCounts(program, self._is_one_to_one, self._writer)
+        called = self._called_nodes()
         for node_id in reversed(order):
             self._build(program.nodes[node_id], node_id in called)
-        _allow_calls(len(self.pushes))
-        self.push_alls = self._loops()
-        self.push_all = self.push_alls[0]
+        _raise_recursion_limit(len(self.pushes))
+        self.push_all_by_input = self._loops()
+        self.push_all = self.push_all_by_input[0]
         in_order = [self.operators[i] for i in order if i in self.operators]
-        self.ticking = [each for each in in_order if _overrides(each, Operator.tick)]
-        self.holding = [each for each in in_order if _overrides(each, Operator.complete)]
+        self.ticking_operators = [each for each in in_order if _overrides(each, Operator.tick)]
+        self.buffering_operators = [
+            each for each in in_order if _overrides(each, Operator.complete)
+        ]
         self.counts.register(metrics, job)
 
     def _exchange(self, program: ExchangeProgram, merged: bool) -> ExchangeWriter:
@@ -130,7 +146,7 @@ class ChainBuilder:
                 if function is not None:
                     open_function(function, self._context(program.label, program.site, None))
             step = exchange_step(self.exchanges[program.id], program)
-            pushes[program.id] = pushing((step,), program.label)
+            pushes[program.id] = compile_push((step,), program.label)
         return pushes
 
     def _context(
@@ -142,7 +158,7 @@ class ChainBuilder:
         uid: str | None = None,
     ) -> TaskContext:
         metrics = self._metrics.of_operator(operator or name, name)
-        return TaskContext(name, site, self._facts, metrics, key_context, uid)
+        return TaskContext(name, site, self._task_info, metrics, key_context, uid)
 
     def _open(self, node: NodeProgram) -> None:
         """Make the node's operator, and find the node that follows it in a row."""
@@ -165,7 +181,7 @@ class ChainBuilder:
                 annotate(error)
                 raise
             self._steps[node.id] = operator.step()
-        self._next[node.id] = self._follower(node)
+        self._fused_next[node.id] = self._fusable_successor(node)
 
     def _inputs_of(self, node: NodeProgram) -> NodeInputs | InputWatermarks:
         """The watermarks of an operator with several inputs; the root's are those of its task."""
@@ -175,34 +191,34 @@ class ChainBuilder:
         assert self._root_inputs is not None, "only a keyed task has a root with several inputs"
         return self._root_inputs
 
-    def _follower(self, node: NodeProgram) -> str | None:
+    def _fusable_successor(self, node: NodeProgram) -> str | None:
         """The node whose step can follow this one's, unless the code would be too deep.
 
         Nodes are opened from the ends on, so a row that is too long is cut from its end on.
         """
         step = self._steps[node.id]
-        own = self._nested[node.id] = step.nesting if step is not None else Nesting()
+        own = self._nesting[node.id] = step.nesting if step is not None else Nesting()
         only = node.links[0] if len(node.links) == 1 else None
-        kept = node.spec is not None and node.spec.traits.keeps_emitted
+        kept = node.spec is not None and node.spec.traits.retains_emitted
         if only is None or only.tag is not None or only.kind != "node" or kept:
             return None
-        if self._steps[only.target] is None or not (whole := own + self._nested[only.target]).fits:
+        if self._steps[only.target] is None or not (whole := own + self._nesting[only.target]).fits:
             return None
-        self._nested[node.id] = whole
+        self._nesting[node.id] = whole
         return only.target
 
-    def _keeps_number(self, node_id: str) -> bool:
+    def _is_one_to_one(self, node_id: str) -> bool:
         """Whether a node emits one record for each that it gets."""
         step, operator = self._steps[node_id], self.operators.get(node_id)
         if step is not None:
-            return step.keeps_number
-        return operator is not None and operator.keeps_number
+            return step.one_to_one
+        return operator is not None and operator.one_to_one
 
     def _writer(self, link: Link) -> ExchangeWriter:
         """Where a link leaves the chain."""
         return self.exchanges[link.target] if link.kind == "exchange" else self._sink(link.target)
 
-    def _called(self) -> set[str]:
+    def _called_nodes(self) -> set[str]:
         """The nodes that are called with a record, by another one or from outside."""
         links = [
             (node.id, link.target)
@@ -210,7 +226,7 @@ class ChainBuilder:
             for link in node.links
             if link.kind == "node"
         ]
-        called = {target for source, target in links if self._next[source] != target}
+        called = {target for source, target in links if self._fused_next[source] != target}
         return called | {self.program.root}
 
     def _build(self, node: NodeProgram, called: bool) -> None:
@@ -218,22 +234,27 @@ class ChainBuilder:
         step, operator = self._steps[node.id], self.operators.get(node.id)
         if operator is None:
             outputs = self.outputs(node)
-            self.pushes[node.id], self.signals[node.id] = outputs.main, outputs.signal
+            self.pushes[node.id], self.watermark_pushes[node.id] = (
+                outputs.main,
+                outputs.push_watermark,
+            )
             return
         if node.spec is not None and node.spec.traits.inputs > 1:
             pushes = self._input_pushes[node.id] = operator.bind_inputs(self.outputs(node))
             self.pushes[node.id] = pushes[0]
-        elif step is None or step.only_in_loops:
+        elif step is None or step.loop_only:
             self.pushes[node.id] = operator.bind(self.outputs(node))
         elif called:
-            self.pushes[node.id] = pushing((step, *self._row_after(node)), node.name)
-        self.signals[node.id] = _signal_into(operator, self._signal_after(node))
+            self.pushes[node.id] = compile_push((step, *self._steps_after(node)), node.name)
+        self.watermark_pushes[node.id] = _watermark_push_into(
+            operator, self._watermark_push_after(node)
+        )
 
     def outputs(self, node: NodeProgram) -> Outputs:
         """Where a node emits."""
-        made = self._outputs_made.get(node.id)
+        made = self._outputs_by_node.get(node.id)
         if made is None:
-            made = self._outputs_made[node.id] = self._make_outputs(node)
+            made = self._outputs_by_node[node.id] = self._make_outputs(node)
         return made
 
     def _make_outputs(self, node: NodeProgram) -> Outputs:
@@ -242,23 +263,23 @@ class ChainBuilder:
         links = sorted(node.links, key=lambda link: link.kind == "node")
         # An operator may emit one object to several tags, in any order, or hold on to it.
         shared = node.spec is not None and (
-            node.spec.traits.keeps_emitted or len({link.tag for link in links}) > 1
+            node.spec.traits.retains_emitted or len({link.tag for link in links}) > 1
         )
         for index, link in enumerate(links):
             push = self._push_into(link)
             if link.kind == "node" and (
                 shared
                 or any(link.tag == other.tag for other in links[index + 1 :])
-                or self._waits(link.target)
+                or self._calls_async(link.target)
             ):
                 push = self._copying(push)
             by_tag.setdefault(link.tag, []).append(push)
-        self._uncounted[node.id] = _fan_out(by_tag.get(None, []))
+        self._uncounted_pushes[node.id] = _fan_out(by_tag.get(None, []))
         counted = {tag: self._counted(node, tag, pushes) for tag, pushes in by_tag.items()}
         main = counted.pop(None, drop_record)
         sides = {tag: push for tag, push in counted.items() if tag is not None}
-        made = Outputs(main, sides, self._signal_after(node))
-        made.row = partial(self._row_after, node, in_loop=True)
+        made = Outputs(main, sides, self._watermark_push_after(node))
+        made.row = partial(self._steps_after, node, in_loop=True)
         if len(links) == 1 and links[0].kind == "exchange":
             made.key_groups = self.exchanges[links[0].target].groups
         return made
@@ -268,19 +289,19 @@ class ChainBuilder:
         tally = self.counts.tally(node.id, tag)
         if tally is None:
             return _fan_out(pushes)
-        count = counting(tally, in_loop=False)
+        count = count_step(tally, in_loop=False)
         targets = {link.target for link in node.links if link.tag == tag}
         for target in targets:
             step = self._steps.get(target)
-            if pushes == [self.pushes.get(target)] and step and not step.only_in_loops:
+            if pushes == [self.pushes.get(target)] and step and not step.loop_only:
                 # Counts within the function of what follows: a call less for each record.
                 child = self.program.nodes[target]
-                return pushing((count, step, *self._row_after(child)), child.name)
-        return pushing((count, calling(_fan_out(pushes))), f"output of {node.name}")
+                return compile_push((count, step, *self._steps_after(child)), child.name)
+        return compile_push((count, call_step(_fan_out(pushes))), f"output of {node.name}")
 
-    def _waits(self, node_id: str) -> bool:
+    def _calls_async(self, node_id: str) -> bool:
         spec = self.program.nodes[node_id].spec
-        return spec is not None and spec.traits.waits
+        return spec is not None and spec.traits.calls_async
 
     def _push_into(self, link: Link) -> Push:
         if link.kind == "node":
@@ -288,13 +309,15 @@ class ChainBuilder:
                 child = self.program.nodes[link.target]
                 step = self._steps[link.target]
                 assert step is not None
-                self.pushes[link.target] = pushing((step, *self._row_after(child)), child.name)
+                self.pushes[link.target] = compile_push(
+                    (step, *self._steps_after(child)), child.name
+                )
             if link.target in self._input_pushes:
                 return self._input_pushes[link.target][link.input]
             return self.pushes[link.target]
         if link.kind == "exchange":
             return self._exchange_pushes[link.target]
-        return pushing((self._sink_step(link.target),), f"sink {link.target}")
+        return compile_push((self._sink_step(link.target),), f"sink {link.target}")
 
     def _sink(self, sink_id: str) -> ExchangeWriter:
         if sink_id not in self.sinks:
@@ -312,22 +335,24 @@ class ChainBuilder:
         sink = next((sink for sink in self._job.sinks if sink.id == sink_id), None)
         return sink_step(self._sink(sink_id), sink, unshared)
 
-    def _signal_after(self, node: NodeProgram) -> Signal:
+    def _watermark_push_after(self, node: NodeProgram) -> PushWatermark:
         """A function that passes a node's watermarks to all that it feeds, once to each."""
-        signals: list[Signal] = []
+        watermark_pushes: list[PushWatermark] = []
         links = sorted(node.links, key=lambda link: link.kind == "node")
         ways = dict.fromkeys((link.kind, link.target, link.input) for link in links)
         for kind, index, number in ways:
             if kind == "exchange":
-                signals.append(self.exchanges[index].write_watermark)
+                watermark_pushes.append(self.exchanges[index].write_watermark)
             elif kind == "sink":
-                signals.append(self._sink(index).write_watermark)
+                watermark_pushes.append(self._sink(index).write_watermark)
             else:
-                signal = self.signals[index]
+                push_watermark = self.watermark_pushes[index]
                 if self._parents[index] > 1 or index in self.inputs:
-                    signal = self._merging_watermarks(node.id, index, number, signal)
-                signals.append(signal)
-        return _fan_out_signal(signals)
+                    push_watermark = self._merging_watermarks(
+                        node.id, index, number, push_watermark
+                    )
+                watermark_pushes.append(push_watermark)
+        return _fan_out_watermarks(watermark_pushes)
 
     def _copying(self, push: Push) -> Push:
         """A push that hands on a copy, since others have the record too."""
@@ -346,15 +371,15 @@ class ChainBuilder:
         root = self.program.nodes[self.program.root]
         step = self._steps[root.id]
         if root.spec is None:
-            row = self._row_after(root, in_loop=True, unshared=True)
+            row = self._steps_after(root, in_loop=True, unshared=True)
         elif step is not None:
-            row = (step, *self._row_after(root, in_loop=True, unshared=step.passes_on))
+            row = (step, *self._steps_after(root, in_loop=True, unshared=step.forwards_record))
         else:
             pushes = self._input_pushes.get(root.id) or (self.pushes[root.id],)
-            return tuple(pushing_all((calling(push),), root.name) for push in pushes)
-        return (pushing_all(row, root.name),)
+            return tuple(compile_push_all((call_step(push),), root.name) for push in pushes)
+        return (compile_push_all(row, root.name),)
 
-    def _row_after(
+    def _steps_after(
         self, node: NodeProgram, in_loop: bool = False, unshared: bool = False
     ) -> tuple[Step, ...]:
         """The steps after a node, up to an exchange, a sink, or a call of what follows.
@@ -362,21 +387,21 @@ class ChainBuilder:
         ``unshared``: nobody but this row holds the records.
         """
         row = self._counting_step(node, in_loop)
-        while (following := self._next[node.id]) is not None:
+        while (following := self._fused_next[node.id]) is not None:
             step = self._steps[following]
             assert step is not None, "a node without a step is never part of a row"
-            if step.only_in_loops and not in_loop:
+            if step.loop_only and not in_loop:
                 break
-            unshared = unshared and step.passes_on
+            unshared = unshared and step.forwards_record
             node = self.program.nodes[following]
             row += [step, *self._counting_step(node, in_loop)]
-        return (*row, self._end_of_row(node, unshared))
+        return (*row, self._last_step(node, unshared))
 
     def _counting_step(self, node: NodeProgram, in_loop: bool) -> list[Step]:
         tally = self.counts.tally(node.id)
-        return [] if tally is None else [counting(tally, in_loop)]
+        return [] if tally is None else [count_step(tally, in_loop)]
 
-    def _end_of_row(self, node: NodeProgram, unshared: bool) -> Step:
+    def _last_step(self, node: NodeProgram, unshared: bool) -> Step:
         only = node.links[0] if len(node.links) == 1 else None
         if only is not None and only.tag is None:
             if only.kind == "exchange":
@@ -385,23 +410,25 @@ class ChainBuilder:
             if only.kind == "sink":
                 return self._sink_step(only.target, unshared)
         self.outputs(node)
-        return calling(self._uncounted[node.id])
+        return call_step(self._uncounted_pushes[node.id])
 
-    def rows_into(self, link: Link) -> PushAll:
+    def push_rows_into(self, link: Link) -> PushAll:
         """A function that sends records over a link. Nobody else may hold the records."""
         if link.kind == "exchange":
             program = next(e for e in self.program.exchanges if e.id == link.target)
             row = (exchange_step(self.exchanges[link.target], program, unshared=True),)
-            return pushing_all(row, program.label)
+            return compile_push_all(row, program.label)
         if link.kind == "sink":
-            return pushing_all((self._sink_step(link.target, True),), f"sink {link.target}")
+            return compile_push_all((self._sink_step(link.target, True),), f"sink {link.target}")
         node, step = self.program.nodes[link.target], self._steps[link.target]
         if step is None or link.target in self._input_pushes:
-            return pushing_all((calling(self._push_into(link)),), node.name)
-        rest = self._row_after(node, in_loop=True, unshared=step.passes_on)
-        return pushing_all((step, *rest), node.name)
+            return compile_push_all((call_step(self._push_into(link)),), node.name)
+        rest = self._steps_after(node, in_loop=True, unshared=step.forwards_record)
+        return compile_push_all((step, *rest), node.name)
 
-    def _merging_watermarks(self, parent: str, child: str, number: int, signal: Signal) -> Signal:
+    def _merging_watermarks(
+        self, parent: str, child: str, number: int, push_watermark: PushWatermark
+    ) -> PushWatermark:
         inputs = self.inputs.setdefault(child, NodeInputs(1))
         channel = Channel(parent, group=number if inputs.several else None)
         inputs.add(channel)
@@ -411,12 +438,12 @@ class ChainBuilder:
             changed = inputs.update(channel, watermark, idle)
             if changed or child in unannounced:
                 unannounced.discard(child)
-                signal(inputs.all.current, inputs.all.idle)
+                push_watermark(inputs.all.current, inputs.all.idle)
 
         return into
 
 
-def _with_own_functions(program: ChainProgram) -> ChainProgram:
+def _with_copied_functions(program: ChainProgram) -> ChainProgram:
     nodes = {
         number: node if node.spec is None else replace(node, spec=node.spec.copied())
         for number, node in program.nodes.items()
@@ -432,24 +459,24 @@ def _with_own_functions(program: ChainProgram) -> ChainProgram:
     return replace(program, nodes=nodes, exchanges=exchanges)
 
 
-def _signal_into(operator: Operator, signal: Signal) -> Signal:
+def _watermark_push_into(operator: Operator, push_watermark: PushWatermark) -> PushWatermark:
     if type(operator).watermark is Operator.watermark:
-        return signal  # no call in between: a long row of operators needs no deep stack
+        return push_watermark  # no call in between: a long row of operators needs no deep stack
 
     def into(watermark: int, idle: bool) -> None:
-        operator.watermark(watermark, idle, signal)
+        operator.watermark(watermark, idle, push_watermark)
 
     return into
 
 
-def _allow_calls(functions: int) -> None:
+def _raise_recursion_limit(functions: int) -> None:
     """Raise Python's limit so that a record can pass through this many functions.
 
     Each is called by the one before it, and Python allows 1000 nested calls. They take no room on
     the processor's stack.
     """
     if functions > _FEW_FUNCTIONS:
-        needed = _USUAL_CALLS + _CALLS_PER_FUNCTION * functions
+        needed = _DEFAULT_RECURSION_LIMIT + _CALLS_PER_FUNCTION * functions
         sys.setrecursionlimit(max(sys.getrecursionlimit(), needed))
 
 
@@ -470,12 +497,12 @@ def _fan_out(pushes: list[Push]) -> Push:
     return push
 
 
-def _fan_out_signal(signals: list[Signal]) -> Signal:
-    if len(signals) == 1:
-        return signals[0]
+def _fan_out_watermarks(watermark_pushes: list[PushWatermark]) -> PushWatermark:
+    if len(watermark_pushes) == 1:
+        return watermark_pushes[0]
 
-    def signal(watermark: int, idle: bool) -> None:
-        for each in signals:
+    def push_watermark(watermark: int, idle: bool) -> None:
+        for each in watermark_pushes:
             each(watermark, idle)
 
-    return signal
+    return push_watermark

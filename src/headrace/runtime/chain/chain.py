@@ -12,12 +12,12 @@ from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.block import Envelope
 from headrace.runtime.chain.build import ChainBuilder
 from headrace.runtime.channel import ALL_TASKS, Channel
-from headrace.runtime.context import TaskFacts
+from headrace.runtime.context import TaskInfo
 from headrace.runtime.exchange.send_context import MAX_BUFFERED_BYTES, SendContext
 from headrace.runtime.exchange.writer import ExchangeWriter
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import Outputs
-from headrace.runtime.program import ChainProgram, JobProgram, inputs_of
+from headrace.runtime.program import ChainProgram, JobProgram, input_watermarks_key
 from headrace.runtime.state.shared import SharedStates
 from headrace.runtime.user_function import close_function
 from headrace.runtime.watermarks import InputWatermarks
@@ -30,51 +30,51 @@ class Chain:
     """A running chain: push records in at the root, take envelopes out at the end.
 
     One chain is built per worker process and job run and used for one task run after another:
-    ``begin``, then any of ``push``, ``signal`` and ``tick``, then ``complete``, then ``drain``. Its
-    user functions are copies of the program's: no other chain, and no second operator, has the
-    same objects.
+    ``begin``, then any of ``push``, ``push_watermark`` and ``tick``, then ``complete``, then
+    ``drain``. Its user functions are copies of the program's: no other chain, and no second
+    operator, has the same objects.
     """
 
     def __init__(
         self,
         program: ChainProgram,
         job: JobProgram,
-        facts: TaskFacts,
+        task_info: TaskInfo,
         metrics: MetricGroup,
         merged_marks: bool,
         root_inputs: InputWatermarks | None = None,
         shared: SharedStates | None = None,
     ) -> None:
         self._job = job
-        self.send_context = SendContext(job.settings.object_reuse, facts.overflow())
+        self.send_context = SendContext(job.settings.object_reuse, task_info.overflow())
         self.send_context.spill_buffers = self._spill
         # Watermarks that the chain makes itself are a sequence of their own in each group.
-        timed = program.timed_exchanges()
+        timed = program.exchanges_with_new_watermarks()
         self._merged = frozenset(
             e.id for e in program.exchanges if merged_marks and e.id not in timed
         )
         self.merged = merged_marks and not timed
         """Whether all groups go through one sequence of watermarks, whatever they send to."""
-        parts = ChainBuilder(
-            program, job, facts, metrics, self.send_context, self._merged, root_inputs, shared
+        builder = ChainBuilder(
+            program, job, task_info, metrics, self.send_context, self._merged, root_inputs, shared
         )
-        self._parts = parts
-        self.program, self.key_context = parts.program, parts.key_context
-        self.operators, self.contexts = parts.operators, parts.contexts
-        self.received = parts.counts.received
+        self._builder = builder
+        self.program, self.key_context = builder.program, builder.key_context
+        self.operators, self.contexts = builder.operators, builder.contexts
+        self.received = builder.counts.received
         """How many records were pushed in at the root: whoever pushes them counts them."""
-        self._exchanges, self._sinks = parts.exchanges, parts.sinks
-        self.push_all, self.push_alls = parts.push_all, parts.push_alls
-        self.column_pushes = _columns_into(parts)
+        self._exchanges, self._sinks = builder.exchanges, builder.sinks
+        self.push_all, self.push_all_by_input = builder.push_all, builder.push_all_by_input
+        self.column_pushes = _columns_into(builder)
         """For each input of the root what takes columns; none where the chain is given rows."""
         self.push_columns = self.column_pushes[0] if self.column_pushes else None
 
     @property
     def push(self) -> Push:
         """Takes a record (value, timestamp in ms or None) at the root."""
-        return self._parts.pushes[self.program.root]
+        return self._builder.pushes[self.program.root]
 
-    def push_chunk(self, chunk: ColumnChunk) -> None:
+    def push_column_chunk(self, chunk: ColumnChunk) -> None:
         """Push a chunk of columns in at the root of a chain that takes them."""
         assert self.push_columns is not None, "this chain is given rows"
         if chunk.count:
@@ -85,11 +85,11 @@ class Chain:
     @property
     def root_outputs(self) -> Outputs:
         """Where the root emits."""
-        return self._parts.outputs(self.program.nodes[self.program.root])
+        return self._builder.outputs(self.program.nodes[self.program.root])
 
-    def signal(self, watermark: int, idle: bool = False) -> None:
+    def push_watermark(self, watermark: int, idle: bool = False) -> None:
         """Pass a watermark (and idleness) through the chain and out to its receivers."""
-        self._parts.signals[self.program.root](watermark, idle)
+        self._builder.watermark_pushes[self.program.root](watermark, idle)
 
     def announce(self) -> None:
         """Tell every receiver the watermark that it has from here, though it may know it.
@@ -97,20 +97,20 @@ class Chain:
         One that has none yet gets the least there is, and waits for what this chain sends. Where
         branches meet, and where watermarks are made, the one that holds there is sent.
         """
-        self._parts.unannounced.update(self._parts.inputs)
-        self.signal(MIN_WATERMARK)
+        self._builder.unannounced.update(self._builder.inputs)
+        self.push_watermark(MIN_WATERMARK)
 
     def tick(self) -> None:
         """A chunk has passed: let watermark generators emit."""
-        for operator in self._parts.ticking:
+        for operator in self._builder.ticking_operators:
             operator.tick()
 
     def complete(self) -> None:
         """The records of this task run have all come: operators emit what they hold back.
 
-        To be called again after what may make operators emit: a ``signal``, say.
+        To be called again after what may make operators emit: a ``push_watermark``, say.
         """
-        for operator in self._parts.holding:
+        for operator in self._builder.buffering_operators:
             operator.complete()
 
     def begin(
@@ -164,14 +164,14 @@ class Chain:
         """
         for node_id, operator in self.operators.items():
             operator.restore(states.get(node_id))
-        for node_id, inputs in self._parts.inputs.items():
-            inputs.restore(states.get(inputs_of(node_id)))
+        for node_id, inputs in self._builder.inputs.items():
+            inputs.restore(states.get(input_watermarks_key(node_id)))
 
     def reopen(self) -> None:
         """Let time begin again: the input had ended, and another program may read more."""
         for operator in self.operators.values():
             operator.reopen()
-        for inputs in self._parts.inputs.values():
+        for inputs in self._builder.inputs.values():
             inputs.reopen()
 
     def snapshot(self) -> dict[str, Any]:
@@ -180,11 +180,11 @@ class Chain:
         The watermarks of a node's inputs, if it has several, are under ``<node id>/inputs``.
         """
         states = {node_id: operator.snapshot() for node_id, operator in self.operators.items()}
-        for node_id, inputs in self._parts.inputs.items():
-            states[inputs_of(node_id)] = inputs.stored()
+        for node_id, inputs in self._builder.inputs.items():
+            states[input_watermarks_key(node_id)] = inputs.stored()
         return {node_id: state for node_id, state in states.items() if state is not None}
 
-    def waiting(self) -> int:
+    def buffered_records(self) -> int:
         """How many records are gathered for other tasks and sinks."""
         return sum(e.buffered_records() for e in (*self._exchanges.values(), *self._sinks.values()))
 
@@ -192,7 +192,7 @@ class Chain:
     def is_full(self) -> bool:
         """True when what waits should leave, by records or by bytes."""
         send_context = self.send_context
-        if send_context.overflow or self.waiting() >= self._job.settings.flush_records:
+        if send_context.overflow or self.buffered_records() >= self._job.settings.flush_records:
             return True
         writers = (*self._exchanges.values(), *self._sinks.values())
         # Loops over a chunk do not weigh what they gather.
@@ -238,9 +238,9 @@ class Chain:
                 stack.callback(operator.close)
 
 
-def _columns_into(parts: ChainBuilder) -> tuple[PushColumns, ...]:
-    if not parts.program.has_columns:
+def _columns_into(builder: ChainBuilder) -> tuple[PushColumns, ...]:
+    if not builder.program.has_columns:
         return ()
     from headrace.runtime.chain.column_paths import ColumnPaths  # jobs with rows start without it
 
-    return ColumnPaths(parts).pushes
+    return ColumnPaths(builder).pushes

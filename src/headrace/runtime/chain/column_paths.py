@@ -21,10 +21,10 @@ class ColumnPaths:
     with its columns.
     """
 
-    def __init__(self, parts: ChainBuilder) -> None:
-        self._parts = parts
+    def __init__(self, builder: ChainBuilder) -> None:
+        self._builder = builder
         self._into_nodes: dict[str, tuple[PushColumns, ...]] = {}
-        program = parts.program
+        program = builder.program
         for node_id in reversed(program.order()):
             node = program.nodes[node_id]
             if node.spec is not None:
@@ -42,7 +42,7 @@ class ColumnPaths:
         tags = dict.fromkeys(link.tag for link in node.links if link.columns or emits)
         if not tags:
             return
-        outputs = self._parts.outputs(node)
+        outputs = self._builder.outputs(node)
         if None in tags:
             outputs.columns = self._after(node, None)
             outputs.wants_columns = any(
@@ -55,7 +55,7 @@ class ColumnPaths:
         # As with rows: exchanges and sinks before operators.
         links = sorted(node.links, key=lambda link: link.kind == "node")
         pushes = [self._into(link) for link in links if link.tag == tag]
-        tally = self._parts.counts.tally(node.id, tag)
+        tally = self._builder.counts.tally(node.id, tag)
         if len(pushes) == 1 and tally is None:
             return pushes[0]
 
@@ -68,16 +68,16 @@ class ColumnPaths:
         return push
 
     def _into(self, link: Link) -> PushColumns:
-        parts, rows = self._parts, self._parts.rows_into(link)
+        builder, rows = self._builder, self._builder.push_rows_into(link)
         if not link.columns:
             return lambda columns: rows(*columns.rows_to_send())
         if link.kind == "node":
-            return self._into_operator(parts.program.nodes[link.target])[link.input]
+            return self._into_operator(builder.program.nodes[link.target])[link.input]
         if link.kind == "sink":
-            sink = parts.sinks[link.target]
+            sink = builder.sinks[link.target]
             assert isinstance(sink, ColumnSinkWriter)
             return sink.push_columns
-        writer = parts.exchanges[link.target]
+        writer = builder.exchanges[link.target]
         assert isinstance(writer, ColumnExchangeWriter | KeyedColumnExchangeWriter)
         return lambda columns: writer.push_columns(columns, rows)
 
@@ -85,7 +85,7 @@ class ColumnPaths:
         """The functions that take columns for each input of an operator."""
         made = self._into_nodes.get(node.id)
         if made is None:
-            operator, outputs = self._parts.operators[node.id], self._parts.outputs(node)
+            operator, outputs = self._builder.operators[node.id], self._builder.outputs(node)
             takes = operator.bind_columns_inputs(outputs)
             made = self._into_nodes[node.id] = tuple(_at_node(take, node) for take in takes)
         return made

@@ -19,7 +19,7 @@ from headrace.runtime.operator import Link
 from headrace.runtime.program import ChainProgram, JobProgram
 
 
-class Port(NamedTuple):
+class OutputPort(NamedTuple):
     """An output of a node: the main one (``tag`` None), or a side output that something reads."""
 
     node: str
@@ -29,28 +29,28 @@ class Port(NamedTuple):
 class ChainCounts:
     """What measures each output of a chain.
 
-    ``keeps_number``: whether a node gives one record for each. ``writer``: by the kind and the
+    ``one_to_one``: whether a node gives one record for each. ``writer``: by the kind and the
     target of a link that leaves the chain, the measure of what has left there.
     """
 
     def __init__(
         self,
         program: ChainProgram,
-        keeps_number: Callable[[str], bool],
+        one_to_one: Callable[[str], bool],
         writer: Callable[[Link], Measure],
     ) -> None:
         self.received = Tally()
         """What the root was given; whoever drives the chain raises it."""
-        self._program, self._keeps_number, self._writer = program, keeps_number, writer
-        self._links: dict[Port, dict[tuple[str, str], Link]] = {}
-        self._into: dict[tuple[str, str], list[Port]] = {}
+        self._program, self._is_one_to_one, self._writer = program, one_to_one, writer
+        self._links: dict[OutputPort, dict[tuple[str, str], Link]] = {}
+        self._into: dict[tuple[str, str], list[OutputPort]] = {}
         for node in program.nodes.values():
             for link in node.links:
-                port, target = Port(node.id, link.tag), (link.kind, link.target)
+                port, target = OutputPort(node.id, link.tag), (link.kind, link.target)
                 self._links.setdefault(port, {})[target] = link
                 self._into.setdefault(target, []).append(port)
-        self._tallies: dict[Port, Tally] = {}
-        self._measures: dict[Port, tuple[Measure, ...]] = {}
+        self._tallies: dict[OutputPort, Tally] = {}
+        self._measures: dict[OutputPort, tuple[Measure, ...]] = {}
         for node_id in program.order():
             for port in self._links:
                 if port.node == node_id:
@@ -58,13 +58,13 @@ class ChainCounts:
 
     def tally(self, node_id: str, tag: str | None = None) -> Tally | None:
         """What each record of an output must raise; None where something else measures it."""
-        return self._tallies.get(Port(node_id, tag))
+        return self._tallies.get(OutputPort(node_id, tag))
 
     def register(self, metrics: MetricGroup, job: JobProgram) -> None:
         """Let the figures of each operator, and of the sinks, be read from the measures."""
         for node in self._program.nodes.values():
             group = metrics.of_operator(node.id, node.name).measured
-            group.of_kind(RECORDS_IN, Passed).add(self._came_to(node.id))
+            group.of_kind(RECORDS_IN, Passed).add(self._input_measures(node.id))
             outputs = [self._measures[port] for port in self._links if port.node == node.id]
             if outputs or node.links:
                 group.of_kind(RECORDS_OUT, Passed).add(each for found in outputs for each in found)
@@ -75,22 +75,22 @@ class ChainCounts:
                 link = Link(kind, target)
                 group.of_kind(RECORDS_IN, Passed).add((self._writer(link),))
 
-    def _came_to(self, node_id: str) -> tuple[Measure, ...]:
+    def _input_measures(self, node_id: str) -> tuple[Measure, ...]:
         if node_id == self._program.root:
             return (self.received,)
         feeders = self._into.get(("node", node_id), ())
         return tuple(each for port in feeders for each in self._measures[port])
 
-    def _measures_of(self, port: Port) -> tuple[Measure, ...]:
+    def _measures_of(self, port: OutputPort) -> tuple[Measure, ...]:
         """What measures an output; that of the nodes before it is known."""
-        after = self._measured_after(port)
+        after = self._downstream_measure(port)
         if after is not None:
             return (after,)
-        if port.tag is None and self._emits_what_came(port.node):
-            return self._came_to(port.node)
+        if port.tag is None and self._output_equals_input(port.node):
+            return self._input_measures(port.node)
         return (self._tallies.setdefault(port, Tally()),)
 
-    def _measured_after(self, port: Port) -> Measure | None:
+    def _downstream_measure(self, port: OutputPort) -> Measure | None:
         """What leaves the chain measures an output that it all comes from, in a straight row."""
         while True:
             links = [
@@ -101,24 +101,24 @@ class ChainCounts:
             for link in links:
                 if link.kind != "node":
                     return self._writer(link)
-            following = next((x.target for x in links if self._keeps_number(x.target)), None)
+            following = next((x.target for x in links if self._is_one_to_one(x.target)), None)
             if following is None:
                 return None
-            port = Port(following, None)
+            port = OutputPort(following, None)
 
-    def _emits_what_came(self, node_id: str) -> bool:
+    def _output_equals_input(self, node_id: str) -> bool:
         node = self._program.nodes[node_id]
-        return node.spec is None or self._keeps_number(node_id)
+        return node.spec is None or self._is_one_to_one(node_id)
 
 
-def counting(tally: Tally, in_loop: bool) -> Step:
+def count_step(tally: Tally, in_loop: bool) -> Step:
     """A step that counts the records which come by; in a loop over a chunk, by a local variable."""
     if not in_loop:
-        return Step(("$tally.n += 1",), {"tally": tally}, passes_on=True)
+        return Step(("$tally.n += 1",), {"tally": tally}, forwards_record=True)
     return Step(
         ("$n += 1",),
         {"tally": tally},
         prologue=("$n = 0",),
         epilogue=("$tally.n += $n",),
-        passes_on=True,
+        forwards_record=True,
     )

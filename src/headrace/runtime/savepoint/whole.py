@@ -12,7 +12,7 @@ from typing import Any
 
 from headrace.connector import Committer
 from headrace.runtime.block import ALL_GROUPS
-from headrace.runtime.program import JobProgram, VertexProgram, inputs_of
+from headrace.runtime.program import JobProgram, VertexProgram, input_watermarks_key
 from headrace.runtime.savepoint.header import header_from_savepoint, header_to_savepoint
 from headrace.runtime.savepoint.manifest import Manifest, OperatorEntry
 from headrace.runtime.savepoint.read import import_backend
@@ -121,7 +121,7 @@ def restore(
         )
         if vertex.broadcast:
             import_backend(form.shared(id_), backend_of(vertex, ALL_GROUPS), entry.shared)
-        keyed = form.keyed(id_, vertex.groups, vertex.has_instances)
+        keyed = form.keyed(id_, vertex.groups, vertex.has_operator_state)
         for group in range(vertex.groups):
             backend = backend_of(vertex, group)
             backend.header.update(pickle.loads(header))
@@ -135,8 +135,8 @@ def _without_own_time(tasks: Iterable[TaskRecord], vertex: VertexProgram) -> lis
 
     Each key group had watermarks of its own, and none of them is that of a group of now.
     """
-    timed = vertex.chain.timed_nodes()
-    gone = {encode(name) for node in timed for name in (node, inputs_of(node))}
+    timed = vertex.chain.nodes_with_new_watermarks()
+    gone = {encode(name) for node in timed for name in (node, input_watermarks_key(node))}
     return [task for task in tasks if task.name not in gone]
 
 

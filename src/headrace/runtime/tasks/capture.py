@@ -13,7 +13,7 @@ from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.errors import JobError
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.block import Block, Envelope, decode
-from headrace.runtime.context import TaskFacts
+from headrace.runtime.context import TaskInfo
 from headrace.runtime.program import JobProgram
 from headrace.runtime.state.backend import Entry, PageStore, StateBackend, TimerStore
 from headrace.runtime.state.heap import HeapBackend
@@ -115,7 +115,7 @@ def failed_call(
     ``blocks``: those of ``given`` in bytes, from before the call, as functions may have changed
     the records since. ``shared``: what the vertex got by broadcast, if anything.
     """
-    vertex, facts = task.vertex, task.facts
+    vertex, task_info = task.vertex, task.task_info
     if shared is not None:
         given = given._replace(now_ms=max(given.now_ms, shared.now_ms))
     pages = None
@@ -133,10 +133,10 @@ def failed_call(
         blocks=blocks,
         senders=given.senders,
         pages=pages,
-        subtask=facts.subtask(),
-        attempt=facts.attempt(),
-        parallelism=facts.parallelism,
-        max_parallelism=facts.max_parallelism,
+        subtask=task_info.subtask(),
+        attempt=task_info.attempt(),
+        parallelism=task_info.parallelism,
+        max_parallelism=task_info.max_parallelism,
         program=program,
         failure=f"{type(error).__name__}: {text}" if text else type(error).__name__,
         shared=None if shared is None else shared.taken_down(),
@@ -260,7 +260,7 @@ class Replay:
         self._call = call
         self.missing = missing
         vertex = program.vertex(call.vertex)
-        facts = TaskFacts(
+        task_info = TaskInfo(
             subtask=lambda: call.subtask,
             attempt=lambda: call.attempt,
             parallelism=call.parallelism,
@@ -275,7 +275,7 @@ class Replay:
                 self._pages, vertex.groups, program.settings.page_bytes
             )
         self._blocks: list[Block] = [decode(data) for data in call.blocks]
-        self._task = KeyedTask(vertex, program, facts, MetricGroup())
+        self._task = KeyedTask(vertex, program, task_info, MetricGroup())
 
     @property
     def records(self) -> int:

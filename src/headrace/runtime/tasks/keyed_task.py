@@ -13,7 +13,7 @@ from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.block import Block, Envelope, Mark
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.channel import ALL_SPLITS, Channel
-from headrace.runtime.context import TaskFacts
+from headrace.runtime.context import TaskInfo
 from headrace.runtime.exchange.send_context import MAX_BUFFERED_BYTES, SENDERS_PER_VERTEX
 from headrace.runtime.failure import annotate
 from headrace.runtime.operator import KeyedOperator, ProcessColumns
@@ -79,11 +79,11 @@ class KeyedTask:
     """
 
     def __init__(
-        self, vertex: VertexProgram, job: JobProgram, facts: TaskFacts, metrics: MetricGroup
+        self, vertex: VertexProgram, job: JobProgram, task_info: TaskInfo, metrics: MetricGroup
     ) -> None:
         self.vertex = vertex
         self.job = job
-        self.facts = facts
+        self.task_info = task_info
         root = vertex.chain.nodes[vertex.chain.root].spec
         count = 1 if root is None else root.traits.inputs
         self._shared = SharedStates(_described(vertex)) if vertex.broadcast else None
@@ -91,7 +91,7 @@ class KeyedTask:
         self._chain = Chain(
             vertex.chain,
             job,
-            facts,
+            task_info,
             metrics,
             merged_marks=True,
             root_inputs=self._inputs,
@@ -103,7 +103,7 @@ class KeyedTask:
         self._column_processors: tuple[ProcessColumns, ...] = ()
         if self._keyed is not None and root is not None and root.traits.takes_columns:
             self._column_processors = self._keyed.column_processors()
-        self._timed_batches = root is not None and root.traits.timed_batches
+        self._timed_batches = root is not None and root.traits.watermarks_in_batch
         self._processors = () if self._keyed is None else self._keyed.processors()
         self._quiet = EmptyGroupIdleness(vertex, job)
         self._given: BroadcastInput | None = None
@@ -128,7 +128,7 @@ class KeyedTask:
         return self._timed(self._chain.drain())
 
     def _timed(self, work: Iterator[Envelope]) -> Iterator[Envelope]:
-        return busy(work, self.facts.clock_ns, self._worked_ns)
+        return busy(work, self.task_info.clock_ns, self._worked_ns)
 
     def work(
         self, task: TaskInput, backend: StateBackend, keep_buffers: bool
@@ -172,7 +172,7 @@ class KeyedTask:
             if header.get("program", self.job.identity) != self.job.identity:
                 # Receivers may be others than before, so the time is sent to them again.
                 chain.announce()
-                chain.signal(watermark, self._watermarks.idle)
+                chain.push_watermark(watermark, self._watermarks.idle)
             yield from self._fire_processing_timers(now_ms)
             for step in self._in_order(task):
                 if isinstance(step, Mark):
@@ -206,7 +206,7 @@ class KeyedTask:
         self._measure(task.group, backend)
         if not chain.merged:
             yield from chain.drain()
-        elif chain.waiting() >= _FEW_RECORDS or chain.is_full:
+        elif chain.buffered_records() >= _FEW_RECORDS or chain.is_full:
             yield from chain.drain(early=True)
         else:
             yield from chain.drain_sinks()
@@ -214,7 +214,7 @@ class KeyedTask:
     def _measure(self, group: int, backend: StateBackend) -> None:
         """Note the group's watermark, and the size of its state."""
         self._watermark_of.set(group, self._watermarks.current)
-        if self._context.states is None and not self.vertex.has_instances:
+        if self._context.states is None and not self.vertex.has_operator_state:
             return  # it keeps no state
         entries, size_bytes = backend.size()
         self._entries_of.set(group, entries)
@@ -267,7 +267,7 @@ class KeyedTask:
         In a batch there may be watermarks (ms) between them, which the operator alone gets.
         """
         state, shared = self._watermarks.state, task.broadcast
-        if not self.facts.is_batch:
+        if not self.task_info.is_batch:
             if shared is None:
                 return stream_order(task.blocks, task.senders, state)
             # Under equal watermarks, what is broadcast comes first.
@@ -337,7 +337,7 @@ class KeyedTask:
             if self._keyed is not None:
                 self._processors[run.input]([], values, run.timestamps)  # type: ignore[arg-type]
             else:
-                self._chain.push_alls[run.input](values, run.timestamps)
+                self._chain.push_all_by_input[run.input](values, run.timestamps)
         finally:
             shared.writable = False
 
@@ -359,7 +359,7 @@ class KeyedTask:
             assert keys is not None
             self._processors[number](keys, values, timestamps)
             return
-        self._chain.push_alls[number](values, timestamps)
+        self._chain.push_all_by_input[number](values, timestamps)
 
     def _columns(self, keys: ColumnKeys, columns: Columns, number: int) -> None:
         if self._keyed is not None:
@@ -380,7 +380,7 @@ class KeyedTask:
             return
         self._chain.tick()
         yield from self._reach(watermarks.current)
-        self._chain.signal(watermarks.current, watermarks.idle)
+        self._chain.push_watermark(watermarks.current, watermarks.idle)
 
     def _reach(self, watermark: int) -> Iterator[Envelope]:
         """Let the operator's event time go on: the timers that are due fire."""
@@ -414,7 +414,7 @@ class KeyedTask:
         self._backend.header["finished"] = True
         if self._keyed is None:
             return
-        if not self.facts.is_batch:
+        if not self.task_info.is_batch:
             yield from self._fire_processing_timers(now_ms)
         else:
             with quiescent(self._backend) as dropped:

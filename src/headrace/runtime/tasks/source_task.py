@@ -29,7 +29,7 @@ from headrace.metrics._operator_counts import (
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.block import Block, Envelope, Kind
 from headrace.runtime.chain.chain import Chain
-from headrace.runtime.context import TaskFacts
+from headrace.runtime.context import TaskInfo
 from headrace.runtime.failure import annotate
 from headrace.runtime.program import JobProgram, SourceProgram
 from headrace.runtime.tasks.busy import busy
@@ -128,10 +128,10 @@ class SourceMeasures:
 class SourceTask:
     """Runs source tasks: one object per worker process, for all sources of the job."""
 
-    def __init__(self, job: JobProgram, facts: TaskFacts, metrics: MetricGroup) -> None:
+    def __init__(self, job: JobProgram, task_info: TaskInfo, metrics: MetricGroup) -> None:
         self._job = job
         self._sources = {source.id: source for source in job.sources}
-        self._facts, self._metrics = facts, metrics
+        self._task_info, self._metrics = task_info, metrics
         self._chains: dict[str, Chain] = {}
         self._readers: dict[str, SplitReader] = {}
         self._records_in = metrics.counter(RECORDS_IN)
@@ -144,7 +144,7 @@ class SourceTask:
         if chain is None:
             source = self._sources[source_id]
             chain = self._chains[source_id] = Chain(
-                source.chain, self._job, self._facts, self._metrics, merged_marks=False
+                source.chain, self._job, self._task_info, self._metrics, merged_marks=False
             )
         return chain
 
@@ -195,7 +195,7 @@ class SourceTask:
         )
 
     def _timed(self, source_id: str, work: Iterator[Envelope]) -> Iterator[Envelope]:
-        return busy(work, self._facts.clock_ns, self._measures[source_id].worked_ns)
+        return busy(work, self._task_info.clock_ns, self._measures[source_id].worked_ns)
 
     def _sink_groups(self) -> int:
         groups = [vertex.groups for stage in self._job.stages for vertex in stage]
@@ -216,13 +216,13 @@ class SourceTask:
             if work.announce:
                 chain.announce()
             if work.idle is False:
-                chain.signal(work.state.watermark, False)
+                chain.push_watermark(work.state.watermark, False)
             if work.ranges:
                 yield from self._read(chain, work, chunk_records)
             if work.finished:
-                chain.signal(MAX_WATERMARK)
+                chain.push_watermark(MAX_WATERMARK)
             elif work.idle:
-                chain.signal(work.state.watermark, True)
+                chain.push_watermark(work.state.watermark, True)
             chain.complete()
         except Exception as error:
             annotate(error)
@@ -236,7 +236,7 @@ class SourceTask:
         for split_range in work.ranges:
             for chunk in self._chunks(chain, reader, split_range):
                 if isinstance(chunk, ColumnChunk):
-                    chain.push_chunk(chunk)
+                    chain.push_column_chunk(chunk)
                     self._records_in.inc(chunk.count)
                     chain.received.n += chunk.count
                     since_tick += chunk.count

@@ -16,7 +16,7 @@ from headrace.operators.keyed_process import KeyedProcessSpec
 from headrace.operators.map import MapSpec
 from headrace.operators.project import ProjectSpec
 from headrace.operators.timestamps import TimestampsSpec
-from headrace.runtime.user_function import UserFunction, own_copy
+from headrace.runtime.user_function import UserFunction, copy_function_object
 
 
 class Holder:
@@ -33,7 +33,7 @@ class Holder:
     ids=["builtin", "method of a list", "class", "lambda"],
 )
 def test_functions_builtins_and_classes_stay_what_they_are(target: Any) -> None:
-    assert own_copy(target) is target
+    assert copy_function_object(target) is target
 
 
 def test_an_object_is_copied_and_its_code_is_not() -> None:
@@ -44,7 +44,7 @@ def test_an_object_is_copied_and_its_code_is_not() -> None:
             shared.append(value)
 
     original = Local({"items": [1], "module": json, "call": lambda: shared.append(2)})
-    copied = own_copy(original)
+    copied = copy_function_object(original)
     assert type(copied) is Local
     copied.held["items"].append(2)
     assert original.held["items"] == [1]
@@ -56,13 +56,13 @@ def test_an_object_is_copied_and_its_code_is_not() -> None:
 
 def test_a_bound_method_and_a_partial_hold_objects_too() -> None:
     original = Holder([1])
-    assert own_copy(original.map).__self__ is not original
-    assert own_copy(functools.partial(print, original)).args[0] is not original
+    assert copy_function_object(original.map).__self__ is not original
+    assert copy_function_object(functools.partial(print, original)).args[0] is not original
 
 
 def test_what_cannot_be_copied_is_told() -> None:
     with pytest.raises(UnpicklableFunctionError, match="a Holder cannot be copied"):
-        own_copy(Holder(threading.Lock()))
+        copy_function_object(Holder(threading.Lock()))
 
 
 def test_a_spec_is_copied_with_its_function_and_what_is_known_of_it() -> None:

@@ -19,7 +19,7 @@ from headrace.operators.timestamps import TimestampsSpec
 from headrace.runtime.block import decode, encode, isolate_for_receiver, records_of
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.failure import annotate
-from headrace.runtime.loops import Step, calling, pushing, pushing_all
+from headrace.runtime.loops import Step, call_step, compile_push, compile_push_all
 from headrace.runtime.operator import OperatorSpec
 from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.programs import (
@@ -278,7 +278,7 @@ def test_names_of_two_steps_do_not_meet() -> None:
     seen: list[Any] = []
     add = Step(("value = value + $more",), {"more": 1})
     more = Step(("value = value + $more",), {"more": 10})
-    end = calling(lambda value, timestamp: seen.append((value, timestamp)))
-    pushing((add, more, end), "test")(0, 5)
-    pushing_all((add, more, end), "test")([1, 2], None)
+    end = call_step(lambda value, timestamp: seen.append((value, timestamp)))
+    compile_push((add, more, end), "test")(0, 5)
+    compile_push_all((add, more, end), "test")([1, 2], None)
     assert seen == [(11, 5), (12, None), (13, None)]

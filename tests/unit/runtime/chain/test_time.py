@@ -12,7 +12,7 @@ from headrace.metrics.metricbase import MetricGroup
 from headrace.operators.process import ProcessSpec
 from headrace.operators.timestamps import TimestampsSpec
 from headrace.runtime.chain.chain import Chain
-from headrace.runtime.context import TaskFacts
+from headrace.runtime.context import TaskInfo
 from headrace.runtime.keys.key_groups import key_group_of
 from headrace.runtime.program import ChainProgram
 from headrace.runtime.user_function import UserFunction
@@ -54,9 +54,9 @@ def test_a_watermark_passes_every_operator_once() -> None:
         )
     )
     chain.begin_channel("split", {})
-    chain.signal(5)
-    chain.signal(5, True)
-    chain.signal(9)
+    chain.push_watermark(5)
+    chain.push_watermark(5, True)
+    chain.push_watermark(9)
     assert joined.watermarks() == [(5, False), (5, True), (9, False)]
     # behind no record, the last mark is enough
     assert [e.payload.marks for e in chain.drain()] == [[Mark(0, "0:split", 9)]] * 2
@@ -74,7 +74,7 @@ def test_where_streams_meet_the_slower_counts() -> None:
         )
     )
     chain.begin_channel("split", {})
-    chain.signal(100)
+    chain.push_watermark(100)
     assert joined.watermarks() == []
     chain.push(31, None)
     chain.tick()
@@ -82,7 +82,7 @@ def test_where_streams_meet_the_slower_counts() -> None:
     chain.push(501, None)
     chain.tick()
     assert joined.watermarks() == [(30, False), (100, False)]
-    chain.signal(MAX_WATERMARK)
+    chain.push_watermark(MAX_WATERMARK)
     assert joined.watermarks()[-1] == (MAX_WATERMARK, False)
 
 
@@ -94,7 +94,7 @@ def test_one_reader_of_both_outputs_gets_a_watermark_once() -> None:
             node(2, joined),
         )
     )
-    chain.signal(7)
+    chain.push_watermark(7)
     chain.push(1, None)
     assert joined.watermarks() == [(7, False)]
     assert joined.records() == [1, -1]
@@ -108,10 +108,10 @@ def test_marks_stand_between_the_records_of_every_group() -> None:
     keys = ["a", "b", "c", "d"]
     for key in keys:
         chain.push(key, None)
-    chain.signal(10)
+    chain.push_watermark(10)
     chain.push("a", None)
-    chain.signal(20)
-    chain.signal(30)
+    chain.push_watermark(20)
+    chain.push_watermark(30)
     blocks = {e.group: e.payload for e in chain.drain() if e.stage == 1}
     for group in range(2):
         mine = [key for key in keys if key_group_of(key, 2) == group]
@@ -141,7 +141,7 @@ def test_splits_that_share_a_chain_do_not_share_time() -> None:
         chain.begin_channel(split, states[split])
         chain.push(value, None)
         chain.tick()
-        chain.signal(value)
+        chain.push_watermark(value)
         states[split] = pickle.loads(pickle.dumps(chain.snapshot()))
 
     read("one", 100)
@@ -179,9 +179,9 @@ def test_an_input_added_since_holds_back() -> None:
         )
     )
     chain.restore({"4/inputs": ({3: (50, False), "gone": (1, False)}, 50)})
-    chain.signal(40)
+    chain.push_watermark(40)
     assert joined.watermarks() == []
-    chain.signal(60)
+    chain.push_watermark(60)
     assert joined.watermarks() == [(60, False)]
     assert chain.snapshot()["4/inputs"] == ({2: (60, False), 3: (60, False)}, 60)
 
@@ -191,9 +191,9 @@ def test_a_new_task_run_starts_with_empty_buffers() -> None:
         chain_of(node(1, None, to_exchange(0), to_sink(0)), exchanges=[exchange(0, groups=2)])
     )
     chain.push("lost", None)
-    assert chain.waiting() == 2
+    assert chain.buffered_records() == 2
     chain.begin(sender=4, now_ms=2000)
-    assert chain.waiting() == 0
+    assert chain.buffered_records() == 0
     chain.push("kept", None)
     envelopes = list(chain.drain())
     assert sent(envelopes, SINKS) == sent(envelopes, 1) == ["kept"]
@@ -204,11 +204,11 @@ def test_a_new_task_run_starts_with_empty_buffers() -> None:
 def test_behind_a_keyed_stage_one_group_marks_its_own_number() -> None:
     """And those it has records for; the others hear it from the group of their number."""
     program = chain_of(node(1, None, to_exchange(0)), exchanges=[exchange(0, groups=8)])
-    chain = Chain(program, job_of(), TaskFacts(), MetricGroup(), merged_marks=True)
+    chain = Chain(program, job_of(), TaskInfo(), MetricGroup(), merged_marks=True)
     chain.begin(sender=9, now_ms=0, current_group=1, group_count=4, watermark=5)
     far = next(key for key in range(100) if key_group_of(key, 8) == 2)
     chain.push(far, None)
-    chain.signal(10)
+    chain.push_watermark(10)
     blocks = {e.group: e.payload for e in chain.drain()}
     assert set(blocks) == {1, 2, 5}
     assert all(found.merged_channel == channel("0") for found in blocks.values())
@@ -253,10 +253,10 @@ def test_where_streams_meet_a_channel_is_announced_to_every_receiver() -> None:
 def test_another_programs_receivers_get_the_watermark_where_streams_meet() -> None:
     before = running(meeting([]))
     before.begin_channel("split", {})
-    before.signal(5)
+    before.push_watermark(5)
     known = pickle.loads(pickle.dumps(before.snapshot()))
     chain = running(meeting([]))
     chain.begin_channel("split", known)
     chain.announce()
-    chain.signal(5)
+    chain.push_watermark(5)
     assert marks_of(chain) == [[Mark(0, f"{number}:split", 5)] for number in range(3)]

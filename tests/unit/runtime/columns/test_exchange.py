@@ -30,7 +30,7 @@ from headrace.runtime.columns.building import of_chunk
 from headrace.runtime.columns.keys import ColumnKeys
 from headrace.runtime.columns.selectors import ByColumns
 from headrace.runtime.columns.shapes import NAMED_ROWS
-from headrace.runtime.context import TaskFacts
+from headrace.runtime.context import TaskInfo
 from headrace.runtime.exchange import send_context as send_context
 from headrace.runtime.keys.key_groups import key_group_of
 from headrace.runtime.keys.serialized_key import user_key
@@ -64,7 +64,7 @@ def chain_by(selector: Any, takes_columns: bool = True, partitions: int = 1, **o
     source = SourceProgram("1", "source", None, None, None, program, 1)
     job = job_of((source,), VertexProgram(0, 1, True, GROUPS, 1, chain_of(node(0, head))))
     job = with_columns(replace(job, partitions=partitions))
-    chain = Chain(job.sources[0].chain, job, TaskFacts(), MetricGroup(), merged_marks=False)
+    chain = Chain(job.sources[0].chain, job, TaskInfo(), MetricGroup(), merged_marks=False)
     chain.begin(sender=3, now_ms=1000)
     chain.begin_channel("first", {})
     return chain
@@ -131,11 +131,11 @@ def test_groups_read_what_they_would_read_of_rows(drawn: list[tuple[str, Any]]) 
             elif what == "drain":
                 out += chain.drain()
             else:
-                chain.signal(how, what == "idle")
+                chain.push_watermark(how, what == "idle")
         number += len(how) if isinstance(how, list) else 0
     for chain, out in zip((with_columns, with_rows), sent, strict=True):
         out += chain.drain()
-        assert not chain.waiting() and not chain.is_full
+        assert not chain.buffered_records() and not chain.is_full
     assert flat(sent[0]) == flat(sent[1])
 
 
@@ -148,7 +148,7 @@ def test_columns_leave_as_columns_and_marks_stand_at_row_numbers() -> None:
     chain = chain_by(ByColumns("user"))
     assert chain.push_columns is not None
     chain.push_columns(columns_of([1, 2, 1]))
-    chain.signal(40)
+    chain.push_watermark(40)
     chain.push_columns(columns_of([2, 1], 3))
     envelopes = {envelope.group: envelope.payload for envelope in chain.drain()}
     ours = envelopes[key_group_of(1, GROUPS)]
@@ -211,7 +211,7 @@ def sent_columns(partitions: int = 1) -> list[Envelope]:
     chain = chain_by(ByColumns("user"), partitions=partitions)
     assert chain.push_columns is not None
     chain.push_columns(columns_of([number % 17 for number in range(200)]))
-    chain.signal(99)
+    chain.push_watermark(99)
     return [*chain.drain()]
 
 

@@ -18,7 +18,7 @@ from headrace.runtime.chain.chain import Chain
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.keyed_exchange import KeyedColumnExchangeWriter
 from headrace.runtime.columns.selectors import ByColumns
-from headrace.runtime.context import TaskFacts
+from headrace.runtime.context import TaskInfo
 from headrace.runtime.program import SourceProgram, VertexProgram
 from headrace.runtime.user_function import UserFunction
 from tests.pipelines.columns import DoubleSpec, WindowSumsSpec
@@ -53,7 +53,7 @@ def chain_after_keys(mode: str = "key", spec: Any = None, partitions: int = 1) -
     source = SourceProgram("1", "source", None, None, None, program, 1)
     vertex = VertexProgram(0, 1, mode == "key", GROUPS, 1, chain_of(node(0, spec)))
     job = with_columns(replace(job_of((source,), vertex), partitions=partitions))
-    return Chain(job.sources[0].chain, job, TaskFacts(), MetricGroup(), merged_marks=True)
+    return Chain(job.sources[0].chain, job, TaskInfo(), MetricGroup(), merged_marks=True)
 
 
 def sent(chain: Chain, runs: Iterable[tuple[int, list[Any]]], as_columns: bool) -> list[Envelope]:
@@ -65,7 +65,7 @@ def sent(chain: Chain, runs: Iterable[tuple[int, list[Any]]], as_columns: bool) 
         for what, users in deeds:
             if what == "next":
                 if (watermark := next(watermarks, None)) is not None:
-                    chain.signal(watermark)
+                    chain.push_watermark(watermark)
             elif what == "drain":
                 envelopes += chain.drain()
             else:
@@ -78,7 +78,7 @@ def sent(chain: Chain, runs: Iterable[tuple[int, list[Any]]], as_columns: bool) 
                     assert chain.push_columns is not None
                     chain.push_columns(columns)
         for watermark in watermarks:
-            chain.signal(watermark)
+            chain.push_watermark(watermark)
     return [*envelopes, *chain.drain()]
 
 
@@ -113,7 +113,7 @@ def test_receivers_read_what_they_would_read_of_rows(runs: list[Any], partitions
         assert {read_by[group][1][1] for group in told} == {WATERMARKS[-1]}
     assert found[0] == found[1]
     assert columns._exchanges["0"].n == rows._exchanges["0"].n
-    assert not columns.waiting() and not columns.is_full
+    assert not columns.buffered_records() and not columns.is_full
 
 
 def records_by_group(envelopes: Iterable[Envelope]) -> dict[int, list[Any]]:
@@ -141,7 +141,7 @@ def test_columns_wait_for_more_up_to_a_size(monkeypatch: pytest.MonkeyPatch) -> 
     chain.begin(1, 7, 0, HOMES, 0, False)
     assert chain.push_columns is not None
     chain.push_columns(columns_of(range(100)))
-    assert chain.waiting() == 0 and not chain.is_full
+    assert chain.buffered_records() == 0 and not chain.is_full
     monkeypatch.setattr("headrace.runtime.columns.keyed_exchange.MAX_BUFFERED_BYTES", 1000)
     monkeypatch.setattr("headrace.runtime.chain.chain.MAX_BUFFERED_BYTES", 1000)
     chain.push_columns(columns_of(range(100), 100))

@@ -14,7 +14,7 @@ from headrace.operators.keyed_process import KeyedProcessSpec
 from headrace.operators.map import MapSpec
 from headrace.operators.reduce import ReduceSpec
 from headrace.operators.timestamps import TimestampsSpec
-from headrace.runtime.loops import GENERATED
+from headrace.runtime.loops import GENERATED_PREFIX
 from headrace.runtime.operator import OperatorSpec
 from headrace.runtime.program import VertexProgram
 from headrace.runtime.tasks.keyed_task import TaskInput
@@ -132,5 +132,5 @@ def test_one_function_takes_a_record_from_the_key_to_the_sink(head: Any) -> None
     with pytest.raises(KeyError) as raised:
         desk_of(head, mapped(fail)).advance(block("x", keys=["k"]))
     frames = traceback.extract_tb(raised.value.__traceback__)
-    generated = [frame for frame in frames if frame.filename.startswith(GENERATED)]
+    generated = [frame for frame in frames if frame.filename.startswith(GENERATED_PREFIX)]
     assert len(generated) == (2 if isinstance(head, ReduceSpec) else 1)

@@ -15,7 +15,7 @@ from headrace.errors import DecodeError
 from headrace.metrics.metricbase import MetricGroup
 from headrace.operators.timestamps import TimestampsSpec
 from headrace.runtime.block import Envelope, Kind
-from headrace.runtime.context import TaskFacts
+from headrace.runtime.context import TaskInfo
 from headrace.runtime.program import ChainProgram, SourceProgram, VertexProgram
 from headrace.runtime.tasks.source_task import SourceTask, SourceTaskInput, SplitState, SplitWork
 from tests.unit.runtime.programs import (
@@ -65,7 +65,7 @@ def source(chain: ChainProgram, number: int = 0, **other: Any) -> SourceProgram:
 def task_of(*sources: SourceProgram, vertices: int = 1, **settings: Any) -> SourceTask:
     stage = [VertexProgram(n, 1, True, 2, 1, TO_SINK) for n in range(vertices)]
     job = job_of(sources, *stage, **settings)
-    return SourceTask(job, TaskFacts(), MetricGroup())
+    return SourceTask(job, TaskInfo(), MetricGroup())
 
 
 def reading(*values: Any, split: str = "x") -> tuple[SplitRange, ...]:

@@ -16,7 +16,7 @@ from headrace.operators.keyed_process import KeyedProcessSpec
 from headrace.operators.timestamps import TimestampsSpec
 from headrace.runtime.block import Block, Envelope, Mark, decode, encode, records_of
 from headrace.runtime.chain.chain import Chain
-from headrace.runtime.context import TaskFacts
+from headrace.runtime.context import TaskInfo
 from headrace.runtime.operator import OperatorSpec
 from headrace.runtime.program import VertexProgram
 from headrace.runtime.state.heap import HeapBackend
@@ -49,7 +49,7 @@ def chain() -> Chain:
         node(1, None, to_exchange(0)),
         exchanges=[exchange(0, groups=RECEIVERS, selector=UserFunction(key_of))],
     )
-    return Chain(program, job_of(), TaskFacts(), MetricGroup(), merged_marks=True)
+    return Chain(program, job_of(), TaskInfo(), MetricGroup(), merged_marks=True)
 
 
 @dataclass
@@ -85,10 +85,10 @@ def sent(
                 if drains and deed % 5 == 0:
                     envelopes += running.drain()
             elif (watermark := next(watermarks, None)) is not None:
-                running.signal(watermark, watermark == WATERMARKS[-1])
+                running.push_watermark(watermark, watermark == WATERMARKS[-1])
         if any("next" in deeds for _, deeds in runs):
             for watermark in watermarks:
-                running.signal(watermark, watermark == WATERMARKS[-1])
+                running.push_watermark(watermark, watermark == WATERMARKS[-1])
         if not keep_buffers:
             envelopes += running.drain()
     return [*envelopes, *running.drain()] if keep_buffers else envelopes
@@ -149,7 +149,7 @@ def test_objects_of_several_classes_come_back_as_they_were() -> None:
     running.begin(0, 0, 0, HOMES, 0)
     records = [record(1, 0, index) for index in range(8)]
     for watermark, each in enumerate(records):
-        running.signal(watermark)
+        running.push_watermark(watermark)
         running.push(each, None)
     (envelope,) = (e for e in running.drain() if e.payload.values)
     assert records_of(decode(encode(envelope.payload))) == records
@@ -166,11 +166,11 @@ def test_a_block_keeps_the_latest_time_of_its_groups() -> None:
 def test_idleness_is_told_again_where_a_block_left_before_it() -> None:
     running = chain()
     running.begin(0, 0, 0, HOMES, 0)
-    running.signal(30, True)
+    running.push_watermark(30, True)
     running.begin(1, 0, 1, HOMES, 0, keep_buffers=True)
-    running.signal(30, False)
+    running.push_watermark(30, False)
     envelopes = [*running.drain()]
-    running.signal(30, True)
+    running.push_watermark(30, True)
     envelopes += running.drain()
     last = {group: read(blocks)[1] for group, blocks in received(envelopes).items()}
     assert last == dict.fromkeys([0, 4, 1, 5], (channel("0"), 30, True))
@@ -182,18 +182,18 @@ def test_what_waits_is_counted_under_every_watermark() -> None:
     for number in range(3):
         running.begin(number, 0, number, HOMES, 0, keep_buffers=number > 0)
         running.push((1, "before"), None)
-        running.signal(10)
+        running.push_watermark(10)
         running.push((2, "behind"), None)
-        assert running.waiting() == 2 * (number + 1)
+        assert running.buffered_records() == 2 * (number + 1)
     assert sum(len(e.payload.values) for e in running.drain()) == 6
-    assert running.waiting() == 0
+    assert running.buffered_records() == 0
 
 
 def test_what_a_failed_call_left_is_not_sent() -> None:
     running = chain()
     running.begin(0, 0, 0, HOMES, 0)
     running.push("lost", None)
-    running.signal(10)
+    running.push_watermark(10)
     running.push("lost too", None)
     running.begin(1, 0, 0, HOMES, 0)
     running.push("kept", None)
@@ -212,7 +212,7 @@ def through(
         nodes = [node(1, head, to_node(2)), node(2, behind, to_exchange(0))]
     program = chain_of(*nodes, exchanges=[exchange(0, groups=1, selector=UserFunction(key_of))])
     vertex = VertexProgram(0, 1, True, 4, 1, program, (channel("0"),))
-    task = KeyedTask(vertex, job_of((), vertex), TaskFacts(), MetricGroup())
+    task = KeyedTask(vertex, job_of((), vertex), TaskInfo(), MetricGroup())
     backends = {group: HeapBackend() for group in groups}
     work, envelopes = StageCall(), []
     for group in groups:

@@ -18,7 +18,7 @@ from headrace.operators.windows.aligned.grid import Grid, panes_of
 from headrace.operators.windows.aligned.operator import AlignedWindowOperator
 from headrace.operators.windows.windowing import Windowing
 from headrace.runtime.loops import Push
-from headrace.runtime.operator import Outputs, Signal
+from headrace.runtime.operator import Outputs, PushWatermark
 from headrace.runtime.state.backend import MISSING
 
 if TYPE_CHECKING:
@@ -84,17 +84,17 @@ class BufferedColumnsOperator(AlignedWindowOperator):
         self._apply_deferred_watermark()
         self._write_to_tables()
 
-    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+    def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
         """Let a watermark wait where columns do: then all that is due fires at once.
 
         What comes after it for a window that it ends is late all the same.
         """
-        self._signal = signal
+        self._signal = push_watermark
         if self._has_buffered and not idle and watermark < MAX_WATERMARK:
             self._deferred_watermark = watermark
         else:
             self._deferred_watermark = None  # this one is later
-            super().watermark(watermark, idle, signal)
+            super().watermark(watermark, idle, push_watermark)
 
     def _apply_deferred_watermark(self) -> None:
         """Fire what the watermark that waits has ended."""

@@ -29,7 +29,7 @@ from headrace.operators.windows.windowing import (
 )
 from headrace.runtime.context import TaskContext
 from headrace.runtime.loops import Push
-from headrace.runtime.operator import NodeProgram, Outputs, Signal
+from headrace.runtime.operator import NodeProgram, Outputs, PushWatermark
 from headrace.runtime.record_copies import copy_record
 from headrace.runtime.state.backend import MISSING, KeyedTable, Timer
 from headrace.runtime.state.handles import KeyContext, NamespacedStates
@@ -278,12 +278,12 @@ class AlignedWindowOperator(StatefulOperator):
 
     # Firing
 
-    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+    def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
         """Fire and forget the windows that are due, in the order of time."""
         if watermark > self._last_watermark:
             self._advance(watermark)
             self._last_watermark = watermark
-        signal(watermark, idle)
+        push_watermark(watermark, idle)
 
     def _advance(self, watermark: int) -> None:
         self._tables.attach(self.key_context.backend)

@@ -14,8 +14,8 @@ from headrace.common.watermark_strategy import MAX_WATERMARK
 from headrace.operators.aggregates.aggregate import Fold
 from headrace.operators.windows.combining.combine import CombineWindowsOperator, CombineWindowsSpec
 from headrace.runtime.exchange.send_context import MAX_BUFFERED_BYTES
-from headrace.runtime.loops import Push, calling, pushing_all
-from headrace.runtime.operator import Operator, Outputs, Signal, Traits
+from headrace.runtime.loops import Push, call_step, compile_push_all
+from headrace.runtime.operator import Operator, Outputs, PushWatermark, Traits
 
 if TYPE_CHECKING:
     from headrace.operators.windows.aligned.partials import PartialAggregator, ProjectedBatch
@@ -61,8 +61,8 @@ class CombineColumnsOperator(CombineWindowsOperator):
         push = super().bind(outputs)
         step = self.step()
         assert step is not None, "a combiner is a part of loops"
-        self._push_rows: Callable[..., None] = pushing_all(
-            (step, calling(outputs.main)), self.node.name
+        self._push_rows: Callable[..., None] = compile_push_all(
+            (step, call_step(outputs.main)), self.node.name
         )
         return push
 
@@ -129,18 +129,18 @@ class CombineColumnsOperator(CombineWindowsOperator):
         self._buffer.clear()
         self._records = self._bytes = self._max_abs_sum = 0
 
-    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+    def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
         """Let a watermark wait for the records before it."""
         if not self._buffer:
-            super().watermark(watermark, idle, signal)
+            super().watermark(watermark, idle, push_watermark)
             return
         self._watermark = max(watermark, self._watermark)
-        self._signal = signal
+        self._signal = push_watermark
         if not idle and watermark < MAX_WATERMARK:
             self._deferred_watermark = watermark
             return
         self._flush()
-        signal(watermark, idle)
+        push_watermark(watermark, idle)
 
     def _flush(self) -> None:
         aggregator = self._aggregator

@@ -26,7 +26,7 @@ from headrace.operators.windows.partial_aggregates import (
 from headrace.runtime.exchange.steps import ValueWithKey, typed_selector
 from headrace.runtime.keys.key_groups import KeyGroups
 from headrace.runtime.loops import Push, Step
-from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Signal, Traits
+from headrace.runtime.operator import Operator, OperatorSpec, Outputs, PushWatermark, Traits
 from headrace.runtime.user_function import UserFunction
 
 
@@ -206,17 +206,17 @@ class CombineWindowsOperator(CombineContentsOperator):
         super().restore(state)
         self._watermark = MIN_WATERMARK
 
-    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+    def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
         """Let a watermark wait for the records before it."""
         self._watermark = max(watermark, self._watermark)
-        self._signal = signal
+        self._signal = push_watermark
         if (self._tables or self._ended) and not idle and watermark < MAX_WATERMARK:
             self._deferred_watermark = watermark
             for pane in [pane for pane in self._tables if self._has_ended(pane)]:
                 self._ended[pane] = self._tables.pop(pane)
             return
         self._flush()
-        signal(watermark, idle)
+        push_watermark(watermark, idle)
 
     def _flush(self) -> None:
         if self._tables or self._ended:

@@ -19,7 +19,7 @@ from headrace.operators.windows.combining.combine import (
 )
 from headrace.operators.windows.partial_aggregates import AccumulatorBatch
 from headrace.runtime.loops import Step
-from headrace.runtime.operator import Operator, Signal
+from headrace.runtime.operator import Operator, PushWatermark
 
 PartialSession = list[Any]
 """Start, end (ms, exclusive), the accumulator, and how many records it stands for."""
@@ -116,13 +116,13 @@ class CombineSessionsOperator(CombineContentsOperator):
         super().restore(state)
         self.last_watermark = MIN_WATERMARK if state is None else state
 
-    def watermark(self, watermark: int, idle: bool, signal: Signal) -> None:
+    def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
         """Let a watermark wait for the records before it."""
         self.last_watermark = max(watermark, self.last_watermark)
-        self._signal = signal
+        self._signal = push_watermark
         if not (self._latest or self._before_watermarks) or idle or watermark >= MAX_WATERMARK:
             self._flush()
-            signal(watermark, idle)
+            push_watermark(watermark, idle)
             return
         self._deferred_watermark = watermark
         # They may belong to a session that the watermark would end without them, at the receiver.

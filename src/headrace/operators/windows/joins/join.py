@@ -56,7 +56,7 @@ class WindowJoinSpec(WindowSpec):
             event_timers=True,
             event_time=True,
             side_outputs=True,
-            keeps_emitted=True,
+            retains_emitted=True,
             inputs=2,
             takes_columns=True,
             gives_rows=True,

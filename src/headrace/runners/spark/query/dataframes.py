@@ -146,7 +146,7 @@ class _Rows:
                 if chain.push_columns is None:
                     chain.push_all(NAMED_ROWS(records), None)
                 else:
-                    chain.push_chunk(ColumnChunk(records, NAMED_ROWS))
+                    chain.push_column_chunk(ColumnChunk(records, NAMED_ROWS))
                 read.inc(batch.num_rows)
                 chain.received.n += batch.num_rows
                 if chain.is_full:

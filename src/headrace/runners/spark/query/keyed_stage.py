@@ -180,7 +180,7 @@ class StageProcessor(StatefulProcessor):
         make = PagedBackend if job.captures is None else RecordingBackend
 
         def backend_of(vertex: VertexProgram, group: int) -> StateBackend:
-            spread = vertex.spread_of(group)
+            spread = vertex.max_parallelism_of(group)
             pages = state.of(vertex, group, settings.value_bytes)
             return make(pages, spread, settings.page_bytes)
 

@@ -43,7 +43,7 @@ def resized(origin: Origin, stage: tuple[VertexProgram, ...]) -> tuple[VertexPro
         vertex
         for vertex in stage
         if vertex.id in kept
-        and vertex.has_instances
+        and vertex.has_operator_state
         and origin.groups.get(vertex.id, vertex.groups) != vertex.groups
     )
 

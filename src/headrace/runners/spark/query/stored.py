@@ -79,7 +79,7 @@ def backends_of(program: JobProgram, stored: Iterable[tuple[int, str, bytes]]) -
             put(bucket, prefix, page, data)
     vertices = {vertex.id: vertex for stage in program.stages for vertex in stage}
     return {
-        (at, group): PagedBackend(held, vertices[at].spread_of(group))
+        (at, group): PagedBackend(held, vertices[at].max_parallelism_of(group))
         for (at, group), held in pages.items()
         if at in vertices
     }
@@ -93,7 +93,7 @@ def records_of(form: Savepoint, program: JobProgram) -> Iterator[dict[str, Any]]
 
     def backend_of(vertex: VertexProgram, group: int) -> StateBackend:
         held = pages[vertex.id, group] = HeldPages()
-        return PagedBackend(held, vertex.spread_of(group), page_bytes)
+        return PagedBackend(held, vertex.max_parallelism_of(group), page_bytes)
 
     restore(form, program, backend_of)
     headers: dict[tuple[int, int], dict[str, bytes]] = {}

@@ -27,7 +27,7 @@ from headrace.runners.spark.query.wire import Row, encode_errors, one_by_one, pa
 from headrace.runners.tasks import Tasks
 from headrace.runtime.block import Envelope, Kind
 from headrace.runtime.chain.chain import Chain
-from headrace.runtime.context import TaskFacts
+from headrace.runtime.context import TaskInfo
 from headrace.runtime.program import JobProgram, SourceProgram
 
 _log = logging.getLogger(__name__)
@@ -53,7 +53,7 @@ class WorkerJob(Tasks):
     """One run of one job in this worker process."""
 
     def __init__(self, program: JobProgram, names: Names, for_replay: bytes = b"") -> None:
-        here = TaskFacts(
+        here = TaskInfo(
             subtask=partition_id,
             attempt=_attempt,
             overflow=SpilledOverflow,
@@ -71,7 +71,11 @@ class WorkerJob(Tasks):
         chain = self._frames.get(source.id)
         if chain is None:
             chain = self._frames[source.id] = Chain(
-                source.chain, self.program, self.source_facts(), self.metrics, merged_marks=False
+                source.chain,
+                self.program,
+                self.source_task_info(),
+                self.metrics,
+                merged_marks=False,
             )
         return chain
 

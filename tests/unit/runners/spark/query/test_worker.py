@@ -54,7 +54,7 @@ def test_a_subtask_is_one_of_those_that_are_told(
     partition: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(worker, "partition_id", lambda: partition)
-    facts = WorkerJob(replace(program(), parallelism=2), {}).source_facts()
+    facts = WorkerJob(replace(program(), parallelism=2), {}).source_task_info()
     assert (facts.subtask(), facts.parallelism) == (partition % 2, 2)
 
 
