@@ -94,7 +94,7 @@ class Turnover(AggregateFunction):
         return acc_a + acc_b
 
 
-class Told(ProcessWindowFunction):
+class WithPreviousResult(ProcessWindowFunction):
     """Adds the result that the same window gave before; the window's state keeps it."""
 
     BEFORE = ValueStateDescriptor("before", Types.LONG())
@@ -117,7 +117,7 @@ def last_hour(sales):
         .window(SlidingEventTimeWindows.of(Time.hours(1), Time.minutes(30)))
         .allowed_lateness(40 * MINUTE_MS)
         .side_output_late_data(TOO_LATE)
-        .aggregate(Turnover(), Told())
+        .aggregate(Turnover(), WithPreviousResult())
         .uid("last-hour")
     )
 
