@@ -6,6 +6,7 @@ mkdocs calls these functions while it builds the site (``hooks`` in mkdocs.yml).
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import tomllib
 from pathlib import Path
@@ -77,6 +78,8 @@ def repository() -> str:
     given = os.environ.get(REPOSITORY_VARIABLE)
     if given:
         return given
+    if shutil.which("git") is None:
+        return ROOT.as_uri()
     asked = subprocess.run(
         ["git", "config", "remote.origin.url"], cwd=ROOT, capture_output=True, text=True
     )

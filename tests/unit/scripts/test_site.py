@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -20,6 +21,7 @@ def origin(monkeypatch: pytest.MonkeyPatch, address: str) -> None:
         return subprocess.CompletedProcess([], 0, stdout=f"{address}\n")
 
     monkeypatch.delenv(site.REPOSITORY_VARIABLE, raising=False)
+    monkeypatch.setattr(shutil, "which", lambda _: "git")
     monkeypatch.setattr(subprocess, "run", answer)
 
 
@@ -76,3 +78,9 @@ def test_the_links_of_pages_beside_docs_lead_to_pages(name: str) -> None:
     links = re.findall(r"\]\(([^)#:]+)\)", text)
     assert links
     assert [link for link in links if not (site.DOCS / link).exists()] == []
+
+
+def test_without_git_the_repository_is_the_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    origin(monkeypatch, "https://code.example/headrace")
+    monkeypatch.setattr(shutil, "which", lambda _: None)
+    assert site.repository() == ROOT.as_uri()
