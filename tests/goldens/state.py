@@ -24,7 +24,7 @@ from headrace.datastream.state import (
 )
 from headrace.runtime.block import ALL_GROUPS
 from headrace.runtime.channel import Channel
-from headrace.runtime.coordination.offset import Cut, Offset, SourceProgress
+from headrace.runtime.coordination.offset import Offset, SourceProgress, WorkLimits
 from headrace.runtime.keys.key_groups import key_group_of
 from headrace.runtime.savepoint.arrow import from_batches, schema_of, to_batches
 from headrace.runtime.savepoint.header import header_to_savepoint
@@ -46,7 +46,7 @@ OFFSET = Offset(
     9,
     1_700_000_000_000,
     1_700_000_000_000,
-    Cut(2, 4096),
+    WorkLimits(2, 4096),
     {
         "clicks": SourceProgress(
             positions={"a": [3, 10], "b": 7},

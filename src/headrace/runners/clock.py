@@ -8,7 +8,7 @@ from collections.abc import Callable
 from datetime import timedelta
 
 from headrace.runtime.coordination.offset import Offset
-from headrace.runtime.job_time import JobClock, JobTime, Reading
+from headrace.runtime.job_time import ClockReading, JobClock, JobTime
 
 Clock = Callable[[], int]
 """Gives the time in ms."""
@@ -51,9 +51,9 @@ class RunClock:
         self._clock = JobClock(self.began)
         self._warned_ms = 0
 
-    def _read(self) -> Reading:
+    def _read(self) -> ClockReading:
         wall_ms = self._wall()
-        return Reading(wall_ms, wall_ms if self._monotonic is None else self._monotonic())
+        return ClockReading(wall_ms, wall_ms if self._monotonic is None else self._monotonic())
 
     def time(self, start: Offset) -> JobTime:
         """The time of the micro-batch that is planned now, from an offset on."""

@@ -161,7 +161,7 @@ class LocalRun:
             self._planned = end
             return end if end is not start else self._offset
         # A batch is one micro-batch: it begins once all of its input is there.
-        self._planned = end.joined(start)
+        self._planned = end.merged_with_earlier(start)
         return self._planned if self._coordinator.ended(end) else self._offset
 
     def _route(

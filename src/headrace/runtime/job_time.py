@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import NamedTuple, Protocol
 
-SLOWED = 2
+SLOWDOWN_FACTOR = 2
 """While the wall clock is behind, processing time advances by one ms in so many."""
 
 
-class Reading(NamedTuple):
+class ClockReading(NamedTuple):
     """What the clocks of a machine show, in ms: its time of day, and one that never goes back."""
 
     wall_ms: int
@@ -31,7 +31,7 @@ class JobTime(NamedTuple):
     steady_ms: int
 
 
-class _Timed(Protocol):
+class _HasTimes(Protocol):
     """An offset: what the checkpoint knows of the time."""
 
     @property
@@ -42,30 +42,32 @@ class _Timed(Protocol):
 
 
 class JobClock:
-    """Gives the times of one run's micro-batches; ``began`` is read when the run starts."""
+    """Gives the times of one run's micro-batches; ``started`` is read when the run starts."""
 
-    def __init__(self, began: Reading) -> None:
-        self._began = self._last = began
-        self._anchor: Reading | None = None
+    def __init__(self, started: ClockReading) -> None:
+        self._started = self._last = started
+        self._anchor: ClockReading | None = None
         """Processing time when it was last the wall clock's (or the checkpoint's), and when."""
         self._steady_ms = 0
         self.behind_ms = 0
         """How far the wall clock is behind processing time, by the last reading."""
 
-    def time(self, start: _Timed, reading: Reading) -> JobTime:
+    def time(self, start: _HasTimes, reading: ClockReading) -> JobTime:
         """The time of the micro-batch that is planned now, from the offset ``start`` on.
 
         The run's first one goes on from the offset's times: what lies between two runs can only be
         measured by the wall clock, and counts for nothing where that is behind.
         """
-        began = self._began
+        started = self._started
         if self._anchor is None:
-            self._anchor = Reading(start.now_ms, began.monotonic_ms)
-            self._steady_ms = start.steady_ms + max(began.wall_ms - start.now_ms, 0)
+            self._anchor = ClockReading(start.now_ms, started.monotonic_ms)
+            self._steady_ms = start.steady_ms + max(started.wall_ms - start.now_ms, 0)
         monotonic_ms = max(reading.monotonic_ms, self._last.monotonic_ms)
         self._steady_ms += monotonic_ms - self._last.monotonic_ms
-        self._last = Reading(reading.wall_ms, monotonic_ms)
-        slow_ms = self._anchor.wall_ms + (monotonic_ms - self._anchor.monotonic_ms) // SLOWED
+        self._last = ClockReading(reading.wall_ms, monotonic_ms)
+        slow_ms = (
+            self._anchor.wall_ms + (monotonic_ms - self._anchor.monotonic_ms) // SLOWDOWN_FACTOR
+        )
         now_ms = max(reading.wall_ms, slow_ms)
         if reading.wall_ms >= slow_ms:
             self._anchor = self._last

@@ -12,22 +12,22 @@ from __future__ import annotations
 from collections import deque
 from dataclasses import dataclass
 
-_STEP = 4.0
+_MAX_BUDGET_RATIO = 4.0
 """How many times larger or smaller the next budget is at most: one slow batch says little."""
 
-_FULL = 0.5
+_FULL_BATCH_RATIO = 0.5
 """A micro-batch that holds less than this part of its budget was short of input, not of budget."""
 
-_APART = 1.3
+_MIN_SIZE_RATIO = 1.3
 """Two micro-batches show the fixed price if one held so many times the records of the other."""
 
-_REMEMBERED = 8
+_HISTORY_BATCHES = 8
 """Micro-batches that the next one is compared with: older ones saw another state, another load."""
 
-_FIXED_PARTS = 3
+_MAX_FIXED_COST_RATIO = 3
 """The fixed price is at most one in so many parts of a micro-batch, if it may take that long."""
 
-_FORGETTING = 0.95
+_FIXED_COST_DECAY = 0.95
 """The part of a known fixed cost that is kept after a micro-batch that did not show it."""
 
 
@@ -35,13 +35,13 @@ _FORGETTING = 0.95
 class Pace:
     """What a micro-batch may take: time in ms, and records between the least and the most.
 
-    ``longest_ms``: the most that ``target_ms`` is stretched to by a large fixed price.
+    ``max_target_ms``: the most that ``target_ms`` is stretched to by a large fixed price.
     """
 
     target_ms: int
-    longest_ms: int
-    least_records: int
-    most_records: int
+    max_target_ms: int
+    min_records: int
+    max_records: int
     first_records: int
 
 
@@ -54,7 +54,7 @@ class Pacer:
         self._epoch: int | None = None
         self._planned_ms = 0
         self._records: int | None = None
-        self._seen: deque[tuple[int, int]] = deque(maxlen=_REMEMBERED)
+        self._seen: deque[tuple[int, int]] = deque(maxlen=_HISTORY_BATCHES)
         """Records and ms of the last micro-batches."""
         self._fixed_ms = 0.0
 
@@ -79,17 +79,19 @@ class Pacer:
             return  # timers alone: a budget would not have helped
         self._learn_fixed(records, took_ms)
         pace, fixed_ms = self._pace, self._fixed_ms
-        target_ms = max(pace.target_ms, min(_FIXED_PARTS * fixed_ms, pace.longest_ms))
-        wanted = records * target_ms / took_ms
+        target_ms = max(pace.target_ms, min(_MAX_FIXED_COST_RATIO * fixed_ms, pace.max_target_ms))
+        new_budget = records * target_ms / took_ms
         if target_ms > pace.target_ms and took_ms > fixed_ms:
-            wanted = records * (target_ms - fixed_ms) / (took_ms - fixed_ms)
-        if records >= self._budget * _FULL:
-            wanted = min(max(wanted, self._budget / _STEP), self._budget * _STEP)
-        elif wanted < self._budget and took_ms > target_ms:
-            wanted = max(wanted, self._budget / _STEP)
+            new_budget = records * (target_ms - fixed_ms) / (took_ms - fixed_ms)
+        if records >= self._budget * _FULL_BATCH_RATIO:
+            new_budget = min(
+                max(new_budget, self._budget / _MAX_BUDGET_RATIO), self._budget * _MAX_BUDGET_RATIO
+            )
+        elif new_budget < self._budget and took_ms > target_ms:
+            new_budget = max(new_budget, self._budget / _MAX_BUDGET_RATIO)
         else:
             return
-        self._budget = self._within(round(wanted))
+        self._budget = self._within(round(new_budget))
 
     def _learn_fixed(self, records: int, took_ms: int) -> None:
         """Estimate the fixed price, from this micro-batch and the last one of another size.
@@ -97,14 +99,14 @@ class Pacer:
         A line through the two gives the price of a micro-batch without records.
         """
         for other, other_ms in reversed(self._seen):
-            if max(records, other) >= _APART * min(records, other):
+            if max(records, other) >= _MIN_SIZE_RATIO * min(records, other):
                 per_record = max((took_ms - other_ms) / (records - other), 0.0)
                 self._fixed_ms += max(took_ms - per_record * records, 0.0)
                 self._fixed_ms /= 2
                 break
         else:
-            self._fixed_ms *= _FORGETTING
+            self._fixed_ms *= _FIXED_COST_DECAY
         self._seen.append((records, took_ms))
 
     def _within(self, records: int) -> int:
-        return max(min(records, self._pace.most_records), self._pace.least_records, 1)
+        return max(min(records, self._pace.max_records), self._pace.min_records, 1)

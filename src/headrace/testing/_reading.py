@@ -17,7 +17,7 @@ from headrace.connector import (
     SplitEnumerator,
     SplitRange,
 )
-from headrace.runtime.coordination.alignment import Alignment
+from headrace.runtime.coordination.alignment import WatermarkAlignment
 from headrace.runtime.coordination.coordinator import Coordinator
 from headrace.runtime.coordination.offset import Offset, SourceProgress
 from headrace.runtime.job_time import JobTime
@@ -113,7 +113,7 @@ class Planner:
         self._coordinator.close()
 
 
-class _Pauses(Alignment):
+class _Pauses(WatermarkAlignment):
     """Pauses splits as a test wants it."""
 
     def __init__(self, source_id: Any, pause: Callable[[str], bool]) -> None:

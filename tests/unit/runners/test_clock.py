@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from headrace.runners.clock import RunClock
-from headrace.runtime.coordination.offset import Cut, Offset
+from headrace.runtime.coordination.offset import Offset, WorkLimits
 
 HOUR_MS = 3_600_000
 
@@ -27,7 +27,7 @@ class Clocks:
 
 
 def at(now_ms: int) -> Offset:
-    return Offset(1, now_ms, now_ms, Cut(1, 1), {})
+    return Offset(1, now_ms, now_ms, WorkLimits(1, 1), {})
 
 
 def test_a_clock_that_is_behind_the_checkpoint_is_said_once(

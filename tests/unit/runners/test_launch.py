@@ -27,7 +27,7 @@ def settings_of(values: dict[str, str]) -> Settings:
 def test_a_micro_batch_may_grow_with_the_tasks_that_share_it(tasks: int) -> None:
     found = settings_of({"parallelism.default": str(tasks)})
     assert (found.max_records, found.max_bytes) == (2_000_000 * tasks, (128 << 20) * tasks)
-    assert found.pace is not None and found.pace.most_records == found.max_records
+    assert found.pace is not None and found.pace.max_records == found.max_records
 
 
 def test_bounds_that_were_chosen_are_for_the_whole_micro_batch() -> None:

@@ -10,9 +10,9 @@ from headrace.runtime.pacing import Pace, Pacer
 
 PACE = Pace(
     target_ms=5_000,
-    longest_ms=30_000,
-    least_records=1_000,
-    most_records=2_000_000,
+    max_target_ms=30_000,
+    min_records=1_000,
+    max_records=2_000_000,
     first_records=50_000,
 )
 
@@ -110,7 +110,7 @@ def test_a_large_fixed_price_makes_batches_longer() -> None:
     assert engine.batches[-1][1] == pytest.approx(PACE.target_ms, rel=0.2)
     engine.fixed_ms = 60_000
     engine.run(3_000_000, arriving_per_ms=0)
-    assert engine.batches[-1][1] < 1.5 * (engine.fixed_ms + PACE.longest_ms)
+    assert engine.batches[-1][1] < 1.5 * (engine.fixed_ms + PACE.max_target_ms)
 
 
 def test_one_slow_batch_says_little() -> None:
@@ -124,8 +124,8 @@ def test_the_floor_and_the_ceiling_hold() -> None:
     slow, fast = Engine(backlog=1e9, records_per_ms=0.1), Engine(backlog=1e9, records_per_ms=1e6)
     slow.run(1_000_000, arriving_per_ms=0)
     fast.run(30_000, arriving_per_ms=0)
-    assert min(records for records, _ in slow.batches) == PACE.least_records
-    assert max(records for records, _ in fast.batches) == PACE.most_records
+    assert min(records for records, _ in slow.batches) == PACE.min_records
+    assert max(records for records, _ in fast.batches) == PACE.max_records
 
 
 def test_waiting_for_input_is_not_working() -> None:

@@ -16,7 +16,7 @@ LoadStates = Callable[[int], States]
 """Gives the split states at the end of an epoch."""
 
 
-class Alignment:
+class WatermarkAlignment:
     """Decides which splits of the sources keep their position in the next micro-batch."""
 
     def __init__(self, sources: Iterable[SourceProgram], load_states: LoadStates) -> None:

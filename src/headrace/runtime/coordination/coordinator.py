@@ -14,20 +14,20 @@ from typing import Any
 
 from headrace.connector import Budget, JsonValue, Pending, SplitEnumerator, SplitRange
 from headrace.runtime.channel import ALL_SPLITS
-from headrace.runtime.coordination.alignment import Alignment, LoadStates
+from headrace.runtime.coordination.alignment import LoadStates, WatermarkAlignment
 from headrace.runtime.coordination.alignment import States as States
-from headrace.runtime.coordination.offset import Cut, Offset, SourceProgress, source_key
+from headrace.runtime.coordination.distribution import distribute_work
+from headrace.runtime.coordination.offset import Offset, SourceProgress, WorkLimits, source_key
 from headrace.runtime.coordination.progress_rules import (
     check_range,
-    checked,
     first_positions,
     resumed_positions,
+    validated_progress,
 )
-from headrace.runtime.coordination.spread import spread
 from headrace.runtime.coordination.stops import (
-    check_going_on,
-    kept,
-    stops_elsewhere,
+    check_not_drained,
+    progress_to_record,
+    stop_changed,
     suspended_sources,
 )
 from headrace.runtime.job_time import JobTime
@@ -46,18 +46,18 @@ class Coordinator:
         job: JobProgram,
         enumerators: Mapping[Any, SplitEnumerator],
         load_states: LoadStates,
-        alignment: Alignment | None = None,
+        alignment: WatermarkAlignment | None = None,
     ) -> None:
         self._job = job
         # A DataFrame has no enumerator: Spark reads it beside the sources that are planned here.
         self._sources = {s.id: s for s in job.sources if s.id in enumerators}
-        self._endless = len(self._sources) < len(job.sources)
+        self._has_dataframes = len(self._sources) < len(job.sources)
         self._enumerators = dict(enumerators)
         self._load_states = load_states
-        self._alignment = alignment or Alignment(self._sources.values(), load_states)
-        self._cut = Cut(max(job.parallelism, 1), job.settings.chunk_records)
+        self._alignment = alignment or WatermarkAlignment(self._sources.values(), load_states)
+        self._work_limits = WorkLimits(max(job.parallelism, 1), job.settings.chunk_records)
         self._checked = False
-        self._asleep: set[Any] | None = None
+        self._suspended: set[Any] | None = None
         """The sources that an earlier run has left at their stop, and this one wakes."""
 
     @property
@@ -67,7 +67,7 @@ class Coordinator:
 
     def initial(self, now_ms: int) -> Offset:
         """The offset at the start, when no source was asked yet."""
-        return Offset(0, now_ms, now_ms, self._cut, {})
+        return Offset(0, now_ms, now_ms, self._work_limits, {})
 
     def latest(self, start: Offset, time: JobTime, budget: Budget | None = None) -> Offset:
         """The offset to read up to next; ``start`` itself where nothing is new.
@@ -80,7 +80,7 @@ class Coordinator:
             CheckpointError: a source is to read on, and an earlier run was drained.
         """
         if not self._checked:
-            check_going_on(self._sources.values(), start)
+            check_not_drained(self._sources.values(), start)
             self._checked = True
         now_ms = max(time.now_ms, start.now_ms)
         steady_ms = max(time.steady_ms, start.steady_ms)
@@ -95,7 +95,7 @@ class Coordinator:
             max(budget.max_bytes // max(len(running), 1), 1),
         )
         paused = self._alignment.paused(start)
-        sources = {source_key(i): start.source(i).settled() for i in self._sources}
+        sources = {source_key(i): start.source(i).carried_over() for i in self._sources}
         # A run that goes on where another one stopped plans a micro-batch, with records or without:
         # what it stops at is written down then, and where nothing is new it ends with that.
         moved = bool(resuming) or self._must_announce(start)
@@ -103,14 +103,14 @@ class Coordinator:
             waiting = paused.get(source.id, frozenset())
             after = self._advance(source, start, share, steady_ms, waiting)
             sources[source_key(source.id)] = after
-            moved = moved or after.differs(start.source(source.id))
-            self._left_asleep(start).discard(source.id)
-        wanted = self._job.needs_ticks and (running or self._endless)
+            moved = moved or after.differs_from(start.source(source.id))
+            self._suspended_sources(start).discard(source.id)
+        wanted = self._job.needs_ticks and (running or self._has_dataframes)
         tick = wanted and steady_ms - start.steady_ms >= settings.tick_ms
         if not moved and not tick:
             return start
         identity = self._job.identity
-        return Offset(start.epoch + 1, now_ms, steady_ms, self._cut, sources, identity)
+        return Offset(start.epoch + 1, now_ms, steady_ms, self._work_limits, sources, identity)
 
     def ended(self, offset: Offset) -> bool:
         """True when every source planned here has ended, and none is to read on."""
@@ -129,21 +129,21 @@ class Coordinator:
         Rows of a DataFrame reach them in a micro-batch that is not planned here. In the first one
         of a changed program, these alone would decide what time it is.
         """
-        return self._endless and start.epoch > 0 and start.program != self._job.identity
+        return self._has_dataframes and start.epoch > 0 and start.program != self._job.identity
 
     def _resumes(self, source: SourceProgram, start: Offset) -> bool:
         """Whether an earlier run of the source stopped elsewhere, or there and is to go on."""
         if source_key(source.id) not in start.sources:
             return False
-        return source.id in self._left_asleep(start) or stops_elsewhere(
+        return source.id in self._suspended_sources(start) or stop_changed(
             source, start.source(source.id)
         )
 
-    def _left_asleep(self, start: Offset) -> set[Any]:
+    def _suspended_sources(self, start: Offset) -> set[Any]:
         """The sources to wake, as the first offset of this run says."""
-        if self._asleep is None:
-            self._asleep = suspended_sources(self._sources.values(), start)
-        return self._asleep
+        if self._suspended is None:
+            self._suspended = suspended_sources(self._sources.values(), start)
+        return self._suspended
 
     def _advance(
         self,
@@ -159,10 +159,10 @@ class Coordinator:
         asked = source_key(source.id) in start.sources
         initial = {} if asked else first_positions(source, enumerator.initial(steady_ms))
         # A copy: what the enumerator does with it must not change the offset.
-        known = {s: _copied(at) for s, at in (*before.positions.items(), *initial.items())}
+        known = {s: _copy_json(at) for s, at in (*before.positions.items(), *initial.items())}
         answer = enumerator.advance(known, budget, steady_ms, paused)
-        after = checked(source, before, initial, answer, paused)
-        after = kept(source, before, after, self._job.settings.drain)
+        after = validated_progress(source, before, initial, answer, paused)
+        after = progress_to_record(source, before, after, self._job.settings.drain)
         if source.idle_timeout_ms is None:
             return after
         seen = dict(before.seen_ms)
@@ -179,33 +179,38 @@ class Coordinator:
         """The source tasks of the micro-batch between two offsets, in the order of senders."""
         states = self._load_states(start.epoch)
         # Another program has other receivers, so every split is announced to them like a new one.
-        others = not start.program == end.program == self._job.identity
-        works: list[SplitWork] = []
-        opening: list[SplitWork] = []
+        program_changed = not start.program == end.program == self._job.identity
+        split_works: list[SplitWork] = []
+        announcements: list[SplitWork] = []
         for source in self._sources.values():
             before, after = start.source(source.id), end.source(source.id)
             found: list[SplitWork] = []
             if not before.ended or before.suspended:
-                found = self._split_works(source, before, after, states, others)
+                found = self._split_works(source, before, after, states, program_changed)
             # Receivers would wait for ever: new ones for a source that ended before, and any for
             # one that never had a split.
             ends = after.ended and not after.suspended
-            if not found and ends and (others or before.suspended or not before.ended):
+            if not found and ends and (program_changed or before.suspended or not before.ended):
                 found = [SplitWork(source.id, ALL_SPLITS, finished=True)]
-            elif others and start.program and source_key(source.id) in start.sources:
+            elif program_changed and start.program and source_key(source.id) in start.sources:
                 # A receiver that an earlier program had may wait for a split that ended since.
-                opening.append(SplitWork(source.id, ALL_SPLITS, announce=True))
-            works.extend(found)
+                announcements.append(SplitWork(source.id, ALL_SPLITS, announce=True))
+            split_works.extend(found)
         # A receiver must know of every new split before any other split makes it advance: what
         # the first task sends is read first.
-        opening += [
-            SplitWork(work.source, work.split, announce=True) for work in works if work.announce
+        announcements += [
+            SplitWork(work.source, work.split, announce=True)
+            for work in split_works
+            if work.announce
         ]
-        tasks = [tuple(task) for task in spread(works, end.cut.tasks, self._sources)]
-        if opening:
-            tasks.insert(0, tuple(opening))
+        tasks = [
+            tuple(task)
+            for task in distribute_work(split_works, end.work_limits.tasks, self._sources)
+        ]
+        if announcements:
+            tasks.insert(0, tuple(announcements))
         tasks = tasks or [()]
-        chunk_records = end.cut.chunk_records
+        chunk_records = end.work_limits.chunk_records
         inputs = [
             SourceTaskInput(sender, end.epoch, end.now_ms, work, chunk_records=chunk_records)
             for sender, work in enumerate(tasks)
@@ -236,7 +241,7 @@ class Coordinator:
         start: SourceProgress,
         end: SourceProgress,
         states: States,
-        others: bool,
+        program_changed: bool,
     ) -> list[SplitWork]:
         known = {**start.positions, **start.stopped}
         splits = dict.fromkeys([*known, *end.started, *end.positions, *end.finished])
@@ -250,21 +255,23 @@ class Coordinator:
         for split_range in self._enumerators[source.id].ranges(read, ends, last):
             check_range(source, split_range, splits)
             ranges.setdefault(split_range.split, []).append(split_range)
-        works = []
+        split_works = []
         for split in splits:
             work = SplitWork(
                 source.id,
                 split,
                 tuple(ranges.get(split, ())),
-                announce=others or split in end.started,
+                announce=program_changed or split in end.started,
                 finished=split in end.finished,
-                idle=_changed(split in start.idle and not others, split in end.idle),
+                idle=_idleness_change(
+                    split in start.idle and not program_changed, split in end.idle
+                ),
                 state=states.get((source.id, split), NEW_SPLIT),
-                refreshes=others and split in known,
+                resends_watermark=program_changed and split in known,
             )
             if work.ranges or work.announce or work.finished or work.idle is not None:
-                works.append(work)
-        return works
+                split_works.append(work)
+        return split_works
 
     def committed(self, offset: Offset) -> None:
         """Everything up to this offset is in the sinks."""
@@ -281,10 +288,14 @@ def _resumed(
     source: SourceProgram, before: SourceProgress, enumerator: SplitEnumerator, steady_ms: int
 ) -> SourceProgress:
     """How far a source is read, with the positions from which it goes on."""
-    stood = {split: _copied(at) for split, at in {**before.positions, **before.stopped}.items()}
-    answer = enumerator.resume(stood, steady_ms)
+    stopped_at = {
+        split: _copy_json(at) for split, at in {**before.positions, **before.stopped}.items()
+    }
+    answer = enumerator.resume(stopped_at, steady_ms)
     positions = resumed_positions(source, before, answer)
-    return replace(before.settled(), positions=positions, stopped={}, suspended=False, ended=False)
+    return replace(
+        before.carried_over(), positions=positions, stopped={}, suspended=False, ended=False
+    )
 
 
 def merge_states(
@@ -314,9 +325,9 @@ def source_watermarks(states: States) -> dict[str, int]:
     return lowest
 
 
-def _copied(position: JsonValue) -> JsonValue:
+def _copy_json(position: JsonValue) -> JsonValue:
     return json.loads(json.dumps(position)) if isinstance(position, list | dict) else position
 
 
-def _changed(before: bool, after: bool) -> bool | None:
+def _idleness_change(before: bool, after: bool) -> bool | None:
     return None if before == after else after

@@ -42,7 +42,7 @@ def source_key(source_id: object) -> str:
 
 
 @dataclass(frozen=True)
-class Cut:
+class WorkLimits:
     """How the work of an epoch is cut: at most so many tasks, watermarks so far apart."""
 
     tasks: int
@@ -72,7 +72,7 @@ class SourceProgress:
     drained: bool = field(default=False, compare=False)
     """The last watermark was sent for what another stop would have left open."""
 
-    def settled(self) -> SourceProgress:
+    def carried_over(self) -> SourceProgress:
         """The same positions in a later epoch: nothing starts and nothing finishes."""
         if not self.started and not self.finished:
             return self
@@ -83,9 +83,9 @@ class SourceProgress:
         known = {split: at for split, at in self.finished.items() if at is not None}
         return {**self.positions, **self.stopped, **known}
 
-    def differs(self, before: SourceProgress) -> bool:
+    def differs_from(self, before: SourceProgress) -> bool:
         """True when something new is to be read or announced, compared with the epoch before."""
-        return replace(before.settled(), seen_ms={}) != replace(self, seen_ms={})
+        return replace(before.carried_over(), seen_ms={}) != replace(self, seen_ms={})
 
     def to_json(self) -> dict[str, Any]:
         """The fields, as JSON."""
@@ -105,26 +105,26 @@ class SourceProgress:
     def from_json(found: Mapping[str, Any]) -> SourceProgress:
         """The value of ``to_json``'s result."""
         return SourceProgress(
-            _mapping(found["positions"]),
-            _mapping(found["started"]),
-            _mapping(found["finished"]),
+            _require_mapping(found["positions"]),
+            _require_mapping(found["started"]),
+            _require_mapping(found["finished"]),
             frozenset(found["idle"]),
-            _mapping(found["seen_ms"]),
+            _require_mapping(found["seen_ms"]),
             bool(found["ended"]),
             found.get("until"),
-            _mapping(found.get("stopped", {})),
+            _require_mapping(found.get("stopped", {})),
             bool(found.get("suspended")),
             bool(found.get("drained")),
         )
 
 
-def _mapping(found: Any) -> Mapping[str, Any]:
+def _require_mapping(found: Any) -> Mapping[str, Any]:
     if not isinstance(found, Mapping):
         raise TypeError(f"a mapping is expected, not {found!r:.100}")
     return found
 
 
-NOT_ASKED = SourceProgress()
+NO_PROGRESS = SourceProgress()
 """Of a source that no epoch has asked yet."""
 
 
@@ -135,19 +135,19 @@ class Offset:
     epoch: int
     now_ms: int
     steady_ms: int
-    cut: Cut
+    work_limits: WorkLimits
     sources: Mapping[str, SourceProgress]
     program: str = ""
 
     def source(self, source_id: object) -> SourceProgress:
         """How far one source is read."""
-        return self.sources.get(source_key(source_id), NOT_ASKED)
+        return self.sources.get(source_key(source_id), NO_PROGRESS)
 
-    def joined(self, earlier: Offset) -> Offset:
+    def merged_with_earlier(self, earlier: Offset) -> Offset:
         """One epoch for two that follow each other: what starts or finishes in either."""
         sources = {}
         for key, found in self.sources.items():
-            first = earlier.sources.get(key, NOT_ASKED)
+            first = earlier.sources.get(key, NO_PROGRESS)
             started = {**found.started, **first.started}
             finished = {**found.finished, **first.finished}
             sources[key] = replace(found, started=started, finished=finished)
@@ -161,7 +161,10 @@ class Offset:
             "now_ms": self.now_ms,
             "steady_ms": self.steady_ms,
             "program": self.program,
-            "cut": {"tasks": self.cut.tasks, "chunk_records": self.cut.chunk_records},
+            "cut": {
+                "tasks": self.work_limits.tasks,
+                "chunk_records": self.work_limits.chunk_records,
+            },
             "sources": {key: source.to_json() for key, source in self.sources.items()},
         }
         ordered: dict[str, Any] = json.loads(json.dumps(plain, sort_keys=True))
@@ -182,13 +185,13 @@ class Offset:
                     f" reads format {VERSION}",
                     hint="go on with the version that wrote it, or start anew with --fresh",
                 )
-            cut = Cut(int(found["cut"]["tasks"]), int(found["cut"]["chunk_records"]))
+            work_limits = WorkLimits(int(found["cut"]["tasks"]), int(found["cut"]["chunk_records"]))
             sources = {
                 key: SourceProgress.from_json(source) for key, source in found["sources"].items()
             }
             epoch, now_ms = int(found["epoch"]), int(found["now_ms"])
             steady_ms = int(found.get("steady_ms", now_ms))  # older builds had one time for both
-            return Offset(epoch, now_ms, steady_ms, cut, sources, str(found["program"]))
+            return Offset(epoch, now_ms, steady_ms, work_limits, sources, str(found["program"]))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise CheckpointError(
                 f"an offset in the checkpoint is damaged: {type(error).__name__}: {error}",

@@ -31,11 +31,11 @@ def resumed_positions(
     """
     found = _as_json(source, "resume()", answer)
     for split in found.keys() ^ {*before.positions, *before.stopped}:
-        raise _broken(source, "resume() returns the splits that it is given", split)
+        raise _contract_error(source, "resume() returns the splits that it is given", split)
     return found
 
 
-def checked(
+def validated_progress(
     source: SourceProgram,
     before: SourceProgress,
     initial: Mapping[str, JsonValue],
@@ -50,22 +50,22 @@ def checked(
         JobError: a rule of ``Progress`` is broken.
     """
     if not isinstance(answer, Progress):
-        raise _broken(source, f"advance() must return a Progress, not {answer!r:.100}")
+        raise _contract_error(source, f"advance() must return a Progress, not {answer!r:.100}")
     if answer.positions == before.positions and not (
         initial or answer.started or answer.finished or answer.ended
     ):
         return SourceProgress(before.positions)
     positions = _as_json(source, "Progress.positions", answer.positions)
     started = _as_json(source, "Progress.started", answer.started)
-    finished = _as_json(source, "Progress.finished", _ends(source, answer.finished))
+    finished = _as_json(source, "Progress.finished", _finished_positions(source, answer.finished))
     known = {**before.positions, **initial}
     for split in [*positions, *finished]:
         if split in positions and split in finished:
-            raise _broken(source, "a split cannot be finished and go on", split)
+            raise _contract_error(source, "a split cannot be finished and go on", split)
         if split in before.finished:
-            raise _broken(source, "a finished split must not be named again", split)
+            raise _contract_error(source, "a finished split must not be named again", split)
         if split not in known and split not in started:
-            raise _broken(
+            raise _contract_error(
                 source,
                 "a new split has no first position",
                 split,
@@ -73,16 +73,16 @@ def checked(
             )
     for split, at in started.items():
         if split in known and known[split] != at:
-            raise _broken(source, "a split has started already, at another position", split)
+            raise _contract_error(source, "a split has started already, at another position", split)
     for split in {**known, **started}:
         if split not in positions and split not in finished:
-            raise _broken(source, "a split vanished without being finished", split)
+            raise _contract_error(source, "a split vanished without being finished", split)
     for split in paused:
         if split in finished or positions[split] != known[split]:
-            raise _broken(source, "a paused split must keep its position", split)
+            raise _contract_error(source, "a paused split must keep its position", split)
     if answer.ended and positions:
         going_on = next(iter(positions))
-        raise _broken(source, "a source that has ended has no splits that go on", going_on)
+        raise _contract_error(source, "a source that has ended has no splits that go on", going_on)
     new = {split: at for split, at in started.items() if split not in before.positions}
     return SourceProgress(positions, {**initial, **new}, finished, ended=bool(answer.ended))
 
@@ -94,39 +94,41 @@ def check_range(source: SourceProgram, split_range: Any, splits: Mapping[str, ob
         JobError: it did not.
     """
     if not isinstance(split_range, SplitRange):
-        raise _broken(source, f"ranges() must return SplitRanges, not {split_range!r:.100}")
+        raise _contract_error(source, f"ranges() must return SplitRanges, not {split_range!r:.100}")
     if split_range.split not in splits:
-        raise _broken(source, "ranges() reads a split that was not named", split_range.split)
+        raise _contract_error(
+            source, "ranges() reads a split that was not named", split_range.split
+        )
 
 
-def _ends(source: SourceProgram, finished: Any) -> Mapping[str, JsonValue]:
+def _finished_positions(source: SourceProgram, finished: Any) -> Mapping[str, JsonValue]:
     if isinstance(finished, Mapping):
         return finished
     if isinstance(finished, str) or not isinstance(finished, Iterable):
         found = f"{finished!r:.100}"
-        raise _broken(source, f"Progress.finished must be a mapping or a set, not {found}")
+        raise _contract_error(source, f"Progress.finished must be a mapping or a set, not {found}")
     return dict.fromkeys(finished)
 
 
 def _as_json(source: SourceProgram, what: str, answer: Any) -> dict[str, JsonValue]:
     """The same as it comes back from a log."""
     if not isinstance(answer, Mapping):
-        raise _broken(source, f"{what} must be a mapping from splits to positions")
+        raise _contract_error(source, f"{what} must be a mapping from splits to positions")
     for split in answer:
         if not isinstance(split, str):
-            raise _broken(source, f"{what}: a split is named by a text, not {split!r:.100}")
+            raise _contract_error(source, f"{what}: a split is named by a text, not {split!r:.100}")
     try:
         text = json.dumps(dict(answer), allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         for split, at in answer.items():
             if not _is_json(at):
-                raise _broken(
+                raise _contract_error(
                     source,
                     f"{what}: a position is no JSON ({error}): {at!r:.100}",
                     split,
                     hint="use numbers, texts, lists and dictionaries with texts as keys",
                 ) from error
-        raise _broken(source, f"{what} is no JSON: {error}") from error
+        raise _contract_error(source, f"{what} is no JSON: {error}") from error
     plain: dict[str, JsonValue] = json.loads(text)
     return plain
 
@@ -139,7 +141,7 @@ def _is_json(value: Any) -> bool:
     return True
 
 
-def _broken(
+def _contract_error(
     source: SourceProgram, rule: str, split: str | None = None, hint: str | None = None
 ) -> JobError:
     where = {"source": f"{source.name} (uid={source.uid or 'none'})"}

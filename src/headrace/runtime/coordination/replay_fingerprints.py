@@ -29,23 +29,27 @@ from headrace.runtime.program import (
     VertexProgram,
 )
 
-_BY_KEY = ("key", "custom")
+_KEYED_MODES = ("key", "custom")
 
 
-TIME = ""
+FOR_WATERMARKS = ""
 """Instead of a sink's id: the routes to the tasks that make watermarks after an exchange."""
 
 
-def routes(program: JobProgram, known: Collection[str] | None = None) -> dict[str, str]:
-    """Texts to be compared: by the sink's id for those that commit by task, and for ``TIME``.
+def replay_fingerprints(
+    program: JobProgram, known: Collection[str] | None = None
+) -> dict[str, str]:
+    """Fingerprints by the id of each sink that commits by task, and under ``FOR_WATERMARKS``.
 
     ``known``: the ids of the sources that count; None: all. A source that is new has nothing in a
     micro-batch that was planned without it.
     """
-    finder = _Finder(program, known)
-    found = {sink.id: finder.to_sink(sink.id) for sink in program.sinks if commits_by_task(sink)}
-    time = finder.to_time()
-    return {**found, TIME: time} if time else found
+    fingerprints = _Fingerprints(program, known)
+    found = {
+        sink.id: fingerprints.for_sink(sink.id) for sink in program.sinks if commits_by_task(sink)
+    }
+    time = fingerprints.for_watermarks()
+    return {**found, FOR_WATERMARKS: time} if time else found
 
 
 def commits_by_task(sink: SinkProgram) -> bool:
@@ -53,7 +57,7 @@ def commits_by_task(sink: SinkProgram) -> bool:
     return sink.sink.served_by is ExecutedBy.TASKS and sink.sink.commits is CommitBy.TASK
 
 
-class _Finder:
+class _Fingerprints:
     """Walks upstream from sinks, and remembers what it found of each vertex."""
 
     def __init__(self, program: JobProgram, known: Collection[str] | None) -> None:
@@ -62,44 +66,48 @@ class _Finder:
         self._vertices = [vertex for stage in program.stages for vertex in stage]
         self._found: dict[str, str] = {}
 
-    def to_sink(self, sink_id: str) -> str:
+    def for_sink(self, sink_id: str) -> str:
         """The route of a sink. The order of sources decides into which tasks they are cut."""
         direct = [source for source in self._sources if _feeds(source.chain, sink_id)]
-        senders = [self._by_turns(source) for source in direct] if self._program.stages else []
-        after = [self._to_vertex(v) for v in self._vertices if _feeds(v.chain, sink_id)]
+        senders = (
+            [self._round_robin_inputs(source) for source in direct] if self._program.stages else []
+        )
+        after = [self._for_vertex(v) for v in self._vertices if _feeds(v.chain, sink_id)]
         order = [source.id for source in self._sources]
         return _digest([order, [source.id for source in direct], senders, sorted(after)])
 
-    def to_time(self) -> str:
+    def for_watermarks(self) -> str:
         """The routes to the vertices that make watermarks; empty where sources alone do."""
-        found = [self._to_vertex(v) for v in self._vertices if v.chain.assigns_time]
+        found = [self._for_vertex(v) for v in self._vertices if v.chain.assigns_time]
         return _digest(sorted(found)) if found else ""
 
-    def _to_vertex(self, vertex: VertexProgram) -> str:
+    def _for_vertex(self, vertex: VertexProgram) -> str:
         found = self._found.get(vertex.id)
         if found is None:
             feeders: list[SourceProgram | VertexProgram] = [*self._sources, *self._vertices]
-            ways = [
-                self._way(feeder, exchange)
+            paths = [
+                self._for_exchange(feeder, exchange)
                 for feeder in feeders
                 for exchange in feeder.chain.exchanges
                 if exchange.target == vertex.id
             ]
             # Steps without state may be renamed, so their ids do not count.
             head = vertex.id if vertex.keyed else ""
-            found = self._found[vertex.id] = _digest([head, vertex.groups, sorted(ways)])
+            found = self._found[vertex.id] = _digest([head, vertex.groups, sorted(paths)])
         return found
 
-    def _way(self, feeder: SourceProgram | VertexProgram, exchange: ExchangeProgram) -> str:
-        if exchange.mode not in _BY_KEY:
-            sender = self._by_turns(feeder)
+    def _for_exchange(
+        self, feeder: SourceProgram | VertexProgram, exchange: ExchangeProgram
+    ) -> str:
+        if exchange.mode not in _KEYED_MODES:
+            sender = self._round_robin_inputs(feeder)
         elif isinstance(feeder, VertexProgram):
-            sender = [self._to_vertex(feeder)]
+            sender = [self._for_vertex(feeder)]
         else:
             sender = [feeder.id]
         return _digest([exchange.mode, exchange.groups, sender])
 
-    def _by_turns(self, feeder: SourceProgram | VertexProgram) -> list[Any]:
+    def _round_robin_inputs(self, feeder: SourceProgram | VertexProgram) -> list[Any]:
         """What decides the receiver of a record where an exchange distributes records in turn.
 
         Steps before the exchange may drop records. Numbers of senders depend on how many sources
@@ -111,7 +119,7 @@ class _Finder:
             if node.spec is not None
         ]
         if isinstance(feeder, VertexProgram):
-            return [self._to_vertex(feeder), kinds]
+            return [self._for_vertex(feeder), kinds]
         program = self._program
         return [feeder.id, kinds, feeder.number, len(program.sources), program.fingerprint]
 

@@ -16,21 +16,21 @@ from headrace.errors import CheckpointError
 from headrace.runtime.coordination.offset import Offset, SourceProgress, source_key
 from headrace.runtime.program import SourceProgram
 
-_ITS_END = "its end"
+_OWN_END = "its end"
 
 
-def until_of(source: Any) -> str:
+def stop_of(source: Any) -> str:
     """Where a connector's ``Source`` stops, as it is written into offsets; empty if it does not."""
     if source is None:  # a program as the workers have it
         return ""
     if source.stops_at:
         return str(source.stops_at)
-    return _ITS_END if source.bounded else ""
+    return _OWN_END if source.bounded else ""
 
 
-def stops_elsewhere(source: SourceProgram, before: SourceProgress) -> bool:
+def stop_changed(source: SourceProgram, before: SourceProgress) -> bool:
     """True where a source stops elsewhere than when the offset was written."""
-    return before.until is not None and before.until != until_of(source.source)
+    return before.until is not None and before.until != stop_of(source.source)
 
 
 def suspended_sources(sources: Iterable[SourceProgram], offset: Offset) -> set[Any]:
@@ -42,12 +42,12 @@ def suspended_sources(sources: Iterable[SourceProgram], offset: Offset) -> set[A
     known = [source for source in sources if source_key(source.id) in offset.sources]
     for source in known:
         before = offset.source(source.id)
-        if before.until and not before.ended and not stops_elsewhere(source, before):
+        if before.until and not before.ended and not stop_changed(source, before):
             return set()
     return {source.id for source in known if offset.source(source.id).suspended}
 
 
-def kept(
+def progress_to_record(
     source: SourceProgram, before: SourceProgress, after: SourceProgress, drain: bool
 ) -> SourceProgress:
     """The progress to write down, from the one that ``advance`` returned.
@@ -62,11 +62,11 @@ def kept(
         kept_open = [split for split in stopping if finished[split] is not None]
         stopped |= {split: finished.pop(split) for split in kept_open}
     suspended = stops and not drain and after.ended
-    lost = any(split in finished for split in stopping)
-    drained = before.drained or lost or (after.ended and not suspended)
+    drained_split = any(split in finished for split in stopping)
+    drained = before.drained or drained_split or (after.ended and not suspended)
     return replace(
         after,
-        until=until_of(source.source),
+        until=stop_of(source.source),
         stopped=stopped,
         finished=finished,
         suspended=suspended,
@@ -74,7 +74,7 @@ def kept(
     )
 
 
-def check_going_on(sources: Iterable[SourceProgram], offset: Offset) -> None:
+def check_not_drained(sources: Iterable[SourceProgram], offset: Offset) -> None:
     """Raise where a source is to read on, and an earlier run has ended its event time.
 
     Raises:
@@ -84,7 +84,7 @@ def check_going_on(sources: Iterable[SourceProgram], offset: Offset) -> None:
         before = offset.source(source.id)
         if source.source is None or source_key(source.id) not in offset.sources:
             continue
-        if not before.drained or not stops_elsewhere(source, before):
+        if not before.drained or not stop_changed(source, before):
             continue
         raise CheckpointError(
             f"{source.name!r} cannot be read on: an earlier run was drained where it stopped, so"
@@ -92,11 +92,17 @@ def check_going_on(sources: Iterable[SourceProgram], offset: Offset) -> None:
             where={
                 "source": f"{source.name} (uid={source.uid or 'none'})",
                 "stopped at": before.until or "an end of its own",
-                "to stop at": until_of(source.source) or "no end",
+                "to stop at": stop_of(source.source) or "no end",
             },
             hint="run the bounded program again with `headrace run --no-drain --fresh`"
             " (headrace.stop.drain: false); then this program goes on from its checkpoint",
         )
 
 
-__all__ = ["check_going_on", "kept", "stops_elsewhere", "suspended_sources", "until_of"]
+__all__ = [
+    "check_not_drained",
+    "progress_to_record",
+    "stop_changed",
+    "stop_of",
+    "suspended_sources",
+]

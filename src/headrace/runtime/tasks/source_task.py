@@ -57,9 +57,9 @@ class SplitWork:
     """What a task does for one split: read ranges, and say how the split stands.
 
     ``announce``: the split is new, so every receiver must know of it before it advances.
-    ``refreshes``: the split is known, but its receivers are new: its watermark is sent again.
-    ``finished``: nothing comes after these ranges. ``idle``: the split went idle (True), became
-    active again (False), or neither (None).
+    ``resends_watermark``: the split is known, but its receivers are new: its watermark is sent
+    again. ``finished``: nothing comes after these ranges. ``idle``: the split went idle (True),
+    became active again (False), or neither (None).
     """
 
     source: str
@@ -69,12 +69,17 @@ class SplitWork:
     finished: bool = False
     idle: bool | None = None
     state: SplitState = NEW_SPLIT
-    refreshes: bool = False
+    resends_watermark: bool = False
 
     @property
     def only_announces(self) -> bool:
         """True where the split is not read and its state is not announced."""
-        return not self.ranges and not self.finished and self.idle is None and not self.refreshes
+        return (
+            not self.ranges
+            and not self.finished
+            and self.idle is None
+            and not self.resends_watermark
+        )
 
     @property
     def records(self) -> int:

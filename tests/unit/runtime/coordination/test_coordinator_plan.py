@@ -112,7 +112,7 @@ def test_two_epochs_joined_are_read_as_one() -> None:
     harness.step(budget=Budget(20, 1000))
     middle = harness.offset
     harness.step()
-    joined = harness.offset.joined(middle)
+    joined = harness.offset.merged_with_earlier(middle)
     assert records(harness.coordinator.plan(start, joined)) == {"a": [(5, 20)], "b": [(5, 30)]}
     assert joined.source(0).finished == {"a": 20, "b": 30}
 
@@ -192,7 +192,7 @@ def test_another_program_hears_of_every_split() -> None:
     told = {work.split: work for task in others for work in task.work}
     assert told["a"].ranges and not told["b"].ranges
     assert told["a"].state.watermark == 7
-    assert all(work.refreshes and not work.only_announces for work in told.values())
+    assert all(work.resends_watermark and not work.only_announces for work in told.values())
     assert harness.coordinator.plan(before, harness.offset) == [opening, *others]
     assert not any(work.announce for work in works(harness.step(budget=Budget(1, 10**9))))
 

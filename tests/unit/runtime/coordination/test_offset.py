@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from headrace.errors import CheckpointError
-from headrace.runtime.coordination.offset import Cut, Offset, SourceProgress
+from headrace.runtime.coordination.offset import Offset, SourceProgress, WorkLimits
 
 SOURCE = SourceProgress(
     {"b": [1, {"x": 2}], "a": 7}, {"a": 5}, {"c": 9, "d": None}, frozenset({"b"}), {"b": 3}, False
 )
-OFFSET = Offset(3, 1000, 900, Cut(4, 4096), {"2": SOURCE, "10": SourceProgress(ended=True)})
+OFFSET = Offset(3, 1000, 900, WorkLimits(4, 4096), {"2": SOURCE, "10": SourceProgress(ended=True)})
 
 
 def test_json_gives_the_same_offset_back() -> None:
@@ -30,14 +30,20 @@ def test_equal_offsets_have_the_same_text() -> None:
     turned = SourceProgress(
         {"a": 7, "b": [1, {"x": 2}]}, {"a": 5}, {"d": None, "c": 9}, frozenset({"b"}), {"b": 3}
     )
-    other = Offset(3, 1000, 900, Cut(4, 4096), {"10": SourceProgress(ended=True), "2": turned})
+    other = Offset(
+        3, 1000, 900, WorkLimits(4, 4096), {"10": SourceProgress(ended=True), "2": turned}
+    )
     assert json.dumps(other.to_json()) == json.dumps(OFFSET.to_json())
 
 
 def test_what_is_done_in_an_epoch_is_not_in_the_next() -> None:
-    settled = SOURCE.settled()
-    assert (settled.started, settled.finished, settled.positions) == ({}, {}, SOURCE.positions)
-    assert settled.settled() is settled
+    carried_over = SOURCE.carried_over()
+    assert (carried_over.started, carried_over.finished, carried_over.positions) == (
+        {},
+        {},
+        SOURCE.positions,
+    )
+    assert carried_over.carried_over() is carried_over
     assert SOURCE.ends() == {"a": 7, "b": [1, {"x": 2}], "c": 9}
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from headrace.connector import Progress, SplitEnumerator, SplitRange
 from headrace.errors import JobError
-from headrace.runtime.coordination.alignment import Alignment
+from headrace.runtime.coordination.alignment import WatermarkAlignment
 from headrace.runtime.coordination.coordinator import Coordinator
 from headrace.runtime.coordination.offset import Offset
 from headrace.runtime.job_time import JobTime
@@ -40,7 +40,7 @@ class Answers(SplitEnumerator):
         return self.planned
 
 
-class Paused(Alignment):
+class Paused(WatermarkAlignment):
     def paused(self, offset: Offset) -> dict[Any, frozenset[str]]:
         return {0: frozenset(offset.source(0).positions)}
 

@@ -11,7 +11,7 @@ from headrace.common import Configuration, WatermarkStrategy
 from headrace.datastream import DataStream, StreamExecutionEnvironment
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
-from headrace.runtime.coordination.replay_fingerprints import TIME, routes
+from headrace.runtime.coordination.replay_fingerprints import FOR_WATERMARKS, replay_fingerprints
 from tests.connectors.sqlite_log import SqliteLogSink, SqliteLogSource
 
 Env = StreamExecutionEnvironment
@@ -23,7 +23,7 @@ def route(build: Build, known: set[str] | None = None, **settings: str) -> str:
     env = Env(Configuration.from_dict({"parallelism.default": "2", **keys}))
     build(env).sink_to(SqliteLogSink("out")).uid("log")
     program = program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job")
-    return routes(program, known)["log"]
+    return replay_fingerprints(program, known)["log"]
 
 
 def log(env: Env, uid: str = "in") -> DataStream:
@@ -128,7 +128,12 @@ def test_keys_do_not_ask_for_the_parallelism() -> None:
 def test_of_sinks_that_commit_by_the_driver_nothing_is_asked() -> None:
     env = Env(Configuration())
     log(env).print()
-    assert routes(program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job")) == {}
+    assert (
+        replay_fingerprints(
+            program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job")
+        )
+        == {}
+    )
 
 
 TIMES = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(same)
@@ -147,7 +152,7 @@ def test_where_watermarks_are_made_after_an_exchange_their_tasks_count() -> None
         env = Env(Configuration.from_dict({"parallelism.default": parallelism}))
         timed(env, **how)
         program = program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job")
-        return routes(program).get(TIME)
+        return replay_fingerprints(program).get(FOR_WATERMARKS)
 
     assert time_route() is time_route(parallelism="3") is None
     after = [

@@ -13,7 +13,7 @@ from headrace.connector import Budget
 from headrace.errors import CheckpointError, JobError
 from headrace.runtime.coordination.coordinator import Coordinator
 from headrace.runtime.coordination.offset import Offset
-from headrace.runtime.coordination.stops import until_of
+from headrace.runtime.coordination.stops import stop_of
 from headrace.runtime.job_time import JobTime
 from headrace.runtime.program import SourceProgram
 from headrace.runtime.tasks.source_task import SourceTaskInput, SplitState
@@ -223,7 +223,7 @@ def test_a_source_resumes_the_splits_that_it_is_given() -> None:
 
 
 def test_where_a_source_stops() -> None:
-    assert [until_of(w) for w in (Where("x"), Where(), Where(bounded=False), None)] == [
+    assert [stop_of(w) for w in (Where("x"), Where(), Where(bounded=False), None)] == [
         "x",
         "its end",
         "",

@@ -16,7 +16,7 @@ from headrace.connector import ExecutedBy
 from headrace.errors import CheckpointError, UnsupportedError
 from headrace.runners.spark.checkpoint.generations import Generation, Log
 from headrace.runners.spark.checkpoint.layout import JOB
-from headrace.runtime.coordination.replay_fingerprints import TIME, routes
+from headrace.runtime.coordination.replay_fingerprints import FOR_WATERMARKS, replay_fingerprints
 from headrace.runtime.layout import SOURCE, Layout, States, must_move
 from headrace.runtime.layout import check as claims
 from headrace.runtime.program import JobProgram
@@ -57,7 +57,7 @@ class Facts:
             program.parallelism,
             new_scope(),
             _contents(program) if with_contents else [],
-            routes=routes(program),
+            routes=replay_fingerprints(program),
             dataframes=streaming_dataframes(program),
             places=_places(program),
             identity=program.identity,
@@ -71,7 +71,7 @@ class Facts:
         layout = Layout.of(program).following(Layout.from_json(self.layout))
         known = {source: [source, *rest] for source, *rest in (*self.contents, *_contents(program))}
         # A sink that is left out and comes back may have some partitions of what is repeated.
-        ways = {**(self.routes if repeats else {}), **routes(program)}
+        ways = {**(self.routes if repeats else {}), **replay_fingerprints(program)}
         return replace(
             self,
             layout=layout.to_json(),
@@ -87,7 +87,7 @@ class Facts:
     @property
     def tasks_commit(self) -> bool:
         """True when some sink commits by task: such commits are not reported to the driver."""
-        return any(sink != TIME for sink in self.routes)
+        return any(sink != FOR_WATERMARKS for sink in self.routes)
 
     def moves(self, program: JobProgram) -> bool:
         """True when the program needs a new query of Spark's, which takes the state over.
@@ -178,8 +178,8 @@ def check_repetition(facts: Facts, program: JobProgram, location: str) -> None:
             or its timers would fire in another micro-batch.
     """
     known = {part.id for part in Layout.from_json(facts.layout).parts if part.role == SOURCE}
-    now = routes(program, known)
-    if facts.routes.get(TIME) != now.get(TIME):
+    now = replay_fingerprints(program, known)
+    if facts.routes.get(FOR_WATERMARKS) != now.get(FOR_WATERMARKS):
         raise _unrepeatable(
             program,
             "sinks may have published it, and in this program watermarks are made in other tasks,"

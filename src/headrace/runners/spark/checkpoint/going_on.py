@@ -24,8 +24,8 @@ from headrace.runners.spark.checkpoint.generations import Stages
 from headrace.runners.spark.checkpoint.layout import JOB, RESTORED, Place
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runtime.coordination.offset import Offset
-from headrace.runtime.coordination.replay_fingerprints import routes
-from headrace.runtime.coordination.stops import check_going_on
+from headrace.runtime.coordination.replay_fingerprints import replay_fingerprints
+from headrace.runtime.coordination.stops import check_not_drained
 from headrace.runtime.layout import Layout, States, shares_out
 from headrace.runtime.program import JobProgram
 
@@ -113,7 +113,7 @@ def _going_on(
     last = planned or (None if facts.identity else log.end)
     if last is not None:
         facts = replace(facts, identity=last["program"])
-    if facts.routes or routes(program) or facts.moves(program):
+    if facts.routes or replay_fingerprints(program) or facts.moves(program):
         if repeats:
             check_repetition(facts, program, place.directory)
         if facts.moves(program):
@@ -135,7 +135,7 @@ def _check_reached(folder: str, facts: Facts, program: JobProgram, location: str
         return
     try:
         reached = Offset.from_json(last)
-        check_going_on(program.sources, reached)
+        check_not_drained(program.sources, reached)
     except CheckpointError as error:
         error.where = {"checkpoint": location, **error.where}
         raise

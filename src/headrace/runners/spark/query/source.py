@@ -215,7 +215,7 @@ class BatchReader(DataSourceReader):
             if later is end:
                 time.sleep(_IDLE_SECONDS)
             else:
-                end = later.joined(end)
+                end = later.merged_with_earlier(end)
         # Spark reads a source without partitions all the same: there is a task at least.
         tasks = coordinator.reporting_plan(start, replace(end, epoch=1, now_ms=now_ms))
         tasks = [replace(task, ticks=False) for task in tasks]

@@ -25,7 +25,7 @@ from headrace.runners.launch import program_of
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, commit_of
 from headrace.runners.spark.checkpoint.layout import Place, folder_name
 from headrace.runners.spark.checkpoint.split_states import SplitStates
-from headrace.runtime.coordination.offset import NOT_ASKED, Cut, Offset
+from headrace.runtime.coordination.offset import NO_PROGRESS, Offset, WorkLimits
 from headrace.runtime.program import JobProgram
 from tests.connectors.sqlite_log import SqliteLogSink
 from tests.unit.planner.test_kept_subtasks import planned
@@ -227,9 +227,9 @@ def test_state_that_nobody_claims_is_given_up_where_it_is_asked_for(tmp_path: Pa
 
 def offset_at(epoch: int, ended: Sequence[str] = (), identity: str = "") -> str:
     """Spark's file of a planned micro-batch, in which some sources have ended."""
-    sources = {source: replace(NOT_ASKED, ended=True) for source in ended}
+    sources = {source: replace(NO_PROGRESS, ended=True) for source in ended}
     return "v1\n{}\n" + json.dumps(
-        Offset(epoch, epoch, epoch, Cut(1, 1), sources, identity).to_json()
+        Offset(epoch, epoch, epoch, WorkLimits(1, 1), sources, identity).to_json()
     )
 
 
@@ -367,8 +367,8 @@ def end_sources(folder: Path, made_by: JobProgram) -> None:
 
 def stop_sources(folder: Path, made_by: JobProgram, **progress: Any) -> None:
     """Let the first micro-batch end where the sources stop."""
-    at_end = {s.id: replace(NOT_ASKED, ended=True, **progress) for s in made_by.sources}
-    offset = Offset(1, 1, 1, Cut(1, 1), at_end)
+    at_end = {s.id: replace(NO_PROGRESS, ended=True, **progress) for s in made_by.sources}
+    offset = Offset(1, 1, 1, WorkLimits(1, 1), at_end)
     (folder / "offsets" / "0").write_text("v1\n{}\n" + json.dumps(offset.to_json()))
 
 

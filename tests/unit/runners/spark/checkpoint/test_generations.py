@@ -11,7 +11,7 @@ import pytest
 
 from headrace.common._storage.plain_json import from_json, to_json
 from headrace.runners.spark.checkpoint.generations import Generation, Log, Origin, Stages
-from headrace.runtime.coordination.offset import Cut, Offset
+from headrace.runtime.coordination.offset import Offset, WorkLimits
 
 JsonOffset = dict[str, Any]
 
@@ -21,7 +21,7 @@ STEPS = 9  # of one run: past the second micro-batch of a generation
 
 
 def offset(epoch: int, now_ms: int = 0) -> JsonOffset:
-    return Offset(epoch, now_ms, now_ms, Cut(1, 1), {}).to_json()
+    return Offset(epoch, now_ms, now_ms, WorkLimits(1, 1), {}).to_json()
 
 
 @dataclass

@@ -9,7 +9,7 @@ from headrace.runtime.program import SourceProgram
 from headrace.runtime.tasks.source_task import SplitWork
 
 
-def spread(
+def distribute_work(
     works: Sequence[SplitWork], tasks: int, sources: Mapping[Any, SourceProgram]
 ) -> list[list[SplitWork]]:
     """Cut the work into at most ``tasks`` runs of about equal size, keeping its order.
