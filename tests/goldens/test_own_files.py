@@ -15,10 +15,10 @@ from headrace.common._storage.folder_store import FolderStore
 from headrace.common._storage.object_store import numbered_name
 from headrace.common._storage.sealed import get_json
 from headrace.connector import CommitterContext
-from headrace.runners.spark.checkpoint import begun, owners
-from headrace.runners.spark.checkpoint.facts import Facts
+from headrace.runners.spark.checkpoint import owners, published
 from headrace.runners.spark.checkpoint.generations import Generation
 from headrace.runners.spark.checkpoint.layout import BEGUN, LEASES, folder_name
+from headrace.runners.spark.checkpoint.metadata import CheckpointMetadata
 from headrace.runners.spark.checkpoint.progress import log_of
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runtime.coordination.offset import Offset
@@ -37,11 +37,11 @@ def store_of(version: Path) -> FolderStore:
 
 
 def test_whose_it_is(version: Path) -> None:
-    facts = Facts.read(store_of(version))
-    assert facts is not None and (facts.name, facts.partitions) == (job.NAME, 2)
-    assert len(facts.scope) == 12 and facts.generation == Generation()
-    assert facts.contents == [["numbers", "Sequence", "from 0"]]
-    assert Layout.from_json(facts.layout) == Layout(
+    metadata = CheckpointMetadata.read(store_of(version))
+    assert metadata is not None and (metadata.name, metadata.partitions) == (job.NAME, 2)
+    assert len(metadata.scope) == 12 and metadata.generation == Generation()
+    assert metadata.contents == [["numbers", "Sequence", "from 0"]]
+    assert Layout.from_json(metadata.layout) == Layout(
         (
             Part("numbers", SOURCE, "number-sequence", "Sequence", "numbers"),
             Part("tally", OPERATOR, "keyed-process", "KeyedProcess", "tally", 1, 4),
@@ -49,7 +49,7 @@ def test_whose_it_is(version: Path) -> None:
         ),
         (("tally",),),
     )
-    assert get_json(store_of(version), BEGUN, begun._BEGUN) == {}
+    assert get_json(store_of(version), BEGUN, published._PUBLISHED) == {}
 
 
 def test_who_has_owned_it(version: Path) -> None:
@@ -85,9 +85,9 @@ def test_how_far_it_was_read(version: Path) -> None:
 
 def test_what_its_sink_holds_back(version: Path, tmp_path: Path) -> None:
     shutil.copytree(version / "out", tmp_path / "out")
-    facts = Facts.read(store_of(version))
-    assert facts is not None
-    context = CommitterContext(f"files-{facts.scope}", job.NAME)
+    metadata = CheckpointMetadata.read(store_of(version))
+    assert metadata is not None
+    context = CommitterContext(f"files-{metadata.scope}", job.NAME)
     sink(tmp_path / "out").committer(context).finish()
     found = job.written(tmp_path / "out")
     fired = [line for line in found if "until" in line]

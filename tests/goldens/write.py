@@ -21,8 +21,8 @@ from headrace.common._storage.sealed import put_json
 from headrace.connector import Budget
 from headrace.runners.processes import Process
 from headrace.runners.spark.checkpoint import owners
-from headrace.runners.spark.checkpoint.facts import Facts
 from headrace.runners.spark.checkpoint.layout import LEASES, OWNERS
+from headrace.runners.spark.checkpoint.metadata import CheckpointMetadata
 from tests.goldens import HERE, job, state
 
 ELSEWHERE = "/elsewhere"
@@ -69,10 +69,10 @@ def _make_anonymous(folder: Path) -> None:
         described.with_name(".0.crc").unlink()
     store = FolderStore(str(folder / "checkpoint" / job.NAME))
     shutil.rmtree(folder / "checkpoint" / job.NAME / ".drafts", ignore_errors=True)
-    facts = Facts.read(store)
-    assert facts is not None
-    places = {sink: at.replace(str(folder), ELSEWHERE) for sink, at in facts.places.items()}
-    replace(facts, places=places).write(store)
+    metadata = CheckpointMetadata.read(store)
+    assert metadata is not None
+    places = {sink: at.replace(str(folder), ELSEWHERE) for sink, at in metadata.places.items()}
+    replace(metadata, places=places).write(store)
     for epoch in stored_numbers(store, OWNERS):
         owner = owners.Owner(epoch, "run", NOBODY, NOBODY)
         put_json(store, numbered_name(OWNERS, epoch), owners._OWNER, owner.to_json())

@@ -18,8 +18,8 @@ from headrace.datastream.state import ListStateDescriptor, ValueStateDescriptor
 from headrace.errors import CheckpointError
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
-from headrace.runners.spark.checkpoint.facts import Facts
-from headrace.runners.spark.checkpoint.layout import Place
+from headrace.runners.spark.checkpoint.layout import CheckpointFolder
+from headrace.runners.spark.checkpoint.metadata import CheckpointMetadata
 from headrace.runners.spark.savepoints import begin_from, export_savepoint
 from headrace.runners.spark.startup.session import session_for
 from headrace.runtime.program import JobProgram, VertexProgram
@@ -116,9 +116,11 @@ def run_some(folder: Path, number: int) -> None:
 
 
 def scope_of(folder: Path, number: int) -> str:
-    facts = Facts.read(Place.of_job(str(folder / f"checkpoints {number}"), "tallies").store)
-    assert facts is not None
-    return facts.scope
+    metadata = CheckpointMetadata.read(
+        CheckpointFolder.of_job(str(folder / f"checkpoints {number}"), "tallies").store
+    )
+    assert metadata is not None
+    return metadata.scope
 
 
 def records_of(form: Savepoint) -> dict[str, Counter[Any]]:

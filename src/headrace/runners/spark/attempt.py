@@ -16,7 +16,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
 from headrace.errors import CheckpointError, HeadraceError, JobError, SparkEndedError, StorageError
-from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, own_jvm_pid
+from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, started_jvm_pid
 from headrace.runners.spark.checkpoint.damage import causes_of, damage_in
 from headrace.runners.spark.checkpoint.progress import is_committed
 from headrace.runners.spark.failures import failure_in
@@ -119,7 +119,7 @@ class Attempt:
         return self.plans.put(
             QueryPlan(
                 self.ref,
-                self.checkpoint.place,
+                self.checkpoint.folder,
                 self.checkpoint.owner,
                 self.link.address,
                 self.link.token,
@@ -131,8 +131,8 @@ class Attempt:
 
     def _run_stream(self) -> None:
         checkpoint = self.checkpoint
-        checkpoint.claim(own_jvm_pid())
-        checkpoint.settle()
+        checkpoint.record_jvm(started_jvm_pid())
+        checkpoint.settle_generation()
         if checkpoint.finished:
             print(
                 f"headrace: {self.program.name!r} has read its input to the end in an earlier run",
@@ -145,7 +145,7 @@ class Attempt:
             self._run_query({"availableNow": True})
             if self._is_stopped():
                 return
-            checkpoint.settle()
+            checkpoint.settle_generation()
             if checkpoint.finished:
                 return
         self._run_query({"processingTime": "0 seconds"})
@@ -161,7 +161,7 @@ class Attempt:
                 program,
                 self.ref,
                 plan,
-                checkpoint.place,
+                checkpoint.folder,
                 checkpoint.generation,
                 checkpoint.dataframes,
             )
@@ -259,7 +259,7 @@ class Attempt:
             frame = frame.persist()
         try:
             if own:
-                self.checkpoint.begin()
+                self.checkpoint.mark_published()
             write_dataframes(frame, self.program, self.ref, batch)
             writer = frame.write.format(SINKS).option("plan", plan)
             writer.option("batch", str(batch)).mode("append").save()

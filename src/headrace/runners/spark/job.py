@@ -160,7 +160,7 @@ class SparkJob:
                     return
                 # Workers know a run by its id: with a new one they open its operators anew.
                 run_id = f"{self._program.run_id}-{number}"
-                self._checkpoint.give_to(run_id)
+                self._checkpoint.transfer_to_run(run_id)
 
     def _attempt(self, number: int, run_id: str) -> Attempt:
         program = self._program
@@ -185,7 +185,7 @@ class SparkJob:
     def _finish_sinks(self) -> None:
         if self._cancelled.is_set() or (not self._program.batch and self._checkpoint.suspended):
             return
-        with commit_of(self._checkpoint.place, self._checkpoint.owner, _NO_BATCH):
+        with commit_of(self._checkpoint.folder, self._checkpoint.owner, _NO_BATCH):
             for sink in self._program.sinks:
                 if served_by_committer(sink):
                     with at_sink(sink, "publishing what was held back"):

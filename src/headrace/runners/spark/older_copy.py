@@ -22,17 +22,17 @@ from headrace.connector import CommitterContext, ExecutedBy
 from headrace.errors import CheckpointError
 from headrace.runners.sinks import committer_of
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
-from headrace.runners.spark.checkpoint.facts import new_scope
-from headrace.runners.spark.checkpoint.going_on import tell
+from headrace.runners.spark.checkpoint.metadata import new_scope
+from headrace.runners.spark.checkpoint.resuming import print_notice
 from headrace.runners.spark.query.dataframes import last_written
 from headrace.runtime.failure import at_sink
 from headrace.runtime.program import JobProgram, SinkProgram
 
-Ahead = Sequence[tuple[SinkProgram, int]]
+SinksAhead = Sequence[tuple[SinkProgram, int]]
 """Sinks, and the last micro-batch that each of them has."""
 
 
-def with_sinks_of(
+def with_consistent_sinks(
     checkpoint: Checkpoint, program: JobProgram, spark: SparkSession, write_again: bool
 ) -> JobProgram:
     """The program, whose sinks have nothing that the checkpoint does not know of.
@@ -43,40 +43,43 @@ def with_sinks_of(
     Raises:
         CheckpointError: the checkpoint is an older copy, and ``write_again`` is false.
     """
-    if not checkpoint.was_there:
+    if not checkpoint.existed:
         return program
     done, planned = checkpoint.last_batches
     ahead = sinks_ahead(spark, program, planned)
     if not ahead:
         return program
     if not write_again:
-        raise older_copy(program, ahead, planned, checkpoint.directory)
+        raise older_copy_error(program, ahead, planned, checkpoint.directory)
     other = replace(program, scope=new_scope())
     for sink in program.sinks:
         if sink.keeps_state:
             with at_sink(sink, "taking over what it held back"):
                 held = committer_of(program, sink).snapshot(done)
                 committer_of(other, sink).restore(held)
-    checkpoint.write_as(other.scope)
-    tell(
+    checkpoint.change_scope(other.scope)
+    print_notice(
         f"the checkpoint of {program.name!r} is older than what its sinks have: it ends with"
-        f" {_batch(planned)}, and {_shown(ahead)}; what follows the checkpoint is written again,"
-        " under new sink ids"
+        f" {_batch_text(planned)}, and {_sink_list(ahead)}; what follows the checkpoint is written"
+        " again, under new sink ids"
     )
     return other
 
 
-def sinks_ahead(spark: SparkSession, program: JobProgram, planned: int) -> Ahead:
+def sinks_ahead(spark: SparkSession, program: JobProgram, planned: int) -> SinksAhead:
     """The sinks with a later micro-batch than the last planned one."""
     found = ((sink, _last_batch(spark, program, sink)) for sink in program.sinks)
     return [(sink, last) for sink, last in found if last is not None and last > planned]
 
 
-def older_copy(program: JobProgram, ahead: Ahead, planned: int, location: str) -> CheckpointError:
+def older_copy_error(
+    program: JobProgram, ahead: SinksAhead, planned: int, location: str
+) -> CheckpointError:
     """The error for a checkpoint that sinks are ahead of."""
     return CheckpointError(
         f"the checkpoint of {program.name!r} is older than what its sinks have: it ends with"
-        f" {_batch(planned)}, and {_shown(ahead)}. To go on would lose records or write them twice",
+        f" {_batch_text(planned)}, and {_sink_list(ahead)}. To go on would lose records or write"
+        " them twice",
         where={"checkpoint": location},
         hint="put the newest checkpoint of the job back; or set"
         f" {RESTORE_WRITE_AGAIN.key}: true, and the job goes on from this one: it writes the"
@@ -97,13 +100,15 @@ def _last_batch(spark: SparkSession, program: JobProgram, sink: SinkProgram) -> 
         return found
 
 
-def _shown(ahead: Ahead) -> str:
-    return " and ".join(f"the sink {_named(sink)} has micro-batch {last}" for sink, last in ahead)
+def _sink_list(ahead: SinksAhead) -> str:
+    return " and ".join(
+        f"the sink {_sink_name(sink)} has micro-batch {last}" for sink, last in ahead
+    )
 
 
-def _named(sink: SinkProgram) -> str:
+def _sink_name(sink: SinkProgram) -> str:
     return f"{sink.name!r} (uid={sink.uid})" if sink.uid else repr(sink.name)
 
 
-def _batch(number: int) -> str:
+def _batch_text(number: int) -> str:
     return f"micro-batch {number}" if number >= 0 else "no micro-batch"

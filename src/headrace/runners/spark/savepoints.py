@@ -20,14 +20,14 @@ from headrace.errors import CheckpointError
 from headrace.runners.processes import this_machine
 from headrace.runners.sinks import committer_of, served_by_committer
 from headrace.runners.spark.checkpoint import progress, restored
-from headrace.runners.spark.checkpoint.begun import begin_here
-from headrace.runners.spark.checkpoint.facts import Facts
 from headrace.runners.spark.checkpoint.generations import Generation, Origin
-from headrace.runners.spark.checkpoint.going_on import check_spark
-from headrace.runners.spark.checkpoint.layout import JOB, RESTORED, Place
+from headrace.runners.spark.checkpoint.layout import JOB, RESTORED, CheckpointFolder
+from headrace.runners.spark.checkpoint.metadata import CheckpointMetadata
 from headrace.runners.spark.checkpoint.owners import Ownership
+from headrace.runners.spark.checkpoint.published import mark_published
+from headrace.runners.spark.checkpoint.resuming import check_spark_files
 from headrace.runners.spark.checkpoint.split_states import SplitStates
-from headrace.runners.spark.older_copy import older_copy, sinks_ahead
+from headrace.runners.spark.older_copy import older_copy_error, sinks_ahead
 from headrace.runners.spark.query.moved_state import records
 from headrace.runners.spark.query.stored import backends_of, records_of
 from headrace.runners.spark.startup.session import settings_of_query
@@ -53,44 +53,49 @@ def export_savepoint(spark: SparkSession, base: str, program: JobProgram) -> Sav
             completed: sinks may have some of it. Or it is an older copy: sinks have more than it.
         CheckpointLockedError: the job runs.
     """
-    place = Place.of_job(base, program.name)
-    with _owned(place):
-        facts = Facts.read(place.store)
-        if facts is None:
+    checkpoint_folder = CheckpointFolder.of_job(base, program.name)
+    with _ownership_of(checkpoint_folder):
+        metadata = CheckpointMetadata.read(checkpoint_folder.store)
+        if metadata is None:
             raise CheckpointError(
                 f"there is no checkpoint of the job {program.name!r}",
-                where={"checkpoint": place.directory},
+                where={"checkpoint": checkpoint_folder.directory},
                 hint="look at execution.checkpointing.dir and pipeline.name",
             )
-        facts = replace(facts, generation=facts.generation.settled(_has_committed(place, facts)))
-        check_spark(place, facts)
-        folder = place.spark(facts.generation.number)
+        metadata = replace(
+            metadata,
+            generation=metadata.generation.without_origin_if(
+                _has_committed(checkpoint_folder, metadata)
+            ),
+        )
+        check_spark_files(checkpoint_folder, metadata)
+        folder = checkpoint_folder.spark(metadata.generation.number)
         log = progress.log_of(folder)
-        if facts.generation.origin is not None or log.planned is not None or log.end is None:
+        if metadata.generation.origin is not None or log.planned is not None or log.end is None:
             raise CheckpointError(
                 f"the last micro-batch of {program.name!r} was not completed",
-                where={"checkpoint": place.directory},
+                where={"checkpoint": checkpoint_folder.directory},
                 hint="start the job, and cancel it: it completes its micro-batch first",
             )
-        program = replace(program, scope=facts.scope)
-        _, planned = facts.generation.last_batches(log)
+        program = replace(program, scope=metadata.scope)
+        _, planned = metadata.generation.last_batches(log)
         if ahead := sinks_ahead(spark, program, planned):
-            raise older_copy(program, ahead, planned, place.directory)
+            raise older_copy_error(program, ahead, planned, checkpoint_folder.directory)
         with settings_of_query(spark, 1, None, dataframes=True):
-            stages = Layout.from_json(facts.layout).stages
+            stages = Layout.from_json(metadata.layout).stages
             backends = backends_of(program, records(spark, folder, stages, log.committed))
         return savepoint_of(
             program,
             backends,
-            SplitStates(place.store).load(log.end["epoch"]),
+            SplitStates(checkpoint_folder.store).load(log.end["epoch"]),
             log.end,
-            facts.generation.first_batch + log.committed + 1,
+            metadata.generation.first_batch + log.committed + 1,
             _committers(program),
         )
 
 
 def begin_from(
-    form: Savepoint, base: str, program: JobProgram, ignore_unclaimed: bool = False
+    savepoint: Savepoint, base: str, program: JobProgram, ignore_unclaimed: bool = False
 ) -> None:
     """Make a checkpoint from which the program goes on where the form was taken.
 
@@ -102,34 +107,36 @@ def begin_from(
             has no owner for what is in it (unless ``ignore_unclaimed``).
         CheckpointLockedError: a job runs there.
     """
-    _check_claims(form, program, ignore_unclaimed)
-    place = Place.of_job(base, program.name)
-    with _owned(place):
-        if place.store.get(JOB) is not None:
+    _check_claims(savepoint, program, ignore_unclaimed)
+    checkpoint_folder = CheckpointFolder.of_job(base, program.name)
+    with _ownership_of(checkpoint_folder):
+        if checkpoint_folder.store.get(JOB) is not None:
             raise CheckpointError(
                 f"the job {program.name!r} has a checkpoint already",
-                where={"checkpoint": place.directory},
+                where={"checkpoint": checkpoint_folder.directory},
                 hint="choose another pipeline.name or another execution.checkpointing.dir",
             )
-        place.clear()
-        program = program.following(form.manifest.offset["program"], copied=True)
-        facts = Facts.of(program)
-        program = replace(program, scope=facts.scope, partitions=facts.partitions)
-        restored.write(place, _parquet(records_of(form, program)))
-        import_sinks(form.read("sinks"), _committers(program), ignore_unclaimed)
-        start = dict(form.manifest.offset)
-        SplitStates(place.store).save(start["epoch"], splits_of(form))
+        checkpoint_folder.clear()
+        program = program.following(savepoint.manifest.offset["program"], copied=True)
+        metadata = CheckpointMetadata.of(program)
+        program = replace(program, scope=metadata.scope, partitions=metadata.partitions)
+        restored.write(checkpoint_folder, _parquet(records_of(savepoint, program)))
+        import_sinks(savepoint.read("sinks"), _committers(program), ignore_unclaimed)
+        start = dict(savepoint.manifest.offset)
+        SplitStates(checkpoint_folder.store).save(start["epoch"], splits_of(savepoint))
         stages = Layout.of(program).stages
         origin = Origin(RESTORED, 0, stages, start, groups=Layout.of(program).groups())
-        begin_here(place)
-        replace(facts, generation=Generation(0, form.manifest.batch_id, origin)).write(place.store)
+        mark_published(checkpoint_folder)
+        replace(metadata, generation=Generation(0, savepoint.manifest.batch_id, origin)).write(
+            checkpoint_folder.store
+        )
 
 
 @contextmanager
-def _owned(place: Place) -> Iterator[None]:
+def _ownership_of(checkpoint_folder: CheckpointFolder) -> Iterator[None]:
     """Nobody else runs on the checkpoint meanwhile."""
-    ownership = Ownership(place.store, place.signals, this_machine())
-    ownership.take(uuid.uuid4().hex)
+    ownership = Ownership(checkpoint_folder.store, checkpoint_folder.signals, this_machine())
+    ownership.acquire(uuid.uuid4().hex)
     try:
         ownership.keep_renewing()
         yield
@@ -137,8 +144,8 @@ def _owned(place: Place) -> Iterator[None]:
         ownership.release()
 
 
-def _has_committed(place: Place, facts: Facts) -> bool:
-    return progress.has_committed(place.spark(facts.generation.number))
+def _has_committed(checkpoint_folder: CheckpointFolder, metadata: CheckpointMetadata) -> bool:
+    return progress.has_committed(checkpoint_folder.spark(metadata.generation.number))
 
 
 def _committers(program: JobProgram) -> dict[str, Committer]:
@@ -147,23 +154,23 @@ def _committers(program: JobProgram) -> dict[str, Committer]:
     }
 
 
-def _check_claims(form: Savepoint, program: JobProgram, ignore_unclaimed: bool) -> None:
+def _check_claims(savepoint: Savepoint, program: JobProgram, ignore_unclaimed: bool) -> None:
     """Key groups may be others than before, so they are not compared."""
     now = Layout.of(program)
     known = {part.id: part for part in now.parts}
     before: list[Part] = []
-    for entry in form.manifest.operators:
+    for entry in savepoint.manifest.operators:
         groups = known[entry.id].key_groups if entry.id in known else 0
         if entry.kinds() or entry.id in known:
             name = (entry.id, OPERATOR, entry.kind, entry.name, entry.uid)
             before.append(Part(*name, key_groups=groups))
-    read = form.manifest.offset["sources"]
+    read = savepoint.manifest.offset["sources"]
     for source in program.sources:
         if source_key(source.id) in read:
             before.append(known[source.id])
     gone = set(read) - {source_key(source.id) for source in program.sources}
     before += [Part(key, SOURCE, "", key, None) for key in sorted(gone)]
-    states = {entry.id: entry.kinds() for entry in form.manifest.operators}
+    states = {entry.id: entry.kinds() for entry in savepoint.manifest.operators}
     check(Layout(tuple(before), now.stages), now, ignore_unclaimed, lambda: states)
 
 

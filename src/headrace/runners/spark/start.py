@@ -80,16 +80,16 @@ def start_on_spark(
         prepare(settings, parallelism)
         # While the JVM starts: these bring pyarrow and numpy.
         from headrace.runners.spark.job import SparkJob
-        from headrace.runners.spark.older_copy import with_sinks_of
+        from headrace.runners.spark.older_copy import with_consistent_sinks
         from headrace.runners.spark.query.dataframes import as_files
 
         spark = session_for(settings, parallelism)
         program = checkpoint.program
         program = replace(program, scope=checkpoint.scope, partitions=checkpoint.partitions)
         write_again = options.read(configuration, options.RESTORE_WRITE_AGAIN)
-        program = with_sinks_of(checkpoint, program, spark, write_again)
+        program = with_consistent_sinks(checkpoint, program, spark, write_again)
         if not program.batch:
-            program = as_files(program, Path(checkpoint.directory), checkpoint.begun_sources)
+            program = as_files(program, Path(checkpoint.directory), checkpoint.started_sources)
         restarts = restarts_of(configuration, lambda: random.uniform(-1, 1))
         brought = ShippedDependencies.to_workers(spark, folder, dependencies.worker_path)
         return SparkJob(spark, program, checkpoint, delivery, restarts, listeners, brought)

@@ -22,7 +22,7 @@ from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
 from headrace.runners.sinks import committer_of
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
-from headrace.runners.spark.older_copy import with_sinks_of
+from headrace.runners.spark.older_copy import with_consistent_sinks
 from headrace.runtime.program import JobProgram, SinkProgram
 from tests.connectors.sqlite_log import SqliteLogSink, connect
 from tests.connectors.test_sqlite_log import content, make_log
@@ -67,7 +67,7 @@ class Job:
         program = self.program()
         with Checkpoint.open(str(self.base), program, fresh) as checkpoint:
             program = replace(checkpoint.program, scope=checkpoint.scope)
-            return with_sinks_of(checkpoint, program, NO_SPARK, write_again)
+            return with_consistent_sinks(checkpoint, program, NO_SPARK, write_again)
 
     def log(self, committed: int, planned: int | None = None) -> None:
         """Spark's log with these micro-batches."""

@@ -10,18 +10,18 @@ from types import TracebackType
 
 from headrace.runners.processes import Machine, this_machine
 from headrace.runners.spark.checkpoint import owners, progress
-from headrace.runners.spark.checkpoint.begun import begin_here
-from headrace.runners.spark.checkpoint.facts import Facts
 from headrace.runners.spark.checkpoint.generations import Generation
-from headrace.runners.spark.checkpoint.going_on import (
-    ReadStates,
-    facts_of,
-    tell,
-    with_subtasks_of,
-    written,
-)
-from headrace.runners.spark.checkpoint.layout import JOB, RESTORED, Place
+from headrace.runners.spark.checkpoint.layout import JOB, RESTORED, CheckpointFolder
+from headrace.runners.spark.checkpoint.metadata import CheckpointMetadata
 from headrace.runners.spark.checkpoint.owners import Ownership
+from headrace.runners.spark.checkpoint.published import mark_published
+from headrace.runners.spark.checkpoint.resuming import (
+    ReadStates,
+    metadata_for,
+    print_notice,
+    with_checkpoint_subtasks,
+    write_if_changed,
+)
 from headrace.runtime.program import JobProgram
 
 
@@ -30,16 +30,20 @@ class Checkpoint:
 
     def __init__(
         self,
-        place: Place,
+        folder: CheckpointFolder,
         ownership: Ownership,
-        facts: Facts,
+        metadata: CheckpointMetadata,
         program: JobProgram,
-        was_there: bool = False,
+        existed: bool = False,
     ) -> None:
-        self._place, self._ownership, self._facts = place, ownership, facts
+        self._folder, self._ownership, self._metadata = (
+            folder,
+            ownership,
+            metadata,
+        )
         self.program = program
         """The program that goes on from it: instances are as they are there, changes counted."""
-        self.was_there = was_there
+        self.existed = existed
         """True when an earlier run has made it: sinks may have something of it."""
         self._sources = frozenset(source.id for source in program.sources)
         self._closed = False
@@ -54,58 +58,63 @@ class Checkpoint:
         machine: Machine | None = None,
         read_states: ReadStates | None = None,
     ) -> Checkpoint:
-        """Take the job's checkpoint, a temporary one where no base is configured.
+        """Acquire the job's checkpoint, a temporary one where no base is configured.
 
         ``read_states`` is called where the program has lost an operator, to name its states.
 
         Raises:
             CheckpointLockedError: another driver runs on it.
-            CheckpointError: the program cannot go on from it (``facts.check``), or it is damaged.
+            CheckpointError: the program cannot go on from it (``check_program``), or it is damaged.
         """
-        place = Place.of_job(base, program.name)
-        ownership = Ownership(place.store, place.signals, machine or this_machine(), tell)
+        folder = CheckpointFolder.of_job(base, program.name)
+        ownership = Ownership(
+            folder.store,
+            folder.signals,
+            machine or this_machine(),
+            print_notice,
+        )
         try:
-            ownership.take(program.run_id)
-            if not place.temporary:
-                place.store.tidy()
+            ownership.acquire(program.run_id)
+            if not folder.temporary:
+                folder.store.tidy()
                 ownership.keep_renewing()
             if fresh:
-                place.clear()
-            was_there = place.store.get(JOB) is not None
-            program = with_subtasks_of(place, program)
-            facts = facts_of(place, program, ignore_unclaimed, read_states)
-            _remove_left(place, facts.generation)
-            progress.remove_unplanned(place.spark(facts.generation.number))
+                folder.clear()
+            existed = folder.store.get(JOB) is not None
+            program = with_checkpoint_subtasks(folder, program)
+            metadata = metadata_for(folder, program, ignore_unclaimed, read_states)
+            _remove_old_generations(folder, metadata.generation)
+            progress.remove_unplanned(folder.spark(metadata.generation.number))
         except BaseException:
             ownership.release()
-            place.remove()
+            folder.remove()
             raise
-        return cls(place, ownership, facts, program.following(facts.identity), was_there)
+        return cls(folder, ownership, metadata, program.following(metadata.identity), existed)
 
     @property
     def directory(self) -> str:
         """The folder that holds it."""
-        return self._place.directory
+        return self._folder.directory
 
     @property
     def temporary(self) -> bool:
         """True when it goes with the run."""
-        return self._place.temporary
+        return self._folder.temporary
 
     @property
-    def place(self) -> Place:
+    def folder(self) -> CheckpointFolder:
         """Where it lies."""
-        return self._place
+        return self._folder
 
     @property
     def spark(self) -> str:
         """The folder for Spark's own checkpoint."""
-        return self._place.spark(self.generation.number)
+        return self._folder.spark(self.generation.number)
 
     @property
     def generation(self) -> Generation:
         """Which of Spark's folders that is, and what state it has to take over."""
-        return self._facts.generation
+        return self._metadata.generation
 
     @property
     def resumed(self) -> bool:
@@ -113,7 +122,7 @@ class Checkpoint:
         return self.generation.origin is not None or progress.has_planned(self.spark)
 
     @property
-    def begun_sources(self) -> frozenset[str]:
+    def started_sources(self) -> frozenset[str]:
         """The ids of the sources that some micro-batch was planned to read."""
         origin = self.generation.origin
         before = frozenset(origin.start["sources"]) if origin is not None else frozenset()
@@ -129,7 +138,7 @@ class Checkpoint:
         if origin is not None and origin.planned is None and not progress.has_planned(self.spark):
             if origin.number == RESTORED:
                 return progress.have_been_read(origin.start, self._sources)
-            return progress.is_finished(self._place.spark(origin.number), self._sources)
+            return progress.is_finished(self._folder.spark(origin.number), self._sources)
         return progress.is_finished(self.spark, self._sources)
 
     @property
@@ -137,33 +146,37 @@ class Checkpoint:
         """True when a source has only stopped: what sinks hold back is for the run that goes on."""
         return progress.is_suspended(self.spark)
 
-    def settle(self) -> None:
+    def settle_generation(self) -> None:
         """Leave the older generation, if this one has taken its state over."""
         if self.generation.origin is None:
             return
-        before = self._facts
-        settled = before.generation.settled(progress.has_committed(self.spark))
-        self._facts = written(before, replace(before, generation=settled), self._place.store)
-        _remove_left(self._place, settled)
+        before = self._metadata
+        generation = before.generation.without_origin_if(progress.has_committed(self.spark))
+        self._metadata = write_if_changed(
+            before, replace(before, generation=generation), self._folder.store
+        )
+        _remove_old_generations(self._folder, generation)
 
     @property
     def partitions(self) -> int:
         """The number of shuffle partitions, fixed when the checkpoint was made."""
-        return self._facts.partitions
+        return self._metadata.partitions
 
     @property
     def dataframes(self) -> list[str]:
         """The ids of the streaming DataFrames in the order of Spark's query."""
-        return self._facts.dataframes or []
+        return self._metadata.dataframes or []
 
     @property
     def scope(self) -> str:
         """What distinguishes this checkpoint's sinks from those of any other."""
-        return self._facts.scope
+        return self._metadata.scope
 
-    def write_as(self, scope: str) -> None:
+    def change_scope(self, scope: str) -> None:
         """From now on sinks write under other ids: what they have of the old ones is left."""
-        self._facts = written(self._facts, replace(self._facts, scope=scope), self._place.store)
+        self._metadata = write_if_changed(
+            self._metadata, replace(self._metadata, scope=scope), self._folder.store
+        )
 
     @property
     def last_batches(self) -> tuple[int, int]:
@@ -175,26 +188,26 @@ class Checkpoint:
         """The owner epoch whose commits count."""
         return self._ownership.epoch
 
-    def give_to(self, run_id: str) -> None:
+    def transfer_to_run(self, run_id: str) -> None:
         """From now on only the commits of this run count, not those of the one before.
 
         Raises:
             CheckpointLockedError: another driver has taken over.
         """
-        self._ownership.take_again(run_id)
+        self._ownership.acquire_next(run_id)
 
-    def begin(self) -> None:
+    def mark_published(self) -> None:
         """Say that a sink may publish from now on: the job's shape is fixed.
 
         Raises:
             CheckpointLockedError: another driver has taken over.
         """
-        owners.check_owner(self._place.store, self.owner)
-        begin_here(self._place)
+        owners.check_owner(self._folder.store, self.owner)
+        mark_published(self._folder)
 
-    def claim(self, jvm_pid: int | None) -> None:
+    def record_jvm(self, jvm_pid: int | None) -> None:
         """Write down in which process Spark runs on the checkpoint."""
-        self._ownership.run_with(jvm_pid)
+        self._ownership.record_jvm(jvm_pid)
 
     def close(self) -> None:
         """Give the checkpoint back; a temporary one is removed."""
@@ -204,7 +217,7 @@ class Checkpoint:
         try:
             self._ownership.release()
         finally:
-            self._place.remove()
+            self._folder.remove()
 
     def __enter__(self) -> Checkpoint:
         return self
@@ -219,27 +232,27 @@ class Checkpoint:
 
 
 @contextmanager
-def commit_of(place: Place, owner: int, batch: int) -> Iterator[None]:
+def commit_of(folder: CheckpointFolder, owner: int, batch: int) -> Iterator[None]:
     """Publish a micro-batch inside; mostly called beside the driver, in a process of its own.
 
     Raises:
         CheckpointLockedError: another driver has taken over.
     """
-    store = place.store
-    with owners.committing(store, place.signals, owner, this_machine()):
+    store = folder.store
+    with owners.announced_commit(store, folder.signals, owner, this_machine()):
         if batch == 0:
-            begin_here(place)
+            mark_published(folder)
         yield
 
 
-def _remove_left(place: Place, generation: Generation) -> None:
+def _remove_old_generations(folder: CheckpointFolder, generation: Generation) -> None:
     """Remove the generations that are not needed any more."""
-    for number in place.generations():
+    for number in folder.generations():
         if number not in generation.needed:
-            shutil.rmtree(place.spark(number))
+            shutil.rmtree(folder.spark(number))
 
 
-def own_jvm_pid() -> int | None:
+def started_jvm_pid() -> int | None:
     """The process id of this driver's JVM, where this process started it."""
     from pyspark import SparkContext
 

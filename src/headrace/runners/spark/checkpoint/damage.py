@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from py4j.protocol import Py4JError
 
 from headrace.errors import CheckpointError
-from headrace.runners.spark.checkpoint.spark_files import damaged, first_broken
+from headrace.runners.spark.checkpoint.spark_files import damaged_error, first_broken
 
 
 class Cause(NamedTuple):
@@ -33,7 +33,7 @@ class Cause(NamedTuple):
 
 
 _CONDITION = re.compile(r"\[([A-Z_0-9]+(?:\.[A-Z_0-9]+)?)\] ")
-_OF_THE_USER = "org.apache.spark.api.python.PythonException"
+_USER_ERROR = "org.apache.spark.api.python.PythonException"
 _LOADING = "CANNOT_LOAD_STATE_STORE"
 _CONDITIONS = (
     _LOADING,
@@ -43,24 +43,24 @@ _CONDITIONS = (
     "STDS_FAILED_TO_READ_",
     "INVALID_CHANGE_LOG_",
 )
-_UNREADABLE = (
+_UNREADABLE_ERRORS = (
     "org.apache.hadoop.fs.ChecksumException",
     "java.io.EOFException",
     "java.util.zip.ZipException",
     "com.fasterxml.jackson.",
     "net.jpountz.lz4.LZ4Exception",
 )
-_NOT_THERE = (
+_MISSING_ERRORS = (
     "java.io.FileNotFoundException",
     "java.nio.file.NoSuchFileException",
     "java.lang.IllegalStateException",  # of a log in which an older file is missing
 )
-_GONE = ("does not exist", "doesn't exist", "No such file")
-_STUMBLED = ("java.lang.NullPointerException", "java.lang.NumberFormatException")
+_MISSING_TEXTS = ("does not exist", "doesn't exist", "No such file")
+_SECONDARY_ERRORS = ("java.lang.NullPointerException", "java.lang.NumberFormatException")
 _ROCKSDB = "org.rocksdb.RocksDBException"
-_ROTTEN = re.compile(r"corrupt|mismatch", re.IGNORECASE)
-_LONGEST_PROBLEM = 300
-_DEEPEST = 20
+_CORRUPT = re.compile(r"corrupt|mismatch", re.IGNORECASE)
+_MAX_PROBLEM_CHARS = 300
+_MAX_CAUSES = 20
 
 
 def causes_of(error: BaseException) -> list[Cause]:
@@ -71,7 +71,7 @@ def causes_of(error: BaseException) -> list[Cause]:
     java: Any = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     found: list[Cause] = []
     try:
-        while java is not None and len(found) < _DEEPEST:
+        while java is not None and len(found) < _MAX_CAUSES:
             found.append(Cause(java.getClass().getName(), java.getMessage() or ""))
             java = java.getCause()
     except Py4JError:
@@ -86,33 +86,33 @@ def damage_in(
 
     ``checkpoint``: the folder in which a named file must lie.
     """
-    if not causes or any(cause.kind == _OF_THE_USER for cause in causes):
+    if not causes or any(cause.kind == _USER_ERROR for cause in causes):
         return None
     inside = re.compile(re.escape(checkpoint) + r"/[^\s:,;'\"]+")
     for cause in reversed(causes):
-        named = inside.search(cause.message)
-        if named is not None and _shows_damage(cause):
+        named_file = inside.search(cause.message)
+        if named_file is not None and _shows_damage(cause):
             # Spark may name only a folder: then all files are checked.
-            broken = first_broken(spark_folder) if Path(named[0]).is_dir() else None
-            return _error(*(broken or (named[0], _first_line(cause))))
+            broken = first_broken(spark_folder) if Path(named_file[0]).is_dir() else None
+            return _damage_error(*(broken or (named_file[0], _first_line(cause))))
     if not _may_be_damage(causes):
         return None
     broken = first_broken(spark_folder)
     if broken is not None:
-        return _error(*broken)
+        return _damage_error(*broken)
     if any(cause.condition.startswith(_LOADING) for cause in causes):
-        return _error(f"{spark_folder}/state", _first_line(causes[-1]) or causes[-1].kind)
+        return _damage_error(f"{spark_folder}/state", _first_line(causes[-1]) or causes[-1].kind)
     return None
 
 
-def _error(file: object, problem: str) -> CheckpointError:
-    return damaged("Spark's part of the checkpoint is damaged", str(file), problem)
+def _damage_error(file: object, problem: str) -> CheckpointError:
+    return damaged_error("Spark's part of the checkpoint is damaged", str(file), problem)
 
 
 def _shows_damage(cause: Cause) -> bool:
-    if cause.kind in _NOT_THERE:
-        return any(part in cause.message for part in _GONE)
-    return cause.kind.startswith(_UNREADABLE) or _has_condition(cause)
+    if cause.kind in _MISSING_ERRORS:
+        return any(part in cause.message for part in _MISSING_TEXTS)
+    return cause.kind.startswith(_UNREADABLE_ERRORS) or _has_condition(cause)
 
 
 def _has_condition(cause: Cause) -> bool:
@@ -123,13 +123,13 @@ def _may_be_damage(causes: Sequence[Cause]) -> bool:
     """Whether to check all files: not if the last cause is a full disk or a slow one."""
     last = causes[-1]
     if last.kind == _ROCKSDB:
-        return _ROTTEN.search(last.message) is not None
+        return _CORRUPT.search(last.message) is not None
     loading = any(map(_has_condition, causes))
-    return last.kind.startswith(_UNREADABLE) or (
-        loading and (last.kind in _STUMBLED or _has_condition(last))
+    return last.kind.startswith(_UNREADABLE_ERRORS) or (
+        loading and (last.kind in _SECONDARY_ERRORS or _has_condition(last))
     )
 
 
 def _first_line(cause: Cause) -> str:
     line = cause.message.strip().partition("\n")[0]
-    return line if len(line) <= _LONGEST_PROBLEM else f"{line[:_LONGEST_PROBLEM]} …"
+    return line if len(line) <= _MAX_PROBLEM_CHARS else f"{line[:_MAX_PROBLEM_CHARS]} …"

@@ -18,7 +18,7 @@ Stages = tuple[tuple[str, ...], ...]
 
 
 @dataclass(frozen=True)
-class Log:
+class QueryLog:
     """What lies in Spark's folder: its last micro-batches.
 
     ``committed``: the number of the last one that Spark calls done, -1: none. ``end``: the offset
@@ -64,12 +64,12 @@ class Generation:
             origin = Origin(**{**origin, "stages": tuple(map(tuple, origin["stages"]))})
         return cls(found["number"], found["first_batch"], origin)
 
-    def settled(self, committed: bool) -> Generation:
+    def without_origin_if(self, committed: bool) -> Generation:
         """The same, without an origin once it has taken the state over: once it has committed."""
         return replace(self, origin=None) if committed else self
 
     def following(
-        self, log: Log, stages: Stages, groups: Mapping[str, int] | None = None
+        self, log: QueryLog, stages: Stages, groups: Mapping[str, int] | None = None
     ) -> Generation:
         """The next generation of a settled one, whose folder holds ``log`` and state ``stages``.
 
@@ -77,7 +77,7 @@ class Generation:
         """
         origin, first_batch = self.origin, self.first_batch
         if origin is None:
-            start = log.end if log.end is not None else _before(log.planned)
+            start = log.end if log.end is not None else _offset_before(log.planned)
             origin = Origin(self.number, log.committed, stages, start, groups=groups or {})
             first_batch += log.committed + 1
         planned = log.planned if log.planned is not None else origin.planned
@@ -87,7 +87,7 @@ class Generation:
             planned, first_batch = None, first_batch + 1
         return Generation(self.number + 1, first_batch, replace(origin, planned=planned))
 
-    def last_batches(self, log: Log) -> tuple[int, int]:
+    def last_batches(self, log: QueryLog) -> tuple[int, int]:
         """The job's numbers of the last micro-batch that is done, and of the last planned one.
 
         No sink has a later one than that, if this generation, whose folder holds ``log``, is the
@@ -105,7 +105,7 @@ class Generation:
         return frozenset({self.number} | ({self.origin.number} if self.origin else set()))
 
 
-def _before(planned: Mapping[str, Any] | None) -> Mapping[str, Any]:
+def _offset_before(planned: Mapping[str, Any] | None) -> Mapping[str, Any]:
     """The offset before the first micro-batch: Spark does not log it."""
     if planned is None:
         raise ValueError("nothing was planned: the job begins anew")

@@ -42,21 +42,21 @@ RESTORED = -1
 """Instead of a generation's number: state that comes from a savepoint."""
 
 _GENERATION = re.compile(f"{_SPARK}(?:-([1-9][0-9]*))?")
-_KEPT_WHEN_ANEW = (OWNERS, LEASES, COMMITTING)
+_KEPT_WHEN_CLEARED = (OWNERS, LEASES, COMMITTING)
 
 _LITERAL = frozenset(string.ascii_letters + string.digits + "-_.")
-_LONGEST_QUOTED = 120
+_MAX_NAME_CHARS = 120
 
 
 @dataclass(frozen=True)
-class Place:
+class CheckpointFolder:
     """A job's checkpoint; a temporary one goes with its run, so nothing of it is synced to disk."""
 
     directory: str
     temporary: bool = False
 
     @classmethod
-    def of_job(cls, base: str | None, name: str) -> Place:
+    def of_job(cls, base: str | None, name: str) -> CheckpointFolder:
         """The place of a job of this name below a folder; a temporary one where none is given."""
         if base is None:
             return cls(str(new_subfolder("checkpoint-")), True)
@@ -99,7 +99,7 @@ class Place:
         self.store.tidy()  # it must not be there again after a power cut
         with suppress(FileNotFoundError):
             for entry in os.scandir(self.directory):
-                if entry.name in _KEPT_WHEN_ANEW:
+                if entry.name in _KEPT_WHEN_CLEARED:
                     continue
                 if entry.is_dir(follow_symlinks=False):
                     shutil.rmtree(entry.path)
@@ -130,7 +130,7 @@ def folder_name(name: str) -> str:
     )
     if quoted[:1] in ("", "."):
         quoted = "+2e" + quoted[1:] if quoted else "+"
-    if quoted == quoted.lower() and len(quoted) <= _LONGEST_QUOTED:
+    if quoted == quoted.lower() and len(quoted) <= _MAX_NAME_CHARS:
         return quoted
     digest = sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-    return f"{quoted[:_LONGEST_QUOTED]}~{digest}"
+    return f"{quoted[:_MAX_NAME_CHARS]}~{digest}"

@@ -33,7 +33,7 @@ RENEWAL_SECONDS = 5.0
 EXPIRY_SECONDS = 30.0
 _WAIT_FOR_PROCESS_SECONDS = 60.0
 _LOOK_SECONDS = 0.05
-_KEPT = 4
+_KEPT_OWNERS = 4
 
 _OWNER = ObjectFormat("checkpoint owner")
 _LEASE = ObjectFormat("checkpoint lease")
@@ -90,22 +90,22 @@ class Lease:
 
 
 class Ownership:
-    """A checkpoint held by this driver, from ``take`` to ``release``."""
+    """A checkpoint held by this driver, from ``acquire`` to ``release``."""
 
     def __init__(
         self,
         store: ObjectStore,
         signals: ObjectStore,
         machine: Machine,
-        tell: Callable[[str], None] = lambda text: None,
+        notify: Callable[[str], None] = lambda text: None,
     ) -> None:
-        self._store, self._signals, self._machine, self._tell = store, signals, machine, tell
+        self._store, self._signals, self._machine, self._notify = store, signals, machine, notify
         self.epoch = 0
         self._lease = Lease()
         self._lock = threading.Lock()
         self._ended = threading.Event()
 
-    def take(self, run: str) -> None:
+    def acquire(self, run: str) -> None:
         """Become the owner, where the last one is gone.
 
         Raises:
@@ -119,7 +119,7 @@ class Ownership:
                 break
         self._prune()
 
-    def take_again(self, run: str) -> None:
+    def acquire_next(self, run: str) -> None:
         """Become the next owner, for another run of the same driver.
 
         Raises:
@@ -128,7 +128,7 @@ class Ownership:
         """
         check_owner(self._store, self.epoch)
         if not self._try_epoch(self.epoch + 1, run):
-            raise _taken_over(self._store, self.epoch)
+            raise _taken_over_error(self._store, self.epoch)
         self._prune()
 
     def _try_epoch(self, epoch: int, run: str) -> bool:
@@ -149,7 +149,7 @@ class Ownership:
         if not self._machine.knows(owner.process):
             self._wait_for_expiry(owner, lease)
         elif self._machine.runs(owner.process):
-            raise self._locked("another driver is running on this checkpoint", owner.process)
+            raise self._locked_error("another driver is running on this checkpoint", owner.process)
         else:
             self._wait_for_jvm(owner.jvm if lease is None else lease.jvm)
 
@@ -165,7 +165,7 @@ class Ownership:
         return None if found is None else Lease.of_json(found)
 
     def _wait_for_expiry(self, owner: Owner, seen: Lease | None) -> None:
-        self._tell(
+        self._notify(
             f"the last driver of this checkpoint was {owner.process}; waiting up to"
             f" {EXPIRY_SECONDS:g} s to see whether it is alive"
         )
@@ -176,7 +176,9 @@ class Ownership:
             if lease is not None and lease.released:
                 return
             if lease != seen:
-                raise self._locked("another driver is running on this checkpoint", owner.process)
+                raise self._locked_error(
+                    "another driver is running on this checkpoint", owner.process
+                )
 
     def _wait_for_commits(self) -> None:
         """Let commits of earlier owners end that were announced before this one had its epoch."""
@@ -205,17 +207,17 @@ class Ownership:
             if announced is not None and self._signals.get(announced) is None:
                 return
             if self._machine.seconds() > deadline:
-                raise self._locked(problem, process)
+                raise self._locked_error(problem, process)
             self._machine.sleep(_LOOK_SECONDS)
 
-    def _locked(self, problem: str, process: Process) -> CheckpointLockedError:
+    def _locked_error(self, problem: str, process: Process) -> CheckpointLockedError:
         return CheckpointLockedError(
             problem,
             where={"checkpoint": self._store.location(""), "driver": str(process)},
             hint="stop that job, or give this one another pipeline.name",
         )
 
-    def run_with(self, jvm_pid: int | None) -> None:
+    def record_jvm(self, jvm_pid: int | None) -> None:
         """Write down which process Spark runs in, so that a successor waits for its end."""
         jvm = None if jvm_pid is None else self._machine.process(jvm_pid)
         with self._lock:
@@ -231,15 +233,17 @@ class Ownership:
 
     def keep_renewing(self) -> None:
         """Renew the lease in a thread, until ``release``."""
-        threading.Thread(target=self._renewals, name="headrace-lease", daemon=True).start()
+        threading.Thread(
+            target=self._renew_until_released, name="headrace-lease", daemon=True
+        ).start()
 
-    def _renewals(self) -> None:
+    def _renew_until_released(self) -> None:
         while not self._ended.wait(RENEWAL_SECONDS):
             try:
                 self.renew()
             except CheckpointError as error:
                 # Who commits looks at the epoch, so nothing is lost if another driver takes over.
-                self._tell(f"the lease of the checkpoint was not renewed: {error}")
+                self._notify(f"the lease of the checkpoint was not renewed: {error}")
 
     def release(self) -> None:
         """Give the checkpoint back: the next driver need not wait."""
@@ -251,7 +255,7 @@ class Ownership:
                     self._write_lease()
                 except CheckpointError as error:
                     # The process ends, or its lease expires, and then the checkpoint is free, too.
-                    self._tell(f"the checkpoint was not given back: {error}")
+                    self._notify(f"the checkpoint was not given back: {error}")
 
     def _write_lease(self) -> None:
         put_json(self._signals, numbered_name(LEASES, self.epoch), _LEASE, self._lease.to_json())
@@ -259,7 +263,7 @@ class Ownership:
     def _prune(self) -> None:
         for store, folder in ((self._store, OWNERS), (self._signals, LEASES)):
             for epoch in stored_numbers(store, folder):
-                if epoch <= self.epoch - _KEPT:
+                if epoch <= self.epoch - _KEPT_OWNERS:
                     store.delete(numbered_name(folder, epoch))
 
 
@@ -281,7 +285,7 @@ def check_owner(store: ObjectStore, epoch: int) -> None:
     """
     highest = max(stored_numbers(store, OWNERS), default=0)
     if highest > epoch:
-        raise _taken_over(store, epoch)
+        raise _taken_over_error(store, epoch)
     if highest < epoch:
         raise CheckpointError(
             "the checkpoint was deleted, or replaced by another one, while this job ran on it",
@@ -305,7 +309,7 @@ def _read(store: ObjectStore, name: str, kind: ObjectFormat) -> Any | None:
 
 
 @contextmanager
-def committing(
+def announced_commit(
     store: ObjectStore, signals: ObjectStore, epoch: int, machine: Machine
 ) -> Iterator[None]:
     """Publish inside, as the owner of an epoch.
@@ -323,7 +327,7 @@ def committing(
         signals.delete(name)
 
 
-def _taken_over(store: ObjectStore, epoch: int) -> CheckpointLockedError:
+def _taken_over_error(store: ObjectStore, epoch: int) -> CheckpointLockedError:
     owner = latest_owner(store)
     return CheckpointLockedError(
         "another driver has taken over this checkpoint",

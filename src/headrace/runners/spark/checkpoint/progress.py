@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from headrace.errors import CheckpointError
-from headrace.runners.spark.checkpoint.generations import Log
+from headrace.runners.spark.checkpoint.generations import QueryLog
 from headrace.runners.spark.checkpoint.spark_files import (
     check_sources,
     check_sum,
-    damaged,
-    described_by,
-    is_missing,
+    damaged_error,
+    file_of_checksum,
+    missing_error,
 )
 from headrace.runtime.coordination.offset import Offset, source_key
 
@@ -94,7 +94,7 @@ def remove_unplanned(spark_folder: str) -> None:
         shutil.rmtree(spark_folder)
 
 
-def log_of(spark_folder: str) -> Log:
+def log_of(spark_folder: str) -> QueryLog:
     """The last micro-batches in the folder.
 
     Raises:
@@ -102,7 +102,7 @@ def log_of(spark_folder: str) -> Log:
     """
     committed = max(_batches(spark_folder, "commits"), default=-1)
     planned = max(_batches(spark_folder, "offsets"), default=-1)
-    return Log(
+    return QueryLog(
         committed,
         _offset(spark_folder, committed) if committed >= 0 else None,
         _offset(spark_folder, planned) if planned > committed else None,
@@ -121,26 +121,26 @@ def check_logs(spark_folder: str, epoch: int) -> int:
     planned = max(_batches(spark_folder, "offsets"), default=-1)
     committed = max(_batches(spark_folder, "commits"), default=-1)
     if planned < committed:
-        raise is_missing("the end of a micro-batch", _file(spark_folder, "offsets", committed))
+        raise missing_error("the end of a micro-batch", _file(spark_folder, "offsets", committed))
     if committed < planned - 1:
         file = _file(spark_folder, "commits", planned - 1)
-        raise is_missing("Spark's note of a committed micro-batch", file)
+        raise missing_error("Spark's note of a committed micro-batch", file)
     last = -1
     for batch in range(max(planned - 1, 0), planned + 1):
         last = _offset(spark_folder, batch)["epoch"]
     if planned >= 0:
         file = _file(spark_folder, "offsets", planned)
         check_sources(spark_folder, file.read_text(encoding="utf-8").splitlines()[2:])
-    lost = [batch for batch in _lost(Path(spark_folder) / "offsets") if batch > planned]
-    if lost or last < epoch:
-        file = _file(spark_folder, "offsets", max(lost, default=planned + 1))
-        raise is_missing("the end of a micro-batch in Spark's log of offsets", file)
+    missing = [batch for batch in _missing_files(Path(spark_folder) / "offsets") if batch > planned]
+    if missing or last < epoch:
+        file = _file(spark_folder, "offsets", max(missing, default=planned + 1))
+        raise missing_error("the end of a micro-batch in Spark's log of offsets", file)
     return committed
 
 
-def _lost(log: Path) -> list[int]:
+def _missing_files(log: Path) -> list[int]:
     """The numbers of files of which the checksums are left."""
-    described = [found for path in log.iterdir() if (found := described_by(path)) is not None]
+    described = [found for path in log.iterdir() if (found := file_of_checksum(path)) is not None]
     return [int(path.name) for path in described if path.name.isdigit() and not path.exists()]
 
 
@@ -148,7 +148,7 @@ def _offset(spark_folder: str, batch: int) -> dict[str, Any]:
     file = _file(spark_folder, "offsets", batch)
     offset = _planned(file)
     if offset is None:
-        raise is_missing("the end of a micro-batch in Spark's log of offsets", file)
+        raise missing_error("the end of a micro-batch in Spark's log of offsets", file)
     try:
         Offset.from_json(offset)
     except CheckpointError as error:
@@ -183,5 +183,5 @@ def _planned(path: Path) -> dict[str, Any] | None:
                 if "epoch" in found and "sources" in found:
                     return found
     except (OSError, ValueError) as error:
-        raise damaged("Spark's log of offsets is damaged", path, str(error)) from error
-    raise damaged("Spark's log of offsets is damaged", path, "it has no offset of Headrace")
+        raise damaged_error("Spark's log of offsets is damaged", path, str(error)) from error
+    raise damaged_error("Spark's log of offsets is damaged", path, "it has no offset of Headrace")

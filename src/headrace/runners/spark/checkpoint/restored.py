@@ -9,31 +9,31 @@ from __future__ import annotations
 from hashlib import sha256
 
 from headrace.common._storage.sealed import ObjectFormat, get_json, missing_object, put_json
-from headrace.runners.spark.checkpoint.layout import Place
-from headrace.runners.spark.checkpoint.spark_files import damaged
+from headrace.runners.spark.checkpoint.layout import CheckpointFolder
+from headrace.runners.spark.checkpoint.spark_files import damaged_error
 
 _FORMAT = ObjectFormat("restored state")
 _FILE = "restored/part-0.parquet"
 _ABOUT = "restored/_about"  # Spark does not read a file whose name begins with "_"
 
 
-def write(place: Place, data: bytes) -> None:
+def write(checkpoint_folder: CheckpointFolder, data: bytes) -> None:
     """Write a Parquet file of records ``bucket, stage, name, data``."""
-    place.store.put(_FILE, data)
-    put_json(place.store, _ABOUT, _FORMAT, {"sha256": sha256(data).hexdigest()})
+    checkpoint_folder.store.put(_FILE, data)
+    put_json(checkpoint_folder.store, _ABOUT, _FORMAT, {"sha256": sha256(data).hexdigest()})
 
 
-def check(place: Place) -> None:
+def check_restored(checkpoint_folder: CheckpointFolder) -> None:
     """Whether the file is what was written.
 
     Raises:
         CheckpointError: it is missing or damaged.
     """
-    store = place.store
+    store = checkpoint_folder.store
     about, data = get_json(store, _ABOUT, _FORMAT), store.get(_FILE)
     if about is None:
         raise missing_object("what says that the restored state is whole", store.location(_ABOUT))
     if data is None:
         raise missing_object("the restored state", store.location(_FILE))
     if sha256(data).hexdigest() != about["sha256"]:
-        raise damaged("the restored state is damaged", store.location(_FILE))
+        raise damaged_error("the restored state is damaged", store.location(_FILE))

@@ -29,19 +29,19 @@ from headrace.errors import CheckpointError
 _HINT = f"bring this file back from a copy of the checkpoint, or {START_FRESH}"
 _CHECKSUM = ".crc"
 _MAGIC = b"crc\0"
-_DRAFT = ".tmp"
+_DRAFT_SUFFIX = ".tmp"
 _LOG_OFFSET = re.compile(r'\{\s*"logOffset"\s*:\s*(\d+)\s*\}')
 
 
-def damaged(what: str, file: str | Path, problem: str = "") -> CheckpointError:
+def damaged_error(what: str, file: str | Path, problem: str = "") -> CheckpointError:
     """The error for a file of Spark's that cannot be used."""
     where = {"file": str(file)} | ({"problem": problem} if problem else {})
     return CheckpointError(what, where=where, hint=_HINT)
 
 
-def is_missing(what: str, file: str | Path) -> CheckpointError:
+def missing_error(what: str, file: str | Path) -> CheckpointError:
     """The error for a file of Spark's that must be there; ``what``: what it says."""
-    return damaged(f"{what} is missing", file)
+    return damaged_error(f"{what} is missing", file)
 
 
 # Before a start.
@@ -66,7 +66,9 @@ def check_files(spark_folder: str, committed: int, stages: int) -> None:
         found = _json_of(described / str(last), "Spark's description of an operator's state")
         for schema in _schemas(found):
             if not Path(schema.removeprefix("file:")).exists():
-                raise is_missing("the schema of an operator's state", schema.removeprefix("file:"))
+                raise missing_error(
+                    "the schema of an operator's state", schema.removeprefix("file:")
+                )
     log = folder / "commits" / str(committed)
     ids = _json_of(log, "Spark's note of a committed micro-batch").get("stateUniqueIds") or {}
     for operator, partitions in ids.items():
@@ -89,12 +91,12 @@ def check_sources(spark_folder: str, offsets: Sequence[str]) -> None:
         if found is not None:
             file = Path(spark_folder) / "sources" / str(number) / found[1]
             if not file.exists() and not file.with_name(f"{file.name}.compact").exists():
-                raise is_missing("the list of files that Spark has read", file)
+                raise missing_error("the list of files that Spark has read", file)
 
 
 def _check_version(state: Path, version: str) -> None:
     if not any((state / f"{version}.{kind}").exists() for kind in ("changelog", "zip")):
-        raise is_missing("state of the last micro-batch", state / f"{version}.changelog")
+        raise missing_error("state of the last micro-batch", state / f"{version}.changelog")
 
 
 def _json_of(file: Path, what: str) -> dict[str, Any]:
@@ -105,9 +107,9 @@ def _json_of(file: Path, what: str) -> dict[str, Any]:
         if not isinstance(found, dict):
             raise ValueError("it is no JSON object")
     except FileNotFoundError:
-        raise is_missing(what, file) from None
+        raise missing_error(what, file) from None
     except (OSError, ValueError, IndexError) as error:
-        raise damaged(f"{what} cannot be read", file, str(error)) from error
+        raise damaged_error(f"{what} cannot be read", file, str(error)) from error
     return found
 
 
@@ -118,7 +120,7 @@ def check_sum(file: Path) -> None:
         ValueError: they do not agree.
     """
     checksum = _checksum_of(file)
-    if checksum.exists() and not _agrees(file, checksum.read_bytes()):
+    if checksum.exists() and not _matches_checksum(file, checksum.read_bytes()):
         raise ValueError(f"its checksum is wrong (or {checksum.name} is damaged)")
 
 
@@ -133,7 +135,7 @@ def _numbers(folder: Path) -> list[int]:
     return [int(path.name) for path in folder.iterdir() if path.name.isdigit()]
 
 
-def move_in(spark_folder: str) -> bool:
+def relocate(spark_folder: str) -> bool:
     """Let a folder that was moved or copied here point into itself; True when it did not.
 
     Spark writes down the full path of each schema of state, and nothing else of its own with one.
@@ -141,20 +143,20 @@ def move_in(spark_folder: str) -> bool:
     folder, moved = Path(spark_folder), False
     for file in sorted(folder.glob("state/*/_metadata/v2/*")):
         if file.name.isdigit():
-            moved = _move_in(file, folder / "state" / file.parts[-4]) or moved
+            moved = _relocate_operator(file, folder / "state" / file.parts[-4]) or moved
     return moved
 
 
-def _move_in(file: Path, operator: Path) -> bool:
+def _relocate_operator(file: Path, operator: Path) -> bool:
     found = _json_of(file, "Spark's description of an operator's state")
     version, _, _ = file.read_text(encoding="utf-8").partition("\n")
     moved = False
     for store in found.get("stateStoreInfo", ()):
         before = store.get("stateSchemaFilePaths", [])
-        now = [_inside(path, operator) for path in before]
+        now = [_schema_path(path, operator) for path in before]
         moved, store["stateSchemaFilePaths"] = moved or now != before, now
     if moved:
-        draft = file.with_name(f".{file.name}{_DRAFT}")
+        draft = file.with_name(f".{file.name}{_DRAFT_SUFFIX}")
         draft.write_text(f"{version}\n{json.dumps(found, separators=(',', ':'))}", encoding="utf-8")
         # First the checksum: a file without one is as good, one with another's is not.
         _checksum_of(file).unlink(missing_ok=True)
@@ -162,7 +164,7 @@ def _move_in(file: Path, operator: Path) -> bool:
     return moved
 
 
-def _inside(path: str, operator: Path) -> str:
+def _schema_path(path: str, operator: Path) -> str:
     """The path of a schema that lies below the folder of an operator now."""
     mark = "/_stateSchema/"
     if not path.startswith("file:/") or mark not in path:
@@ -170,23 +172,23 @@ def _inside(path: str, operator: Path) -> str:
     return f"file:{operator}{mark}{path.rpartition(mark)[2]}"
 
 
-def check_whole(folder: Path, last: str, what: str) -> None:
+def check_folder(folder: Path, last: str, what: str) -> None:
     """Check that a folder that Spark wrote is as it was; ``last``: the file written last.
 
     Raises:
         CheckpointError: a file is missing or damaged.
     """
     if not (folder / last).exists():
-        raise is_missing(f"the end of {what} in the checkpoint", folder / last)
+        raise missing_error(f"the end of {what} in the checkpoint", folder / last)
     part = f"a file of {what} in the checkpoint"
     for file in sorted(folder.iterdir()):
-        described = described_by(file)
+        described = file_of_checksum(file)
         if described is not None and not described.exists():
-            raise is_missing(part, described)
+            raise missing_error(part, described)
         try:
             check_sum(file)
         except (OSError, ValueError) as error:
-            raise damaged(f"{part} is damaged", file, str(error)) from error
+            raise damaged_error(f"{part} is damaged", file, str(error)) from error
 
 
 # After a failure.
@@ -203,7 +205,7 @@ def first_broken(spark_folder: str) -> tuple[Path, str] | None:
         if problem is not None:
             return file, problem
     for file in files:
-        lost = described_by(file)
+        lost = file_of_checksum(file)
         if lost is not None and not lost.exists():
             return lost, "it is missing"
     return None
@@ -211,7 +213,7 @@ def first_broken(spark_folder: str) -> tuple[Path, str] | None:
 
 def _problem(file: Path) -> str | None:
     name = file.name
-    if name.startswith(".") or name.endswith(_DRAFT):
+    if name.startswith(".") or name.endswith(_DRAFT_SUFFIX):
         return None
     try:
         check_sum(file)
@@ -243,7 +245,7 @@ def _checksum_of(file: Path) -> Path:
     return file.with_name(f".{file.name}{_CHECKSUM}")
 
 
-def _agrees(file: Path, checksum: bytes) -> bool:
+def _matches_checksum(file: Path, checksum: bytes) -> bool:
     """Whether a file is what Hadoop's checksum (a CRC-32 for each piece of it) was made of."""
     if not checksum.startswith(_MAGIC):
         return True  # then Hadoop does not look at it either
@@ -255,7 +257,7 @@ def _agrees(file: Path, checksum: bytes) -> bool:
         return checksum[8:] == b"".join(crc32(piece).to_bytes(4, "big") for piece in pieces)
 
 
-def described_by(file: Path) -> Path | None:
+def file_of_checksum(file: Path) -> Path | None:
     """The file that a checksum is of; where it is not there, it was lost.
 
     Hadoop gives a file its name before its checksum, and removes the checksum first.
@@ -264,6 +266,6 @@ def described_by(file: Path) -> Path | None:
     if not name.endswith(_CHECKSUM):
         return None
     described = name.removesuffix(_CHECKSUM).removeprefix(".")
-    if described.startswith(".") or described.endswith(_DRAFT):
+    if described.startswith(".") or described.endswith(_DRAFT_SUFFIX):
         return None
     return file.with_name(described)

@@ -20,7 +20,7 @@ from headrace.runtime.coordination.coordinator import States
 from headrace.runtime.tasks.source_task import SplitState
 
 _FORMAT = ObjectFormat("split states")
-_KEPT = 8
+_KEPT_EPOCHS = 8
 
 
 class SplitStates:
@@ -44,7 +44,7 @@ class SplitStates:
             data = self._store.get(name)
             if data is None:
                 raise missing_object(f"what splits remember at the end of epoch {epoch}", location)
-            self._last = (epoch, _states(json.loads(unseal(_FORMAT, data, location).payload)))
+            self._last = (epoch, _from_plain(json.loads(unseal(_FORMAT, data, location).payload)))
         return self._last[1]
 
     def save(self, epoch: int, states: States) -> States:
@@ -53,11 +53,11 @@ class SplitStates:
         Where the epoch has states already, those count: they were written by the commit that has
         published the micro-batch, of this driver or of the one before it.
         """
-        data = seal(_FORMAT, json_bytes(_plain(states)))
+        data = seal(_FORMAT, json_bytes(_to_plain(states)))
         if not self._store.put_if_absent(numbered_name(SPLITS, epoch), data):
             return self.load(epoch)
         for old in stored_numbers(self._store, SPLITS):
-            if old <= epoch - _KEPT:
+            if old <= epoch - _KEPT_EPOCHS:
                 self._store.delete(numbered_name(SPLITS, old))
         return states
 
@@ -71,7 +71,7 @@ class SplitStates:
         return max(stored_numbers(self._store, SPLITS), default=0)
 
 
-def _plain(states: States) -> list[Any]:
+def _to_plain(states: States) -> list[Any]:
     """A list of (source, splits), splits a list of (split, watermark, nodes); keys as they are."""
     sources: dict[Any, list[Any]] = {}
     for (source, split), state in states.items():
@@ -80,7 +80,7 @@ def _plain(states: States) -> list[Any]:
     return [[source, splits] for source, splits in sources.items()]
 
 
-def _states(plain: list[Any]) -> States:
+def _from_plain(plain: list[Any]) -> States:
     return {
         (source, split): SplitState(watermark, {node: from_json(kept) for node, kept in nodes})
         for source, splits in plain

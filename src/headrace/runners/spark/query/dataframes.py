@@ -18,7 +18,7 @@ from pyspark.sql.types import StructType
 from headrace.common.types import Row
 from headrace.connector import ColumnChunk, ExecutedBy
 from headrace.errors import PlanError, TypeMismatchError
-from headrace.runners.spark.checkpoint.spark_files import check_whole
+from headrace.runners.spark.checkpoint.spark_files import check_folder
 from headrace.runners.spark.failures import raise_encoded
 from headrace.runners.spark.query.appended import FORMATS, Folder, append_once, last_appended
 from headrace.runners.spark.query.delta_log import last_transaction, location_of
@@ -80,7 +80,7 @@ def as_files(
             rows: DataFrame = source.source.dataframe
             path = directory / f"dataframe-{quote(source.id, safe='')}"
             if source.id in begun:
-                check_whole(path, "_SUCCESS", f"the DataFrame {source.name!r}")
+                check_folder(path, "_SUCCESS", f"the DataFrame {source.name!r}")
             elif not (path / "_SUCCESS").exists():
                 rows.write.mode("overwrite").parquet(str(path))
             schema = pa.schema(to_arrow_schema(rows.schema))

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from headrace.runners import program_classes
 from headrace.runners.spark.checkpoint.generations import Generation
-from headrace.runners.spark.checkpoint.layout import Place
+from headrace.runners.spark.checkpoint.layout import CheckpointFolder
 from headrace.runners.spark.notices import send_warnings
 from headrace.runners.spark.query.worker import ProgramRef
 from headrace.runners.temporary_files import new_subfolder
@@ -47,7 +47,7 @@ class QueryPlan:
     """
 
     workers: ProgramRef
-    place: Place
+    checkpoint_folder: CheckpointFolder
     owner: int
     address: tuple[str, int]
     token: bytes

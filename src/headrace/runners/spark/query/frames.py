@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pyspark.sql import DataFrame, GroupedData, SparkSession
 
 from headrace.runners.spark.checkpoint.generations import Generation
-from headrace.runners.spark.checkpoint.layout import Place
+from headrace.runners.spark.checkpoint.layout import CheckpointFolder
 from headrace.runners.spark.query.dataframes import with_dataframes
 from headrace.runners.spark.query.keyed_stage import BatchStage, StageProcessor
 from headrace.runners.spark.query.moved_state import (
@@ -29,7 +29,7 @@ def streaming_frame(
     program: JobProgram,
     ref: ProgramRef,
     plan: str,
-    place: Place,
+    checkpoint_folder: CheckpointFolder,
     generation: Generation,
     dataframes: Sequence[str],
 ) -> DataFrame:
@@ -41,7 +41,7 @@ def streaming_frame(
     frame = spark.readStream.format(FORMAT).option("plan", plan).load()
     frame = with_dataframes(frame, program, ref, dataframes)
     for number in range(1, len(program.stages) + 1):
-        claimed, moved = _moved(spark, program, number, place, generation)
+        claimed, moved = _moved(spark, program, number, checkpoint_folder, generation)
         frame = frame.groupBy("bucket").transformWithStateInPandas(
             statefulProcessor=StageProcessor(ref, number, claimed),
             outputStructType=WIRE_DDL,
@@ -66,14 +66,21 @@ def batch_frame(spark: SparkSession, program: JobProgram, ref: ProgramRef, plan:
 
 
 def _moved(
-    spark: SparkSession, program: JobProgram, stage: int, place: Place, generation: Generation
+    spark: SparkSession,
+    program: JobProgram,
+    stage: int,
+    checkpoint_folder: CheckpointFolder,
+    generation: Generation,
 ) -> tuple[Claims, GroupedData | None]:
     """What a stage takes over of an older generation's state."""
     origin = generation.origin
     claimed = {} if origin is None else claims(origin, program.stages[stage - 1])
     if origin is None:
         return {}, None
-    folder, anew = place.spark(origin.number), resized(origin, program.stages[stage - 1])
+    folder, anew = (
+        checkpoint_folder.spark(origin.number),
+        resized(origin, program.stages[stage - 1]),
+    )
     also = [shared_out(spark, folder, origin, program, anew)] if anew else []
     if anew:
         claimed = {**claimed, SHARED_OUT: frozenset(vertex.id for vertex in anew)}

@@ -49,9 +49,9 @@ class _Commit:
 
     def __init__(self, plan: QueryPlan) -> None:
         self._ref = plan.workers
-        self._place, self._owner = plan.place, plan.owner
+        self._checkpoint_folder, self._owner = plan.checkpoint_folder, plan.owner
         self._address, self._token = plan.address, plan.token
-        self._spark = plan.place.spark(plan.generation.number)
+        self._spark = plan.checkpoint_folder.spark(plan.generation.number)
         self._first_batch = plan.generation.first_batch
 
     def _received(self, messages: Sequence[Any]) -> tuple[JobProgram, list[TaskMessage]]:
@@ -61,7 +61,7 @@ class _Commit:
 
     def _publish(self, messages: Sequence[Any], batch: int) -> None:
         program, present = self._received(messages)
-        with commit_of(self._place, self._owner, batch):
+        with commit_of(self._checkpoint_folder, self._owner, batch):
             for sink in program.sinks:
                 if not served_by_committer(sink):
                     continue
@@ -88,7 +88,7 @@ class _Commit:
         They are there already where the micro-batch comes again, and where it has records of
         DataFrames alone: then the epoch is the one before.
         """
-        states = SplitStates(self._place.store)
+        states = SplitStates(self._checkpoint_folder.store)
         if epoch == 0 or states.has(epoch):
             return states.load(epoch)
         return states.save(epoch, merge_states(states.load(epoch - 1), parts))

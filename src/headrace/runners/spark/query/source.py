@@ -52,11 +52,13 @@ class TaskPartition(InputPartition):
 
 def _coordinator(plan: DriverPlan) -> Coordinator:
     enumerators = {
-        source.id: source.source.enumerator(plan.query.place.of_source(source.id))
+        source.id: source.source.enumerator(plan.query.checkpoint_folder.of_source(source.id))
         for source in plan.program.sources
         if source.source is not None and source.source.served_by is not ExecutedBy.SPARK
     }
-    load = _no_states if plan.program.batch else SplitStates(plan.query.place.store).load
+    load = (
+        _no_states if plan.program.batch else SplitStates(plan.query.checkpoint_folder.store).load
+    )
     return Coordinator(plan.program, enumerators, load)
 
 

@@ -51,8 +51,8 @@ def among_instances(
     """
     then = tuple(replace(vertex, groups=before[vertex.id]) for vertex in vertices)
     was, now = (replace(program, stages=(each,)) for each in (then, vertices))
-    form = savepoint_of(was, backends_of(was, stored), {}, {}, 0)
-    return [(r["bucket"], 0, r["name"], r["data"]) for r in records_of(form, now)]
+    savepoint = savepoint_of(was, backends_of(was, stored), {}, {}, 0)
+    return [(r["bucket"], 0, r["name"], r["data"]) for r in records_of(savepoint, now)]
 
 
 def backends_of(program: JobProgram, stored: Iterable[tuple[int, str, bytes]]) -> Backends:
@@ -85,7 +85,7 @@ def backends_of(program: JobProgram, stored: Iterable[tuple[int, str, bytes]]) -
     }
 
 
-def records_of(form: Savepoint, program: JobProgram) -> Iterator[dict[str, Any]]:
+def records_of(savepoint: Savepoint, program: JobProgram) -> Iterator[dict[str, Any]]:
     """The form as records of Spark's state stores, by stage and bucket."""
     keys, page_bytes = bucket_keys(program.partitions), program.settings.page_bytes
     stages = {vertex.id: vertex.stage for stage in program.stages for vertex in stage}
@@ -95,7 +95,7 @@ def records_of(form: Savepoint, program: JobProgram) -> Iterator[dict[str, Any]]
         held = pages[vertex.id, group] = HeldPages()
         return PagedBackend(held, vertex.max_parallelism_of(group), page_bytes)
 
-    restore(form, program, backend_of)
+    restore(savepoint, program, backend_of)
     headers: dict[tuple[int, int], dict[str, bytes]] = {}
     for (vertex, group), held in pages.items():
         stage = stages[vertex]

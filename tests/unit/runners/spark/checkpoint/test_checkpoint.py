@@ -23,7 +23,7 @@ from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.clock import wall_clock_ms
 from headrace.runners.launch import program_of
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, commit_of
-from headrace.runners.spark.checkpoint.layout import Place, folder_name
+from headrace.runners.spark.checkpoint.layout import CheckpointFolder, folder_name
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runtime.coordination.offset import NO_PROGRESS, Offset, WorkLimits
 from headrace.runtime.program import JobProgram
@@ -69,8 +69,8 @@ def committed(base: Path, made_by: JobProgram) -> Path:
     """A checkpoint in which one micro-batch is through; its folder."""
     with Checkpoint.open(str(base), made_by, fresh=False) as checkpoint:
         plan(checkpoint, 0)
-        with commit_of(checkpoint.place, checkpoint.owner, 0):
-            SplitStates(checkpoint.place.store).save(1, {})
+        with commit_of(checkpoint.folder, checkpoint.owner, 0):
+            SplitStates(checkpoint.folder.store).save(1, {})
         return Path(checkpoint.directory)
 
 
@@ -171,7 +171,7 @@ def test_a_program_that_comes_back_is_told_from_the_one_that_it_was(tmp_path: Pa
     assert [identity(each) for each in (other, one)] == ["other-3", "one-4"]
     # An older build, that ran another program last, wrote this down with its micro-batches only.
     with Checkpoint.open(str(tmp_path), one, fresh=False) as checkpoint:
-        replace(checkpoint._facts, identity="").write(checkpoint.place.store)
+        replace(checkpoint._metadata, identity="").write(checkpoint.folder.store)
     (folder / "spark" / "offsets" / "1").write_text(offset_at(2, identity="other"))
     assert identity(one) == "one-1"
 
@@ -291,7 +291,7 @@ def test_state_moves_to_other_stages_in_a_folder_of_its_own(
         assert moving.generation.first_batch == 2
         assert moving.resumed and not moving.finished
         assert moving.spark == str(folder / "spark-1") and not Path(moving.spark).exists()
-        moving.settle()
+        moving.settle_generation()
         assert moving.generation.origin == origin
     assert "moves to other stages of 'job'" in capsys.readouterr().err
     # A driver that died meanwhile begins that again, and leaves the old folder whole.
@@ -299,12 +299,12 @@ def test_state_moves_to_other_stages_in_a_folder_of_its_own(
     with Checkpoint.open(str(tmp_path), now, fresh=False) as again:
         assert again.generation.origin == origin and (folder / "spark").exists()
         spark_commits(folder / "spark-1", 0, stages=2)
-        again.settle()
+        again.settle_generation()
         assert again.generation.origin is None and again.generation.first_batch == 2
         assert not (folder / "spark").exists()
-    with Checkpoint.open(str(tmp_path), now, fresh=False) as settled:
-        assert settled.spark == str(folder / "spark-1")
-        assert settled.generation == again.generation
+    with Checkpoint.open(str(tmp_path), now, fresh=False) as without_origin_if:
+        assert without_origin_if.spark == str(folder / "spark-1")
+        assert without_origin_if.generation == again.generation
 
 
 @pytest.mark.parametrize("planned_next", [None, 1])
@@ -402,7 +402,7 @@ def test_a_source_that_is_added_to_a_finished_job_is_read(tmp_path: Path) -> Non
     end_sources(folder / "spark", now)
     with Checkpoint.open(str(tmp_path), now, fresh=False) as checkpoint:
         assert checkpoint.finished
-        assert checkpoint.begun_sources == {source.id for source in now.sources}
+        assert checkpoint.started_sources == {source.id for source in now.sources}
     more = replace(now, sources=(*now.sources, replace(now.sources[0], id="new", uid="new")))
     with Checkpoint.open(str(tmp_path), more, fresh=False) as checkpoint:
         assert not checkpoint.finished
@@ -536,7 +536,7 @@ def test_before_the_first_commit_the_next_program_may_differ(
 def test_a_sink_that_may_have_published_fixes_the_shape(tmp_path: Path) -> None:
     with Checkpoint.open(str(tmp_path), program(), fresh=False) as checkpoint:
         plan(checkpoint, 0)
-        with pytest.raises(OSError), commit_of(checkpoint.place, checkpoint.owner, 0):
+        with pytest.raises(OSError), commit_of(checkpoint.folder, checkpoint.owner, 0):
             raise OSError("a sink has failed, or has not")
     with pytest.raises(CheckpointError, match="cannot go on from its checkpoint"):
         Checkpoint.open(str(tmp_path), program(keyed=False), fresh=False)
@@ -631,7 +631,7 @@ def test_an_offset_that_the_sinks_have_published_must_be_there(tmp_path: Path) -
     """Without it Spark would plan the micro-batch again, and differently."""
     folder = committed(tmp_path, program())
     spark_commits(folder / "spark", 0, planned=1)
-    SplitStates(Place(str(folder)).store).save(2, {})
+    SplitStates(CheckpointFolder(str(folder)).store).save(2, {})
     Checkpoint.open(str(tmp_path), program(), fresh=False).close()
     (folder / "spark" / "offsets" / "1").unlink()
     with pytest.raises(CheckpointError, match="end of a micro-batch") as caught:
@@ -701,13 +701,13 @@ def test_a_job_of_this_process_holds_it_too(tmp_path: Path) -> None:
 def test_a_replaced_run_cannot_commit(tmp_path: Path) -> None:
     with Checkpoint.open(str(tmp_path), program(), fresh=False) as checkpoint:
         before = checkpoint.owner
-        checkpoint.give_to("the next run")
+        checkpoint.transfer_to_run("the next run")
         with (
             pytest.raises(CheckpointLockedError, match="another driver has taken over"),
-            commit_of(checkpoint.place, before, 0),
+            commit_of(checkpoint.folder, before, 0),
         ):
             raise AssertionError("it was let in")
-        with commit_of(checkpoint.place, checkpoint.owner, 0):
+        with commit_of(checkpoint.folder, checkpoint.owner, 0):
             pass
 
 

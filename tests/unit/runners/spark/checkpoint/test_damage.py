@@ -12,8 +12,8 @@ import pytest
 from headrace.errors import CheckpointError
 from headrace.runners.spark.checkpoint.damage import Cause, damage_in
 from headrace.runners.spark.checkpoint.spark_files import (
+    check_folder,
     check_sources,
-    check_whole,
     first_broken,
 )
 
@@ -142,7 +142,7 @@ def test_the_list_of_files_of_a_source_of_sparks_must_be_there(spark: Path) -> N
 @pytest.mark.parametrize("how", ["removed", "cut", "flipped", "no end"])
 def test_the_files_of_a_dataframe_are_whole(how: str, tmp_path: Path) -> None:
     end, file = write(tmp_path / "_SUCCESS", b""), write(tmp_path / "part-0.parquet", b"rows" * 99)
-    check_whole(tmp_path, "_SUCCESS", "the DataFrame 'trades'")
+    check_folder(tmp_path, "_SUCCESS", "the DataFrame 'trades'")
     if how == "cut":
         file.write_bytes(file.read_bytes()[:-7])
     elif how == "flipped":
@@ -150,5 +150,5 @@ def test_the_files_of_a_dataframe_are_whole(how: str, tmp_path: Path) -> None:
     else:
         (end if how == "no end" else file).unlink()
     with pytest.raises(CheckpointError, match="the DataFrame 'trades' in the checkpoint") as caught:
-        check_whole(tmp_path, "_SUCCESS", "the DataFrame 'trades'")
+        check_folder(tmp_path, "_SUCCESS", "the DataFrame 'trades'")
     assert caught.value.where["file"] == str(end if how == "no end" else file)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from headrace.common._storage.plain_json import from_json, to_json
-from headrace.runners.spark.checkpoint.generations import Generation, Log, Origin, Stages
+from headrace.runners.spark.checkpoint.generations import Generation, Origin, QueryLog, Stages
 from headrace.runtime.coordination.offset import Offset, WorkLimits
 
 JsonOffset = dict[str, Any]
@@ -32,10 +32,10 @@ class Folder:
     states: list[JsonOffset] = field(default_factory=list)
 
     @property
-    def log(self) -> Log:
+    def log(self) -> QueryLog:
         last = len(self.states) - 1
         planned = self.planned[-1] if len(self.planned) > len(self.states) else None
-        return Log(last, self.planned[last] if last >= 0 else None, planned)
+        return QueryLog(last, self.planned[last] if last >= 0 else None, planned)
 
 
 @dataclass
@@ -52,7 +52,7 @@ class World:
     def run(self, stages: Stages, quiet: bool) -> Iterator[None]:
         """Run a program; it yields where a driver may die."""
         folder = self.folders.get(self.generation.number, Folder())
-        generation = self.generation.settled(bool(folder.states))
+        generation = self.generation.without_origin_if(bool(folder.states))
         if stages != self.stages:
             if not self.begun:  # as Checkpoint.open: nothing was promised
                 generation, self.folders = Generation(), {}
@@ -132,34 +132,36 @@ def _assert_whole(world: World) -> None:
 
 
 def test_a_generation_that_was_not_filled_is_left_out() -> None:
-    first = Generation().following(Log(4, offset(5)), SHALLOW)
-    second = first.following(Log(), DEEP)
+    first = Generation().following(QueryLog(4, offset(5)), SHALLOW)
+    second = first.following(QueryLog(), DEEP)
     assert first.origin == Origin(0, 4, SHALLOW, offset(5))
     assert (second.number, second.first_batch, second.origin) == (2, 5, first.origin)
     assert second.needed == {0, 2}
-    assert second.settled(False) == second and second.settled(True).needed == {2}
+    assert second.without_origin_if(False) == second and second.without_origin_if(True).needed == {
+        2
+    }
 
 
 def test_a_planned_micro_batch_keeps_its_end_and_number_through_all_generations() -> None:
-    first = Generation(1, 7).following(Log(2, offset(3), offset(4, 9)), SHALLOW)
+    first = Generation(1, 7).following(QueryLog(2, offset(3), offset(4, 9)), SHALLOW)
     assert first.origin is not None
     assert (first.first_batch, first.origin.planned) == (10, offset(4, 9))
-    again = first.following(Log(), DEEP)
+    again = first.following(QueryLog(), DEEP)
     assert again == replace(first, number=3)
     planned_there = Generation(2, 10, replace(first.origin, planned=None))
-    found = planned_there.following(Log(-1, None, offset(4, 9)), DEEP)
+    found = planned_there.following(QueryLog(-1, None, offset(4, 9)), DEEP)
     assert found == again
 
 
 def test_a_micro_batch_without_records_gives_its_number_up() -> None:
-    first = Generation().following(Log(4, offset(5)), SHALLOW)
-    second = first.following(Log(-1, None, offset(5)), DEEP)
+    first = Generation().following(QueryLog(4, offset(5)), SHALLOW)
+    second = first.following(QueryLog(-1, None, offset(5)), DEEP)
     assert second.origin is not None
     assert (second.first_batch, second.origin.planned) == (6, None)
 
 
 def test_nothing_committed_means_no_state_and_the_offset_before_the_first() -> None:
-    found = Generation().following(Log(-1, None, offset(1, 77)), SHALLOW)
+    found = Generation().following(QueryLog(-1, None, offset(1, 77)), SHALLOW)
     assert found.first_batch == 0
     assert found.origin == Origin(0, -1, SHALLOW, offset(0, 77), offset(1, 77))
 
@@ -167,14 +169,14 @@ def test_nothing_committed_means_no_state_and_the_offset_before_the_first() -> N
 def test_no_sink_has_a_later_micro_batch_than_the_last_planned_one() -> None:
     moved = Generation(1, 7, Origin(0, 6, SHALLOW, offset(7)))
     to_repeat = replace(moved, origin=Origin(0, 6, SHALLOW, offset(7), offset(8)))
-    assert Generation().last_batches(Log()) == (-1, -1)
-    assert Generation().last_batches(Log(-1, None, offset(1))) == (-1, 0)
-    assert Generation().last_batches(Log(32, offset(33))) == (32, 32)
-    assert Generation(2, 7).last_batches(Log(2, offset(3), offset(4))) == (9, 10)
-    assert moved.last_batches(Log()) == (6, 6)
-    assert to_repeat.last_batches(Log()) == (6, 7)
-    assert to_repeat.last_batches(Log(-1, None, offset(8))) == (6, 7)
-    assert to_repeat.last_batches(Log(0, offset(8))) == (7, 7)
+    assert Generation().last_batches(QueryLog()) == (-1, -1)
+    assert Generation().last_batches(QueryLog(-1, None, offset(1))) == (-1, 0)
+    assert Generation().last_batches(QueryLog(32, offset(33))) == (32, 32)
+    assert Generation(2, 7).last_batches(QueryLog(2, offset(3), offset(4))) == (9, 10)
+    assert moved.last_batches(QueryLog()) == (6, 6)
+    assert to_repeat.last_batches(QueryLog()) == (6, 7)
+    assert to_repeat.last_batches(QueryLog(-1, None, offset(8))) == (6, 7)
+    assert to_repeat.last_batches(QueryLog(0, offset(8))) == (7, 7)
 
 
 def test_a_generation_is_plain_data() -> None:

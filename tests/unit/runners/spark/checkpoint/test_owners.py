@@ -17,7 +17,7 @@ from headrace.runners.spark.checkpoint.layout import COMMITTING, LEASES, OWNERS
 from headrace.runners.spark.checkpoint.owners import (
     EXPIRY_SECONDS,
     Ownership,
-    committing,
+    announced_commit,
     latest_owner,
 )
 
@@ -51,7 +51,7 @@ class World:
 
     def taken(self, host: str, pid: int) -> Ownership:
         driver = self.driver(host, pid)
-        driver.take(f"run {pid}")
+        driver.acquire(f"run {pid}")
         return driver
 
 
@@ -91,7 +91,7 @@ def test_another_process_of_the_same_id_is_another_process(world: World) -> None
 
 def test_a_checkpoint_that_was_given_back_is_free(world: World) -> None:
     first = world.taken("a", 1)
-    first.run_with(1)
+    first.record_jvm(1)
     first.release()
     first.release()
     assert world.taken("a", 2).epoch == 2 and world.now == 0
@@ -156,7 +156,7 @@ def test_of_two_that_find_it_free_one_gets_it(world: World) -> None:
         if not done:
             done.append(1)
             first.release()
-            other.take("run 9")
+            other.acquire("run 9")
 
     world.at_each_look.append(meanwhile)
     world.at_each_look.append(other.renew)
@@ -170,7 +170,7 @@ def test_a_driver_that_was_replaced_cannot_commit(world: World) -> None:
     committed = []
 
     def commit(epoch: int, host: str, pid: int) -> None:
-        with committing(world.store, world.store, epoch, world.machine(host, pid)):
+        with announced_commit(world.store, world.store, epoch, world.machine(host, pid)):
             committed.append(epoch)
 
     commit(1, "b", 5)
@@ -184,11 +184,11 @@ def test_a_driver_that_was_replaced_cannot_commit(world: World) -> None:
 
 def test_an_earlier_run_of_the_same_driver_cannot_commit(world: World) -> None:
     driver = world.taken("a", 1)
-    driver.take_again("run 1-1")
+    driver.acquire_next("run 1-1")
     assert driver.epoch == 2
     with (
         pytest.raises(CheckpointLockedError),
-        committing(world.store, world.store, 1, world.machine("a", 5)),
+        announced_commit(world.store, world.store, 1, world.machine("a", 5)),
     ):
         raise AssertionError("it was let in")
 
@@ -197,7 +197,7 @@ def test_a_driver_that_was_replaced_cannot_begin_again(world: World) -> None:
     first = world.taken("b", 1)
     world.taken("a", 2)
     with pytest.raises(CheckpointLockedError, match="another driver has taken over"):
-        first.take_again("run 1-1")
+        first.acquire_next("run 1-1")
 
 
 @pytest.mark.parametrize("left", [0, 2])
@@ -207,26 +207,26 @@ def test_a_checkpoint_that_was_deleted_or_replaced_is_not_another_driver(
     """``left``: the highest owner in an older copy that was put in its place."""
     driver = world.taken("a", 1)
     for _ in range(2):
-        driver.take_again("again")
+        driver.acquire_next("again")
     for name in world.store.list():
         if not left or not name.startswith(OWNERS) or name > numbered_name(OWNERS, left):
             world.store.delete(name)
     with (
         pytest.raises(CheckpointError, match="was deleted, or replaced") as caught,
-        committing(world.store, world.store, driver.epoch, world.machine("a", 5)),
+        announced_commit(world.store, world.store, driver.epoch, world.machine("a", 5)),
     ):
         raise AssertionError("it was let in")
     assert not isinstance(caught.value, CheckpointLockedError)
     assert caught.value.where["found"] == (f"owner {left}" if left else "no owner")
     assert "results that the sinks have are written again" in (caught.value.hint or "")
     with pytest.raises(CheckpointError, match="was deleted, or replaced"):
-        driver.take_again("run 1-1")
+        driver.acquire_next("run 1-1")
 
 
 def test_a_commit_that_still_goes_on_is_waited_for(world: World) -> None:
     """Whoever comes first: a commit that has looked ends before its successor plans anything."""
     world.taken("a", 1)
-    with committing(world.store, world.store, 1, world.machine("a", 5)):
+    with announced_commit(world.store, world.store, 1, world.machine("a", 5)):
         world.kill("a", 1)
         ended: list[float] = []
 
@@ -242,7 +242,7 @@ def test_a_commit_that_still_goes_on_is_waited_for(world: World) -> None:
 
 def test_a_commit_that_died_is_not_waited_for(world: World) -> None:
     world.taken("a", 1)
-    with committing(world.store, world.store, 1, world.machine("a", 5)):
+    with announced_commit(world.store, world.store, 1, world.machine("a", 5)):
         world.kill("a", 5)
         world.kill("a", 1)
         world.taken("a", 2)
@@ -251,7 +251,7 @@ def test_a_commit_that_died_is_not_waited_for(world: World) -> None:
 
 def test_a_commit_that_never_ends_is_told(world: World) -> None:
     world.taken("a", 1)
-    with committing(world.store, world.store, 1, world.machine("a", 5)):
+    with announced_commit(world.store, world.store, 1, world.machine("a", 5)):
         world.kill("a", 1)
         with pytest.raises(CheckpointLockedError, match="a commit of an earlier driver"):
             world.taken("a", 2)
@@ -260,7 +260,7 @@ def test_a_commit_that_never_ends_is_told(world: World) -> None:
 def test_the_jvm_of_a_killed_driver_is_waited_for(world: World) -> None:
     first = world.taken("a", 1)
     world.machine("a", 77)
-    first.run_with(77)
+    first.record_jvm(77)
     world.kill("a", 1)
     world.at_each_look.append(
         lambda: world.kill("a", 77) if world.now > 2 and 77 in world.processes["a"] else None
@@ -272,8 +272,8 @@ def test_the_jvm_of_a_killed_driver_is_waited_for(world: World) -> None:
 def test_the_jvm_is_known_from_the_first_moment_of_another_run(world: World) -> None:
     first = world.taken("a", 1)
     world.machine("a", 77)
-    first.run_with(77)
-    first.take_again("run 1-1")
+    first.record_jvm(77)
+    first.acquire_next("run 1-1")
     world.store.delete(numbered_name(LEASES, 2))  # it died before it wrote one
     world.kill("a", 1)
     with pytest.raises(CheckpointLockedError, match="process 77 on a"):
@@ -283,7 +283,7 @@ def test_the_jvm_is_known_from_the_first_moment_of_another_run(world: World) -> 
 def test_a_jvm_that_does_not_end_is_told(world: World) -> None:
     first = world.taken("a", 1)
     world.machine("a", 77)
-    first.run_with(77)
+    first.record_jvm(77)
     world.kill("a", 1)
     with pytest.raises(CheckpointLockedError, match="the Spark of an earlier driver") as caught:
         world.taken("a", 2)
@@ -327,24 +327,24 @@ def test_wherever_a_driver_dies_the_next_one_begins(changes: int, done: bool) ->
     store = DyingStore(world.store, changes, done)
     dying = Ownership(store, store, world.machine("a", 1))
     with pytest.raises(Crash):
-        dying.take("run 1")
-        dying.run_with(None)
-        with committing(store, store, dying.epoch, world.machine("a", 1)):
+        dying.acquire("run 1")
+        dying.record_jvm(None)
+        with announced_commit(store, store, dying.epoch, world.machine("a", 1)):
             dying.renew()
-        dying.take_again("run 1-1")
+        dying.acquire_next("run 1-1")
         dying.release()
         raise AssertionError("all of it was done")
     world.kill("a", 1)
     after = world.taken("a", 2)
     assert world.now == 0 and after.epoch == max(stored_numbers(world.store, OWNERS))
-    with committing(world.store, world.store, after.epoch, world.machine("a", 2)):
+    with announced_commit(world.store, world.store, after.epoch, world.machine("a", 2)):
         pass
 
 
 def test_the_last_few_owners_are_kept(world: World) -> None:
     driver = world.taken("a", 1)
     for _ in range(9):
-        driver.take_again("again")
+        driver.acquire_next("again")
     assert (
         stored_numbers(world.store, OWNERS) == stored_numbers(world.store, LEASES) == [7, 8, 9, 10]
     )

@@ -9,27 +9,27 @@ import pytest
 
 from headrace.errors import CheckpointError
 from headrace.runners.spark.checkpoint import restored
-from headrace.runners.spark.checkpoint.layout import RESTORED, Place, is_restored
+from headrace.runners.spark.checkpoint.layout import RESTORED, CheckpointFolder, is_restored
 
 
 @pytest.fixture
-def place(tmp_path: Path) -> Place:
-    made = Place(str(tmp_path))
+def place(tmp_path: Path) -> CheckpointFolder:
+    made = CheckpointFolder(str(tmp_path))
     restored.write(made, b"records" * 100)
     return made
 
 
-def test_what_is_whole_is_taken(place: Place) -> None:
-    restored.check(place)
+def test_what_is_whole_is_taken(place: CheckpointFolder) -> None:
+    restored.check_restored(place)
     assert place.generations() == [RESTORED]
     assert is_restored(place.spark(RESTORED)) and not is_restored(place.spark(0))
 
 
 def test_it_does_not_count_before_it_is_said_to_be_whole(tmp_path: Path) -> None:
-    place = Place(str(tmp_path))
+    place = CheckpointFolder(str(tmp_path))
     Path(place.spark(RESTORED)).mkdir()
     with pytest.raises(CheckpointError, match="what says that the restored state is whole"):
-        restored.check(place)
+        restored.check_restored(place)
 
 
 def cut(file: Path) -> None:
@@ -45,10 +45,10 @@ def flipped(file: Path) -> None:
 @pytest.mark.parametrize("name", ["part-0.parquet", "_about"])
 @pytest.mark.parametrize("harm", [Path.unlink, cut, flipped])
 def test_damage_is_told_with_the_file(
-    place: Place, name: str, harm: Callable[[Path], None]
+    place: CheckpointFolder, name: str, harm: Callable[[Path], None]
 ) -> None:
     file = Path(place.spark(RESTORED)) / name
     harm(file)
     with pytest.raises(CheckpointError) as caught:
-        restored.check(place)
+        restored.check_restored(place)
     assert str(file) in str(caught.value)

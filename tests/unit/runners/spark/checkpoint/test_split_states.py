@@ -15,7 +15,7 @@ from headrace.common.watermark_strategy import WatermarkGenerator, WatermarkStra
 from headrace.errors import CheckpointError
 from headrace.operators.timestamps import TimestampsSpec
 from headrace.runners.spark.checkpoint.generations import Generation
-from headrace.runners.spark.checkpoint.layout import Place
+from headrace.runners.spark.checkpoint.layout import CheckpointFolder
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runners.spark.query import writing
 from headrace.runners.spark.query.sink import BatchSinkWriter, StreamSinkWriter
@@ -56,7 +56,7 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(writing, "worker_job", lambda ref: SimpleNamespace(program=job_of()))
     return SimpleNamespace(
         workers=None,
-        place=Place(str(tmp_path)),
+        checkpoint_folder=CheckpointFolder(str(tmp_path)),
         owner=1,
         address=None,
         token=b"",
@@ -70,7 +70,7 @@ def test_states_are_merged_in_the_order_of_senders(
     arrival: tuple[int, ...], tasks: int, plan: Any
 ) -> None:
     assert told(plan, arrival, tasks, StreamSinkWriter(plan)) == 9
-    kept = SplitStates(plan.place.store).load(EPOCH)
+    kept = SplitStates(plan.checkpoint_folder.store).load(EPOCH)
     assert kept == {(0, "a"): SplitState(9, {1: "from 2"})}
 
 
@@ -78,21 +78,21 @@ def test_states_are_merged_in_the_order_of_senders(
 def test_a_micro_batch_in_which_no_split_moved_changes_nothing(epoch: int, plan: Any) -> None:
     """It has records of a DataFrame alone; the epoch is that of the micro-batch before."""
     before = {(0, "a"): SplitState(5, {1: "kept"})}
-    states = SplitStates(plan.place.store)
+    states = SplitStates(plan.checkpoint_folder.store)
     if epoch:
         states.save(1, before)
     nothing = Envelope(2, 0, -1, Kind.SOURCE_STATE, 0, 0, (epoch, {}))
     assert StreamSinkWriter(plan)._save_states([message(plan, [nothing], epoch)]) == (
         {0: 5} if epoch else {}
     )
-    assert SplitStates(plan.place.store).load(epoch) == (before if epoch else {})
+    assert SplitStates(plan.checkpoint_folder.store).load(epoch) == (before if epoch else {})
     assert states.last == epoch
 
 
 def test_a_batch_keeps_none(plan: Any) -> None:
     whole: Any = SimpleNamespace(program=SimpleNamespace(batch=True), query=plan)
     assert told(plan, (0, 1), 2, BatchSinkWriter(whole, 0)) == 9
-    assert SplitStates(plan.place.store).last == 0
+    assert SplitStates(plan.checkpoint_folder.store).last == 0
 
 
 # The log.

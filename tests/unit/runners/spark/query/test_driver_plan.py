@@ -12,7 +12,7 @@ import pytest
 
 from headrace.runners import program_classes
 from headrace.runners.spark.checkpoint.generations import Generation
-from headrace.runners.spark.checkpoint.layout import Place
+from headrace.runners.spark.checkpoint.layout import CheckpointFolder
 from headrace.runners.spark.query.driver_plan import PlanFolder, QueryPlan, read_plan
 from headrace.runners.spark.query.worker import ProgramRef
 from headrace.runtime.program import JobProgram
@@ -28,7 +28,7 @@ def test_the_program_is_pickled_once_for_all_queries_of_a_job(tmp_path: Path) ->
 
     program = job_of()
     folder = PlanFolder(program, dumps)
-    moving = QueryPlan(ProgramRef("run", b"p"), Place(str(tmp_path)), 1, ("", 0), b"t")
+    moving = QueryPlan(ProgramRef("run", b"p"), CheckpointFolder(str(tmp_path)), 1, ("", 0), b"t")
     going_on = replace(moving, generation=Generation(1, 2, None))
     for query in (moving, going_on):
         plan = read_plan(folder.put(query))

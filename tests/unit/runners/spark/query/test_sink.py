@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from headrace.runners.spark.checkpoint.generations import Generation
-from headrace.runners.spark.checkpoint.layout import Place
+from headrace.runners.spark.checkpoint.layout import CheckpointFolder
 from headrace.runners.spark.query import sink as query_sink
 from headrace.runners.spark.query.sink import StreamSinkWriter
 
@@ -33,7 +33,7 @@ def test_a_sink_that_cannot_discard_does_not_hide_the_error(
     monkeypatch.setattr(query_sink, "served_by_committer", lambda sink: True)
     plan: Any = SimpleNamespace(
         workers=None,
-        place=Place(str(tmp_path)),
+        checkpoint_folder=CheckpointFolder(str(tmp_path)),
         owner=1,
         address=None,
         token=b"",

@@ -19,7 +19,7 @@ from headrace.errors import CheckpointError, JobError
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
 from headrace.runners.spark.checkpoint.generations import Generation, Origin
-from headrace.runners.spark.checkpoint.layout import Place
+from headrace.runners.spark.checkpoint.layout import CheckpointFolder
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runners.spark.failures import TaskFailure
 from headrace.runners.spark.query.driver_plan import DriverPlan, QueryPlan, Stop
@@ -77,7 +77,7 @@ def plan(tmp_path: Path) -> DriverPlan:
     env.from_source(MiddleSource(), WatermarkStrategy.no_watermarks(), "middle").print()
     program = program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job")
     return DriverPlan(
-        program, QueryPlan(ProgramRef("run", b""), Place(str(tmp_path)), 1, ("", 0), b"")
+        program, QueryPlan(ProgramRef("run", b""), CheckpointFolder(str(tmp_path)), 1, ("", 0), b"")
     )
 
 
@@ -123,7 +123,7 @@ def test_a_stream_logs_both_ends(plan: DriverPlan) -> None:
             taken.append((start, json.loads(text)))
             read += ranges(reader.partitions(*taken[-1]))
             start = json.loads(text)
-            SplitStates(plan.query.place.store).save(
+            SplitStates(plan.query.checkpoint_folder.store).save(
                 start["epoch"], {}
             )  # as the sink's commit does
     assert read == [("a", 5, 5), ("a", 5, 7), ("a", 7, 8), ("b", 5, 6), ("b", 6, 8)]
@@ -137,7 +137,7 @@ def test_a_source_knows_at_once_what_is_committed(plan: DriverPlan) -> None:
     start = json.loads(json.dumps(reader.initialOffset()))
     end = json.loads(json.dumps(reader.latestOffset(start, ReadAllAvailable())))
     assert end != start and FromTheMiddle.called == []
-    SplitStates(plan.query.place.store).save(end["epoch"], {})
+    SplitStates(plan.query.checkpoint_folder.store).save(end["epoch"], {})
     for _ in range(2):
         reader.latestOffset(end, ReadAllAvailable())
     reader.commit(end)
@@ -152,7 +152,7 @@ def test_a_new_generation_begins_where_the_last_one_stood(plan: DriverPlan) -> N
     ends = [start]
     for _ in range(2):
         ends.append(json.loads(json.dumps(first.latestOffset(ends[-1], ReadAllAvailable()))))
-        SplitStates(plan.query.place.store).save(ends[-1]["epoch"], {})
+        SplitStates(plan.query.checkpoint_folder.store).save(ends[-1]["epoch"], {})
     _, at, planned = ends
     origin = Origin(0, 1, (), at, planned)
     reader = StreamReader(
@@ -182,7 +182,7 @@ def test_asked_to_stop_nothing_more_is_planned_but_what_was_planned_before(
     repeating = StreamReader(replace(plan, query=moved))
     assert repeating.latestOffset(start, ReadAllAvailable()) == end
     assert not stop.answered.exists()
-    SplitStates(plan.query.place.store).save(end["epoch"], {})
+    SplitStates(plan.query.checkpoint_folder.store).save(end["epoch"], {})
     for _ in range(3):
         assert repeating.latestOffset(end, ReadAllAvailable()) == end
     assert stop.answered.exists()
@@ -192,10 +192,10 @@ def test_asked_to_stop_nothing_more_is_planned_but_what_was_planned_before(
 def test_a_stream_that_writes_dataframes_keeps_what_splits_remember(plan: DriverPlan) -> None:
     said = {("middle", "a"): SplitState(5, {})}
     BatchSinkWriter(plan, 0)._kept(1, [said])
-    assert SplitStates(plan.query.place.store).load(1) == said
+    assert SplitStates(plan.query.checkpoint_folder.store).load(1) == said
     batch = replace(plan, program=replace(plan.program, batch=True))
     BatchSinkWriter(batch, 0)._kept(2, [said])
-    assert not SplitStates(plan.query.place.store).has(2)
+    assert not SplitStates(plan.query.checkpoint_folder.store).has(2)
 
 
 def test_an_offset_of_another_format_is_refused(plan: DriverPlan) -> None:

@@ -16,7 +16,7 @@ from headrace.datastream import DataStream, StreamExecutionEnvironment
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners import program_classes
 from headrace.runners.launch import program_of
-from headrace.runners.spark.checkpoint.layout import Place
+from headrace.runners.spark.checkpoint.layout import CheckpointFolder
 from headrace.runners.spark.query import source
 from headrace.runners.spark.query.driver_plan import DriverPlan, QueryPlan
 from headrace.runners.spark.query.source import StreamReader
@@ -81,7 +81,7 @@ def read(
     assert writes_where_it_reads(program)
     job = WorkerJob(program, program_classes.Names())
     monkeypatch.setattr(source, "worker_job", lambda ref: job)
-    query = QueryPlan(ProgramRef("run", b""), Place(str(folder)), 1, ("", 0), b"")
+    query = QueryPlan(ProgramRef("run", b""), CheckpointFolder(str(folder)), 1, ("", 0), b"")
     reader = StreamReader(DriverPlan(program, query))
     start = reader.initialOffset()
     (*_, task) = reader.partitions(start, reader.latestOffset(start, None))  # type: ignore[arg-type]

@@ -14,18 +14,18 @@ from headrace.common._storage.object_store import ObjectStore
 from headrace.common._storage.sealed import ObjectFormat, get_json, put_json
 from headrace.connector import ExecutedBy
 from headrace.errors import CheckpointError, UnsupportedError
-from headrace.runners.spark.checkpoint.generations import Generation, Log
+from headrace.runners.spark.checkpoint.generations import Generation, QueryLog
 from headrace.runners.spark.checkpoint.layout import JOB
 from headrace.runtime.coordination.replay_fingerprints import FOR_WATERMARKS, replay_fingerprints
 from headrace.runtime.layout import SOURCE, Layout, States, must_move
-from headrace.runtime.layout import check as claims
+from headrace.runtime.layout import check as check_claims
 from headrace.runtime.program import JobProgram
 
 _FORMAT = ObjectFormat("job")
 
 
 @dataclass(frozen=True)
-class Facts:
+class CheckpointMetadata:
     """The job's name, what of its program keeps something, Spark's partitions, the sinks' scope.
 
     ``contents``: (source, its name, ``Source.fingerprint``) of the sources that have one.
@@ -49,7 +49,7 @@ class Facts:
     identity: str = ""
 
     @classmethod
-    def of(cls, program: JobProgram, with_contents: bool = True) -> Facts:
+    def of(cls, program: JobProgram, with_contents: bool = True) -> CheckpointMetadata:
         """Those of a program, for a new checkpoint; ``with_contents``: it is to be used again."""
         return cls(
             program.name,
@@ -59,11 +59,11 @@ class Facts:
             _contents(program) if with_contents else [],
             routes=replay_fingerprints(program),
             dataframes=streaming_dataframes(program),
-            places=_places(program),
+            places=_sink_locations(program),
             identity=program.identity,
         )
 
-    def following(self, program: JobProgram, repeats: bool = False) -> Facts:
+    def resumed_by(self, program: JobProgram, repeats: bool = False) -> CheckpointMetadata:
         """Those of a program that goes on from this checkpoint, once it was checked.
 
         ``repeats``: it begins with a micro-batch that was planned by another run.
@@ -71,25 +71,25 @@ class Facts:
         layout = Layout.of(program).following(Layout.from_json(self.layout))
         known = {source: [source, *rest] for source, *rest in (*self.contents, *_contents(program))}
         # A sink that is left out and comes back may have some partitions of what is repeated.
-        ways = {**(self.routes if repeats else {}), **replay_fingerprints(program)}
+        fingerprints = {**(self.routes if repeats else {}), **replay_fingerprints(program)}
         return replace(
             self,
             layout=layout.to_json(),
             contents=[*known.values()],
-            routes=ways,
-            places={**self.places, **_places(program)},
+            routes=fingerprints,
+            places={**self.places, **_sink_locations(program)},
             identity=program.following(self.identity).identity,
             dataframes=streaming_dataframes(program)
-            if self._reads_others(program)
+            if self._reads_other_dataframes(program)
             else self.dataframes,
         )
 
     @property
-    def tasks_commit(self) -> bool:
+    def has_task_commits(self) -> bool:
         """True when some sink commits by task: such commits are not reported to the driver."""
         return any(sink != FOR_WATERMARKS for sink in self.routes)
 
-    def moves(self, program: JobProgram) -> bool:
+    def needs_new_generation(self, program: JobProgram) -> bool:
         """True when the program needs a new query of Spark's, which takes the state over.
 
         State of this checkpoint lies in other stages of it or belongs to another number of
@@ -97,19 +97,19 @@ class Facts:
         """
         if must_move(Layout.from_json(self.layout), Layout.of(program)):
             return True
-        return self.dataframes is not None and self._reads_others(program)
+        return self.dataframes is not None and self._reads_other_dataframes(program)
 
-    def _reads_others(self, program: JobProgram) -> bool:
+    def _reads_other_dataframes(self, program: JobProgram) -> bool:
         return {*(self.dataframes or ())} != {*streaming_dataframes(program)}
 
-    def moved(self, log: Log) -> Facts:
+    def with_new_generation(self, log: QueryLog) -> CheckpointMetadata:
         """Those of the same program, with a new generation after one that holds ``log``."""
         layout = Layout.from_json(self.layout)
         following = self.generation.following(log, layout.stages, layout.groups())
         return replace(self, generation=following)
 
     @classmethod
-    def read(cls, store: ObjectStore) -> Facts | None:
+    def read(cls, store: ObjectStore) -> CheckpointMetadata | None:
         """Those of a checkpoint; None where none are written down.
 
         Raises:
@@ -119,10 +119,10 @@ class Facts:
         if found is None:
             return None
         generation = found.pop("generation", None)
-        facts = cls(**found)
+        metadata = cls(**found)
         if generation is None:
-            return facts
-        return replace(facts, generation=Generation.from_json(generation))
+            return metadata
+        return replace(metadata, generation=Generation.from_json(generation))
 
     def write(self, store: ObjectStore) -> None:
         """Write them down."""
@@ -134,41 +134,41 @@ def new_scope() -> str:
     return uuid.uuid4().hex[:12]
 
 
-def check(
-    facts: Facts,
+def check_program(
+    metadata: CheckpointMetadata,
     program: JobProgram,
     location: str,
     ignore_unclaimed: bool,
     states: Callable[[], States] | None = None,
 ) -> None:
-    """Whether a program may go on from a checkpoint. ``states``: see ``runtime.layout.check``.
+    """Check that a program may go on from a checkpoint. ``states``: see ``runtime.layout.check``.
 
     Raises:
-        CheckpointError: the checkpoint is another job's, or the program has no owner for what it
-            keeps (see ``runtime.layout``), or one of its collections holds other values now.
+        CheckpointError: the checkpoint is another job's, or the program has no owner for some of
+            its state (see ``runtime.layout``), or one of its collections holds other values now.
     """
-    if facts.name != program.name:
+    if metadata.name != program.name:
         raise CheckpointError(
-            f"the checkpoint belongs to the job {facts.name!r}, not to {program.name!r}",
+            f"the checkpoint belongs to the job {metadata.name!r}, not to {program.name!r}",
             where={"checkpoint": location},
             hint="choose another pipeline.name or another execution.checkpointing.dir",
         )
-    before, now = Layout.from_json(facts.layout), Layout.of(program)
+    before, now = Layout.from_json(metadata.layout), Layout.of(program)
     try:
-        claims(before, now, ignore_unclaimed, states)
+        check_claims(before, now, ignore_unclaimed, states)
     except CheckpointError as error:
         raise CheckpointError(
             f"{program.name!r} cannot go on from its checkpoint: {error.message}",
             where={"checkpoint": location, **error.where},
-            hint=f"{error.hint}; {_anew('choose another pipeline.name')}",
+            hint=f"{error.hint}; {_start_fresh_hint('choose another pipeline.name')}",
         ) from None
-    if facts.moves(program):
+    if metadata.needs_new_generation(program):
         _check_movable(before, program, location)
-    _check_contents(facts, program, location)
-    _check_places(facts, program, location)
+    _check_contents(metadata, program, location)
+    _check_sink_locations(metadata, program, location)
 
 
-def check_repetition(facts: Facts, program: JobProgram, location: str) -> None:
+def check_repeatable(metadata: CheckpointMetadata, program: JobProgram, location: str) -> None:
     """Whether a program may repeat a micro-batch that was planned and not completed.
 
     Sinks may have published it, or some of it, already (see ``runtime.routes``).
@@ -177,18 +177,18 @@ def check_repetition(facts: Facts, program: JobProgram, location: str) -> None:
         CheckpointError: its records would reach a sink that commits by task in other partitions,
             or its timers would fire in another micro-batch.
     """
-    known = {part.id for part in Layout.from_json(facts.layout).parts if part.role == SOURCE}
+    known = {part.id for part in Layout.from_json(metadata.layout).parts if part.role == SOURCE}
     now = replay_fingerprints(program, known)
-    if facts.routes.get(FOR_WATERMARKS) != now.get(FOR_WATERMARKS):
-        raise _unrepeatable(
+    if metadata.routes.get(FOR_WATERMARKS) != now.get(FOR_WATERMARKS):
+        raise _unrepeatable_error(
             program,
             "sinks may have published it, and in this program watermarks are made in other tasks,"
             " so that timers could fire twice or never",
             {"checkpoint": location},
         )
     for sink in program.sinks:
-        if facts.routes.get(sink.id, now.get(sink.id)) != now.get(sink.id):
-            raise _unrepeatable(
+        if metadata.routes.get(sink.id, now.get(sink.id)) != now.get(sink.id):
+            raise _unrepeatable_error(
                 program,
                 f"the tasks of the sink {sink.name!r} may have committed some of it, and in this"
                 " program its records reach that sink in other partitions",
@@ -196,7 +196,7 @@ def check_repetition(facts: Facts, program: JobProgram, location: str) -> None:
             )
 
 
-def _unrepeatable(program: JobProgram, why: str, where: dict[str, Any]) -> CheckpointError:
+def _unrepeatable_error(program: JobProgram, why: str, where: dict[str, Any]) -> CheckpointError:
     return CheckpointError(
         f"{program.name!r} cannot go on from its checkpoint yet: the last micro-batch was not"
         f" completed, {why}",
@@ -204,7 +204,7 @@ def _unrepeatable(program: JobProgram, why: str, where: dict[str, Any]) -> Check
         hint="run the program as it was until it has completed a micro-batch (what its functions do"
         " may change) and cancel it, then start this one. What counts is exchanges, the parallelism"
         f" after a rebalance and the steps before one, and the order of sources; or"
-        f" {_anew('choose another pipeline.name')}",
+        f" {_start_fresh_hint('choose another pipeline.name')}",
     )
 
 
@@ -234,26 +234,26 @@ def _check_movable(before: Layout, program: JobProgram, location: str) -> None:
             f" DataFrame {source.name!r} would begin anew there",
             where={"checkpoint": location, "source": source.name},
             hint="keep the number of exchanges (key_by, rebalance, …) before each operator, and the"
-            f" streaming DataFrames; {_anew('choose another pipeline.name')}",
+            f" streaming DataFrames; {_start_fresh_hint('choose another pipeline.name')}",
         )
 
 
-def _check_contents(facts: Facts, program: JobProgram, location: str) -> None:
-    before = {source: digest for source, _, digest in facts.contents}
+def _check_contents(metadata: CheckpointMetadata, program: JobProgram, location: str) -> None:
+    before = {source: digest for source, _, digest in metadata.contents}
     for source, name, digest in _contents(program):
         if before.get(source, digest) != digest:
             raise CheckpointError(
                 f"the values of {name!r} are others than when this checkpoint was made",
                 where={"checkpoint": location, "source": name},
                 hint="a job goes on within the values that it began with; to read others,"
-                f" {_anew('give the job another name')}",
+                f" {_start_fresh_hint('give the job another name')}",
             )
 
 
-def _check_places(facts: Facts, program: JobProgram, location: str) -> None:
+def _check_sink_locations(metadata: CheckpointMetadata, program: JobProgram, location: str) -> None:
     """What a sink holds back lies where it writes, unless both were moved together."""
-    for sink_id, now in _places(program).items():
-        was = facts.places.get(sink_id, now)
+    for sink_id, now in _sink_locations(program).items():
+        was = metadata.places.get(sink_id, now)
         if was == now or not os.path.exists(was):
             continue
         raise CheckpointError(
@@ -265,13 +265,13 @@ def _check_places(facts: Facts, program: JobProgram, location: str) -> None:
         )
 
 
-def _places(program: JobProgram) -> dict[str, str]:
+def _sink_locations(program: JobProgram) -> dict[str, str]:
     """Where sinks write that may hold records back; paths as they are on this machine."""
     sinks = (sink for sink in program.sinks if sink.keeps_state and sink.sink.locator)
-    return {sink.id: _place(sink.sink.locator) for sink in sinks}
+    return {sink.id: _sink_location(sink.sink.locator) for sink in sinks}
 
 
-def _place(locator: str) -> str:
+def _sink_location(locator: str) -> str:
     try:
         return os.path.realpath(local_path(locator))
     except UnsupportedError:  # no path
@@ -287,7 +287,7 @@ def _contents(program: JobProgram) -> list[list[Any]]:
     return [each for each in found if each[2] is not None]
 
 
-def _anew(otherwise: str) -> str:
+def _start_fresh_hint(otherwise: str) -> str:
     return (
         f"start anew (`headrace run --fresh`, or {FRESH_VARIABLE}=1 in the environment),"
         f" or {otherwise}"

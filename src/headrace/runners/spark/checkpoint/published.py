@@ -1,0 +1,44 @@
+"""Whether sinks may have published something from a checkpoint: no other program begins there."""
+
+from __future__ import annotations
+
+from headrace.common._storage.sealed import ObjectFormat, get_json, json_bytes, seal
+from headrace.errors import CheckpointError
+from headrace.runners.spark.checkpoint import progress
+from headrace.runners.spark.checkpoint.layout import BEGUN, CheckpointFolder
+from headrace.runners.spark.checkpoint.metadata import CheckpointMetadata
+from headrace.runners.spark.checkpoint.split_states import SplitStates
+
+_PUBLISHED = ObjectFormat("begun")
+
+
+def mark_published(checkpoint_folder: CheckpointFolder) -> None:
+    """Say that something may be published from here: no other program may begin here."""
+    if checkpoint_folder.store.get(BEGUN) is None:
+        checkpoint_folder.store.put_if_absent(BEGUN, seal(_PUBLISHED, json_bytes({})))
+
+
+def may_have_published(checkpoint_folder: CheckpointFolder) -> bool:
+    """Whether a sink may have published something from here."""
+    return (
+        get_json(checkpoint_folder.store, BEGUN, _PUBLISHED) is not None
+        or SplitStates(checkpoint_folder.store).last > 0
+        or any(
+            progress.has_committed(checkpoint_folder.spark(n))
+            for n in checkpoint_folder.generations()
+        )
+        or _tasks_may_have_published(checkpoint_folder)
+    )
+
+
+def _tasks_may_have_published(checkpoint_folder: CheckpointFolder) -> bool:
+    """True when a sink that commits by task was at work: such commits are not reported."""
+    if not any(
+        progress.has_planned(checkpoint_folder.spark(n)) for n in checkpoint_folder.generations()
+    ):
+        return False
+    try:
+        metadata = CheckpointMetadata.read(checkpoint_folder.store)
+    except CheckpointError:
+        return False  # reported where the facts are needed
+    return metadata is not None and metadata.has_task_commits
