@@ -31,8 +31,8 @@ from headrace.metrics.metricbase import MetricGroup
 from headrace.runners.launch import program_of
 from headrace.runners.sinks import Writing
 from headrace.runners.spark.query import wire
-from headrace.runners.spark.query.packets import InMemory, envelopes_in, payload_of
-from headrace.runners.spark.query.wire import packed
+from headrace.runners.spark.query.packets import MemoryContent, envelopes_in, payload_of
+from headrace.runners.spark.query.wire import pack
 from headrace.runtime.block import Block, Envelope, pickle_immutable
 from headrace.runtime.context import TaskInfo
 from headrace.runtime.program import JobProgram
@@ -126,7 +126,7 @@ class _Desk:
         timed("plain loop", lambda: self.plain(start))
         timed("source alone", lambda: self.read(start))
         sent = timed("source and chain", lambda: self.sent(number))
-        rows = timed("encode", lambda: [list(packed(task, TASKS)) for task in sent])
+        rows = timed("encode", lambda: [list(pack(task, TASKS)) for task in sent])
         groups = timed("decode", lambda: self.received(row for task in rows for row in task))
         heaps, pages_of = self.heaps.__getitem__, self.pages
         found = timed("stage on the heap", lambda: self.run(self.on_heap, groups, heaps))
@@ -181,7 +181,7 @@ class _Desk:
         """Blocks by key group, from packets."""
         groups: dict[int, list[Block]] = {}
         for row in rows:
-            for envelope in envelopes_in(InMemory(row.payload), row.stage):
+            for envelope in envelopes_in(MemoryContent(row.payload), row.stage):
                 block = payload_of(envelope)
                 groups.setdefault(envelope.group, []).append(block)
         return groups
@@ -207,8 +207,8 @@ class _Desk:
         """What the stage gave out goes to the sink; gives how many records came there."""
         received = [
             envelope
-            for row in packed(outputs, TASKS)
-            for envelope in envelopes_in(InMemory(row.payload), row.stage)
+            for row in pack(outputs, TASKS)
+            for envelope in envelopes_in(MemoryContent(row.payload), row.stage)
         ]
         sink = self.program.sinks[0]
         before = sink.sink.target.records

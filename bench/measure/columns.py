@@ -20,8 +20,8 @@ import pyarrow as pa
 
 from headrace.metrics.metricbase import MetricGroup
 from headrace.planner.columns import with_columns
-from headrace.runners.spark.query.packets import InMemory, envelopes_in, payload_of
-from headrace.runners.spark.query.wire import packed
+from headrace.runners.spark.query.packets import MemoryContent, envelopes_in, payload_of
+from headrace.runners.spark.query.wire import pack
 from headrace.runtime.block import records_of
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.columns.batch import Columns
@@ -81,8 +81,8 @@ def batch(records: int, texts: bool) -> Any:
 
 def through_the_wire(chain: Chain, read: Callable[[Any], Any]) -> None:
     """What was gathered is packed, unpacked, and its blocks are made."""
-    for row in packed(chain.drain(), PARTITIONS):
-        for envelope in envelopes_in(InMemory(row.payload), row.stage):
+    for row in pack(chain.drain(), PARTITIONS):
+        for envelope in envelopes_in(MemoryContent(row.payload), row.stage):
             read(payload_of(envelope))
 
 

@@ -118,8 +118,8 @@ def rows(scale: float, turns: int) -> Iterator[Row]:
     # Opens the connections.
     job(over_http, AsyncDataStream.unordered_wait, 2 * AT_ONCE, AT_ONCE)
     for lookup, name in ((over_http, HTTP), (asleep, SLEEP)):
-        one_by_one = partial(job, lookup, AsyncDataStream.ordered_wait, few, 1)
-        base, worked = best_s(one_by_one, 1)
+        pack_singly = partial(job, lookup, AsyncDataStream.ordered_wait, few, 1)
+        base, worked = best_s(pack_singly, 1)
         yield _row("headrace-one-by-one", name, few, base, worked, base / few)
         for count in (AT_ONCE, max(round(SUSTAINED * scale), AT_ONCE)):
             runs = [partial(way.run, lookup, count) for way in WAYS]

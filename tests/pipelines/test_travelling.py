@@ -16,7 +16,12 @@ import pytest
 from headrace.common.types import Row
 from headrace.operators import reduce
 from headrace.runners.local import LocalRun
-from headrace.runners.spark.query.packets import InMemory, envelopes_in, packet_of, payload_of
+from headrace.runners.spark.query.packets import (
+    MemoryContent,
+    envelopes_in,
+    make_packet,
+    payload_of,
+)
 from headrace.runtime.block import Envelope, Kind
 from headrace.testing import PipelineResults, run_pipeline
 
@@ -56,7 +61,7 @@ def sent_as_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
             else:
                 others.append(each)
         for stage, sent in by_stage.items():
-            came = [*envelopes_in(InMemory(packet_of(sent)), stage)]
+            came = [*envelopes_in(MemoryContent(make_packet(sent)), stage)]
             assert len(came) == len(sent)
             others += [each._replace(payload=payload_of(each)) for each in came]
         route(self, iter(others), *rest)

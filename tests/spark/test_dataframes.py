@@ -33,7 +33,7 @@ from headrace.datastream.connectors.file_system import (
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.errors import CheckpointError
-from headrace.runners.spark.query.appended import Folder, append_once
+from headrace.runners.spark.query.appended import HadoopFolder, append_once
 from headrace.runners.spark.startup.session import session_for
 
 pytestmark = pytest.mark.spark
@@ -109,7 +109,7 @@ def test_a_streaming_dataframe(spark: SparkSession, tmp_path: Path) -> None:
 def append(spark: SparkSession, path: Path, batch: int, *, rows: int = 6) -> None:
     """What an attempt of a micro-batch does: two files in each of two folders."""
     frame = spark.range(rows).selectExpr("id", "id % 2 as k", f"{batch} as batch").repartition(2)
-    append_once(frame.write.partitionBy("k"), Folder(spark, str(path)), "sink", batch)
+    append_once(frame.write.partitionBy("k"), HadoopFolder(spark, str(path)), "sink", batch)
 
 
 def appended(spark: SparkSession, path: Path) -> list[tuple[int, int]]:
@@ -285,9 +285,9 @@ def test_a_micro_batch_is_appended_once(
     path = tmp_path / "out"
     append(spark, path, 0)
     left = moved
-    move = Folder.move
+    move = HadoopFolder.move
 
-    def breaks_off(folder: Folder, name: str, to: str) -> None:
+    def breaks_off(folder: HadoopFolder, name: str, to: str) -> None:
         nonlocal left
         if left == 0:
             raise OSError("cancelled")
@@ -295,7 +295,7 @@ def test_a_micro_batch_is_appended_once(
         move(folder, name, to)
 
     with monkeypatch.context() as patched, pytest.raises(OSError, match="cancelled"):
-        patched.setattr(Folder, "move", breaks_off)
+        patched.setattr(HadoopFolder, "move", breaks_off)
         append(spark, path, 1)
     append(spark, path, 1)
     append(spark, path, 1)  # Spark had not noted it as committed
@@ -311,6 +311,6 @@ def test_a_micro_batch_is_appended_once(
 def test_formats_that_are_appended_once(kind: str, spark: SparkSession, tmp_path: Path) -> None:
     for _ in range(2):
         frame = spark.range(3).selectExpr("id")
-        append_once(frame.write.format(kind), Folder(spark, str(tmp_path / kind)), "sink", 0)
+        append_once(frame.write.format(kind), HadoopFolder(spark, str(tmp_path / kind)), "sink", 0)
     read = spark.read.format(kind).schema("id long").load(str(tmp_path / kind)).collect()
     assert sorted(row.id for row in read) == [0, 1, 2]

@@ -13,7 +13,7 @@ def prepare(
     again: Annotated[bool, typer.Option("--again", help="Also where it was done already.")] = False,
 ) -> None:
     """Store the classes that Spark loads (180 MB): later jobs start in about half the time."""
-    from headrace.runners.spark.startup.class_archive import archive_of, making
+    from headrace.runners.spark.startup.class_archive import archive_of, writing_archive
     from headrace.runners.spark.startup.java import ensure_java
     from headrace.runners.spark.startup.session import end_jvm
 
@@ -23,7 +23,7 @@ def prepare(
     if archive is not None and archive.made and not again:
         typer.echo(f"{archive.top} is there already")
         return
-    with making(java) as jvm_options:
+    with writing_archive(java) as jvm_options:
         for mode in ("STREAMING", "BATCH"):
             _run_a_job(mode, " ".join(jvm_options))
         end_jvm()

@@ -276,7 +276,7 @@ def test_another_interpreter_finds_the_drivers_modules(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     tried = "import sys; print(*sys.version_info[:2], sep='.')"  # and no libraries: they are slow
-    monkeypatch.setattr("headrace.runners.spark.startup.interpreter._TRIED", tried)
+    monkeypatch.setattr("headrace.runners.spark.startup.interpreter._PROBE", tried)
     (tmp_path / "needed_by_other.py").write_text("NAME = 'other'")
     python = other_python(sys.executable, [str(tmp_path)])
     program = "import needed_by_other; print(needed_by_other.NAME)"

@@ -15,7 +15,7 @@ import pytest
 import headrace.datastream
 from headrace.errors import HeadraceError, UnsupportedModuleError
 from headrace.runners import pyflink_imports
-from headrace.runners.spark.query.brought import ShippedDependencies
+from headrace.runners.spark.query.shipped_dependencies import ShippedDependencies
 
 
 @pytest.fixture(autouse=True)
@@ -103,12 +103,12 @@ def test_a_pyflink_that_is_installed_is_not_used(
 
 def test_workers_get_the_hook_with_the_program() -> None:
     without: Any = None
-    assert ShippedDependencies.to_workers(without, None, ()).pyflink
+    assert ShippedDependencies.ship(without, None, ()).pyflink
     pyflink_imports.uninstall()
-    assert not ShippedDependencies.to_workers(without, None, ()).pyflink
-    ShippedDependencies().enter_worker()
+    assert not ShippedDependencies.ship(without, None, ()).pyflink
+    ShippedDependencies().activate_in_worker()
     assert not pyflink_imports.is_installed()
-    ShippedDependencies(pyflink=True).enter_worker()
+    ShippedDependencies(pyflink=True).activate_in_worker()
     assert pyflink_imports.is_installed()
 
 

@@ -20,7 +20,7 @@ from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, started_jvm
 from headrace.runners.spark.checkpoint.damage import causes_of, damage_in
 from headrace.runners.spark.checkpoint.progress import is_committed
 from headrace.runners.spark.failures import failure_in
-from headrace.runners.spark.jvm import lost_jvm, unlogged_losses
+from headrace.runners.spark.jvm import lost_jvm_error, without_py4j_logging
 from headrace.runners.spark.link import DriverLink
 from headrace.runners.spark.query.dataframes import (
     dataframe_sinks,
@@ -32,7 +32,7 @@ from headrace.runners.spark.query.frames import batch_frame, streaming_frame
 from headrace.runners.spark.query.sink import SINKS, HeadraceDataSink
 from headrace.runners.spark.query.source import HeadraceDataSource
 from headrace.runners.spark.query.worker import ProgramRef
-from headrace.runners.spark.reasons import full_disk, hint_for, story_of
+from headrace.runners.spark.reasons import explain_failure, full_disk_error, hint_for
 from headrace.runners.spark.reports import Reports
 from headrace.runners.spark.startup.fork_server import WORKERS_VARIABLE
 from headrace.runners.spark.startup.session import settings_of_query
@@ -42,7 +42,7 @@ from headrace.runtime.program import JobProgram
 
 _POLL_SECONDS = 0.1
 _STOP_SECONDS = 20.0
-_LAST_CALL_SECONDS = 1.0
+_CANCEL_SECONDS = 1.0
 _ANSWER_POLL_SECONDS = 0.01
 
 
@@ -66,7 +66,7 @@ class Attempt:
     name: str
     group: str
     cancelled: threading.Event
-    _unwritten: BaseException | None = field(default=None, init=False)
+    _write_error: BaseException | None = field(default=None, init=False)
     _stop_by: float | None = field(default=None, init=False)
 
     def run(self) -> None:
@@ -75,48 +75,50 @@ class Attempt:
         Raises:
             JobError: it failed, and not in the user's code; else the user's own exception.
         """
-        failure = self._unwritten = None
+        failure = self._write_error = None
         _register(self.spark)
         try:
-            with unlogged_losses():
+            with without_py4j_logging():
                 if self.program.batch:
                     self._run_batch()
                 else:
                     self._run_stream()
         except (PySparkException, Py4JError, ConnectionError) as error:
-            failure = self._explained(error)
+            failure = self._to_user_error(error)
         if failure is not None:
             raise failure  # here, so that Spark's is not shown as its context
 
-    def _explained(self, error: BaseException) -> BaseException:
-        lost = lost_jvm(error)
+    def _to_user_error(self, error: BaseException) -> BaseException:
+        lost = lost_jvm_error(error)
         if lost is not None:
-            return SparkEndedError(lost.message, where={**lost.where, **_log()}, hint=lost.hint)
+            return SparkEndedError(
+                lost.message, where={**lost.where, **_log_location()}, hint=lost.hint
+            )
         if isinstance(error, ConnectionError):
             return error
-        failure = self._damage(error) or explained(self._unwritten or error)
+        failure = self._damage(error) or user_error(self._write_error or error)
         if isinstance(failure, StorageError):
-            failure.where.update(self._disks())
+            failure.where.update(self._disk_space())
         return failure
 
-    def _disks(self) -> dict[str, str]:
+    def _disk_space(self) -> dict[str, str]:
         """The room where Spark writes, as far as this machine sees it."""
         places = {"checkpoint": self.checkpoint.directory}
         if (self.spark.sparkContext.master or "").startswith("local"):
             local = self.spark.sparkContext.getConf().get("spark.local.dir") or gettempdir()
             places["spark.local.dir"] = os.environ.get("SPARK_LOCAL_DIRS", local).split(",")[0]
-        return {name: room_at(path) for name, path in places.items() if os.path.isdir(path)}
+        return {name: disk_space_text(path) for name, path in places.items() if os.path.isdir(path)}
 
     def _damage(self, error: BaseException) -> CheckpointError | None:
         """What is damaged in Spark's part of the checkpoint, if that is why the query failed."""
-        failed = self._unwritten or error
+        failed = self._write_error or error
         if self.program.batch or failure_in(str(failed)) is not None:
             return None
         checkpoint = self.checkpoint
         return damage_in(causes_of(failed), checkpoint.directory, checkpoint.spark)
 
     def _plan(self) -> str:
-        return self.plans.put(
+        return self.plans.write_query(
             QueryPlan(
                 self.ref,
                 self.checkpoint.folder,
@@ -125,7 +127,7 @@ class Attempt:
                 self.link.token,
                 self.checkpoint.generation,
                 None if self.program.batch else self.plans.stop,
-                self.plans.notices,
+                self.plans.warnings_file,
             )
         )
 
@@ -143,7 +145,7 @@ class Attempt:
             # In a separate query: the job's own must not need the folder that the state comes from.
             # Our source plans one micro-batch for this trigger, with or without records (4.3.0).
             self._run_query({"availableNow": True})
-            if self._is_stopped():
+            if self._must_not_continue():
                 return
             checkpoint.settle_generation()
             if checkpoint.finished:
@@ -179,7 +181,7 @@ class Attempt:
             query = writer.trigger(**trigger).start()
         self._stop_by = None
         while query.isActive:
-            if self._is_to_end():
+            if self._should_stop():
                 query.stop()
             if self._stop_by is None:
                 self.cancelled.wait(_POLL_SECONDS)
@@ -187,10 +189,10 @@ class Attempt:
                 time.sleep(_ANSWER_POLL_SECONDS)
         query.awaitTermination()
 
-    def _is_stopped(self) -> bool:
+    def _must_not_continue(self) -> bool:
         return self.cancelled.is_set() or self.link.failure is not None
 
-    def _is_to_end(self) -> bool:
+    def _should_stop(self) -> bool:
         """True when the query is to be stopped now.
 
         It is told first that it will be: then its sources know that all micro-batches are
@@ -203,13 +205,13 @@ class Attempt:
             is_done = self._is_done()
             if not is_done and not self.cancelled.is_set():
                 return False
-            patience_s = _STOP_SECONDS if is_done or self._must_complete else _LAST_CALL_SECONDS
+            patience_s = _STOP_SECONDS if is_done or self._must_finish_batch else _CANCEL_SECONDS
             self._stop_by = time.monotonic() + patience_s
-            self.plans.stop.asked.touch()
-        return self.plans.stop.answered.exists() or time.monotonic() > self._stop_by
+            self.plans.stop.requested.touch()
+        return self.plans.stop.acknowledged.exists() or time.monotonic() > self._stop_by
 
     @property
-    def _must_complete(self) -> bool:
+    def _must_finish_batch(self) -> bool:
         """True where a micro-batch that another program repeats may not give the same.
 
         Then sinks and state must agree at the stop, whatever program comes next.
@@ -248,23 +250,23 @@ class Attempt:
         try:
             self._write(frame, plan, batch)
         except BaseException as error:
-            self._unwritten = error
+            self._write_error = error
             raise JobError(f"micro-batch {batch} was not written") from None
 
     def _write(self, frame: DataFrame, plan: str, batch: int) -> None:
         """Write one micro-batch (Spark's number), or the batch, to every sink."""
         batch += self.checkpoint.generation.first_batch
-        own = bool(dataframe_sinks(self.program))
-        if own:
+        has_own_sinks = bool(dataframe_sinks(self.program))
+        if has_own_sinks:
             frame = frame.persist()
         try:
-            if own:
+            if has_own_sinks:
                 self.checkpoint.mark_published()
             write_dataframes(frame, self.program, self.ref, batch)
             writer = frame.write.format(SINKS).option("plan", plan)
             writer.option("batch", str(batch)).mode("append").save()
         finally:
-            if own:
+            if has_own_sinks:
                 frame.unpersist()
 
 
@@ -283,18 +285,18 @@ def _register(spark: SparkSession) -> None:
         del environment[WORKERS_VARIABLE]
 
 
-def explained(error: BaseException) -> BaseException:
+def user_error(error: BaseException) -> BaseException:
     """The user's exception inside Spark's, or a ``JobError`` that says where the log is."""
     if isinstance(error, HeadraceError):
         return error
-    text, log = str(error), _log()
+    text, log = str(error), _log_location()
     found = failure_in(text)
     if found is None:
         messages = [cause.message for cause in causes_of(error)]
-        full = full_disk("\n".join([text, *messages]))
-        story = full or story_of(text, type(error).__name__)
+        full = full_disk_error("\n".join([text, *messages]))
+        parts = full or explain_failure(text, type(error).__name__)
         kind = JobError if full is None else StorageError
-        return kind(story.message, where={**story.where, **log}, hint=story.hint)
+        return kind(parts.message, where={**parts.where, **log}, hint=parts.hint)
     lines = [f"hint:     {hint_for(str(found))}"] if isinstance(found, ImportError) else []
     lines += [f"{name}:      {path}" for name, path in log.items()]
     if lines and not isinstance(found, HeadraceError):
@@ -302,13 +304,13 @@ def explained(error: BaseException) -> BaseException:
     return found
 
 
-def room_at(path: str) -> str:
+def disk_space_text(path: str) -> str:
     """A folder, with the room on its disk."""
     disk = shutil.disk_usage(path)
     free, total = (f"{size / (1 << 20):,.0f} MiB" for size in (disk.free, disk.total))
     return f"{path}, {free} free of {total}"
 
 
-def _log() -> dict[str, str]:
+def _log_location() -> dict[str, str]:
     # If the session was the user's, its log is not known.
     return {"log": str(log_path())} if log_path().exists() else {}

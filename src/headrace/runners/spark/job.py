@@ -24,13 +24,13 @@ from headrace.runners.sinks import committer_of, served_by_committer
 from headrace.runners.spark.attempt import Attempt
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, commit_of
 from headrace.runners.spark.link import DriverLink
-from headrace.runners.spark.modules import dumps, folders_of_workers, is_local
-from headrace.runners.spark.notices import Notices
-from headrace.runners.spark.query.brought import NOTHING, ShippedDependencies
+from headrace.runners.spark.modules import dumps, is_local, worker_module_folders
 from headrace.runners.spark.query.driver_plan import PlanFolder
+from headrace.runners.spark.query.shipped_dependencies import NO_DEPENDENCIES, ShippedDependencies
 from headrace.runners.spark.query.worker import ProgramRef
 from headrace.runners.spark.reports import Reports
 from headrace.runners.spark.startup.session import activate
+from headrace.runners.spark.worker_warnings import WarningForwarder
 from headrace.runners.temporary_files import keep_log
 from headrace.runtime.failure import at_sink, failure_of
 from headrace.runtime.program import JobProgram
@@ -50,7 +50,7 @@ class SparkJob:
         delivery: Delivery,
         restarts: Restarts,
         listeners: Sequence[JobListener] = (),
-        brought: ShippedDependencies = NOTHING,
+        dependencies: ShippedDependencies = NO_DEPENDENCIES,
     ) -> None:
         self.job_id = JobID(program.run_id)
         self.delivery = delivery
@@ -64,8 +64,11 @@ class SparkJob:
         self._started = time.monotonic()
         self._net_runtime_ms = 0
         self._link = DriverLink(self._reports.take)
-        folders = folders_of_workers(spark)
-        self._brought, provided = brought, activation.module_path_entries(brought.here)
+        folders = worker_module_folders(spark)
+        self._dependencies, provided = (
+            dependencies,
+            activation.module_path_entries(dependencies.driver_folder),
+        )
         self._plans = PlanFolder(program, lambda whole: dumps(whole, folders, None, provided))
         staying = [source.source for source in program.sources]
         self._data = dumps(program.for_workers(), folders, staying, provided)
@@ -73,7 +76,7 @@ class SparkJob:
         if program.settings.capture_dir:
             used = program.connectors
             self._for_replay = dumps(program.for_replay(), folders, used, provided, secrets=False)
-        self._notices = Notices(self._plans.notices)
+        self._warning_forwarder = WarningForwarder(self._plans.warnings_file)
         self._thread = threading.Thread(target=self._run, name="headrace-job", daemon=True)
         self._thread.start()
 
@@ -128,7 +131,7 @@ class SparkJob:
         finally:
             self._net_runtime_ms = round((time.monotonic() - self._started) * 1000)
             self._link.close()
-            self._notices.close()
+            self._warning_forwarder.close()
             self._plans.remove()
             self._checkpoint.close()
             self.delivery.close()
@@ -168,8 +171,8 @@ class SparkJob:
             self._spark,
             program,
             ProgramRef(
-                *(run_id, self._data, self._brought, self._for_replay),
-                notices=self._plans.notices
+                *(run_id, self._data, self._dependencies, self._for_replay),
+                warnings_file=self._plans.warnings_file
                 if is_local(self._spark.sparkContext.master or "")
                 else None,
             ),

@@ -10,24 +10,24 @@ from contextlib import contextmanager
 from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
 from pyspark import SparkContext
 
-from headrace.runners.spark.reasons import Story, story_of_lost_jvm
+from headrace.runners.spark.reasons import ErrorParts, explain_lost_jvm
 
 _END_SECONDS = 5.0
 
 
-def lost_jvm(error: BaseException) -> Story | None:
+def lost_jvm_error(error: BaseException) -> ErrorParts | None:
     """The message for an error of the connection to the JVM; None for any other error."""
     process: subprocess.Popen[bytes] | None = getattr(SparkContext._gateway, "proc", None)
-    if _is_of_connection(error):
-        return story_of_lost_jvm(None if process is None else _exit_code(process))
+    if _is_connection_error(error):
+        return explain_lost_jvm(None if process is None else _exit_code(process))
     # A later call shows only that nobody listens any more, as any other server's end does.
     if not isinstance(error, ConnectionRefusedError) or process is None:
         return None
     code = _exit_code(process)
-    return None if code is None else story_of_lost_jvm(code)
+    return None if code is None else explain_lost_jvm(code)
 
 
-def _is_of_connection(error: BaseException) -> bool:
+def _is_connection_error(error: BaseException) -> bool:
     if isinstance(error, ConnectionError):
         # py4j connects anew after it has lost the connection.
         return isinstance(error.__context__, Py4JNetworkError)
@@ -43,20 +43,20 @@ def _is_of_connection(error: BaseException) -> bool:
 
 
 @contextmanager
-def unlogged_losses() -> Iterator[None]:
-    """Inside, py4j's log entries of a lost connection are left out: ``lost_jvm`` says it once.
+def without_py4j_logging() -> Iterator[None]:
+    """Leave py4j's log entries of a lost connection out, inside a ``with``: the error says it once.
 
-    py4j writes them with the root logger, so the level of its own logger does not count (0.10.9).
+    py4j writes them with the root logger, so the level of its own logger has no effect (0.10.9).
     """
     root = logging.getLogger()
-    root.addFilter(_is_not_a_loss)
+    root.addFilter(_is_other_record)
     try:
         yield
     finally:
-        root.removeFilter(_is_not_a_loss)
+        root.removeFilter(_is_other_record)
 
 
-def _is_not_a_loss(record: logging.LogRecord) -> bool:
+def _is_other_record(record: logging.LogRecord) -> bool:
     return not (record.exc_info and isinstance(record.exc_info[1], Py4JNetworkError))
 
 

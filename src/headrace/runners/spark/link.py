@@ -69,14 +69,14 @@ class DriverLink:
             # report; then its micro-batch comes again.
             with contextlib.suppress(Exception), self._listener.accept() as connection:
                 if not self._closing:
-                    self._hear(connection)
+                    self._receive_report(connection)
 
-    def _hear(self, connection: Connection) -> None:
+    def _receive_report(self, connection: Connection) -> None:
         """Take a committer's report. Raises if the peer is not a committer, or ends early."""
-        _limit_waiting(connection, _HANDSHAKE_SECONDS)
+        _set_read_timeout(connection, _HANDSHAKE_SECONDS)
         deliver_challenge(connection, self.token)
         answer_challenge(connection, self.token)
-        _limit_waiting(connection, 0)
+        _set_read_timeout(connection, 0)
         self._take(connection.recv_bytes())
         connection.send("taken")
 
@@ -98,7 +98,7 @@ class DriverLink:
         self._listener.close()
 
 
-def _limit_waiting(connection: Connection, seconds: float) -> None:
+def _set_read_timeout(connection: Connection, seconds: float) -> None:
     """Let reads fail after this time; 0: they wait for ever."""
     limit = struct.pack("ll", int(seconds), int(seconds % 1 * 1e6))
     with socket.socket(fileno=os.dup(connection.fileno())) as same:

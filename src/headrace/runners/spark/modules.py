@@ -25,7 +25,7 @@ from pyspark.sql import SparkSession
 
 from headrace.runners import program_classes
 
-_made_here: dict[str, list[str]] = {}
+_session_folders: dict[str, list[str]] = {}
 
 
 def user_paths() -> list[str]:
@@ -39,12 +39,12 @@ def user_paths() -> list[str]:
     return list(found)
 
 
-def folders_of_workers(spark: SparkSession) -> list[str]:
+def worker_module_folders(spark: SparkSession) -> list[str]:
     """Where the workers of a session look for modules, apart from the interpreter's own folders."""
     context = spark.sparkContext
-    made_here = _made_here.get(context.applicationId or "")
-    if made_here is not None:
-        return [os.getcwd(), *made_here]
+    session_folders = _session_folders.get(context.applicationId or "")
+    if session_folders is not None:
+        return [os.getcwd(), *session_folders]
     if not is_local(context.master or ""):
         return user_paths()
     jvm: Any = context._jvm
@@ -57,9 +57,9 @@ def is_local(master: str) -> bool:
     return master == "local" or master.startswith("local[")
 
 
-def remember(spark: SparkSession, folders: Sequence[str]) -> None:
+def record_session(spark: SparkSession, folders: Sequence[str]) -> None:
     """Note that a session was made here, and that its workers have these folders on their path."""
-    _made_here[spark.sparkContext.applicationId or ""] = list(folders)
+    _session_folders[spark.sparkContext.applicationId or ""] = list(folders)
 
 
 def dumps(
@@ -76,11 +76,11 @@ def dumps(
     module path that workers have for this job alone; what is found there is imported there, though
     the driver may have it from elsewhere.
     """
-    with _by_value(_modules_outside(folders, provided)):
+    with _pickled_by_value(_modules_outside(folders, provided)):
         return program_classes.dumps(value, used_by, secrets=secrets)
 
 
-_EVERYWHERE = ("",)
+_ANY_PATH = ("",)
 """The beginning of any place."""
 
 
@@ -112,8 +112,8 @@ def _modules_outside(folders: Sequence[str], provided: Sequence[str] = ()) -> li
     """
     own = _installed_paths()
     path = [*folders, *own]
-    inside = tuple(os.path.join(_real(folder), "") for folder in own)
-    roots: dict[str, tuple[str, ...] | None] = {}
+    inside = tuple(os.path.join(_real_path(folder), "") for folder in own)
+    paths_by_root: dict[str, tuple[str, ...] | None] = {}
     found: dict[str, ModuleType] = {}
     for entry in list(sys.modules.values()):
         name = getattr(entry, "__name__", None)
@@ -122,39 +122,41 @@ def _modules_outside(folders: Sequence[str], provided: Sequence[str] = ()) -> li
         if name == "__main__" or not isinstance(file, str) or not isinstance(module, ModuleType):
             continue
         root = module.__name__.partition(".")[0]
-        if root == "headrace" or _real_file(file).startswith(inside):
+        if root == "headrace" or _real_file_path(file).startswith(inside):
             continue
-        if root not in roots:
-            there = provided and PathFinder.find_spec(root, [*provided]) is not None
-            roots[root] = _EVERYWHERE if there else _places(root, path)
-        places = roots[root]
-        if places is None or not _real_file(file).startswith(places):
+        if root not in paths_by_root:
+            is_provided = provided and PathFinder.find_spec(root, [*provided]) is not None
+            paths_by_root[root] = _ANY_PATH if is_provided else _package_paths(root, path)
+        paths = paths_by_root[root]
+        if paths is None or not _real_file_path(file).startswith(paths):
             found[module.__name__] = module
     return [*found.values()]
 
 
-def _places(root: str, path: list[str]) -> tuple[str, ...] | None:
+def _package_paths(root: str, path: list[str]) -> tuple[str, ...] | None:
     """The files of a package or module that is found on the path; None where there is none."""
     spec = PathFinder.find_spec(root, path)
     if spec is None:
         return None
     if spec.submodule_search_locations is not None:
-        return tuple(os.path.join(_real(folder), "") for folder in spec.submodule_search_locations)
-    return None if spec.origin is None else (_real_file(spec.origin),)
+        return tuple(
+            os.path.join(_real_path(folder), "") for folder in spec.submodule_search_locations
+        )
+    return None if spec.origin is None else (_real_file_path(spec.origin),)
 
 
-def _real_file(file: str) -> str:
-    return os.path.join(_real(os.path.dirname(file)), os.path.basename(file))
+def _real_file_path(file: str) -> str:
+    return os.path.join(_real_path(os.path.dirname(file)), os.path.basename(file))
 
 
 @functools.cache
-def _real(folder: str) -> str:
+def _real_path(folder: str) -> str:
     """The folder without symbolic links: an environment may be reached through one."""
     return os.path.realpath(folder)
 
 
 @contextmanager
-def _by_value(modules: list[ModuleType]) -> Iterator[None]:
+def _pickled_by_value(modules: list[ModuleType]) -> Iterator[None]:
     already = cloudpickle.list_registry_pickle_by_value()
     new = [module for module in modules if module.__name__ not in already]
     for module in new:

@@ -21,24 +21,24 @@ _TASK = re.compile(
 _WORKER_DIED = ("Python worker exited unexpectedly", "Python worker failed to connect back")
 _EXECUTOR_LOST = re.compile(r"ExecutorLostFailure \(executor (?P<id>\S+) [^)]*\)\s*Reason: (.*)")
 _EXIT_CODE = re.compile(r"exit(?:ed)?(?: with)?(?: exit)? (?:code|status):? (?P<code>\d+)")
-_FULL = re.compile(
+_FULL_DISK = re.compile(
     r"(?:(?P<file>/[^\s:]+): )?(?P<what>No space left on device|Disk quota exceeded)"
 )
-_FATAL = re.compile(r"Fatal Python error: (?P<what>[^\n]+)")
+_FATAL_PYTHON_ERROR = re.compile(r"Fatal Python error: (?P<what>[^\n]+)")
 _NO_MODULE = re.compile(r"No module named '(?P<name>[^'.]+)")
 
-_KILLED = 128 + signal.SIGKILL
-_MEMORY = (
+_SIGKILL_EXIT_CODE = 128 + signal.SIGKILL
+_MEMORY_HINT = (
     "the system kills a process mostly for want of memory: give the job fewer cores"
     " (parallelism.default) or smaller micro-batches (headrace.source.max-records-per-batch)"
 )
-_CRASH = (
+_CRASH_HINT = (
     "to see where a library crashes:"
     " headrace.spark.conf.spark.python.worker.faulthandler.enabled=true"
 )
 
 
-class Story(NamedTuple):
+class ErrorParts(NamedTuple):
     """The parts of a ``JobError``."""
 
     message: str
@@ -46,7 +46,7 @@ class Story(NamedTuple):
     hint: str | None = None
 
 
-def story_of(text: str, kind: str) -> Story:
+def explain_failure(text: str, kind: str) -> ErrorParts:
     """The message for a failure of Spark. ``kind`` is its type, for a failure without a text."""
     text = _QUERY.sub("", text.strip())
     where: dict[str, str] = {}
@@ -58,20 +58,22 @@ def story_of(text: str, kind: str) -> Story:
     reason = reason_in(text) or kind
     lost = _EXECUTOR_LOST.search(text)
     if any(part in text for part in _WORKER_DIED):
-        return Story(_worker_died(text), where, f"{_MEMORY}; {_CRASH}")
+        return ErrorParts(_worker_died(text), where, f"{_MEMORY_HINT}; {_CRASH_HINT}")
     if lost is not None:
-        return Story(f"an executor of Spark died: {_ended(text) or lost[2]}", where, _MEMORY)
+        return ErrorParts(
+            f"an executor of Spark died: {_exit_code_text(text) or lost[2]}", where, _MEMORY_HINT
+        )
     if "OutOfMemoryError" in text:
-        return Story(f"Spark's JVM ran out of memory: {reason}", where, _jvm_hint())
-    return Story(f"Spark stopped the job: {reason}", where, hint_for(text))
+        return ErrorParts(f"Spark's JVM ran out of memory: {reason}", where, _jvm_hint())
+    return ErrorParts(f"Spark stopped the job: {reason}", where, hint_for(text))
 
 
-def full_disk(text: str) -> Story | None:
+def full_disk_error(text: str) -> ErrorParts | None:
     """The message where a text of Spark's or Java's says that a disk is full; else None."""
-    found = _FULL.search(text)
+    found = _FULL_DISK.search(text)
     if found is None:
         return None
-    return Story(
+    return ErrorParts(
         f"a disk that Spark writes to is full: {found['what']}",
         {"file": found["file"]} if found["file"] else {},
         "make room where the checkpoint lies (execution.checkpointing.dir) and under"
@@ -79,32 +81,32 @@ def full_disk(text: str) -> Story | None:
     )
 
 
-def story_of_lost_jvm(code: int | None) -> Story:
+def explain_lost_jvm(code: int | None) -> ErrorParts:
     """The message where the JVM does not answer; ``code``: its exit code (128 + n: signal n)."""
     again = "start the program again: a job with a checkpoint continues from its last micro-batch"
     if code is None:
-        return Story("Spark's JVM has ended, or does not answer any more", {}, again)
-    hint = f"{_MEMORY}; {again}" if code == _KILLED else again
-    return Story(f"Spark's JVM has ended: {_end_of(code)}", {}, hint)
+        return ErrorParts("Spark's JVM has ended, or does not answer any more", {}, again)
+    hint = f"{_MEMORY_HINT}; {again}" if code == _SIGKILL_EXIT_CODE else again
+    return ErrorParts(f"Spark's JVM has ended: {_exit_text(code)}", {}, hint)
 
 
 def _worker_died(text: str) -> str:
-    fatal = _FATAL.search(text)
+    fatal = _FATAL_PYTHON_ERROR.search(text)
     if fatal is not None:
         return f"a Python worker of Spark crashed: {fatal['what'].strip()}"
-    how = _ended(text) or "it was killed, or ended itself, or a library crashed it"
+    how = _exit_code_text(text) or "it was killed, or ended itself, or a library crashed it"
     return f"a Python worker of Spark died without an exception: {how}"
 
 
-def _ended(text: str) -> str | None:
+def _exit_code_text(text: str) -> str | None:
     """What an exit code in the text means."""
     found = _EXIT_CODE.search(text)
-    return None if found is None else _end_of(int(found["code"]))
+    return None if found is None else _exit_text(int(found["code"]))
 
 
-def _end_of(code: int) -> str:
+def _exit_text(code: int) -> str:
     """How a process ended; codes above 128 are signals."""
-    if code == _KILLED:
+    if code == _SIGKILL_EXIT_CODE:
         return f"it was killed (exit code {code}, SIGKILL)"
     if code > 128 and code - 128 in {number.value for number in signal.Signals}:
         return f"it ended by {signal.Signals(code - 128).name} (exit code {code})"

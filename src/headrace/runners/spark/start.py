@@ -24,7 +24,7 @@ from headrace.runners.dependencies.folder import dependencies_folder, working_fo
 from headrace.runners.restarts import restarts_of
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
 from headrace.runners.spark.checkpoint.generations import Stages
-from headrace.runners.spark.query.brought import ShippedDependencies
+from headrace.runners.spark.query.shipped_dependencies import ShippedDependencies
 from headrace.runners.spark.startup.session import WORKERS_PYTHON, prepare, session_for
 from headrace.runtime.layout import Layout, States
 from headrace.runtime.program import JobProgram, SinkProgram
@@ -81,7 +81,7 @@ def start_on_spark(
         # While the JVM starts: these bring pyarrow and numpy.
         from headrace.runners.spark.job import SparkJob
         from headrace.runners.spark.older_copy import with_consistent_sinks
-        from headrace.runners.spark.query.dataframes import as_files
+        from headrace.runners.spark.query.dataframes import materialize_dataframes
 
         spark = session_for(settings, parallelism)
         program = checkpoint.program
@@ -89,10 +89,12 @@ def start_on_spark(
         write_again = options.read(configuration, options.RESTORE_WRITE_AGAIN)
         program = with_consistent_sinks(checkpoint, program, spark, write_again)
         if not program.batch:
-            program = as_files(program, Path(checkpoint.directory), checkpoint.started_sources)
+            program = materialize_dataframes(
+                program, Path(checkpoint.directory), checkpoint.started_sources
+            )
         restarts = restarts_of(configuration, lambda: random.uniform(-1, 1))
-        brought = ShippedDependencies.to_workers(spark, folder, dependencies.worker_path)
-        return SparkJob(spark, program, checkpoint, delivery, restarts, listeners, brought)
+        shipped = ShippedDependencies.ship(spark, folder, dependencies.worker_path)
+        return SparkJob(spark, program, checkpoint, delivery, restarts, listeners, shipped)
     except BaseException:
         checkpoint.close()
         raise
@@ -105,13 +107,13 @@ def _read_states(
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 
-    from headrace.runners.spark.query.moved_state import kept_states
+    from headrace.runners.spark.query.moved_state import state_names
     from headrace.runners.spark.startup.session import settings_of_query
 
     try:
         spark = session_for(settings, parallelism)
         with settings_of_query(spark, 1, None, dataframes=True):
-            return kept_states(spark, folder, stages, batch)
+            return state_names(spark, folder, stages, batch)
     except (PySparkException, Py4JError) as error:
         reason = str(error).partition("\n")[0]
         print(f"headrace: the names of the states cannot be read: {reason}", file=sys.stderr)

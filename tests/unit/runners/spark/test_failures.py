@@ -11,10 +11,10 @@ import pytest
 from headrace.errors import JobError
 from headrace.operators.keyed_function import KeyedMapSpec
 from headrace.runners.spark import attempt
-from headrace.runners.spark.attempt import Attempt, explained
+from headrace.runners.spark.attempt import Attempt, user_error
 from headrace.runners.spark.failures import TaskFailure, failure_in, reason_in
 from headrace.runners.spark.query.wire import encode_errors
-from headrace.runners.spark.reasons import story_of
+from headrace.runners.spark.reasons import explain_failure
 from headrace.runtime.tasks.keyed_task import TaskInput
 from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.keyed import Harness
@@ -70,12 +70,12 @@ def test_workers_without_headrace_are_told_what_to_do(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(attempt, "log_path", lambda: tmp_path / "log")
-    error = explained(RuntimeError(NOT_THERE))
+    error = user_error(RuntimeError(NOT_THERE))
     assert isinstance(error, JobError)
     assert "PYSPARK_PYTHON" in (error.hint or "")
     assert error.where == {}, "a log that is not there is named"
     (tmp_path / "log").touch()
-    other = explained(RuntimeError(""))
+    other = user_error(RuntimeError(""))
     assert isinstance(other, JobError)
     assert other.message == "Spark stopped the job: RuntimeError"
     assert (other.where, other.hint) == ({"log": str(tmp_path / "log")}, None)
@@ -90,7 +90,9 @@ DIED = "org.apache.spark.SparkException: Python worker exited unexpectedly (cras
 
 
 def test_a_worker_that_died_is_told_in_a_sentence() -> None:
-    story = story_of(f"{QUERY}{TASK}{DIED}\n\tat org.apache.spark", "StreamingQueryException")
+    story = explain_failure(
+        f"{QUERY}{TASK}{DIED}\n\tat org.apache.spark", "StreamingQueryException"
+    )
     assert story.message.startswith("a Python worker of Spark died without an exception")
     assert story.where == {"task": "1 of stage 0.0, tried 4 times", "host": "192.0.2.2"}
     assert "memory" in (story.hint or "") and "faulthandler" in (story.hint or "")
@@ -108,19 +110,19 @@ def test_a_worker_that_died_is_told_in_a_sentence() -> None:
     ],
 )  # fmt: skip
 def test_how_a_process_ended_is_told(text: str, told: str) -> None:
-    story = story_of(text, "Error")
+    story = explain_failure(text, "Error")
     assert told in story.message
     assert "runId" not in story.message and "Lost task" not in story.message
 
 
 def test_the_reason_comes_before_ids() -> None:
-    story = story_of(f"{QUERY}{TASK}java.io.IOException: disk full\n\tat x", "Error")
+    story = explain_failure(f"{QUERY}{TASK}java.io.IOException: disk full\n\tat x", "Error")
     assert story.message == "Spark stopped the job: java.io.IOException: disk full"
     assert story.where["task"] == "1 of stage 0.0, tried 4 times"
 
 
 def test_a_missing_module_says_how_modules_travel() -> None:
-    story = story_of(NOT_THERE.replace("'headrace'", "'refdata.prices'"), "Error")
+    story = explain_failure(NOT_THERE.replace("'headrace'", "'refdata.prices'"), "Error")
     assert "install refdata where the workers run" in (story.hint or "")
     assert "spark.submit.pyFiles" in (story.hint or "")
 
@@ -138,4 +140,4 @@ def test_what_breaks_off_a_write_is_told_to_spark_in_few_words(
     with pytest.raises(JobError) as raised:
         running._write_batch(None, "plan", 3)  # type: ignore[arg-type]
     assert len("".join(traceback.format_exception(raised.value))) < 1_500
-    assert isinstance(running._unwritten, RuntimeError)
+    assert isinstance(running._write_error, RuntimeError)

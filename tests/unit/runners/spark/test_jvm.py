@@ -14,7 +14,7 @@ from pyspark import SparkContext
 
 from headrace.errors import SparkEndedError
 from headrace.runners.spark.attempt import Attempt
-from headrace.runners.spark.jvm import lost_jvm
+from headrace.runners.spark.jvm import lost_jvm_error
 
 EMPTY = Py4JError("An error occurred while calling o156.isActive")
 OF_A_CALL = Py4JError("An error occurred while calling o156.isActive. Trace:\npy4j.Py4JException")
@@ -40,7 +40,7 @@ def test_a_jvm_that_was_killed_is_reported_with_its_signal(
     monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     jvm_that(monkeypatch, "os.kill(os.getpid(), 9)")
-    story = lost_jvm(error)
+    story = lost_jvm_error(error)
     assert story is not None
     assert story.message == "Spark's JVM has ended: it was killed (exit code 137, SIGKILL)"
     assert "memory" in (story.hint or "") and "start the program again" in (story.hint or "")
@@ -50,9 +50,9 @@ def test_a_jvm_of_somebody_else_is_reported_without_an_exit_code(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     jvm_that(monkeypatch, None)
-    story = lost_jvm(EMPTY)
+    story = lost_jvm_error(EMPTY)
     assert story is not None and "does not answer any more" in story.message
-    assert lost_jvm(refused()) == story
+    assert lost_jvm_error(refused()) == story
 
 
 @pytest.mark.parametrize(
@@ -62,7 +62,7 @@ def test_an_error_of_a_call_or_of_another_connection_is_left(
     monkeypatch: pytest.MonkeyPatch, error: BaseException
 ) -> None:
     jvm_that(monkeypatch, None)
-    assert lost_jvm(error) is None
+    assert lost_jvm_error(error) is None
 
 
 def test_an_attempt_fails_with_one_sentence(

@@ -15,14 +15,14 @@ from headrace.connector import ColumnChunk
 from headrace.metrics.metricbase import MetricGroup
 from headrace.planner.columns import with_columns
 from headrace.runners.spark.query.packets import (
-    InMemory,
-    Rows,
+    MemoryContent,
+    MessageRows,
     envelopes_in,
     payload_bytes,
     payload_of,
 )
 from headrace.runners.spark.query.spill import Spill, SpilledEnvelopes
-from headrace.runners.spark.query.wire import Row, one_by_one, packed
+from headrace.runners.spark.query.wire import Row, pack, pack_singly
 from headrace.runtime.block import Block, Envelope, Kind, decode, records_of
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.columns.batch import Columns
@@ -216,11 +216,11 @@ def sent_columns(partitions: int = 1) -> list[Envelope]:
 
 
 def opened(row: Row) -> list[Envelope]:
-    return [*envelopes_in(InMemory(row.payload), row.stage)]
+    return [*envelopes_in(MemoryContent(row.payload), row.stage)]
 
 
 def message_of(envelope: Envelope) -> Any:
-    assert isinstance(envelope.payload, Rows)
+    assert isinstance(envelope.payload, MessageRows)
     return envelope.payload.message
 
 
@@ -231,12 +231,12 @@ def read_again(envelopes: Iterable[Envelope]) -> list[Envelope]:
 @pytest.mark.parametrize("partitions", [1, 2, 5])
 def test_groups_of_a_partition_share_a_message(partitions: int) -> None:
     envelopes = sent_columns(partitions)
-    rows = [*packed(envelopes, partitions)]
+    rows = [*pack(envelopes, partitions)]
     assert len(rows) == partitions
     received = []
     for row in rows:
         found = opened(row)
-        of_columns = [each for each in found if isinstance(each.payload, Rows)]
+        of_columns = [each for each in found if isinstance(each.payload, MessageRows)]
         (message,) = {message_of(each) for each in of_columns}
         assert len(message.columns()) == sum(len(payload_of(each).values) for each in of_columns)
         received += found
@@ -245,7 +245,7 @@ def test_groups_of_a_partition_share_a_message(partitions: int) -> None:
 
 def test_in_a_batch_each_group_has_a_message_of_its_own() -> None:
     envelopes = sent_columns()
-    rows = [*one_by_one(envelopes, 2)]
+    rows = [*pack_singly(envelopes, 2)]
     received = [e for row in rows for e in opened(row)]
     assert [row.key_group for row in rows] == [each.group for each in received]
     assert len({id(message_of(each)) for each in received}) == len(received)
@@ -260,7 +260,7 @@ def test_in_memory_or_in_a_file_parts_are_read_again(
     monkeypatch.setattr(Spill.__init__, "__defaults__", (most_bytes,))
     envelopes = sent_columns()
     received: SpilledEnvelopes[int] = SpilledEnvelopes()
-    for row in packed(envelopes, 1):
+    for row in pack(envelopes, 1):
         for each in received.open(row.payload, row.stage):
             received.keep(each.group, each)
     assert received._spill._in_memory_bytes <= most_bytes
@@ -270,8 +270,8 @@ def test_in_memory_or_in_a_file_parts_are_read_again(
 
 
 def test_in_bytes_alone_a_block_holds_its_rows_only() -> None:
-    (row,) = packed(sent_columns(), 1)
-    found = [each for each in opened(row) if isinstance(each.payload, Rows)]
+    (row,) = pack(sent_columns(), 1)
+    found = [each for each in opened(row) if isinstance(each.payload, MessageRows)]
     assert all(len(payload_bytes(each)) < len(row.payload) / 2 for each in found)
     again = [each._replace(payload=decode(payload_bytes(each))) for each in found]
     assert {type(each.payload.values) for each in again} == {Columns}
@@ -280,7 +280,7 @@ def test_in_bytes_alone_a_block_holds_its_rows_only() -> None:
 
 def test_rows_beside_columns_stay_rows_on_the_wire() -> None:
     rows = Envelope(1, 0, 0, Kind.DATA, 3, 99, Block(None, [1, 2], None, False, [], None, 1000))
-    (row,) = packed([*sent_columns(), rows], 1)
+    (row,) = pack([*sent_columns(), rows], 1)
     (last,) = (each for each in opened(row) if each.seq == 99)
     assert payload_of(last).values == [1, 2]
 
@@ -292,6 +292,6 @@ def test_row_kinds_survive_the_exchange() -> None:
     columns = of_chunk(ColumnChunk(batch, NAMED_ROWS, "kind"))
     chain.push_columns(columns)
     chain.push_columns(columns[:1])  # which has no kinds
-    received = [e for row in packed([*chain.drain()], 2) for e in opened(row)]
+    received = [e for row in pack([*chain.drain()], 2) for e in opened(row)]
     rows = [value for e in read_again(received) for value in records_of(e.payload)]
     assert sorted(rows, key=repr) == sorted([*columns, *columns[:1]], key=repr)

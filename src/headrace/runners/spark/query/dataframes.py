@@ -20,9 +20,9 @@ from headrace.connector import ColumnChunk, ExecutedBy
 from headrace.errors import PlanError, TypeMismatchError
 from headrace.runners.spark.checkpoint.spark_files import check_folder
 from headrace.runners.spark.failures import raise_encoded
-from headrace.runners.spark.query.appended import FORMATS, Folder, append_once, last_appended
+from headrace.runners.spark.query.appended import FORMATS, HadoopFolder, append_once, last_appended
 from headrace.runners.spark.query.delta_log import last_transaction, location_of
-from headrace.runners.spark.query.packets import InMemory, envelopes_in, payload_of
+from headrace.runners.spark.query.packets import MemoryContent, envelopes_in, payload_of
 from headrace.runners.spark.query.traffic import FIRST_OF_DATAFRAMES
 from headrace.runners.spark.query.wire import WIRE_DDL, rows_of, to_arrow
 from headrace.runners.spark.query.worker import (
@@ -60,13 +60,13 @@ def has_dataframes(program: JobProgram) -> bool:
     return bool(dataframe_sinks(program)) or bool(dataframe_sources(program))
 
 
-def as_files(
-    program: JobProgram, directory: Path, begun: frozenset[str] = frozenset()
+def materialize_dataframes(
+    program: JobProgram, directory: Path, started: frozenset[str] = frozenset()
 ) -> JobProgram:
     """The program with its batch DataFrames as Parquet files, so that a stream can read them.
 
     Spark does not join a batch DataFrame to a stream, and a stream needs to know their end. They
-    are written once; a job that goes on finds them in its checkpoint. ``begun``: the ids of the
+    are written once; a job that goes on finds them in its checkpoint. ``started``: the ids of the
     sources that were read from already.
 
     Raises:
@@ -79,7 +79,7 @@ def as_files(
         if source.id in read_by_spark and source.source.ends:
             rows: DataFrame = source.source.dataframe
             path = directory / f"dataframe-{quote(source.id, safe='')}"
-            if source.id in begun:
+            if source.id in started:
                 check_folder(path, "_SUCCESS", f"the DataFrame {source.name!r}")
             elif not (path / "_SUCCESS").exists():
                 rows.write.mode("overwrite").parquet(str(path))
@@ -101,7 +101,7 @@ def as_files(
     return dataclasses.replace(program, sources=tuple(sources), stages=stages)
 
 
-def with_dataframes(
+def union_dataframes(
     frame: DataFrame, program: JobProgram, ref: ProgramRef, order: Sequence[str] = ()
 ) -> DataFrame:
     """The envelopes of the planned sources together with those of the DataFrames.
@@ -114,11 +114,11 @@ def with_dataframes(
         rows = found[source_id]
         # The micro-batch's own time: Spark logs it, so a repetition sees the same.
         timed = rows.withColumn(_NOW, F.unix_millis(F.current_timestamp()))
-        frame = frame.union(timed.mapInArrow(_Rows(ref, source_id), WIRE_DDL))
+        frame = frame.union(timed.mapInArrow(_DataFrameChain(ref, source_id), WIRE_DDL))
     return frame
 
 
-class _Rows:
+class _DataFrameChain:
     """Runs the chain after a DataFrame over one partition's rows."""
 
     def __init__(self, ref: ProgramRef, source_id: str) -> None:
@@ -134,11 +134,11 @@ class _Rows:
         chain = job.dataframe_chain(source)
         sender = FIRST_OF_DATAFRAMES + partition_id() * len(job.program.sources) + source.number
         read = job.metrics.counter("numRecordsIn")
-        begun = False
+        started = False
         try:
             for batch in batches:
-                if not begun and batch.num_rows:
-                    begun = True
+                if not started and batch.num_rows:
+                    started = True
                     chain.begin(sender, int(batch.column(_NOW)[0].as_py()))
                     chain.begin_shared_channel()
                     chain.restore({})
@@ -151,14 +151,14 @@ class _Rows:
                 chain.received.n += batch.num_rows
                 if chain.is_full:
                     yield from chain.drain()
-            if begun:
+            if started:
                 chain.complete()
                 chain.tick()
                 chain.complete()
         except Exception as error:
             annotate(error)
             raise
-        if begun:
+        if started:
             yield from chain.drain()
             metrics = job.metrics_envelope(sender, 0)
             if metrics is not None:
@@ -171,7 +171,7 @@ def write_dataframes(frame: DataFrame, program: JobProgram, ref: ProgramRef, bat
         sink: Any = program_sink.sink
         schema = _schema(program_sink, frame.sparkSession)
         rows = frame.mapInArrow(
-            _Decode(ref, program_sink.id, schema.fieldNames(), schema.json()), schema
+            _SinkRows(ref, program_sink.id, schema.fieldNames(), schema.json()), schema
         )
         writer = rows.write.mode(sink.mode).options(**dict(sink.options))
         if sink.format is not None:
@@ -183,7 +183,7 @@ def write_dataframes(frame: DataFrame, program: JobProgram, ref: ProgramRef, bat
         if sink.partition_by:
             writer = writer.partitionBy(*sink.partition_by)
         if _is_appended_once(frame.sparkSession, sink):
-            folder = Folder(frame.sparkSession, sink.path)
+            folder = HadoopFolder(frame.sparkSession, sink.path)
             append_once(writer, folder, program.sink_id(program_sink), batch)
         elif sink.table is not None:
             writer.saveAsTable(sink.table)
@@ -195,7 +195,7 @@ def last_written(spark: SparkSession, sink: SinkProgram, sink_id: str) -> int | 
     """The last micro-batch that a ``DataFrameSink`` has; -1: none. None: it does not know."""
     description: Any = sink.sink
     if _is_appended_once(spark, description):
-        return last_appended(Folder(spark, description.path), sink_id)
+        return last_appended(HadoopFolder(spark, description.path), sink_id)
     if description.format == "delta":
         table = description.table
         path = description.path if table is None else location_of(spark, table)
@@ -231,7 +231,7 @@ def _schema(sink: SinkProgram, spark: SparkSession) -> StructType:
     return StructType(found.fields)
 
 
-class _Decode:
+class _SinkRows:
     """Envelopes of a sink as rows of its columns."""
 
     def __init__(self, ref: ProgramRef, sink_id: str, names: list[str], schema_json: str) -> None:
@@ -252,7 +252,7 @@ class _Decode:
         schema = to_arrow_schema(StructType.fromJson(json.loads(self._schema_json)))
         for batch in batches:
             for row in rows_of(batch):
-                for envelope in envelopes_in(InMemory(row.payload), row.stage):
+                for envelope in envelopes_in(MemoryContent(row.payload), row.stage):
                     if envelope.kind == Kind.DATA and envelope.target == self._sink_id:
                         yield from self._rows(records_of(payload_of(envelope)), schema)
 
@@ -270,9 +270,9 @@ class _Decode:
         if isinstance(value, Mapping):
             return [value.get(name) for name in names]
         if isinstance(value, Row):
-            held = value._names()
-            if held:
-                by_name = dict(zip(held, value, strict=True))
+            row_names = value._names()
+            if row_names:
+                by_name = dict(zip(row_names, value, strict=True))
                 return [by_name.get(name) for name in names]
         if dataclasses.is_dataclass(value):
             return [getattr(value, name) for name in names]

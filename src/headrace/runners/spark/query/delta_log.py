@@ -13,7 +13,7 @@ import re
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
-from headrace.runners.spark.query.appended import Folder
+from headrace.runners.spark.query.appended import HadoopFolder
 
 _LOG = "_delta_log"
 _COMMIT = re.compile(r"([0-9]{20})\.json")
@@ -22,7 +22,7 @@ _CHECKPOINT = re.compile(r"([0-9]{20})\.checkpoint\..*")
 
 def last_transaction(spark: SparkSession, path: str, app_id: str) -> int:
     """The highest ``txnVersion`` of an ``txnAppId`` in the table at a path; -1: it has none."""
-    folder = Folder(spark, path)
+    folder = HadoopFolder(spark, path)
     names, pointer = folder.children(_LOG), f"{_LOG}/_last_checkpoint"
     checkpoint = json.loads(folder.read(pointer))["version"] if folder.exists(pointer) else -1
     commits = [name for name in names if _number(_COMMIT, name) > checkpoint]
@@ -33,7 +33,9 @@ def last_transaction(spark: SparkSession, path: str, app_id: str) -> int:
             action = json.loads(line).get("txn") if b'"txn"' in line else None
             if action and action["appId"] == app_id:
                 found.append(action["version"])
-    files = [folder.of(f"{_LOG}/{name}").toString() for name in of_log if name.endswith(".parquet")]
+    files = [
+        folder.path_of(f"{_LOG}/{name}").toString() for name in of_log if name.endswith(".parquet")
+    ]
     if files:
         own = spark.read.parquet(*files).where(F.col("txn.appId") == app_id)
         found += [row[0] for row in own.select("txn.version").collect()]

@@ -11,8 +11,8 @@ from pathlib import Path
 from headrace.runners import program_classes
 from headrace.runners.spark.checkpoint.generations import Generation
 from headrace.runners.spark.checkpoint.layout import CheckpointFolder
-from headrace.runners.spark.notices import send_warnings
 from headrace.runners.spark.query.worker import ProgramRef
+from headrace.runners.spark.worker_warnings import write_warnings_to
 from headrace.runners.temporary_files import new_subfolder
 from headrace.runtime.program import JobProgram
 
@@ -20,18 +20,18 @@ _PROGRAM, _QUERY = "program", "query"
 
 
 @dataclass(frozen=True)
-class Stop:
+class StopSignal:
     """An end between two micro-batches, asked for and answered by files in a folder."""
 
     folder: str
 
     @property
-    def asked(self) -> Path:
+    def requested(self) -> Path:
         """A file that exists once no further micro-batch is to be planned."""
         return Path(self.folder) / "stop-asked"
 
     @property
-    def answered(self) -> Path:
+    def acknowledged(self) -> Path:
         """A file that exists once none is planned any more: all micro-batches are committed."""
         return Path(self.folder) / "stop-answered"
 
@@ -40,20 +40,20 @@ class Stop:
 class QueryPlan:
     """What differs from one query of a job to the next.
 
-    ``workers`` is what travels on to the workers. ``owner`` is the epoch in which the run owns the
-    checkpoint. ``address`` and ``token`` reach the user's process for what it prints, collects and
-    shows. ``generation``: that of Spark's checkpoint. ``stop``: where the driver asks for an end
-    between two micro-batches; None: it never does (a batch). ``notices``: the file for warnings.
+    ``program_ref``: what is sent on to the workers. ``owner``: the epoch in which the run owns the
+    checkpoint. ``address`` and ``token``: of the user's process, for what it prints and collects.
+    ``generation``: that of Spark's checkpoint. ``stop``: where the driver requests a stop between
+    two micro-batches; None for a batch. ``warnings_file``: where processes write their warnings.
     """
 
-    workers: ProgramRef
+    program_ref: ProgramRef
     checkpoint_folder: CheckpointFolder
     owner: int
     address: tuple[str, int]
     token: bytes
     generation: Generation = field(default_factory=Generation)
-    stop: Stop | None = None
-    notices: str | None = None
+    stop: StopSignal | None = None
+    warnings_file: str | None = None
 
 
 @dataclass(frozen=True)
@@ -75,18 +75,18 @@ class PlanFolder:
         (self._path / _PROGRAM).write_bytes(pickled(program))
 
     @property
-    def notices(self) -> str:
+    def warnings_file(self) -> str:
         """The file for the warnings of the job's processes."""
         return str(self._path / "notices")
 
     @property
-    def stop(self) -> Stop:
+    def stop(self) -> StopSignal:
         """Where an end of the query is asked for."""
-        return Stop(str(self._path))
+        return StopSignal(str(self._path))
 
-    def put(self, query: QueryPlan) -> str:
+    def write_query(self, query: QueryPlan) -> str:
         """The folder's path, for a query that starts now. It replaces the query before."""
-        for left in (self.stop.asked, self.stop.answered):
+        for left in (self.stop.requested, self.stop.acknowledged):
             left.unlink(missing_ok=True)
         (self._path / _QUERY).write_bytes(pickle.dumps(query, 5))
         return str(self._path)
@@ -100,7 +100,7 @@ def read_plan(folder: str) -> DriverPlan:
     """The plan in a folder."""
     path = Path(folder)
     query: QueryPlan = pickle.loads((path / _QUERY).read_bytes())
-    send_warnings(query.notices)
-    query.workers.brought.enter_beside_driver()
+    write_warnings_to(query.warnings_file)
+    query.program_ref.dependencies.activate_on_driver()
     program, _ = program_classes.loads((path / _PROGRAM).read_bytes())
     return DriverPlan(program, query)

@@ -8,15 +8,15 @@ from pyspark.sql import DataFrame, GroupedData, SparkSession
 
 from headrace.runners.spark.checkpoint.generations import Generation
 from headrace.runners.spark.checkpoint.layout import CheckpointFolder
-from headrace.runners.spark.query.dataframes import with_dataframes
+from headrace.runners.spark.query.dataframes import union_dataframes
 from headrace.runners.spark.query.keyed_stage import BatchStage, StageProcessor
 from headrace.runners.spark.query.moved_state import (
-    SHARED_OUT,
-    Claims,
-    claims,
-    pages,
-    resized,
-    shared_out,
+    REDISTRIBUTED,
+    ClaimedState,
+    claimed_state,
+    redistributed_state,
+    rescaled_vertices,
+    state_records,
 )
 from headrace.runners.spark.query.source import FORMAT
 from headrace.runners.spark.query.wire import WIRE_DDL
@@ -39,9 +39,9 @@ def streaming_frame(
     the ids of streaming DataFrames, in the order in which the query must have them.
     """
     frame = spark.readStream.format(FORMAT).option("plan", plan).load()
-    frame = with_dataframes(frame, program, ref, dataframes)
+    frame = union_dataframes(frame, program, ref, dataframes)
     for number in range(1, len(program.stages) + 1):
-        claimed, moved = _moved(spark, program, number, checkpoint_folder, generation)
+        claimed, moved = _initial_state(spark, program, number, checkpoint_folder, generation)
         frame = frame.groupBy("bucket").transformWithStateInPandas(
             statefulProcessor=StageProcessor(ref, number, claimed),
             outputStructType=WIRE_DDL,
@@ -55,7 +55,7 @@ def streaming_frame(
 def batch_frame(spark: SparkSession, program: JobProgram, ref: ProgramRef, plan: str) -> DataFrame:
     """A batch: packets for the sinks. ``plan`` is the path of a ``PlanFolder``."""
     frame: DataFrame = spark.read.format(FORMAT).option("plan", plan).load()
-    frame = with_dataframes(frame, program, ref)
+    frame = union_dataframes(frame, program, ref)
     for number in range(1, len(program.stages) + 1):
         frame = (
             frame.repartition(program.partitions, "bucket")
@@ -65,25 +65,27 @@ def batch_frame(spark: SparkSession, program: JobProgram, ref: ProgramRef, plan:
     return frame
 
 
-def _moved(
+def _initial_state(
     spark: SparkSession,
     program: JobProgram,
     stage: int,
     checkpoint_folder: CheckpointFolder,
     generation: Generation,
-) -> tuple[Claims, GroupedData | None]:
+) -> tuple[ClaimedState, GroupedData | None]:
     """What a stage takes over of an older generation's state."""
     origin = generation.origin
-    claimed = {} if origin is None else claims(origin, program.stages[stage - 1])
+    claimed = {} if origin is None else claimed_state(origin, program.stages[stage - 1])
     if origin is None:
         return {}, None
-    folder, anew = (
+    folder, rescaled = (
         checkpoint_folder.spark(origin.number),
-        resized(origin, program.stages[stage - 1]),
+        rescaled_vertices(origin, program.stages[stage - 1]),
     )
-    also = [shared_out(spark, folder, origin, program, anew)] if anew else []
-    if anew:
-        claimed = {**claimed, SHARED_OUT: frozenset(vertex.id for vertex in anew)}
+    redistributed = (
+        [redistributed_state(spark, folder, origin, program, rescaled)] if rescaled else []
+    )
+    if rescaled:
+        claimed = {**claimed, REDISTRIBUTED: frozenset(vertex.id for vertex in rescaled)}
     if not claimed:
         return {}, None
-    return claimed, pages(spark, folder, origin, claimed, also)
+    return claimed, state_records(spark, folder, origin, claimed, redistributed)

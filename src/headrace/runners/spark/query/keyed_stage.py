@@ -14,8 +14,13 @@ from pyspark.sql.streaming.stateful_processor import (
     StatefulProcessorHandle,
 )
 
-from headrace.runners.spark.query.moved_state import Claims
-from headrace.runners.spark.query.packets import InMemory, envelopes_in, payload_bytes, payload_of
+from headrace.runners.spark.query.moved_state import ClaimedState
+from headrace.runners.spark.query.packets import (
+    MemoryContent,
+    envelopes_in,
+    payload_bytes,
+    payload_of,
+)
 from headrace.runners.spark.query.spill import SpilledEnvelopes
 from headrace.runners.spark.query.state_pages import BucketState
 from headrace.runners.spark.query.stored import vertex_of
@@ -37,15 +42,15 @@ def run_group(
     group: int,
     received: Iterable[Envelope],
     backend_of: MakeBackend,
-    also: Iterable[str] = (),
+    extra_targets: Iterable[str] = (),
 ) -> Iterator[Envelope]:
     """One key group's part of a stage; ``received`` is sorted by (sender, seq).
 
-    ``also``: vertices that are run without an envelope of the group's own.
+    ``extra_targets``: vertices that are run without an envelope of the group's own.
     """
     by_target: dict[str, tuple[list[Block], list[int], list[bytes]]] = {}
     captures = job.captures
-    for target in also:
+    for target in extra_targets:
         by_target[target] = ([], [], [])
     for envelope in received:
         blocks, senders, sent = by_target.setdefault(envelope.target, ([], [], []))
@@ -57,15 +62,15 @@ def run_group(
         vertex = job.program.vertex(target)
         blocks, senders, sent = by_target.pop(target)
         now_ms = max((block.now_ms for block in blocks), default=0)
-        given = TaskInput(group, blocks, now_ms, senders)
+        task_input = TaskInput(group, blocks, now_ms, senders)
         task, backend = job.keyed(vertex, group), backend_of(vertex, group)
         if captures is None:
-            yield from groups.work(task, given, backend)
+            yield from groups.work(task, task_input, backend)
         else:
-            yield from captures.work(groups, task, given, backend, sent)
+            yield from captures.work(groups, task, task_input, backend, sent)
 
 
-class _ToAll:
+class _BroadcastEnvelopes:
     """The broadcast envelopes of one partition, in one call of a stage.
 
     ``index``: the number of the partition. There may be fewer subtasks than partitions. A partition
@@ -76,7 +81,7 @@ class _ToAll:
     def __init__(self, job: WorkerJob, index: int) -> None:
         self._job, self._index = job, index
         self._groups: dict[int, list[str]] = {}
-        self._alone: list[str] = []
+        self._without_group: list[str] = []
 
     def take(self, work: StageCall, received: Iterable[Envelope]) -> None:
         """Hand the envelopes, sorted by (sender, seq), to their vertices' tasks."""
@@ -92,7 +97,7 @@ class _ToAll:
             for group in groups:
                 self._groups.setdefault(group, []).append(target)
             if not groups and not vertex.keyed:
-                self._alone.append(target)
+                self._without_group.append(target)
 
     def groups(self) -> Iterable[int]:
         """The groups that must be run."""
@@ -102,15 +107,15 @@ class _ToAll:
         """The vertices for which a group must be run."""
         return self._groups.get(group, ())
 
-    def work_alone(self, work: StageCall, backend_of: MakeBackend) -> None:
+    def run_without_group(self, work: StageCall, backend_of: MakeBackend) -> None:
         """Run the vertices without a group here, so that their shared state is kept up to date."""
-        for target in self._alone:
+        for target in self._without_group:
             for _ in run_group(self._job, work, self._index, (), backend_of, [target]):
                 pass  # other tasks send the same
 
     def drain(self, work: StageCall) -> Iterator[Envelope]:
         """What waits to be sent, except the output of vertices without a group here."""
-        return work.drain(except_for=self._alone)
+        return work.drain(except_for=self._without_group)
 
 
 class StageProcessor(StatefulProcessor):
@@ -119,7 +124,7 @@ class StageProcessor(StatefulProcessor):
     ``claimed``: what it takes over of an older generation's state (``moved_state.py``).
     """
 
-    def __init__(self, ref: ProgramRef, stage: int, claimed: Claims | None = None) -> None:
+    def __init__(self, ref: ProgramRef, stage: int, claimed: ClaimedState | None = None) -> None:
         self._ref, self._stage, self._claimed = ref, stage, claimed or {}
 
     def init(self, handle: StatefulProcessorHandle) -> None:
@@ -161,9 +166,9 @@ class StageProcessor(StatefulProcessor):
         """
         job = worker_job(self._ref)
         index = bucket_keys(job.program.partitions).index(int(key[0]))
-        yield from frames(wire_rows(job, self._sent(job, rows, index), self._stage + 1))
+        yield from frames(wire_rows(job, self._output(job, rows, index), self._stage + 1))
 
-    def _sent(self, job: WorkerJob, rows: Any, index: int) -> Iterator[Envelope | Row]:
+    def _output(self, job: WorkerJob, rows: Any, index: int) -> Iterator[Envelope | Row]:
         """What is for this stage is worked on, group by group; other packets are passed on."""
         received: SpilledEnvelopes[int] = SpilledEnvelopes()
         for frame in rows:
@@ -184,24 +189,24 @@ class StageProcessor(StatefulProcessor):
             pages = state.of(vertex, group, settings.value_bytes)
             return make(pages, spread, settings.page_bytes)
 
-        work, to_all = StageCall(backend_of), _ToAll(job, index)
+        work, broadcasts = StageCall(backend_of), _BroadcastEnvelopes(job, index)
         first = min(
             map(job.program.vertex, {*received.targets()}), key=lambda vertex: vertex.number
         )
         readers = {*received.readers()}
         if ALL_GROUPS in readers:
             readers.remove(ALL_GROUPS)
-            to_all.take(work, received.take(ALL_GROUPS))
-            readers.update(to_all.groups())
+            broadcasts.take(work, received.take(ALL_GROUPS))
+            readers.update(broadcasts.groups())
         sender = sender_of(first, min(readers, default=index))
         for group in sorted(readers):
-            mine = received.take(group)
-            yield from run_group(job, work, group, mine, backend_of, to_all.targets(group))
+            of_group = received.take(group)
+            yield from run_group(job, work, group, of_group, backend_of, broadcasts.targets(group))
         received.close()
         # Before those whose output nobody reads are run: what they count is no task's.
         metrics = job.metrics_envelope(sender, sender)
-        to_all.work_alone(work, backend_of)
-        yield from to_all.drain(work)
+        broadcasts.run_without_group(work, backend_of)
+        yield from broadcasts.drain(work)
         state.flush()
         if metrics is not None:
             yield metrics
@@ -219,11 +224,13 @@ class BatchStage:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The stage's packets for those of a partition."""
         job = worker_job(self._ref)
-        yield from to_arrow(wire_rows(job, self._sent(job, batches), self._stage + 1))
+        yield from to_arrow(wire_rows(job, self._output(job, batches), self._stage + 1))
 
-    def _sent(self, job: WorkerJob, batches: Iterable[pa.RecordBatch]) -> Iterator[Envelope | Row]:
-        work = StageCall(_on_the_heap)
-        to_all: _ToAll | None = None
+    def _output(
+        self, job: WorkerJob, batches: Iterable[pa.RecordBatch]
+    ) -> Iterator[Envelope | Row]:
+        work = StageCall(_heap_backend)
+        broadcasts: _BroadcastEnvelopes | None = None
         group: int | None = None
         received: list[Envelope] = []
         sender = 0
@@ -232,20 +239,20 @@ class BatchStage:
                 yield row
                 continue
             bucket = row.bucket
-            (envelope,) = envelopes_in(InMemory(row.payload), row.stage)
+            (envelope,) = envelopes_in(MemoryContent(row.payload), row.stage)
             job.traffic.count(envelope)
-            if to_all is None:
+            if broadcasts is None:
                 keys = bucket_keys(job.program.partitions)
-                to_all = _ToAll(job, keys.index(bucket))
+                broadcasts = _BroadcastEnvelopes(job, keys.index(bucket))
             if envelope.group != group:
                 if group is not None:
-                    yield from self._group(job, work, group, received, to_all, envelope.group)
+                    yield from self._group(job, work, group, received, broadcasts, envelope.group)
                 group, received = envelope.group, []
                 sender = sender_of(job.program.vertex(envelope.target), max(group, bucket))
             received.append(envelope)
-        if group is not None and to_all is not None:
-            yield from self._group(job, work, group, received, to_all, None)
-            yield from to_all.drain(work)
+        if group is not None and broadcasts is not None:
+            yield from self._group(job, work, group, received, broadcasts, None)
+            yield from broadcasts.drain(work)
             metrics = job.metrics_envelope(sender, max(group, 0))
             if metrics is not None:
                 yield metrics
@@ -256,18 +263,20 @@ class BatchStage:
         work: StageCall,
         group: int,
         received: list[Envelope],
-        to_all: _ToAll,
+        broadcasts: _BroadcastEnvelopes,
         following: int | None,
     ) -> Iterator[Envelope]:
         """Work on a group, then on groups before ``following`` that get nothing but broadcasts."""
         if group == ALL_GROUPS:
-            to_all.take(work, received)
+            broadcasts.take(work, received)
         else:
-            yield from run_group(job, work, group, received, _on_the_heap, to_all.targets(group))
-        for other in sorted(to_all.groups()):
+            yield from run_group(
+                job, work, group, received, _heap_backend, broadcasts.targets(group)
+            )
+        for other in sorted(broadcasts.groups()):
             if group < other and (following is None or other < following):
-                yield from run_group(job, work, other, (), _on_the_heap, to_all.targets(other))
+                yield from run_group(job, work, other, (), _heap_backend, broadcasts.targets(other))
 
 
-def _on_the_heap(vertex: VertexProgram, group: int) -> StateBackend:
+def _heap_backend(vertex: VertexProgram, group: int) -> StateBackend:
     return HeapBackend()

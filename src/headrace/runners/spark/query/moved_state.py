@@ -12,29 +12,33 @@ from pyspark.sql import functions as F
 
 from headrace.runners.spark.checkpoint.generations import Origin, Stages
 from headrace.runners.spark.checkpoint.layout import is_restored
-from headrace.runners.spark.query.stored import Stored, among_instances, of_vertices
+from headrace.runners.spark.query.stored import StoredRecord, records_of_vertices, redistribute
 from headrace.runners.temporary_files import new_subfolder
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.state.pages.backend import HEADER, PagedBackend
 
-Claims = Mapping[int, frozenset[str]]
+ClaimedState = Mapping[int, frozenset[str]]
 """By the stage where state lies, the ids of the vertices whose state is taken from there."""
 
 
-SHARED_OUT = 0
+REDISTRIBUTED = 0
 """The number, among claims, of no stage: the state of instances that was shared out anew."""
 
 
-def claims(origin: Origin, stage: tuple[VertexProgram, ...]) -> Claims:
+def claimed_state(origin: Origin, stage: tuple[VertexProgram, ...]) -> ClaimedState:
     """What the vertices of a stage take over as it is, and from where."""
-    wanted = {vertex.id for vertex in stage} - {vertex.id for vertex in resized(origin, stage)}
+    wanted = {vertex.id for vertex in stage} - {
+        vertex.id for vertex in rescaled_vertices(origin, stage)
+    }
     if origin.batch < 0:
         return {}
     found = {number: wanted & {*ids} for number, ids in enumerate(origin.stages, 1)}
     return {number: frozenset(ids) for number, ids in found.items() if ids}
 
 
-def resized(origin: Origin, stage: tuple[VertexProgram, ...]) -> tuple[VertexProgram, ...]:
+def rescaled_vertices(
+    origin: Origin, stage: tuple[VertexProgram, ...]
+) -> tuple[VertexProgram, ...]:
     """The vertices of a stage that have state of another number of instances to take over."""
     if origin.batch < 0:
         return ()
@@ -48,33 +52,33 @@ def resized(origin: Origin, stage: tuple[VertexProgram, ...]) -> tuple[VertexPro
     )
 
 
-def shared_out(
+def redistributed_state(
     spark: SparkSession,
     folder: str,
     origin: Origin,
     program: JobProgram,
     vertices: tuple[VertexProgram, ...],
 ) -> DataFrame:
-    """The records of ``resized`` vertices, as ``pages`` has them, among the instances of now.
+    """The records of vertices whose number of instances has changed, for the new number.
 
-    Their state passes through this process: lists of instances are small.
+    The state passes through this process: lists of instances are small.
     """
-    found: list[Stored] = []
+    found: list[StoredRecord] = []
     for number, ids in enumerate(origin.stages, 1):
         wanted = {vertex.id for vertex in vertices} & {*ids}
         if wanted:
-            rows = _stage(spark, folder, origin.stages, origin.batch, number).toLocalIterator()
+            rows = _read_stage(spark, folder, origin.stages, origin.batch, number).toLocalIterator()
             stored = ((row["bucket"], row["name"], bytes(row["data"])) for row in rows)
-            found += of_vertices(stored, wanted)
-    records = among_instances(found, program, vertices, origin.groups)
+            found += records_of_vertices(stored, wanted)
+    records = redistribute(found, program, vertices, origin.groups)
     return spark.createDataFrame(records, "bucket int, stage int, name string, data binary")
 
 
-def pages(
+def state_records(
     spark: SparkSession,
     folder: str,
     origin: Origin,
-    claimed: Claims,
+    claimed: ClaimedState,
     also: Iterable[DataFrame] = (),
 ) -> GroupedData:
     """The records of stages in Spark's folder, by bucket: ``bucket, stage, name, data``.
@@ -82,11 +86,11 @@ def pages(
     ``also``: records that were made otherwise.
     """
     stages, batch = origin.stages, origin.batch
-    frames = [_stage(spark, folder, stages, batch, number) for number in claimed if number]
+    frames = [_read_stage(spark, folder, stages, batch, number) for number in claimed if number]
     return reduce(DataFrame.unionAll, (*frames, *also)).groupBy("bucket")
 
 
-def kept_states(
+def state_names(
     spark: SparkSession, folder: str, stages: Stages, batch: int
 ) -> dict[str, frozenset[str]]:
     """The states that lie in Spark's folder after a micro-batch, by the id of their operator.
@@ -96,7 +100,7 @@ def kept_states(
     """
     found: dict[str, frozenset[str]] = {}
     for number in range(1, len(stages) + 1):
-        rows = _stage(spark, folder, stages, batch, number).where(F.col("name") == HEADER)
+        rows = _read_stage(spark, folder, stages, batch, number).where(F.col("name") == HEADER)
         for row in rows.select("data").collect():
             for operator, names in states_in(pickle.loads(row["data"]).items()):
                 found[operator] = found.get(operator, frozenset()) | names
@@ -106,7 +110,7 @@ def kept_states(
 def states_in(headers: Iterable[tuple[str, bytes]]) -> Iterable[tuple[str, frozenset[str]]]:
     """The operator and the states, with their kinds, in each header ``<operator>/<group>/``."""
     for prefix, header in headers:
-        backend = PagedBackend(_Header(header), 1)
+        backend = PagedBackend(_HeaderStore(header), 1)
         kinds = {
             **backend.in_namespaces.kinds(),
             **backend.tables.kinds(),
@@ -116,7 +120,7 @@ def states_in(headers: Iterable[tuple[str, bytes]]) -> Iterable[tuple[str, froze
         yield prefix.rsplit("/", 2)[0], frozenset(names)
 
 
-class _Header:
+class _HeaderStore:
     """A ``PageStore`` that has a header."""
 
     def __init__(self, header: bytes) -> None:
@@ -137,23 +141,23 @@ def records(
 ) -> Iterator[tuple[int, str, bytes]]:
     """The records of all stages: bucket, name and data of each, stage by stage."""
     for number in range(1, len(stages) + 1):
-        for row in _stage(spark, folder, stages, batch, number).toLocalIterator():
+        for row in _read_stage(spark, folder, stages, batch, number).toLocalIterator():
             yield row["bucket"], row["name"], bytes(row["data"])
 
 
-_ESCAPED = frozenset(' "<>\\^`{|}%')
+_URL_ESCAPED = frozenset(' "<>\\^`{|}%')
 """What a URL cannot hold as it is."""
 
 _links: dict[str, str] = {}
 """By folder, where a link to it lies as long as this process lives."""
 
 
-def _without_signs(folder: str) -> str:
+def _url_safe(folder: str) -> str:
     """The folder, or a link to it on this machine where its path has signs that a URL escapes.
 
     Spark's state data source escapes the path, and then looks for the escaped one (4.3.0).
     """
-    if _ESCAPED.isdisjoint(folder):
+    if _URL_ESCAPED.isdisjoint(folder):
         return folder
     if folder not in _links:
         _links[folder] = str(new_subfolder("state-") / "spark")
@@ -161,10 +165,12 @@ def _without_signs(folder: str) -> str:
     return _links[folder]
 
 
-def _stage(spark: SparkSession, folder: str, stages: Stages, batch: int, number: int) -> DataFrame:
+def _read_stage(
+    spark: SparkSession, folder: str, stages: Stages, batch: int, number: int
+) -> DataFrame:
     if is_restored(folder):
         return spark.read.parquet(folder).where(F.col("stage") == number)
-    reader = spark.read.format("statestore").option("path", _without_signs(folder))
+    reader = spark.read.format("statestore").option("path", _url_safe(folder))
     # Spark counts a query's operators from its sink.
     reader = reader.option("operatorId", len(stages) - number)
     reader = reader.option("stateVarName", "pages").option("batchId", batch)

@@ -43,7 +43,7 @@ class Content(Protocol):
         """The bytes, to be read only."""
 
 
-class InMemory:
+class MemoryContent:
     """The bytes of a packet, or of a payload, in memory."""
 
     __slots__ = ("_view",)
@@ -56,7 +56,7 @@ class InMemory:
         return self._view
 
 
-class Encoded:
+class EncodedPayload:
     """A payload as it was encoded: some of the bytes of a packet."""
 
     __slots__ = ("_content", "_start", "_stop")
@@ -79,13 +79,18 @@ class Encoded:
         return decode(data) if kind == Kind.DATA else pickle.loads(data)
 
 
-class Message:
+class ArrowMessage:
     """The rows of several blocks in one Arrow message, read when the first of them is."""
 
-    __slots__ = ("_columns", "_content", "_how", "_start", "_stop")
+    __slots__ = ("_columns", "_content", "_decode_arguments", "_start", "_stop")
 
-    def __init__(self, content: Content, start: int, stop: int, *how: Any) -> None:
-        self._content, self._start, self._stop, self._how = content, start, stop, how
+    def __init__(self, content: Content, start: int, stop: int, *decode_arguments: Any) -> None:
+        self._content, self._start, self._stop, self._decode_arguments = (
+            content,
+            start,
+            stop,
+            decode_arguments,
+        )
         self._columns: Columns | None = None
 
     @property
@@ -101,11 +106,11 @@ class Message:
             from headrace.runtime.columns.batch import from_buffer
 
             data = pa.py_buffer(self._content.view()[self._start : self._stop])
-            self._columns = from_buffer(data, *self._how)
+            self._columns = from_buffer(data, *self._decode_arguments)
         return self._columns
 
 
-class Rows:
+class MessageRows:
     """A block of columns on the wire: from ``start``, before ``stop`` of a message's rows.
 
     ``plain``: what else the block holds. ``size_bytes``: its share of the message.
@@ -114,7 +119,7 @@ class Rows:
     __slots__ = ("_plain", "_start", "_stop", "message", "size_bytes")
 
     def __init__(
-        self, message: Message, start: int, stop: int, plain: tuple[Any, ...], size_bytes: int
+        self, message: ArrowMessage, start: int, stop: int, plain: tuple[Any, ...], size_bytes: int
     ) -> None:
         self.message, self._start, self._stop, self._plain = message, start, stop, plain
         self.size_bytes = size_bytes
@@ -133,23 +138,27 @@ class Rows:
 def payload_of(envelope: Envelope) -> Any:
     """The payload, decoded where it came over the wire."""
     payload = envelope.payload
-    return payload.payload(envelope.kind) if isinstance(payload, Encoded | Rows) else payload
+    return (
+        payload.payload(envelope.kind)
+        if isinstance(payload, EncodedPayload | MessageRows)
+        else payload
+    )
 
 
 def payload_bytes(envelope: Envelope) -> bytes:
     """The payload in bytes, alone: as they came, but for columns that share a message."""
     payload = envelope.payload
-    if isinstance(payload, Encoded):
+    if isinstance(payload, EncodedPayload):
         return bytes(payload.view())
     out = BytesIO()
     _encode(payload_of(envelope), out)
     return out.getvalue()
 
 
-def encoded(envelope: Envelope) -> Envelope:
+def encode_payload(envelope: Envelope) -> Envelope:
     """The envelope with its payload in bytes of its own."""
     data = payload_bytes(envelope)
-    return envelope._replace(payload=Encoded(InMemory(data), 0, len(data)))
+    return envelope._replace(payload=EncodedPayload(MemoryContent(data), 0, len(data)))
 
 
 def _encode(payload: Any, out: BytesIO) -> None:
@@ -180,7 +189,7 @@ class PacketWriter:
             self.size_bytes += payload.values.nbytes
         else:
             start, out = self._out.tell(), self._out
-            if isinstance(payload, Encoded):
+            if isinstance(payload, EncodedPayload):
                 out.write(payload.view())
             else:
                 _encode(payload, out)
@@ -222,7 +231,7 @@ def envelopes_in(content: Content, stage: int) -> Iterator[Envelope]:
     end = len(data) - _TRAILER_BYTES
     start = int.from_bytes(data[end:], "little")
     written, index = pickle.loads(data[start:end])
-    messages = [Message(content, *each) for each in written]
+    messages = [ArrowMessage(content, *each) for each in written]
     rows_in = [0] * len(messages)
     for _, _, _, _, _, *where in index if messages else ():
         if len(where) > 2:
@@ -230,15 +239,15 @@ def envelopes_in(content: Content, stage: int) -> Iterator[Envelope]:
     for group, target, kind, sender, seq, *where in index:
         payload: Any
         if len(where) == 2:
-            payload = Encoded(content, *where)
+            payload = EncodedPayload(content, *where)
         else:
             number, first, end, plain = where
             share_bytes = messages[number].size_bytes * (end - first) // max(rows_in[number], 1)
-            payload = Rows(messages[number], first, end, plain, share_bytes)
+            payload = MessageRows(messages[number], first, end, plain, share_bytes)
         yield Envelope(stage, group, target, kind, sender, seq, payload)
 
 
-def packet_of(envelopes: Iterable[Envelope]) -> bytes:
+def make_packet(envelopes: Iterable[Envelope]) -> bytes:
     """One packet with some envelopes."""
     writer = PacketWriter()
     for envelope in envelopes:

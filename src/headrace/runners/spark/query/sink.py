@@ -41,48 +41,48 @@ SINKS = "headrace-sinks"
 _log = logging.getLogger(__name__)
 
 
-class _Commit:
+class _SinkCommit:
     """The part that both kinds of writer share; it runs beside the driver.
 
     ``batch`` is the job's number of a micro-batch: Spark counts from 0 in each generation.
     """
 
     def __init__(self, plan: QueryPlan) -> None:
-        self._ref = plan.workers
+        self._ref = plan.program_ref
         self._checkpoint_folder, self._owner = plan.checkpoint_folder, plan.owner
         self._address, self._token = plan.address, plan.token
         self._spark = plan.checkpoint_folder.spark(plan.generation.number)
         self._first_batch = plan.generation.first_batch
 
-    def _received(self, messages: Sequence[Any]) -> tuple[JobProgram, list[TaskMessage]]:
-        self._ref.brought.enter_beside_driver()
+    def _decode_messages(self, messages: Sequence[Any]) -> tuple[JobProgram, list[TaskMessage]]:
+        self._ref.dependencies.activate_on_driver()
         program, _ = program_classes.loads(self._ref.data)
         return program, [pickle.loads(m.data) for m in messages if isinstance(m, SentMessage)]
 
     def _publish(self, messages: Sequence[Any], batch: int) -> None:
-        program, present = self._received(messages)
+        program, task_messages = self._decode_messages(messages)
         with commit_of(self._checkpoint_folder, self._owner, batch):
             for sink in program.sinks:
                 if not served_by_committer(sink):
                     continue
-                parts = [m.committables.get(sink.id) for m in present]
+                committables = [m.committables.get(sink.id) for m in task_messages]
                 committer = committer_of(program, sink)
                 with at_sink(sink, "committing"):
-                    committer.commit(batch, [p for p in parts if p is not None])
-            report = _report(present, batch, self._save_states(present))
+                    committer.commit(batch, [p for p in committables if p is not None])
+            report = _report(task_messages, batch, self._save_states(task_messages))
             # One that was added may not be in a micro-batch that another program has planned.
             sources = {source.id for source in program.sources}
             report.ended = all_sources_ended(self._spark, batch - self._first_batch, sources)
             send_report(self._address, self._token, report)
 
     def _save_states(self, messages: Sequence[TaskMessage]) -> dict[str, int]:
-        said = sorted((s for m in messages for s in m.states), key=itemgetter(0))
-        if not said:
+        reported_states = sorted((s for m in messages for s in m.states), key=itemgetter(0))
+        if not reported_states:
             return {}
-        parts = [part for *_, part in said]
-        return source_watermarks(self._kept(said[0][1], parts))
+        committables = [part for *_, part in reported_states]
+        return source_watermarks(self._saved_states(reported_states[0][1], committables))
 
-    def _kept(self, epoch: int, parts: Sequence[StateChanges]) -> States:
+    def _saved_states(self, epoch: int, committables: Sequence[StateChanges]) -> States:
         """The split states after an epoch, for the next one to start from.
 
         They are there already where the micro-batch comes again, and where it has records of
@@ -91,21 +91,21 @@ class _Commit:
         states = SplitStates(self._checkpoint_folder.store)
         if epoch == 0 or states.has(epoch):
             return states.load(epoch)
-        return states.save(epoch, merge_states(states.load(epoch - 1), parts))
+        return states.save(epoch, merge_states(states.load(epoch - 1), committables))
 
     def _discard(self, messages: Sequence[Any], batch: int) -> None:
         """Discard what tasks have written.
 
         It raises nothing: Spark would report that, and not what the micro-batch has failed with.
         """
-        program, present = self._received(messages)
+        program, task_messages = self._decode_messages(messages)
         for sink in program.sinks:
             if not served_by_committer(sink):
                 continue
-            parts = [m.committables.get(sink.id) for m in present]
+            committables = [m.committables.get(sink.id) for m in task_messages]
             try:
                 committer = committer_of(program, sink)
-                committer.abort(batch, [p for p in parts if p is not None])
+                committer.abort(batch, [p for p in committables if p is not None])
             except Exception as error:
                 _log.warning(
                     "what the failed micro-batch %d has written for sink %r was not discarded: %s",
@@ -118,14 +118,14 @@ class _Commit:
 def _report(messages: Sequence[TaskMessage], batch: int, watermarks: dict[str, int]) -> BatchReport:
     report = BatchReport(batch, watermarks=watermarks)
     for message in messages:
-        for index, parts in message.delivered.items():
-            report.delivered.setdefault(index, []).extend(parts)
-        for told in message.metrics:
-            merge(report.metrics, told)
+        for index, committables in message.delivered.items():
+            report.delivered.setdefault(index, []).extend(committables)
+        for part_metrics in message.metrics:
+            merge(report.metrics, part_metrics)
     return report
 
 
-class StreamSinkWriter(_Commit, DataSourceStreamArrowWriter):
+class StreamSinkWriter(_SinkCommit, DataSourceStreamArrowWriter):
     """Writes and commits micro-batches."""
 
     @encodes_errors
@@ -144,16 +144,20 @@ class StreamSinkWriter(_Commit, DataSourceStreamArrowWriter):
         self._discard(messages, self._first_batch + batchId)
 
 
-class BatchSinkWriter(_Commit, DataSourceArrowWriter):
+class BatchSinkWriter(_SinkCommit, DataSourceArrowWriter):
     """Writes and commits a batch, or one micro-batch of a stream that has ``DataFrameSink``s."""
 
     def __init__(self, plan: DriverPlan, batch: int) -> None:
         super().__init__(plan.query)
         self._batch, self._is_last = batch, plan.program.batch
 
-    def _kept(self, epoch: int, parts: Sequence[StateChanges]) -> States:
+    def _saved_states(self, epoch: int, committables: Sequence[StateChanges]) -> States:
         """No micro-batch comes after a batch; one does in a stream."""
-        return merge_states({}, parts) if self._is_last else super()._kept(epoch, parts)
+        return (
+            merge_states({}, committables)
+            if self._is_last
+            else super()._saved_states(epoch, committables)
+        )
 
     @encodes_errors
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:

@@ -25,7 +25,7 @@ from headrace.runners.spark.failures import encodes_errors
 from headrace.runners.spark.query.driver_plan import DriverPlan, read_plan
 from headrace.runners.spark.query.wire import WIRE_DDL, empty_batch, to_arrow
 from headrace.runners.spark.query.worker import ProgramRef, batch_id, wire_rows, worker_job
-from headrace.runners.spark.query.writing import writes_where_it_reads, written
+from headrace.runners.spark.query.writing import write_in_place, writes_where_it_reads
 from headrace.runtime.block import Envelope
 from headrace.runtime.coordination.coordinator import Coordinator, States
 from headrace.runtime.coordination.offset import Offset
@@ -34,7 +34,7 @@ from headrace.runtime.pacing import Pacer
 from headrace.runtime.tasks.source_task import SourceTaskInput
 
 FORMAT = "headrace"
-_EVERYTHING = Budget(2**62, 2**62)
+_UNLIMITED = Budget(2**62, 2**62)
 _END_OF_TIME_MS = 2**62
 _IDLE_SECONDS = 0.01
 
@@ -67,7 +67,7 @@ def _no_states(epoch: int) -> States:
     return {}
 
 
-def _read(
+def _read_task(
     ref: ProgramRef, partition: InputPartition, writing: int | None
 ) -> Iterator[pa.RecordBatch]:
     """A task's packets. ``writing``: the micro-batch that it writes itself, if it does."""
@@ -85,7 +85,7 @@ def _read(
         if writing is None:
             yield from envelopes()
         else:
-            yield written(job, task.sender, envelopes(), writing)
+            yield write_in_place(job, task.sender, envelopes(), writing)
 
     yield empty_batch()
     yield from to_arrow(wire_rows(job, sent()))
@@ -96,13 +96,13 @@ class StreamReader(DataSourceStreamReader):
 
     def __init__(self, plan: DriverPlan) -> None:
         self._plan: DriverPlan | None = plan
-        self._ref = plan.query.workers
-        self._made: Coordinator | None = None
+        self._ref = plan.query.program_ref
+        self._lazy_coordinator: Coordinator | None = None
         pace = plan.program.settings.pace
         self._pacer = None if pace is None else Pacer(pace)
         self._origin: Origin | None = plan.query.generation.origin
         self._clock: RunClock | None = RunClock()
-        self._writes = writes_where_it_reads(plan.program)
+        self._writes_in_place = writes_where_it_reads(plan.program)
         self._first_batch = plan.query.generation.first_batch
         self._committed_epoch = 0
 
@@ -110,21 +110,21 @@ class StreamReader(DataSourceStreamReader):
         return {
             "_plan": None,
             "_ref": self._ref,
-            "_made": None,
+            "_lazy_coordinator": None,
             "_pacer": None,
             "_origin": None,
             "_clock": None,
-            "_writes": self._writes,
+            "_writes_in_place": self._writes_in_place,
             "_first_batch": self._first_batch,
             "_committed_epoch": 0,
         }
 
     @property
     def _coordinator(self) -> Coordinator:
-        if self._made is None:
+        if self._lazy_coordinator is None:
             assert self._plan is not None, "a reader in a worker does not plan"
-            self._made = _coordinator(self._plan)
-        return self._made
+            self._lazy_coordinator = _coordinator(self._plan)
+        return self._lazy_coordinator
 
     @encodes_errors
     def initialOffset(self) -> dict[str, Any]:
@@ -145,7 +145,7 @@ class StreamReader(DataSourceStreamReader):
         and again while nothing is new.
         """
         stop = self._plan.query.stop if self._plan is not None else None
-        if stop is not None and stop.answered.exists():
+        if stop is not None and stop.acknowledged.exists():
             return start
         pacer, budget = self._pacer, None
         offset = Offset.from_json(start)
@@ -155,9 +155,9 @@ class StreamReader(DataSourceStreamReader):
         planned = self._origin.planned if self._origin is not None else None
         if planned is not None and planned["epoch"] == offset.epoch + 1:
             return dict(planned)  # the sinks may have committed up to there
-        if stop is not None and stop.asked.exists():
+        if stop is not None and stop.requested.exists():
             self._coordinator.close()  # Spark ends this process without asking
-            stop.answered.touch()
+            stop.acknowledged.touch()
             return start
         assert self._clock is not None, "a reader in a worker does not plan"
         moment = self._clock.time(offset)
@@ -184,8 +184,8 @@ class StreamReader(DataSourceStreamReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The envelopes of one source task."""
-        batch = self._first_batch + batch_id() if self._writes else None
-        return _read(self._ref, partition, batch)
+        batch = self._first_batch + batch_id() if self._writes_in_place else None
+        return _read_task(self._ref, partition, batch)
 
     @encodes_errors
     def commit(self, end: dict[str, Any]) -> None:
@@ -197,7 +197,7 @@ class BatchReader(DataSourceReader):
 
     def __init__(self, plan: DriverPlan) -> None:
         self._plan: DriverPlan | None = plan
-        self._ref = plan.query.workers
+        self._ref = plan.query.program_ref
         self._writing = 0 if writes_where_it_reads(plan.program) else None
 
     def __getstate__(self) -> dict[str, Any]:
@@ -213,7 +213,7 @@ class BatchReader(DataSourceReader):
         while not coordinator.ended(end):
             # Time goes on also at its end: a source waits for its servers by it, and gives up.
             at = _END_OF_TIME_MS + monotonic_ms() - began_ms
-            later = coordinator.latest(end, JobTime(at, at), _EVERYTHING)
+            later = coordinator.latest(end, JobTime(at, at), _UNLIMITED)
             if later is end:
                 time.sleep(_IDLE_SECONDS)
             else:
@@ -226,7 +226,7 @@ class BatchReader(DataSourceReader):
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
         """The envelopes of one source task."""
-        return _read(self._ref, partition, self._writing)
+        return _read_task(self._ref, partition, self._writing)
 
 
 class HeadraceDataSource(DataSource):

@@ -11,20 +11,20 @@ from typing import BinaryIO, Generic, TypeVar
 
 from headrace.runners.spark.query.packets import (
     Content,
-    Encoded,
-    InMemory,
+    EncodedPayload,
+    MemoryContent,
     envelopes_in,
     payload_bytes,
 )
 from headrace.runtime.block import Envelope
 
-MOST_BYTES = 32 << 20
+MAX_MEMORY_BYTES = 32 << 20
 """So many bytes stay in memory; what comes then lies in the file."""
 
 Reader = TypeVar("Reader", int, str)
 """A key group, or a sink by its id."""
 
-_Kept = tuple[int, int, Envelope]
+_KeptEnvelope = tuple[int, int, Envelope]
 
 
 class Spill:
@@ -33,23 +33,23 @@ class Spill:
     The file has no name, so it is gone with the worker, however that ends.
     """
 
-    def __init__(self, most_bytes: int = MOST_BYTES) -> None:
-        self._most_bytes = most_bytes
+    def __init__(self, max_bytes: int = MAX_MEMORY_BYTES) -> None:
+        self._max_bytes = max_bytes
         self._in_memory_bytes = 0
         self._file: BinaryIO | None = None
         self._end = 0
 
     def put(self, data: bytes) -> Content:
         """The bytes, in memory or where they lie in the file."""
-        if self._in_memory_bytes + len(data) <= self._most_bytes:
+        if self._in_memory_bytes + len(data) <= self._max_bytes:
             self._in_memory_bytes += len(data)
-            return InMemory(data)
+            return MemoryContent(data)
         if self._file is None:
             self._file = tempfile.TemporaryFile(prefix="headrace-spill-")  # noqa: SIM115
         self._file.seek(self._end)
         self._file.write(data)
         start, self._end = self._end, self._end + len(data)
-        return _InFile(self._file, start, self._end)
+        return _FileContent(self._file, start, self._end)
 
     def close(self) -> None:
         """Forget everything."""
@@ -58,7 +58,7 @@ class Spill:
         self._file, self._end, self._in_memory_bytes = None, 0, 0
 
 
-class _InFile:
+class _FileContent:
     """Bytes in a file, mapped into memory while they are read."""
 
     __slots__ = ("_file", "_start", "_stop")
@@ -77,9 +77,9 @@ class _InFile:
         return memoryview(found)[before:]
 
 
-def _spilled(envelope: Envelope, spill: Spill) -> Envelope:
+def _spill_payload(envelope: Envelope, spill: Spill) -> Envelope:
     data = payload_bytes(envelope)
-    return envelope._replace(payload=Encoded(spill.put(data), 0, len(data)))
+    return envelope._replace(payload=EncodedPayload(spill.put(data), 0, len(data)))
 
 
 class SpilledOverflow:
@@ -91,7 +91,7 @@ class SpilledOverflow:
 
     def put(self, envelope: Envelope) -> None:
         """Put an envelope aside as it is now."""
-        self._waiting.append(_spilled(envelope, self._spill))
+        self._waiting.append(_spill_payload(envelope, self._spill))
 
     def take(self) -> Iterator[Envelope]:
         """All that was put aside; nothing is left afterwards.
@@ -116,7 +116,7 @@ class SpilledEnvelopes(Generic[Reader]):
 
     def __init__(self) -> None:
         self._spill = Spill()
-        self._by_reader: dict[Reader, list[_Kept]] = {}
+        self._by_reader: dict[Reader, list[_KeptEnvelope]] = {}
 
     def open(self, packet: bytes, stage: int) -> Iterator[Envelope]:
         """The envelopes of a packet, whose bytes are kept here."""
@@ -124,7 +124,7 @@ class SpilledEnvelopes(Generic[Reader]):
 
     def add(self, reader: Reader, envelope: Envelope) -> None:
         """Keep an envelope for a reader (a group, or a sink); its payload is encoded."""
-        self.keep(reader, _spilled(envelope, self._spill))
+        self.keep(reader, _spill_payload(envelope, self._spill))
 
     def keep(self, reader: Reader, envelope: Envelope) -> None:
         """Keep an envelope of a packet that was opened here, for a reader."""

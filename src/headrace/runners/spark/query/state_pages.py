@@ -9,7 +9,7 @@ from typing import Any
 from pyspark.errors import PySparkException
 
 from headrace.errors import StorageError
-from headrace.runners.spark.reasons import full_disk
+from headrace.runners.spark.reasons import full_disk_error
 from headrace.runtime.program import VertexProgram
 from headrace.runtime.state.backend import PageStore
 from headrace.runtime.state.pages.backend import HEADER
@@ -25,34 +25,34 @@ class BucketState:
 
     def __init__(self, pages: Any) -> None:
         self.pages = pages
-        with reported():
+        with reporting_storage_errors():
             found = pages.getValue((HEADER,))
         self._stored = b"" if found is None else bytes(found[0])
         self.headers: dict[str, bytes] = pickle.loads(self._stored) if self._stored else {}
 
-    def of(self, vertex: VertexProgram, group: int, most_bytes: int) -> PageStore:
-        """The store of one group of a vertex, for records of at most ``most_bytes``."""
-        return _GroupPages(self, f"{vertex.id}/{group}/", most_bytes)
+    def of(self, vertex: VertexProgram, group: int, max_bytes: int) -> PageStore:
+        """The store of one group of a vertex, for records of at most ``max_bytes``."""
+        return _GroupPages(self, f"{vertex.id}/{group}/", max_bytes)
 
     def flush(self) -> None:
         """Write the headers, if one has changed."""
         data = pickle.dumps(self.headers, 5)
         if data != self._stored:
-            with reported():
+            with reporting_storage_errors():
                 self.pages.updateValue((HEADER,), (data,))
 
 
 class _GroupPages:
     """A ``PageStore`` under a prefix of a bucket's state."""
 
-    def __init__(self, bucket: BucketState, prefix: str, most_bytes: int) -> None:
+    def __init__(self, bucket: BucketState, prefix: str, max_bytes: int) -> None:
         self._pages, self._headers, self._prefix = bucket.pages, bucket.headers, prefix
-        self._most_bytes = most_bytes
+        self._max_bytes = max_bytes
 
     def get(self, name: str) -> bytes | None:
         if name == HEADER:
             return self._headers.get(self._prefix)
-        with reported():
+        with reporting_storage_errors():
             found = self._pages.getValue((self._prefix + name,))
         return None if found is None else bytes(found[0])
 
@@ -60,19 +60,19 @@ class _GroupPages:
         if name == HEADER:
             self._headers[self._prefix] = data
             return
-        check_size(data, self._most_bytes)
-        with reported():
+        check_size(data, self._max_bytes)
+        with reporting_storage_errors():
             self._pages.updateValue((self._prefix + name,), (data,))
 
     def remove(self, name: str) -> None:
         if name == HEADER:
             self._headers.pop(self._prefix, None)
             return
-        with reported():
+        with reporting_storage_errors():
             self._pages.removeKey((self._prefix + name,))
 
 
-class reported:  # a function to its callers
+class reporting_storage_errors:  # a function to its callers
     """Inside a ``with``: a call into the state store that fails says so.
 
     In Spark 4.3 an error that is none of its own ends the JVM's thread for the state store without
@@ -96,6 +96,6 @@ class reported:  # a function to its callers
                 " spark.local.dir, or the JVM has too little memory"
                 " (headrace.spark.conf.spark.driver.memory)",
             ) from None
-        full = full_disk(str(error)) if isinstance(error, PySparkException) else None
+        full = full_disk_error(str(error)) if isinstance(error, PySparkException) else None
         if full is not None:
             raise StorageError(full.message, where=full.where, hint=full.hint) from None

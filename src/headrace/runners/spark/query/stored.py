@@ -16,7 +16,7 @@ from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.pages.backend import HEADER, PagedBackend
 from headrace.runtime.state.pages.held import HeldPages
 
-Stored = tuple[int, str, bytes]
+StoredRecord = tuple[int, str, bytes]
 """Bucket, name and data of a record."""
 
 
@@ -25,22 +25,24 @@ def vertex_of(name: str) -> str:
     return name.rsplit("/", 2)[0]
 
 
-def of_vertices(stored: Iterable[Stored], wanted: Collection[str]) -> Iterator[Stored]:
+def records_of_vertices(
+    stored: Iterable[StoredRecord], wanted: Collection[str]
+) -> Iterator[StoredRecord]:
     """The records of these vertices; headers without those of others."""
     for bucket, name, data in stored:
         if name == HEADER:
             headers: Mapping[str, bytes] = pickle.loads(data)
-            mine = {
+            wanted_headers = {
                 prefix: found for prefix, found in headers.items() if vertex_of(prefix) in wanted
             }
-            if mine:
-                yield bucket, name, pickle.dumps(mine, 5)
+            if wanted_headers:
+                yield bucket, name, pickle.dumps(wanted_headers, 5)
         elif vertex_of(name) in wanted:
             yield bucket, name, data
 
 
-def among_instances(
-    stored: Iterable[Stored],
+def redistribute(
+    stored: Iterable[StoredRecord],
     program: JobProgram,
     vertices: tuple[VertexProgram, ...],
     before: Mapping[str, int],
@@ -79,8 +81,8 @@ def backends_of(program: JobProgram, stored: Iterable[tuple[int, str, bytes]]) -
             put(bucket, prefix, page, data)
     vertices = {vertex.id: vertex for stage in program.stages for vertex in stage}
     return {
-        (at, group): PagedBackend(held, vertices[at].max_parallelism_of(group))
-        for (at, group), held in pages.items()
+        (at, group): PagedBackend(pages_of_group, vertices[at].max_parallelism_of(group))
+        for (at, group), pages_of_group in pages.items()
         if at in vertices
     }
 
@@ -92,15 +94,15 @@ def records_of(savepoint: Savepoint, program: JobProgram) -> Iterator[dict[str, 
     pages: dict[tuple[str, int], HeldPages] = {}
 
     def backend_of(vertex: VertexProgram, group: int) -> StateBackend:
-        held = pages[vertex.id, group] = HeldPages()
-        return PagedBackend(held, vertex.max_parallelism_of(group), page_bytes)
+        pages_of_group = pages[vertex.id, group] = HeldPages()
+        return PagedBackend(pages_of_group, vertex.max_parallelism_of(group), page_bytes)
 
     restore(savepoint, program, backend_of)
     headers: dict[tuple[int, int], dict[str, bytes]] = {}
-    for (vertex, group), held in pages.items():
+    for (vertex, group), pages_of_group in pages.items():
         stage = stages[vertex]
         for bucket in keys if group == ALL_GROUPS else [keys[group % len(keys)]]:
-            for name, data in held.records.items():
+            for name, data in pages_of_group.records.items():
                 if name == HEADER:
                     headers.setdefault((stage, bucket), {})[f"{vertex}/{group}/"] = data
                 else:

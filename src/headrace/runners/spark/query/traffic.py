@@ -5,7 +5,7 @@ from __future__ import annotations
 from headrace.metrics._measures import Passed, Tally
 from headrace.metrics._operator_counts import BYTES_IN, BYTES_OUT
 from headrace.metrics.metricbase import MetricGroup
-from headrace.runners.spark.query.packets import Encoded, Rows
+from headrace.runners.spark.query.packets import EncodedPayload, MessageRows
 from headrace.runtime.block import Envelope, Kind
 from headrace.runtime.exchange.send_context import SENDERS_PER_VERTEX
 from headrace.runtime.program import JobProgram
@@ -38,7 +38,7 @@ class Traffic:
         if (
             envelope.kind == Kind.DATA
             and envelope.seq != TICK
-            and isinstance(payload, Encoded | Rows)
+            and isinstance(payload, EncodedPayload | MessageRows)
         ):
             size_bytes = payload.size_bytes
             self._tally(envelope.target, BYTES_IN).n += size_bytes

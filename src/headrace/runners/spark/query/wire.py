@@ -17,7 +17,7 @@ import pandas
 import pyarrow as pa
 
 from headrace.runners.spark.failures import raise_encoded
-from headrace.runners.spark.query.packets import PacketWriter, encoded, packet_of
+from headrace.runners.spark.query.packets import PacketWriter, encode_payload, make_packet
 from headrace.runtime.block import ALL_GROUPS, Envelope
 
 WIRE_DDL = "bucket int, key_group int, sender long, seq long, stage int, payload binary"
@@ -47,8 +47,8 @@ class Row(NamedTuple):
     payload: bytes
 
 
-_BYTES_PER_PACKET = 4 << 20
-_BYTES_WAITING = 32 << 20
+_PACKET_BYTES = 4 << 20
+_MAX_WAITING_BYTES = 32 << 20
 """For all partitions together, as a cluster has hundreds of them."""
 _ROWS_PER_ARROW_BATCH = 256
 _SPARK_SEED = 42
@@ -72,8 +72,8 @@ def _spark_hash(number: int) -> int:
     Source: ``Murmur3_x86_32.hashInt`` of Spark 4.3, used by its hash partitioning.
     """
     word = number * 0xCC9E2D51 & _WORD
-    word = _rotated(word, 15) * 0x1B873593 & _WORD
-    value = _rotated(_SPARK_SEED ^ word, 13) * 5 + 0xE6546B64 & _WORD
+    word = _rotate_left(word, 15) * 0x1B873593 & _WORD
+    value = _rotate_left(_SPARK_SEED ^ word, 13) * 5 + 0xE6546B64 & _WORD
     value ^= 4
     value = (value ^ value >> 16) * 0x85EBCA6B & _WORD
     value = (value ^ value >> 13) * 0xC2B2AE35 & _WORD
@@ -81,11 +81,11 @@ def _spark_hash(number: int) -> int:
     return value - (1 << 32) if value >> 31 else value
 
 
-def _rotated(word: int, bits: int) -> int:
+def _rotate_left(word: int, bits: int) -> int:
     return (word << bits | word >> 32 - bits) & _WORD
 
 
-def indexes(envelope: Envelope, partitions: int, reader: int) -> Sequence[int]:
+def target_partitions(envelope: Envelope, partitions: int, reader: int) -> Sequence[int]:
     """The partitions that get an envelope, where stage ``reader`` is next to read.
 
     What is for all tasks goes to every partition of its stage; on the way there it is sent once.
@@ -97,7 +97,7 @@ def indexes(envelope: Envelope, partitions: int, reader: int) -> Sequence[int]:
     return (envelope.sender % partitions,)
 
 
-def packed(envelopes: Iterable[Envelope | Row], partitions: int, reader: int = 1) -> Iterator[Row]:
+def pack(envelopes: Iterable[Envelope | Row], partitions: int, reader: int = 1) -> Iterator[Row]:
     """Envelopes as packets of a few megabytes, each for one bucket and one stage.
 
     In a packet envelopes lie in the order in which they came. Rows among them are packets of other
@@ -112,38 +112,38 @@ def packed(envelopes: Iterable[Envelope | Row], partitions: int, reader: int = 1
     waiting_bytes = 0
     for envelope in envelopes:
         if isinstance(envelope, Row):
-            yield from passed_on(envelope, partitions, reader)
+            yield from forward_packet(envelope, partitions, reader)
             continue
-        found = indexes(envelope, partitions, reader)
+        found = target_partitions(envelope, partitions, reader)
         group = 0
         if envelope.group == ALL_GROUPS:
             if envelope.stage > reader:
                 group = ALL_GROUPS
             if len(found) > 1:
-                envelope = encoded(envelope)
+                envelope = encode_payload(envelope)
         for index in found:
-            place = index, envelope.stage, group
-            writer = waiting.get(place)
+            packet_key = index, envelope.stage, group
+            writer = waiting.get(packet_key)
             if writer is None:
-                writer = waiting[place] = PacketWriter()
+                writer = waiting[packet_key] = PacketWriter()
             waiting_bytes += writer.add(envelope)
-            if writer.size_bytes < _BYTES_PER_PACKET:
-                if waiting_bytes < _BYTES_WAITING:
+            if writer.size_bytes < _PACKET_BYTES:
+                if waiting_bytes < _MAX_WAITING_BYTES:
                     continue
-                place = max(waiting, key=lambda each: waiting[each].size_bytes)
-            writer = waiting.pop(place)
+                packet_key = max(waiting, key=lambda each: waiting[each].size_bytes)
+            writer = waiting.pop(packet_key)
             waiting_bytes -= writer.size_bytes
-            yield _row(keys, place, writer)
-    for place, writer in waiting.items():
-        yield _row(keys, place, writer)
+            yield _row(keys, packet_key, writer)
+    for packet_key, writer in waiting.items():
+        yield _row(keys, packet_key, writer)
 
 
-def _row(keys: Sequence[int], place: tuple[int, int, int], writer: PacketWriter) -> Row:
-    index, stage, group = place
+def _row(keys: Sequence[int], packet_key: tuple[int, int, int], writer: PacketWriter) -> Row:
+    index, stage, group = packet_key
     return Row(keys[index], group, 0, 0, stage, writer.finished())
 
 
-def passed_on(row: Row, partitions: int, reader: int) -> Iterator[Row]:
+def forward_packet(row: Row, partitions: int, reader: int) -> Iterator[Row]:
     """A packet of an earlier task on its way to a later stage, where ``reader`` is next to read."""
     if row.key_group != ALL_GROUPS or row.stage != reader:
         yield row
@@ -152,21 +152,21 @@ def passed_on(row: Row, partitions: int, reader: int) -> Iterator[Row]:
             yield row._replace(bucket=bucket)
 
 
-def one_by_one(
+def pack_singly(
     envelopes: Iterable[Envelope | Row], partitions: int, reader: int = 1
 ) -> Iterator[Row]:
     """Each envelope as a packet of its own, for a stage whose rows are sorted by Spark.
 
-    What is for all groups of a partition comes first there. Rows and ``reader`` as in ``packed``.
+    What is for all groups of a partition comes first there. Rows and ``reader`` as in ``pack``.
     """
     keys = bucket_keys(partitions)
     for envelope in envelopes:
         if isinstance(envelope, Row):
-            yield from passed_on(envelope, partitions, reader)
+            yield from forward_packet(envelope, partitions, reader)
             continue
         _, group, _, _, sender, seq, _ = envelope
-        data = packet_of([envelope])
-        for index in indexes(envelope, partitions, reader):
+        data = make_packet([envelope])
+        for index in target_partitions(envelope, partitions, reader):
             yield Row(keys[index], group, sender, seq, envelope.stage, data)
 
 
@@ -177,22 +177,22 @@ def rows_of(batch: pa.RecordBatch) -> Iterator[Row]:
 
 def to_arrow(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
     """Rows in record batches of some megabytes at most, if a packet is no larger."""
-    return map(_record_batch, _in_pieces(rows))
+    return map(_record_batch, _in_batches(rows))
 
 
 def frames(rows: Iterable[Row]) -> Iterator[pandas.DataFrame]:
     """Rows in DataFrames of some megabytes at most, if a packet is no larger."""
-    for piece in _in_pieces(rows):
+    for piece in _in_batches(rows):
         yield pandas.DataFrame(piece, columns=_ARROW.names)
 
 
-def _in_pieces(rows: Iterable[Row]) -> Iterator[list[Row]]:
+def _in_batches(rows: Iterable[Row]) -> Iterator[list[Row]]:
     waiting: list[Row] = []
     size = 0
     for row in rows:
         waiting.append(row)
         size += len(row.payload)
-        if len(waiting) >= _ROWS_PER_ARROW_BATCH or size >= _BYTES_PER_PACKET:
+        if len(waiting) >= _ROWS_PER_ARROW_BATCH or size >= _PACKET_BYTES:
             yield waiting
             waiting, size = [], 0
     if waiting:

@@ -19,11 +19,11 @@ from pyspark import TaskContext
 from headrace.runners import program_classes
 from headrace.runners.captures import Captures
 from headrace.runners.program_classes import Names
-from headrace.runners.spark.notices import send_warnings
-from headrace.runners.spark.query.brought import NOTHING, ShippedDependencies
+from headrace.runners.spark.query.shipped_dependencies import NO_DEPENDENCIES, ShippedDependencies
 from headrace.runners.spark.query.spill import SpilledOverflow
 from headrace.runners.spark.query.traffic import Traffic
-from headrace.runners.spark.query.wire import Row, encode_errors, one_by_one, packed
+from headrace.runners.spark.query.wire import Row, encode_errors, pack, pack_singly
+from headrace.runners.spark.worker_warnings import write_warnings_to
 from headrace.runners.tasks import Tasks
 from headrace.runtime.block import Envelope, Kind
 from headrace.runtime.chain.chain import Chain
@@ -35,18 +35,18 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class ProgramRef:
-    """A job's program on its way to the workers, and what its functions need beside it.
+    """A pickled program for the workers, and what its functions need.
 
-    ``run_id`` names the run it belongs to. ``for_replay``: the part of it that is written beside a
-    call that failed, where that is wanted. ``notices``: the file for the workers' warnings, where
-    they run on the driver's machine.
+    ``run_id``: the run that it belongs to. ``for_replay``: the program as it is stored with a
+    failed call, if failed calls are captured. ``warnings_file``: where workers write their
+    warnings, if they run on the driver's machine.
     """
 
     run_id: str
     data: bytes
-    brought: ShippedDependencies = NOTHING
+    dependencies: ShippedDependencies = NO_DEPENDENCIES
     for_replay: bytes = b""
-    notices: str | None = None
+    warnings_file: str | None = None
 
 
 class WorkerJob(Tasks):
@@ -63,14 +63,14 @@ class WorkerJob(Tasks):
         self.names = names
         folder = program.settings.capture_dir
         self.captures = Captures(folder, lambda: for_replay) if folder else None
-        self._frames: dict[str, Chain] = {}
+        self._dataframe_chains: dict[str, Chain] = {}
         self.traffic = Traffic(program, self.metrics)
 
     def dataframe_chain(self, source: SourceProgram) -> Chain:
         """The chain after a DataFrame, opened when first used."""
-        chain = self._frames.get(source.id)
+        chain = self._dataframe_chains.get(source.id)
         if chain is None:
-            chain = self._frames[source.id] = Chain(
+            chain = self._dataframe_chains[source.id] = Chain(
                 source.chain,
                 self.program,
                 self.source_task_info(),
@@ -84,22 +84,22 @@ class WorkerJob(Tasks):
 
         It travels with the attempt's own records, so it counts where these are committed.
         """
-        told = self.metrics.told(partition_id())
-        if not told:
+        counted = self.metrics.told(partition_id())
+        if not counted:
             return None
         stage = self.program.sink_stage
-        return Envelope(stage, group, "", Kind.METRICS, sender, 1 << 41, told)
+        return Envelope(stage, group, "", Kind.METRICS, sender, 1 << 41, counted)
 
     def close(self) -> None:
         """Close user functions, and what writers shared."""
         with contextlib.ExitStack() as stack:
             stack.callback(super().close)
-            for chain in self._frames.values():
+            for chain in self._dataframe_chains.values():
                 stack.callback(chain.close)
 
 
-_RUNS_KEPT = 16
-_COLLECT_AFTER = 50_000
+_MAX_RUNS = 16
+_GC_THRESHOLD = 50_000
 """Objects that a collection waits for. A micro-batch makes many and drops them without cycles, so
 collections find nothing: with Python's 700 they took a fifth of the time at 1,000,000 keys."""
 
@@ -112,17 +112,17 @@ def worker_job(ref: ProgramRef) -> WorkerJob:
     if _jobs and next(reversed(_jobs)) == ref.run_id:
         return _jobs[ref.run_id]
     job = _jobs.pop(ref.run_id, None)
-    send_warnings(ref.notices)
-    ref.brought.enter_worker()
+    write_warnings_to(ref.warnings_file)
+    ref.dependencies.activate_in_worker()
     if job is None:
         program: JobProgram
         program, names = program_classes.loads(ref.data)
         for run_id in [r for r, other in _jobs.items() if other.program.scope == program.scope]:
             _close(_jobs.pop(run_id))
-        if len(_jobs) >= _RUNS_KEPT:
+        if len(_jobs) >= _MAX_RUNS:
             _close(_jobs.pop(next(iter(_jobs))))
         job = WorkerJob(program, names, ref.for_replay)
-        gc.set_threshold(_COLLECT_AFTER, *gc.get_threshold()[1:])
+        gc.set_threshold(_GC_THRESHOLD, *gc.get_threshold()[1:])
     program_classes.put(job.names)  # another job may have classes of the same names
     _jobs[ref.run_id] = job
     return job
@@ -170,5 +170,5 @@ def wire_rows(job: WorkerJob, sent: Iterator[Envelope | Row], reader: int = 1) -
     A worker process runs one attempt at a time; this is where one begins.
     """
     job.metrics.begin_attempt()
-    make = one_by_one if job.program.batch else packed
+    make = pack_singly if job.program.batch else pack
     return encode_errors(make(sent, job.program.partitions, reader))

@@ -68,10 +68,12 @@ def writes_where_it_reads(program: JobProgram) -> bool:
     return not program.stages and not has_dataframes(program)
 
 
-def written(job: WorkerJob, sender: int, envelopes: Iterable[Envelope], batch: int) -> Envelope:
+def write_in_place(
+    job: WorkerJob, sender: int, envelopes: Iterable[Envelope], batch: int
+) -> Envelope:
     """Write what a task has read; what it says to the committers, on its way to them."""
-    kept: SpilledEnvelopes[str] = SpilledEnvelopes()
-    with contextlib.closing(kept), _sinks(job, batch, kept, in_order=True) as sinks:
+    spilled: SpilledEnvelopes[str] = SpilledEnvelopes()
+    with contextlib.closing(spilled), _open_sinks(job, batch, spilled, in_order=True) as sinks:
         for envelope in envelopes:
             sinks.take(envelope)
     message = sinks.message
@@ -80,26 +82,26 @@ def written(job: WorkerJob, sender: int, envelopes: Iterable[Envelope], batch: i
 
 def write_task(ref: ProgramRef, batches: Iterator[pa.RecordBatch], batch: int) -> SentMessage:
     """Write one task's records to every sink, unless the task that read them has done it."""
-    kept: SpilledEnvelopes[str] = SpilledEnvelopes()
-    with contextlib.closing(kept):
+    spilled: SpilledEnvelopes[str] = SpilledEnvelopes()
+    with contextlib.closing(spilled):
         rows = chain.from_iterable(map(rows_of, batches))
-        envelopes = chain.from_iterable(kept.open(row.payload, row.stage) for row in rows)
+        envelopes = chain.from_iterable(spilled.open(row.payload, row.stage) for row in rows)
         first = next(envelopes, None)
         if first is not None and first.kind == Kind.WRITTEN:  # then it is the only one
             return SentMessage(payload_bytes(first))
-        with _sinks(worker_job(ref), batch, kept, in_order=False) as sinks:
+        with _open_sinks(worker_job(ref), batch, spilled, in_order=False) as sinks:
             for envelope in chain([] if first is None else [first], envelopes):
-                sinks.take(envelope, kept.keep)
+                sinks.take(envelope, spilled.keep)
     return SentMessage(pickle.dumps(sinks.message, 5))
 
 
-_Keep = Callable[[str, Envelope], None]
+_KeepEnvelope = Callable[[str, Envelope], None]
 
 
-class _Sinks:
+class _SinkTask:
     """What one task has for the sinks: it is taken, written, and told of in ``message``.
 
-    ``kept``: where envelopes wait; whoever made it closes it. ``stack`` closes what else is open
+    ``spilled``: where envelopes wait; whoever made it closes it. ``stack`` closes what else is open
     when the task is over.
     """
 
@@ -107,18 +109,18 @@ class _Sinks:
         self,
         job: WorkerJob,
         batch: int,
-        kept: SpilledEnvelopes[str],
+        spilled: SpilledEnvelopes[str],
         in_order: bool,
         stack: contextlib.ExitStack,
     ) -> None:
         self._job, self._batch, self._in_order, self._stack = job, batch, in_order, stack
         self._open: dict[str, Writing] = {}
-        self._kept = kept
+        self._spilled = spilled
         self._metrics = MetricGroup()
         self._traffic = Traffic(job.program, self._metrics)
         self.message = TaskMessage()
 
-    def take(self, envelope: Envelope, keep: _Keep | None = None) -> None:
+    def take(self, envelope: Envelope, keep: _KeepEnvelope | None = None) -> None:
         """Take what comes; ``keep`` keeps it for a sink."""
         if envelope.kind == Kind.SOURCE_STATE:
             epoch, states = payload_of(envelope)
@@ -131,21 +133,21 @@ class _Sinks:
             if self._in_order and served_by_committer(sink):
                 self._write(envelope)
             elif sink.sink.served_by is not ExecutedBy.SPARK:  # Spark writes its own
-                (keep or self._kept.add)(sink.id, envelope)
+                (keep or self._spilled.add)(sink.id, envelope)
 
     def end(self) -> None:
         """All has come: write what was kept, and prepare the commit."""
-        for sink_id in self._kept.readers():
-            received = self._kept.take(sink_id)
+        for sink_id in self._spilled.readers():
+            received = self._spilled.take(sink_id)
             if Delivery.takes(self._job.program.sink(sink_id)):
                 found = [(each.group, records_of(payload_of(each))) for each in received]
                 self.message.delivered[sink_id] = found
             else:
                 for envelope in received:
                     self._write(envelope)
-                self._prepare(sink_id)
+                self._prepare_commit(sink_id)
         for sink_id in [*self._open]:
-            self._prepare(sink_id)
+            self._prepare_commit(sink_id)
         counted = self._metrics.told(partition_id())
         if counted:
             self.message.metrics.append(counted)
@@ -158,14 +160,14 @@ class _Sinks:
             self._open[sink_id] = self._stack.enter_context(writing)
         self._open[sink_id].write(payload_of(envelope))
 
-    def _prepare(self, sink_id: str) -> None:
+    def _prepare_commit(self, sink_id: str) -> None:
         self.message.committables[sink_id] = self._open.pop(sink_id).prepare_commit()
 
 
 @contextlib.contextmanager
-def _sinks(
-    job: WorkerJob, batch: int, kept: SpilledEnvelopes[str], in_order: bool
-) -> Iterator[_Sinks]:
+def _open_sinks(
+    job: WorkerJob, batch: int, spilled: SpilledEnvelopes[str], in_order: bool
+) -> Iterator[_SinkTask]:
     """Takes the records of one task; at the end each sink's are written, by (sender, seq).
 
     ``in_order``: they come in an order that is always the same. Then they are written as they come,
@@ -173,7 +175,7 @@ def _sinks(
     what is read or computed.
     """
     with contextlib.ExitStack() as stack:
-        sinks = _Sinks(job, batch, kept, in_order, stack)
+        sinks = _SinkTask(job, batch, spilled, in_order, stack)
         yield sinks
         sinks.end()
 

@@ -68,7 +68,7 @@ def archive_options(java: JavaRuntime) -> list[str]:
 
 
 @contextmanager
-def making(java: JavaRuntime) -> Iterator[list[str]]:
+def writing_archive(java: JavaRuntime) -> Iterator[list[str]]:
     """The options under which a JVM writes the archive as it ends; it must have ended by the end.
 
     An archive that was there is replaced in one step; JVMs that use it keep it.

@@ -33,9 +33,7 @@ processes with others have another value of this variable; nothing reads it."""
 # What may differ between a process's environment and its parent's: it is read later than at the
 # interpreter's start or a library's import, or means nothing to either.
 _READ_LATER = ("SPARK_", "PYSPARK_", "_PYSPARK_", "PYTHON_", "OMP_NUM_THREADS")
-_MEANINGLESS = frozenset(
-    {"JAVA_HOME", "PYTHONPATH", "PWD", "OLDPWD", "SHLVL", "_", WORKERS_VARIABLE}
-)
+_IGNORED = frozenset({"JAVA_HOME", "PYTHONPATH", "PWD", "OLDPWD", "SHLVL", "_", WORKERS_VARIABLE})
 
 # Spark sets these for its Python processes; libraries and the interpreter read them once.
 FIXED = {"PYTHONUNBUFFERED": "YES", "OMP_NUM_THREADS": "1"}
@@ -73,17 +71,17 @@ def can_serve(request: Request, environment: Mapping[str, str]) -> bool:
     return all(
         wanted.get(name) == environment.get(name)
         for name in wanted.keys() | environment.keys()
-        if not name.startswith(_READ_LATER) and name not in _MEANINGLESS
+        if not name.startswith(_READ_LATER) and name not in _IGNORED
     )
 
 
-def module_path(own: Sequence[str], own_variable: str, request: Request) -> list[str]:
+def module_path(current_path: Sequence[str], own_variable: str, request: Request) -> list[str]:
     """``sys.path`` of a new ``python -m``: its folder, its ``PYTHONPATH``, the interpreter's.
 
-    ``own`` is this process's, and ``own_variable`` its ``PYTHONPATH``.
+    ``current_path`` is this process's, and ``own_variable`` its ``PYTHONPATH``.
     """
     added = {os.path.abspath(entry) for entry in own_variable.split(os.pathsep) if entry}
-    kept = [entry for entry in own[1:] if entry not in added]
+    kept = [entry for entry in current_path[1:] if entry not in added]
     given = request.environment.get("PYTHONPATH", "").split(os.pathsep)
     return [request.folder, *(os.path.abspath(entry) for entry in given if entry), *kept]
 
@@ -195,15 +193,15 @@ def _receive(connection: socket.socket) -> tuple[Request, list[int]]:
     """A request and the three streams that came with it, or no streams and an error."""
     head, streams, _, _ = socket.recv_fds(connection, 8, 3)
     try:
-        length = int.from_bytes(_exactly(connection, head, 8), "big")
-        return Request.read(_exactly(connection, b"", length)), streams
+        length = int.from_bytes(_receive_exactly(connection, head, 8), "big")
+        return Request.read(_receive_exactly(connection, b"", length)), streams
     except BaseException:
         for stream in streams:
             os.close(stream)
         raise
 
 
-def _exactly(connection: socket.socket, data: bytes, length: int) -> bytes:
+def _receive_exactly(connection: socket.socket, data: bytes, length: int) -> bytes:
     while len(data) < length:
         part = connection.recv(min(length - len(data), 1 << 20))
         if not part:

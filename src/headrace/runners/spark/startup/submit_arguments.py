@@ -34,16 +34,16 @@ def submitted_in_files(settings: Mapping[str, str]) -> Iterator[None]:
         ConfigurationError: options of the JVM cannot be read, or set its memory.
     """
     given = os.environ.get(_VARIABLE)
-    own_file, rest = _split(shlex.split(_SHELL if given is None else given))
+    user_file, rest = _split(shlex.split(_SHELL if given is None else given))
     folder = new_subfolder("submit-")
     try:
         text = _properties({**settings, **_java_options(settings, folder)})
         chosen = [_FILE, str(folder / "spark.properties")]
-        if own_file is None:
+        if user_file is None:
             chosen.append("--load-spark-defaults")  # else Spark reads one file only
         else:
             # Spark takes one file: of two lines for one key it takes the last.
-            text = f"{Path(own_file).read_text('utf-8')}\n\n{text}"
+            text = f"{Path(user_file).read_text('utf-8')}\n\n{text}"
         write_private(folder / "spark.properties", text)
         os.environ[_VARIABLE] = shlex.join([*chosen, *rest])
         yield

@@ -19,7 +19,7 @@ from headrace.runners.spark.checkpoint.layout import CheckpointFolder
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runners.spark.query import writing
 from headrace.runners.spark.query.sink import BatchSinkWriter, StreamSinkWriter
-from headrace.runners.spark.query.wire import packed, to_arrow
+from headrace.runners.spark.query.wire import pack, to_arrow
 from headrace.runners.spark.query.writing import TaskMessage, write_task
 from headrace.runtime.block import Envelope, Kind
 from headrace.runtime.coordination.coordinator import StateChanges
@@ -37,7 +37,7 @@ def said(sender: int, changes: StateChanges) -> Envelope:
 def message(plan: Any, part: list[Envelope], epoch: int) -> TaskMessage:
     """What one task of the sink says."""
     found: TaskMessage = pickle.loads(
-        write_task(plan.workers, to_arrow(packed(part, 1)), epoch).data
+        write_task(plan.program_ref, to_arrow(pack(part, 1)), epoch).data
     )
     return found
 
@@ -55,7 +55,7 @@ def told(plan: Any, arrival: tuple[int, ...], tasks: int, writer: Any) -> int | 
 def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     monkeypatch.setattr(writing, "worker_job", lambda ref: SimpleNamespace(program=job_of()))
     return SimpleNamespace(
-        workers=None,
+        program_ref=None,
         checkpoint_folder=CheckpointFolder(str(tmp_path)),
         owner=1,
         address=None,

@@ -31,12 +31,12 @@ def test_the_program_is_pickled_once_for_all_queries_of_a_job(tmp_path: Path) ->
     moving = QueryPlan(ProgramRef("run", b"p"), CheckpointFolder(str(tmp_path)), 1, ("", 0), b"t")
     going_on = replace(moving, generation=Generation(1, 2, None))
     for query in (moving, going_on):
-        plan = read_plan(folder.put(query))
-        assert plan.query.workers == query.workers
+        plan = read_plan(folder.write_query(query))
+        assert plan.query.program_ref == query.workers
         assert plan.query.generation == query.generation
         assert (plan.program.name, plan.program.stages) == (program.name, program.stages)
     assert pickled == [program.name]
-    path = Path(folder.put(going_on))
+    path = Path(folder.write_query(going_on))
     folder.remove()
     assert not path.exists()
 

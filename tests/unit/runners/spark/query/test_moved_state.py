@@ -12,12 +12,12 @@ import pytest
 
 from headrace.runners.spark.checkpoint.generations import Origin
 from headrace.runners.spark.query.keyed_stage import StageProcessor
-from headrace.runners.spark.query.moved_state import claims, resized, states_in
+from headrace.runners.spark.query.moved_state import claimed_state, rescaled_vertices, states_in
 from headrace.runners.spark.query.stored import (
-    among_instances,
     backends_of,
-    of_vertices,
     records_of,
+    records_of_vertices,
+    redistribute,
 )
 from headrace.runners.spark.query.wire import bucket_keys
 from headrace.runners.spark.query.worker import ProgramRef
@@ -55,9 +55,9 @@ class Pages:
 def test_a_stage_claims_its_own_operators_from_where_they_lay() -> None:
     stages = (("a", "b"), ("c",), ("gone",))
     origin = Origin(0, 3, stages, {})
-    assert claims(origin, stage("c", "new", "a")) == {1: {"a"}, 2: {"c"}}
-    assert claims(origin, stage("new")) == {}
-    assert claims(Origin(0, -1, stages, {}), stage("a")) == {}
+    assert claimed_state(origin, stage("c", "new", "a")) == {1: {"a"}, 2: {"c"}}
+    assert claimed_state(origin, stage("new")) == {}
+    assert claimed_state(Origin(0, -1, stages, {}), stage("a")) == {}
 
 
 def test_state_of_another_number_of_instances_is_not_taken_as_it_is() -> None:
@@ -65,10 +65,14 @@ def test_state_of_another_number_of_instances_is_not_taken_as_it_is() -> None:
     counts = program.vertex("counts")
     stages = (("counts",), ("sum",))
     shrunk = Origin(0, 3, stages, {}, groups={"counts": 3, "sum": 128})
-    assert resized(shrunk, (counts,)) == (counts,) and claims(shrunk, (counts,)) == {}
+    assert (
+        rescaled_vertices(shrunk, (counts,)) == (counts,) and claimed_state(shrunk, (counts,)) == {}
+    )
     same = Origin(0, 3, stages, {}, groups={"counts": 2, "sum": 128})
-    assert resized(same, (counts,)) == () and claims(same, (counts,)) == {1: {"counts"}}
-    assert resized(replace(shrunk, batch=-1), (counts,)) == ()
+    assert rescaled_vertices(same, (counts,)) == () and claimed_state(same, (counts,)) == {
+        1: {"counts"}
+    }
+    assert rescaled_vertices(replace(shrunk, batch=-1), (counts,)) == ()
 
 
 def test_elements_of_three_instances_come_to_two() -> None:
@@ -87,8 +91,8 @@ def test_elements_of_three_instances_come_to_two() -> None:
         header = {f"counts/{instance}/": held.records.pop(HEADER), f"other/{instance}/": b""}
         stored.append((instance, HEADER, pickle.dumps(header)))
         stored += [(instance, f"counts/{instance}/{name}", d) for name, d in held.records.items()]
-    mine = [*of_vertices(stored, {"counts"})]
-    records = among_instances(mine, program, (program.vertex("counts"),), {"counts": 3})
+    mine = [*records_of_vertices(stored, {"counts"})]
+    records = redistribute(mine, program, (program.vertex("counts"),), {"counts": 3})
     assert {stage for _, stage, _, _ in records} == {0}
     backends = backends_of(program, [(bucket, name, data) for bucket, _, name, data in records])
     found = {

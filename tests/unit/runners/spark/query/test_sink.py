@@ -32,7 +32,7 @@ def test_a_sink_that_cannot_discard_does_not_hide_the_error(
     monkeypatch.setattr(query_sink, "committer_of", committer_of)
     monkeypatch.setattr(query_sink, "served_by_committer", lambda sink: True)
     plan: Any = SimpleNamespace(
-        workers=None,
+        program_ref=None,
         checkpoint_folder=CheckpointFolder(str(tmp_path)),
         owner=1,
         address=None,
@@ -40,7 +40,9 @@ def test_a_sink_that_cannot_discard_does_not_hide_the_error(
         generation=Generation(),
     )
     writer = StreamSinkWriter(plan)
-    monkeypatch.setattr(writer, "_received", lambda messages: (SimpleNamespace(sinks=sinks), []))
+    monkeypatch.setattr(
+        writer, "_decode_messages", lambda messages: (SimpleNamespace(sinks=sinks), [])
+    )
     with caplog.at_level(logging.WARNING):
         writer.abort([None], 7)
     assert discarded == ["one", "two"]

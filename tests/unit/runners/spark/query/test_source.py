@@ -22,7 +22,7 @@ from headrace.runners.spark.checkpoint.generations import Generation, Origin
 from headrace.runners.spark.checkpoint.layout import CheckpointFolder
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runners.spark.failures import TaskFailure
-from headrace.runners.spark.query.driver_plan import DriverPlan, QueryPlan, Stop
+from headrace.runners.spark.query.driver_plan import DriverPlan, QueryPlan, StopSignal
 from headrace.runners.spark.query.sink import BatchSinkWriter
 from headrace.runners.spark.query.source import BatchReader, StreamReader
 from headrace.runners.spark.query.worker import ProgramRef
@@ -171,30 +171,30 @@ def test_a_new_generation_begins_where_the_last_one_stood(plan: DriverPlan) -> N
 def test_asked_to_stop_nothing_more_is_planned_but_what_was_planned_before(
     plan: DriverPlan, tmp_path: Path
 ) -> None:
-    stop = Stop(str(tmp_path))
+    stop = StopSignal(str(tmp_path))
     reader = StreamReader(replace(plan, query=replace(plan.query, stop=stop)))
     start = json.loads(json.dumps(reader.initialOffset()))
     end = json.loads(json.dumps(reader.latestOffset(start, ReadAllAvailable())))
-    assert end != start and not stop.answered.exists()
-    stop.asked.touch()
+    assert end != start and not stop.acknowledged.exists()
+    stop.requested.touch()
     origin = Origin(0, -1, (), start, end)
     moved = replace(plan.query, stop=stop, generation=Generation(1, 0, origin))
     repeating = StreamReader(replace(plan, query=moved))
     assert repeating.latestOffset(start, ReadAllAvailable()) == end
-    assert not stop.answered.exists()
+    assert not stop.acknowledged.exists()
     SplitStates(plan.query.checkpoint_folder.store).save(end["epoch"], {})
     for _ in range(3):
         assert repeating.latestOffset(end, ReadAllAvailable()) == end
-    assert stop.answered.exists()
+    assert stop.acknowledged.exists()
     assert FromTheMiddle.called == [{"a": 5}, "closed"]
 
 
 def test_a_stream_that_writes_dataframes_keeps_what_splits_remember(plan: DriverPlan) -> None:
     said = {("middle", "a"): SplitState(5, {})}
-    BatchSinkWriter(plan, 0)._kept(1, [said])
+    BatchSinkWriter(plan, 0)._saved_states(1, [said])
     assert SplitStates(plan.query.checkpoint_folder.store).load(1) == said
     batch = replace(plan, program=replace(plan.program, batch=True))
-    BatchSinkWriter(batch, 0)._kept(2, [said])
+    BatchSinkWriter(batch, 0)._saved_states(2, [said])
     assert not SplitStates(plan.query.checkpoint_folder.store).has(2)
 
 

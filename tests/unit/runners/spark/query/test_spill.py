@@ -6,14 +6,14 @@ import pytest
 
 from headrace.runners.spark.query import spill
 from headrace.runners.spark.query.packets import (
-    InMemory,
+    MemoryContent,
     envelopes_in,
-    packet_of,
+    make_packet,
     payload_bytes,
     payload_of,
 )
 from headrace.runners.spark.query.spill import Spill, SpilledEnvelopes, SpilledOverflow
-from headrace.runners.spark.query.wire import packed
+from headrace.runners.spark.query.wire import pack
 from headrace.runtime.block import Envelope, Kind
 from tests.unit.runtime.programs import block
 
@@ -31,7 +31,13 @@ def test_bytes_come_back_from_memory_and_file_in_any_order() -> None:
     pile = Spill()
     texts = [b"four", b"seven77", b"", b"x" * 100, b"abc"]
     places = [pile.put(text) for text in texts]
-    assert [isinstance(place, InMemory) for place in places] == [True, False, True, False, True]
+    assert [isinstance(place, MemoryContent) for place in places] == [
+        True,
+        False,
+        True,
+        False,
+        True,
+    ]
     assert [bytes(place.view()) for place in reversed(places)] == texts[::-1]
     pile.close()
     assert bytes(pile.put(b"again").view()) == b"again"
@@ -76,7 +82,7 @@ def test_envelopes_of_a_packet_are_kept_where_the_packet_is() -> None:
     received: SpilledEnvelopes[int] = SpilledEnvelopes()
     for sender in (2, 1):
         sent = [envelope(sender, seq, block(sender, seq)) for seq in (1, 0)]
-        for each in received.open(packet_of(sent), 5):
+        for each in received.open(make_packet(sent), 5):
             assert each.stage == 5
             received.keep(7, each)
     found = [payload_of(e).values for e in received.take(7)]
@@ -88,7 +94,7 @@ def test_packets_for_many_partitions_wait_for_so_many_bytes_in_all(
 ) -> None:
     from headrace.runners.spark.query import wire
 
-    monkeypatch.setattr(wire, "_BYTES_WAITING", 2_000)
+    monkeypatch.setattr(wire, "_MAX_WAITING_BYTES", 2_000)
     sent = [envelope(1, seq, block(b"x" * 20))._replace(group=seq % 50) for seq in range(100)]
     size = len(payload_bytes(sent[0]))
     taken = 0
@@ -99,11 +105,11 @@ def test_packets_for_many_partitions_wait_for_so_many_bytes_in_all(
             taken += 1
             yield each
 
-    rows = packed(counting(), 50)  # type: ignore[arg-type]
+    rows = pack(counting(), 50)  # type: ignore[arg-type]
     first = next(rows)
     assert taken == -(-2_000 // size)
     found = [
-        e.seq for row in (first, *rows) for e in envelopes_in(InMemory(row.payload), row.stage)
+        e.seq for row in (first, *rows) for e in envelopes_in(MemoryContent(row.payload), row.stage)
     ]
     assert sorted(found) == [*range(100)]
-    assert spill.MOST_BYTES >= 1 << 20
+    assert spill.MAX_MEMORY_BYTES >= 1 << 20

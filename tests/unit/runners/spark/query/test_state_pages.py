@@ -12,7 +12,7 @@ from pyspark.errors import PySparkRuntimeError
 
 from headrace.errors import JobError, StateTooLargeError, StorageError
 from headrace.runners.spark import attempt
-from headrace.runners.spark.attempt import Attempt, explained
+from headrace.runners.spark.attempt import Attempt, user_error
 from headrace.runners.spark.query.state_pages import BucketState
 
 FULL = (
@@ -83,22 +83,22 @@ def test_a_full_disk_among_the_causes_is_found(
     monkeypatch.setattr(attempt, "log_path", lambda: tmp_path / "log")
     error: Any = RuntimeError(NOT_COMMITTED)
     error._origin = Java(NOT_COMMITTED, Java("/cp/state/1.zip: No space left on device"))
-    found = explained(error)
+    found = user_error(error)
     assert isinstance(found, StorageError)
     assert found.where == {"file": "/cp/state/1.zip"}
     error._origin = Java(NOT_COMMITTED)
-    assert type(explained(error)) is JobError
+    assert type(user_error(error)) is JobError
 
 
 def test_the_room_on_the_disks_is_shown(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(attempt, "explained", lambda error: StorageError("full"))
+    monkeypatch.setattr(attempt, "user_error", lambda error: StorageError("full"))
     monkeypatch.delenv("SPARK_LOCAL_DIRS", raising=False)
     running: Any = object.__new__(Attempt)
-    running._unwritten, running.program = None, SimpleNamespace(batch=True)
+    running._write_error, running.program = None, SimpleNamespace(batch=True)
     running.checkpoint = SimpleNamespace(directory=str(tmp_path))
     context = SimpleNamespace(master="local[2]", getConf=lambda: {"spark.local.dir": "/"})
     running.spark = SimpleNamespace(sparkContext=context)
-    failure = running._explained(RuntimeError())
+    failure = running._to_user_error(RuntimeError())
     assert failure.where["checkpoint"].startswith(f"{tmp_path}, ")
     assert failure.where["spark.local.dir"].startswith("/, ")
     assert all(" MiB free of " in room for room in failure.where.values())

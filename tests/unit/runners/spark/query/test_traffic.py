@@ -9,7 +9,12 @@ import pyarrow as pa
 import pytest
 
 from headrace.metrics import MetricGroup
-from headrace.runners.spark.query.packets import InMemory, Rows, envelopes_in, packet_of
+from headrace.runners.spark.query.packets import (
+    MemoryContent,
+    MessageRows,
+    envelopes_in,
+    make_packet,
+)
 from headrace.runners.spark.query.traffic import FIRST_OF_DATAFRAMES, Traffic
 from headrace.runtime.block import Block, Envelope, Kind
 from headrace.runtime.columns.batch import Columns
@@ -36,7 +41,7 @@ def sent(sender: int, target: str, values: Any, seq: int = 0) -> Envelope:
 def read(*envelopes: Envelope) -> dict[str, Any]:
     metrics = MetricGroup()
     traffic = Traffic(program(), metrics)
-    for envelope in envelopes_in(InMemory(packet_of(envelopes)), 1):
+    for envelope in envelopes_in(MemoryContent(make_packet(envelopes)), 1):
         traffic.count(envelope)
     return metrics.snapshot()
 
@@ -67,8 +72,8 @@ def test_more_records_are_more_bytes_and_the_time_alone_is_none() -> None:
 
 def test_blocks_of_columns_have_their_shares_of_the_message() -> None:
     whole = Columns(pa.RecordBatch.from_pydict({"n": [*range(1_000)]}))
-    packet = packet_of([sent(0, "sum", whole[:250]), sent(0, "sink", whole[250:1_000])])
-    few, many = (each.payload for each in envelopes_in(InMemory(packet), 1))
-    assert isinstance(few, Rows) and isinstance(many, Rows)
+    packet = make_packet([sent(0, "sum", whole[:250]), sent(0, "sink", whole[250:1_000])])
+    few, many = (each.payload for each in envelopes_in(MemoryContent(packet), 1))
+    assert isinstance(few, MessageRows) and isinstance(many, MessageRows)
     assert few.size_bytes * 3 == pytest.approx(many.size_bytes, abs=4)
     assert few.size_bytes + many.size_bytes == pytest.approx(few.message.size_bytes, abs=4)

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.runners.spark.query.packets import (
-    InMemory,
+    MemoryContent,
     PacketWriter,
     envelopes_in,
     payload_bytes,
@@ -20,8 +20,8 @@ from headrace.runners.spark.query.packets import (
 from headrace.runners.spark.query.wire import (
     Row,
     bucket_keys,
-    one_by_one,
-    packed,
+    pack,
+    pack_singly,
     rows_of,
     to_arrow,
 )
@@ -35,7 +35,7 @@ def envelope(group: int, seq: int, payload: Any = None) -> Envelope:
 
 
 def opened(row: Row) -> list[Envelope]:
-    return [*envelopes_in(InMemory(row.payload), row.stage)]
+    return [*envelopes_in(MemoryContent(row.payload), row.stage)]
 
 
 def sent(rows: list[Row]) -> list[Envelope]:
@@ -47,7 +47,7 @@ def test_a_packet_per_bucket_holds_what_is_for_it_in_order(
     groups: list[int], partitions: int
 ) -> None:
     envelopes = [envelope(group, seq) for seq, group in enumerate(groups)]
-    rows = list(packed(envelopes, partitions))
+    rows = list(pack(envelopes, partitions))
     assert len(rows) == len({group % partitions for group in groups})
     for row in rows:
         bucket, found = row.bucket, opened(row)
@@ -67,7 +67,7 @@ def test_what_is_large_is_sent_as_soon_as_it_is_there() -> None:
             made.append(seq)
             yield envelope(0, seq, bytes(3 << 20))
 
-    rows = packed(envelopes(), 2)
+    rows = pack(envelopes(), 2)
     next(rows)
     assert made == [0, 1]
     assert len(list(rows)) == 2
@@ -75,20 +75,20 @@ def test_what_is_large_is_sent_as_soon_as_it_is_there() -> None:
 
 def test_rows_for_sorting_hold_one_envelope_each() -> None:
     envelopes = [envelope(5, 2), envelope(3, 1)]
-    rows = list(one_by_one(envelopes, 2))
+    rows = list(pack_singly(envelopes, 2))
     assert [row[1:4] for row in rows] == [(5, 3, 2), (3, 3, 1)]
     assert [each.group for each in sent(rows)] == [5, 3]
 
 
 def test_a_packet_for_a_later_stage_is_passed_on_without_a_look_inside() -> None:
     passing = Row(bucket_keys(3)[1], 0, 0, 0, 2, b"no packet")
-    for make in (packed, one_by_one):
+    for make in (pack, pack_singly):
         assert next(make([passing, envelope(0, 1)], 3, 1)) == passing
 
 
 def test_stages_have_packets_of_their_own() -> None:
     envelopes = [envelope(0, seq)._replace(stage=1 + seq % 2) for seq in range(6)]
-    rows = [*packed(envelopes, 1)]
+    rows = [*pack(envelopes, 1)]
     assert [(row.stage, [each.seq for each in opened(row)]) for row in rows] == [
         (1, [0, 2, 4]),
         (2, [1, 3, 5]),
@@ -97,8 +97,8 @@ def test_stages_have_packets_of_their_own() -> None:
 
 
 def test_a_payload_that_came_over_the_wire_leaves_as_the_same_bytes() -> None:
-    (row,) = packed([envelope(0, 1)], 1)
-    (again,) = packed(opened(row), 1)
+    (row,) = pack([envelope(0, 1)], 1)
+    (again,) = pack(opened(row), 1)
     (first,), (second,) = opened(row), opened(again)
     assert payload_bytes(first) == payload_bytes(second)
     assert payload_of(second) == {"n": 1}
@@ -106,7 +106,7 @@ def test_a_payload_that_came_over_the_wire_leaves_as_the_same_bytes() -> None:
 
 def test_a_block_travels() -> None:
     block = Block([1], ["a"], None, False, [], None, 5)
-    (row,) = packed([Envelope(1, 0, 0, Kind.DATA, 3, 0, block)], 1)
+    (row,) = pack([Envelope(1, 0, 0, Kind.DATA, 3, 0, block)], 1)
     (found,) = opened(row)
     assert payload_of(found) == block
 
@@ -118,12 +118,12 @@ def test_a_record_that_cannot_be_sent_leaves_nothing_of_itself() -> None:
     writer.add(good)
     with pytest.raises((AttributeError, pickle.PicklingError)):
         writer.add(bad)
-    (found,) = envelopes_in(InMemory(writer.finished()), 1)
+    (found,) = envelopes_in(MemoryContent(writer.finished()), 1)
     assert payload_of(found) == good.payload
 
 
 def test_rows_are_as_they_were_before_arrow() -> None:
-    rows = [*packed([envelope(group, group) for group in range(4)], 3)]
+    rows = [*pack([envelope(group, group) for group in range(4)], 3)]
     assert [row for batch in to_arrow(rows) for row in rows_of(batch)] == rows
 
 
@@ -144,7 +144,7 @@ def test_every_partition_has_a_bucket(partitions: int) -> None:
 
 def test_what_is_for_all_tasks_goes_to_every_partition_of_its_stage() -> None:
     to_all = Envelope(2, ALL_GROUPS, "v", Kind.METRICS, 7, 0, {"n": 1})
-    for make in (packed, one_by_one):
+    for make in (pack, pack_singly):
         there = [*make([to_all, envelope(0, 1)._replace(stage=2)], 3, 2)]
         assert [row.bucket for row in there if to_all.group in {e.group for e in opened(row)}] == [
             *bucket_keys(3)
@@ -155,13 +155,13 @@ def test_what_is_for_all_tasks_goes_to_every_partition_of_its_stage() -> None:
         arrived = [*make(on_the_way, 3, 2)]
         assert [row.bucket for row in arrived] == [*bucket_keys(3)]
         assert [payload_of(each) for each in sent(arrived)] == [{"n": 1}] * 3
-    assert {row.key_group for row in one_by_one([to_all], 3, 2)} == {ALL_GROUPS}
+    assert {row.key_group for row in pack_singly([to_all], 3, 2)} == {ALL_GROUPS}
 
 
 def test_on_the_way_what_is_for_all_tasks_is_apart_from_the_rest() -> None:
     to_all = Envelope(3, ALL_GROUPS, "v", Kind.METRICS, 7, 0, {"n": 1})
     mine = envelope(1, 1)._replace(stage=3)
-    rows = [*packed([to_all, mine], 3, 1)]
+    rows = [*pack([to_all, mine], 3, 1)]
     assert sorted((row.key_group, [e.group for e in opened(row)]) for row in rows) == [
         (ALL_GROUPS, [ALL_GROUPS]),
         (0, [1]),

@@ -15,7 +15,7 @@ from headrace.runners.launch import program_of
 from headrace.runners.spark.failures import TaskFailure
 from headrace.runners.spark.modules import dumps
 from headrace.runners.spark.query import worker
-from headrace.runners.spark.query.packets import InMemory, envelopes_in, payload_of
+from headrace.runners.spark.query.packets import MemoryContent, envelopes_in, payload_of
 from headrace.runners.spark.query.worker import ProgramRef, WorkerJob, wire_rows, worker_job
 from headrace.runners.spark.query.writing import sink_tasks
 from headrace.runtime.block import Envelope, Kind
@@ -109,7 +109,7 @@ def counted(job: WorkerJob, records: int, *, fails: bool = False) -> dict[str, f
     """The figures among the rows that an attempt sends."""
     rows = list(wire_rows(job, attempt(job, records, fails=fails)))
     envelopes = [
-        envelope for row in rows for envelope in envelopes_in(InMemory(row.payload), row.stage)
+        envelope for row in rows for envelope in envelopes_in(MemoryContent(row.payload), row.stage)
     ]
     (told,) = [e for e in envelopes if e.kind == Kind.METRICS]
     return dict(figures(payload_of(told)))

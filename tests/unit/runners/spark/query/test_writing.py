@@ -86,7 +86,7 @@ def read(
     start = reader.initialOffset()
     (*_, task) = reader.partitions(start, reader.latestOffset(start, None))  # type: ignore[arg-type]
     worker = pickle.loads(pickle.dumps(reader))
-    found: TaskMessage = pickle.loads(write_task(query.workers, worker.read(task), 0).data)
+    found: TaskMessage = pickle.loads(write_task(query.program_ref, worker.read(task), 0).data)
     return found
 
 

@@ -8,7 +8,11 @@ from pathlib import Path
 import pytest
 
 from headrace.errors import JobError
-from headrace.runners.spark.startup.class_archive import archive_of, archive_options, making
+from headrace.runners.spark.startup.class_archive import (
+    archive_of,
+    archive_options,
+    writing_archive,
+)
 from headrace.runners.spark.startup.java import JavaRuntime
 from headrace.runners.spark.startup.session import _session_settings
 
@@ -46,7 +50,7 @@ def test_a_folder_that_cannot_stand_in_an_option_is_not_used(
     monkeypatch.setenv("XDG_CACHE_HOME", "/home/my name")
     assert archive_of(JAVA) is None
     assert archive_options(JAVA) == []
-    with pytest.raises(JobError, match="no folder"), making(JAVA):
+    with pytest.raises(JobError, match="no folder"), writing_archive(JAVA):
         pass
 
 
@@ -54,7 +58,7 @@ def test_it_is_used_once_it_is_made() -> None:
     assert archive_options(JAVA) == []
     archive = archive_of(JAVA)
     assert archive is not None
-    with making(JAVA) as options:
+    with writing_archive(JAVA) as options:
         (option,) = options
         name, _, draft = option.partition("=")
         assert name == "-XX:ArchiveClassesAtExit"
@@ -65,7 +69,7 @@ def test_it_is_used_once_it_is_made() -> None:
 
 
 def test_a_jvm_that_writes_none_leaves_none(cache: Path) -> None:
-    with pytest.raises(JobError, match="written no archive"), making(JAVA):
+    with pytest.raises(JobError, match="written no archive"), writing_archive(JAVA):
         pass
     assert list(cache.iterdir()) == []
 

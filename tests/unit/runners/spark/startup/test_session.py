@@ -12,10 +12,10 @@ import pytest
 from headrace.runners.spark.modules import is_local
 from headrace.runners.spark.startup.session import (
     WORKERS_PYTHON,
-    _tell_ignored,
+    _warn_ignored,
     _workers_start_as,
-    place_of,
     quiet_py4j,
+    session_line,
     submitted_settings,
     was_submitted,
 )
@@ -24,9 +24,9 @@ from headrace.runners.spark.startup.session import (
 def test_a_session_that_runs_keeps_its_interpreter(capsys: pytest.CaptureFixture[str]) -> None:
     context = SimpleNamespace(applicationId="app-1", pythonExec="/one/python")
     spark: Any = SimpleNamespace(sparkContext=context, conf={"spark.executor.memory": "1g"})
-    _tell_ignored(spark, {WORKERS_PYTHON: "/one/python", "spark.executor.memory": "1g"})
+    _warn_ignored(spark, {WORKERS_PYTHON: "/one/python", "spark.executor.memory": "1g"})
     assert capsys.readouterr().err == ""
-    _tell_ignored(spark, {WORKERS_PYTHON: "/two/python"})
+    _warn_ignored(spark, {WORKERS_PYTHON: "/two/python"})
     assert capsys.readouterr().err == (
         "headrace: there is a SparkSession already, so python.executable (its workers run"
         " /one/python) has no effect\n"
@@ -80,8 +80,8 @@ def test_local_masters(master: str, local: bool) -> None:
 
 
 def test_the_line_that_says_where() -> None:
-    assert place_of("local[2,4]", "4.3.0", None) == "headrace: runs on local[2,4], Spark 4.3.0"
-    assert place_of("yarn", "4.3.0", "http://here:4040").endswith(", http://here:4040")
+    assert session_line("local[2,4]", "4.3.0", None) == "headrace: runs on local[2,4], Spark 4.3.0"
+    assert session_line("yarn", "4.3.0", "http://here:4040").endswith(", http://here:4040")
 
 
 def test_connections_are_not_noted_in_a_programs_log(caplog: pytest.LogCaptureFixture) -> None:

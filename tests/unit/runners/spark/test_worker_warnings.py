@@ -8,7 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from headrace.runners.spark.notices import ONCE_SECONDS, Notices, send_warnings
+from headrace.runners.spark.worker_warnings import (
+    REPEAT_SECONDS,
+    WarningForwarder,
+    write_warnings_to,
+)
 
 _log = logging.getLogger("headrace.some.module")
 
@@ -16,7 +20,7 @@ _log = logging.getLogger("headrace.some.module")
 @pytest.fixture(autouse=True)
 def no_file_afterwards() -> Iterator[None]:
     yield
-    send_warnings(None)
+    write_warnings_to(None)
 
 
 def written(path: Path) -> list[str]:
@@ -28,13 +32,13 @@ def test_warnings_of_a_worker_are_logged_in_the_users_process(
 ) -> None:
     path = tmp_path / "notices"
     for _ in range(2):  # a worker enters the job for each task
-        send_warnings(str(path))
+        write_warnings_to(str(path))
     _log.warning("%s waits\nfor a server", "a task")
     _log.info("and it is not worth a line")
-    send_warnings(None)
+    write_warnings_to(None)
     assert len(written(path)) == 1
     caplog.clear()
-    Notices(str(path)).close()
+    WarningForwarder(str(path)).close()
     assert caplog.record_tuples == [(_log.name, logging.WARNING, "a task waits\nfor a server")]
 
 
@@ -42,27 +46,27 @@ def test_what_many_workers_say_at_once_is_logged_once(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     path, now_s = tmp_path / "notices", 0.0
-    notices = Notices(str(path), lambda: now_s)
-    notices.close()  # its thread ends; from here on the test is what reads
-    send_warnings(str(path))
+    warnings_file = WarningForwarder(str(path), lambda: now_s)
+    warnings_file.close()  # its thread ends; from here on the test is what reads
+    write_warnings_to(str(path))
     for text in ("waits", "waits", "works again"):
         _log.warning(text)
     caplog.clear()
-    send_warnings(None)
-    notices._take()
+    write_warnings_to(None)
+    warnings_file._log_new_lines()
     assert caplog.messages == ["waits", "works again"]
-    now_s += ONCE_SECONDS
+    now_s += REPEAT_SECONDS
     path.write_bytes(path.read_bytes() + path.read_bytes()[:-1])  # the last line is not complete
-    notices._take()
+    warnings_file._log_new_lines()
     assert caplog.messages == ["waits", "works again", "waits"]
 
 
 def test_a_worker_of_a_job_that_is_over_goes_on(tmp_path: Path) -> None:
     folder = tmp_path / "job"
     folder.mkdir()
-    send_warnings(str(folder / "notices"))
+    write_warnings_to(str(folder / "notices"))
     folder.rmdir()
     _log.warning("still waiting")
-    send_warnings(str(tmp_path / "next"))
+    write_warnings_to(str(tmp_path / "next"))
     _log.warning("the next job's")
     assert len(written(tmp_path / "next")) == 1 and not folder.exists()

@@ -14,13 +14,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-_OURS = logging.getLogger("headrace")
+_LOGGER = logging.getLogger("headrace")
 _POLL_SECONDS = 0.2
-ONCE_SECONDS = 10.0
+REPEAT_SECONDS = 10.0
 """Workers that wait for the same server say the same: it is logged once in this time."""
 
 
-class _ToFile(logging.Handler):
+class _WarningFileHandler(logging.Handler):
     """Appends records to a file, a line of JSON each."""
 
     def __init__(self, path: str) -> None:
@@ -34,17 +34,17 @@ class _ToFile(logging.Handler):
             file.write(f"{line}\n".encode())  # in one piece, whoever else writes
 
 
-def send_warnings(path: str | None) -> None:
+def write_warnings_to(path: str | None) -> None:
     """Write this process's warnings to a file from now on; None: to no file."""
-    for handler in [each for each in _OURS.handlers if isinstance(each, _ToFile)]:
+    for handler in [each for each in _LOGGER.handlers if isinstance(each, _WarningFileHandler)]:
         if handler.path == path:
             return
-        _OURS.removeHandler(handler)
+        _LOGGER.removeHandler(handler)
     if path is not None:
-        _OURS.addHandler(_ToFile(path))
+        _LOGGER.addHandler(_WarningFileHandler(path))
 
 
-class Notices:
+class WarningForwarder:
     """Logs here what other processes append to a file, until it is closed."""
 
     def __init__(self, path: str, clock: Callable[[], float] = time.monotonic) -> None:
@@ -58,25 +58,25 @@ class Notices:
 
     def _run(self) -> None:
         while not self._closing.wait(_POLL_SECONDS):
-            self._take()
-        self._take()
+            self._log_new_lines()
+        self._log_new_lines()
 
-    def _take(self) -> None:
+    def _log_new_lines(self) -> None:
         """Log the lines that are complete and new."""
         if self._path.stat().st_size == self._read_bytes:
             return
         with self._path.open("rb") as file:
             file.seek(self._read_bytes)
-            whole, newline, _ = file.read().rpartition(b"\n")
-        self._read_bytes += len(whole) + len(newline)
-        for line in whole.splitlines():
+            complete_lines, newline, _ = file.read().rpartition(b"\n")
+        self._read_bytes += len(complete_lines) + len(newline)
+        for line in complete_lines.splitlines():
             name, level, text = json.loads(line)
             self._log(name, level, text)
 
     def _log(self, name: str, level: int, text: str) -> None:
         now_s = self._clock()
         before_s = self._logged_s.get((name, text))
-        if before_s is None or now_s - before_s >= ONCE_SECONDS:
+        if before_s is None or now_s - before_s >= REPEAT_SECONDS:
             self._logged_s[name, text] = now_s
             logging.getLogger(name).log(level, "%s", text)
 

@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 from headrace.runners import pyflink_imports
 from headrace.runners.dependencies import activation
 
-_sent: set[tuple[str, str]] = set()
+_shipped: set[tuple[str, str]] = set()
 """Applications with the folders that were sent to them."""
 
 
@@ -28,13 +28,13 @@ class ShippedDependencies:
         pyflink: the program's modules import Headrace as ``pyflink``.
     """
 
-    here: str = ""
+    driver_folder: str = ""
     name: str = ""
     path: tuple[str, ...] = ()
     pyflink: bool = False
 
     @classmethod
-    def to_workers(
+    def ship(
         cls, spark: SparkSession, folder: Path | None, path: Sequence[str]
     ) -> ShippedDependencies:
         """Let Spark bring a folder to the workers of a session: once, whatever jobs it is for."""
@@ -42,8 +42,8 @@ class ShippedDependencies:
         if folder is None:
             return cls(path=tuple(path), pyflink=pyflink)
         context = spark.sparkContext
-        sent = context.applicationId or "", folder.name
-        if sent not in _sent:
+        shipped = context.applicationId or "", folder.name
+        if shipped not in _shipped:
             # Of a tar that is zipped, Spark keeps links and permissions (4.3.0). It stays until
             # this process ends: executors fetch it when they start.
             packed = folder.parent / f"{folder.name}.tgz"
@@ -51,23 +51,23 @@ class ShippedDependencies:
                 for entry in sorted(folder.iterdir()):
                     tar.add(entry, entry.name)
             context.addArchive(f"{packed}#{folder.name}")
-            _sent.add(sent)
+            _shipped.add(shipped)
         return cls(str(folder), folder.name, tuple(path), pyflink)
 
-    def enter_worker(self) -> None:
+    def activate_in_worker(self) -> None:
         """Find modules and files there, in a worker."""
-        self._name_pyflink()
+        self._install_pyflink()
         activation.activate(SparkFiles.get(self.name) if self.name else "", self.path)
 
-    def enter_beside_driver(self) -> None:
+    def activate_on_driver(self) -> None:
         """Find modules there, in a process of the driver's machine."""
-        self._name_pyflink()
-        activation.activate(self.here, self.path, changes_folder=False)
+        self._install_pyflink()
+        activation.activate(self.driver_folder, self.path, changes_folder=False)
 
-    def _name_pyflink(self) -> None:
+    def _install_pyflink(self) -> None:
         if self.pyflink:
             pyflink_imports.install()
 
 
-NOTHING = ShippedDependencies()
+NO_DEPENDENCIES = ShippedDependencies()
 """A job whose functions need nothing."""
