@@ -39,25 +39,38 @@ class OutageLog:
 class Outage:
     """How long one piece of work has been waiting for its server.
 
-    ``patience_s``: how long it may wait, from the first failure on. ``what``: the server, for the
-    log and for the error. ``clock`` gives seconds. ``log``: shared by what waits at the same time.
+    ``patience_s``: how long it may wait, from ``start`` on, or else from the first failure on.
+    ``what``: the server, for the log and for the error; ``check``: what the user may look at.
+    ``clock`` gives seconds. ``log``: shared by what waits at the same time.
     """
 
     patience_s: float
     what: str
     clock: Callable[[], float] = time.monotonic
     log: OutageLog = field(default_factory=OutageLog)
+    check: str = CHECK_SERVER
+    waited_s: float = field(default=0.0, init=False)
+    """For how long it had waited at the last failure."""
     _since_s: float | None = field(default=None, init=False)
+    _waits: bool = field(default=False, init=False)
     _pause_s: float = field(default=FIRST_PAUSE_S, init=False)
+
+    def start(self) -> None:
+        """Count from now on."""
+        self._since_s = self.clock()
+
+    @property
+    def left_s(self) -> float:
+        """How long it may still wait; not above 0 when the limit is reached."""
+        return self.patience_s - (0 if self._since_s is None else self.clock() - self._since_s)
 
     def pause(self, error: Exception) -> float:
         """How long to wait (s) before the next attempt.
 
         Raises:
-            Exception: ``error`` itself, with a note, when the patience is at its end.
+            Exception: ``error`` itself, with a note, when the limit is reached.
         """
-        waited_s = self.say(error)
-        left_s = self.patience_s - waited_s
+        left_s = self.failed(error)
         if left_s <= 0:
             note = f"{self.what} was tried again for {self.patience_s:g} s"
             if note not in getattr(error, "__notes__", ()):  # many may wait for one answer
@@ -66,36 +79,39 @@ class Outage:
         pause_s, self._pause_s = self._pause_s, min(2 * self._pause_s, LONGEST_PAUSE_S)
         return min(pause_s, left_s)
 
-    def say(self, reason: object) -> float:
-        """Log what is waited for, at once and from time to time; for how long (s) it has been."""
+    def failed(self, reason: object) -> float:
+        """Log what is waited for, at once and from time to time; gives ``left_s``."""
         now_s = self.clock()
         if self._since_s is None:
             self._since_s = now_s
+        if not self._waits:
+            self._waits = True
             self.log.waiting += 1
-        waited_s = now_s - self._since_s
+        self.waited_s = now_s - self._since_s
         if not self.log.away:
+            self.log.away, self.log.said_s = True, now_s
             text = "%s failed, and is tried again for up to %g s; %s: %s"
-            _log.warning(text, self.what, self.patience_s, CHECK_SERVER, reason)
+            _log.warning(text, self.what, self.patience_s, self.check, reason)
         elif now_s - self.log.said_s >= SAY_AGAIN_S:
+            self.log.said_s = now_s
             text = "%s has been tried again for %d s of %g s: %s"
-            _log.warning(text, self.what, waited_s, self.patience_s, reason)
-        else:
-            return waited_s
-        self.log.away, self.log.said_s = True, now_s
-        return waited_s
+            _log.warning(text, self.what, self.waited_s, self.patience_s, reason)
+        return self.patience_s - self.waited_s
 
     def over(self) -> None:
         """Note that the work is done, and log that the server works again."""
-        if self._since_s is not None and self.log.away:
+        if self._waits and self._since_s is not None and self.log.away:
             self.log.away = False
-            _log.warning("%s works again", self.what)
+            _log.warning("%s works again, after %d s", self.what, self.clock() - self._since_s)
+        self.end()
 
     def end(self) -> None:
         """The work is done or given up; nothing waits any more."""
-        if self._since_s is not None:
-            self._since_s = None
+        if self._waits:
+            self._waits = False
             self.log.waiting -= 1
             self.log.away = self.log.away and self.log.waiting > 0
+        self._since_s, self._pause_s = None, FIRST_PAUSE_S
 
 
 def retry_while_down(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import dataclasses
 from collections import namedtuple
 from collections.abc import Callable
@@ -11,14 +10,6 @@ from typing import Any
 import pytest
 
 from headrace.common import Row, Time
-from headrace.connector import WriterContext
-from headrace.datastream._outages import (
-    Outage,
-    OutageLog,
-    is_wrong_address,
-    retry_while_down,
-    retry_while_down_async,
-)
 from headrace.datastream.connectors._external.addresses import without_secrets
 from headrace.datastream.connectors._postgres.client import is_outage, psycopg
 from headrace.datastream.connectors._postgres.statements import FieldsOf, append_sql, upsert_sql
@@ -246,110 +237,6 @@ def test_commands_that_a_sink_or_lookup_cannot_send(given: Any, words: str) -> N
 )
 def test_commands_that_only_look_alike_are_taken(given: Any) -> None:
     assert RedisCommand(*given).arguments == given
-
-
-class Clock:
-    """Goes on by what is slept."""
-
-    def __init__(self) -> None:
-        self.now_s = 0.0
-
-    def __call__(self) -> float:
-        return self.now_s
-
-    def sleep(self, seconds: float) -> None:
-        self.now_s += seconds
-
-
-def test_work_is_repeated_until_the_server_is_back(caplog: pytest.LogCaptureFixture) -> None:
-    clock, outage_ends_s = Clock(), 60.0
-
-    def work() -> float:
-        if clock.now_s < outage_ends_s:
-            raise ConnectionError("away")
-        return clock.now_s
-
-    def away(error: Exception) -> bool:
-        return isinstance(error, ConnectionError)
-
-    assert 60 <= retry_while_down(work, away, Outage(120, "db", clock), clock.sleep) < 66
-    clock.now_s, outage_ends_s = 0.0, 1000.0
-    with pytest.raises(ConnectionError) as told:
-        retry_while_down(work, away, Outage(120, "db", clock), clock.sleep)
-    assert clock.now_s == pytest.approx(120)
-    assert told.value.__notes__ == ["db was tried again for 120 s"]
-    first, works, *again = caplog.messages
-    assert first.startswith("db failed, and is tried again for up to 120 s; check its address")
-    assert works == "db works again" and again[0] == first
-    assert [words.rpartition(" s of")[0] for words in again[1:]] == [
-        "db has been tried again for 61"
-    ]
-
-
-def test_an_outage_is_told_once_whoever_waits(caplog: pytest.LogCaptureFixture) -> None:
-    """And again when it is over, and of the next outage."""
-    told = OutageLog()
-    for _ in range(2):
-        waiting = [Outage(120, "db", Clock(), told) for _ in range(3)]
-        for outage in waiting:
-            outage.pause(ConnectionError("away"))
-        for outage in waiting:
-            outage.over()
-    words = [record.message.rpartition(": ")[2] for record in caplog.records]
-    assert words == ["away", "db works again"] * 2
-
-
-def test_an_outage_is_told_again_when_all_that_waited_gave_up(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    """A record's time may be up before the server is back: then nobody says that it works again."""
-    told = OutageLog()
-
-    async def away() -> None:
-        raise OSError("gone")
-
-    async def given_up(records: int) -> None:
-        waits = (
-            retry_while_down_async(away, lambda error: True, Outage(60, "db", log=told))
-            for _ in range(records)
-        )
-        tasks = [asyncio.create_task(wait) for wait in waits]
-        await asyncio.sleep(0)
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
-    for _ in range(2):
-        asyncio.run(given_up(3))
-    assert [record.message for record in caplog.records] == [
-        "db failed, and is tried again for up to 60 s; check its address, and that it runs: gone"
-    ] * 2
-    assert told == OutageLog()
-
-
-@pytest.mark.parametrize(
-    ("text", "batch", "wrong"),
-    [
-        ("failed to resolve host 'nowhere': [Errno -2] Name or service not known", 0, True),
-        ("Error 8 connecting to nowhere:1. nodename nor servname provided, or not known", 0, True),
-        ("Error -2 connecting to nowhere:6379. Name or service not known.", 1, False),
-        ("Error -3 connecting to db:6379. Temporary failure in name resolution.", 0, False),
-        ("Error 111 connecting to localhost:1. Connection refused.", 0, False),
-    ],
-)
-def test_a_name_without_an_address_is_a_mistake_when_a_job_begins(
-    text: str, batch: int, wrong: bool
-) -> None:
-    context = WriterContext("sink", "job", batch, 0, "a")
-    assert is_wrong_address(ConnectionError(text), context) is wrong
-
-
-def test_other_errors_are_raised_at_once() -> None:
-    def work() -> None:
-        raise ValueError("wrong")
-
-    with pytest.raises(ValueError, match="wrong"):
-        retry_while_down(work, lambda error: False, Outage(120, "db"), pytest.fail)
 
 
 @pytest.mark.parametrize(

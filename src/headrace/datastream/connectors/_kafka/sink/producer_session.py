@@ -154,11 +154,10 @@ class ProducerSession:
         Raises:
             JobError: one is not.
         """
-        end = time.monotonic() + self._timeout_s
         with self._waiting(self._timeout_s) as outage:
-            while self.client.flush(ONE_CALL_S) and self._failed is None and time.monotonic() < end:
+            while self.client.flush(ONE_CALL_S) and self._failed is None and outage.left_s > 0:
                 if self._heard:
-                    outage.say(self._heard)
+                    outage.failed(self._heard)
             if not len(self.client):
                 outage.over()
         self.check()
@@ -181,12 +180,11 @@ class ProducerSession:
         """
         most_s = self._timeout_s if timeout_s is None else timeout_s
         with self._waiting(most_s) as outage:
-            return self._called(doing, call, most_s, outage)
+            return self._called(doing, call, outage)
 
-    def _called(self, doing: str, call: Callable[[float], T], most_s: float, outage: Outage) -> T:
-        end = time.monotonic() + most_s
+    def _called(self, doing: str, call: Callable[[float], T], outage: Outage) -> T:
         while True:
-            left = end - time.monotonic()
+            left = outage.left_s
             try:
                 most = ONE_CALL_S if self._answered else FIRST_CALL_S
                 found = call(min(max(left, PAUSE_S), most))
@@ -204,12 +202,13 @@ class ProducerSession:
                     raise refused(doing, self._heard) from None
                 if is_over:
                     raise job_error(doing, reason, self._heard) from None
-                if most_s - left >= SAY_AFTER_S:
-                    outage.say(self._heard or reason.str())
+                if outage.patience_s - left >= SAY_AFTER_S:
+                    outage.failed(self._heard or reason.str())
 
     @contextlib.contextmanager
     def _waiting(self, most_s: float) -> Iterator[Outage]:
         outage = Outage(most_s, "Kafka", log=self._outage_log)
+        outage.start()
         try:
             yield outage
         finally:

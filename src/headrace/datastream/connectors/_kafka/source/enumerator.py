@@ -15,6 +15,7 @@ from headrace.connector import (
     SplitEnumerator,
     SplitRange,
 )
+from headrace.datastream._outages import Outage
 from headrace.datastream.connectors._kafka.client.consumer import (
     AGAIN_S,
     Clients,
@@ -24,14 +25,19 @@ from headrace.datastream.connectors._kafka.client.consumer import (
     Unreachable,
 )
 from headrace.datastream.connectors._kafka.source.group_offsets import GroupOffsets
-from headrace.datastream.connectors._kafka.source.offset_policies import Policy, changed, missing
+from headrace.datastream.connectors._kafka.source.offset_policies import (
+    Policy,
+    changed,
+    missing,
+    unreachable,
+)
 from headrace.datastream.connectors._kafka.source.offsets import KafkaOffsetsInitializer, all_of
 from headrace.datastream.connectors._kafka.source.outages import (
     BELIEVED_MS,
-    BrokerOutage,
     FutureStops,
-    Leaderless,
+    LeaderlessPartitions,
     UnconfirmedPartitions,
+    broker_outage,
     until_answered,
 )
 from headrace.datastream.connectors._kafka.source.split import Position, Split, ranges_between
@@ -77,14 +83,17 @@ class KafkaEnumerator(SplitEnumerator):
     _over: set[str] = field(default_factory=set)
     _vanishing: UnconfirmedPartitions = field(default_factory=UnconfirmedPartitions)
     _shorter: UnconfirmedPartitions = field(default_factory=UnconfirmedPartitions)
-    _silence: BrokerOutage = field(default_factory=BrokerOutage)
-    _leaderless: Leaderless = field(default_factory=Leaderless)
+    _outage: Outage = field(init=False)
+    _leaderless: LeaderlessPartitions = field(init=False)
+    _now_ms: int = 0
     _future_stops: FutureStops = field(default_factory=FutureStops)
     _group_offsets: GroupOffsets | None = None
 
     def __post_init__(self) -> None:
         if (group := self.group) is not None:
             self._group_offsets = GroupOffsets(lambda: self.clients.group_commits(group), group)
+        self._outage = broker_outage(self.timeout_ms, lambda: self._now_ms)
+        self._leaderless = LeaderlessPartitions(self.timeout_ms, lambda: self._now_ms)
 
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
         """The partitions that are there, each where it begins and stops.
@@ -188,6 +197,7 @@ class KafkaEnumerator(SplitEnumerator):
         Raises:
             JobError: what the policies do not allow, or a silence that was too long.
         """
+        self._now_ms = now_ms
         if self._group_offsets is not None:
             self._group_offsets.serve()
         if not positions and self.discovery_ms is None and self._joining.keys() <= self._over:
@@ -195,9 +205,10 @@ class KafkaEnumerator(SplitEnumerator):
         try:
             found = self._advance(positions, budget, now_ms, paused)
         except Unreachable as error:
-            self._silence.goes_on(error, now_ms, self.timeout_ms)
+            if self._outage.failed(error.sentence) <= 0:
+                raise unreachable(error, self._outage.waited_s) from error
             return Progress(dict(positions))
-        self._silence.is_over(now_ms)
+        self._outage.over()
         return found
 
     def _advance(
@@ -218,7 +229,7 @@ class KafkaEnumerator(SplitEnumerator):
         readable = [name for name in now if name in self._seen and name not in paused]
         answered = self._ends(readable)
         silent = [name for name in readable if name not in answered]
-        self._leaderless.are(silent, now_ms, self.timeout_ms)
+        self._leaderless.are(silent)
         if looked and silent:
             self._close_client()  # a new client asks anew who serves a partition
         ends = self._of_these_topics(now, answered)

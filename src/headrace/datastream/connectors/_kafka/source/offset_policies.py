@@ -66,8 +66,8 @@ CHECK_BROKERS = "check the bootstrap servers, and that they run; then the securi
 
 
 def unreachable(
-    error: Unreachable, silent_ms: int, where: Mapping[str, str] | None = None
+    error: Unreachable, silent_s: float, where: Mapping[str, str] | None = None
 ) -> JobError:
     """The exception for brokers that did not answer for so long."""
-    since = {"for": f"{silent_ms / 1000:.0f} s"} if silent_ms else {}
+    since = {"for": f"{silent_s:.0f} s"} if silent_s else {}
     return JobError(error.sentence, where={**(where or {}), **since}, hint=CHECK_BROKERS)

@@ -1,13 +1,13 @@
-"""For how long the driver goes by what brokers say, or waits for those that say nothing."""
+"""How long brokers that do not answer are waited for, and when what they say counts."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
-from headrace.datastream._outages import SAY_AGAIN_S
+from headrace.datastream._outages import Outage, OutageLog, retry_while_down
 from headrace.datastream.connectors._kafka.client.consumer import Clients, Unreachable
 from headrace.datastream.connectors._kafka.source.offset_policies import CHECK_BROKERS, unreachable
 from headrace.datastream.connectors._kafka.source.split import Position, Split
@@ -40,42 +40,14 @@ class UnconfirmedPartitions:
         self._since_ms = {name: at for name, at in self._since_ms.items() if name in splits}
 
 
-@dataclass
-class BrokerOutage:
-    """Since when no broker answers. ``where``: what is asked for, for the error."""
-
-    where: Mapping[str, str] = field(default_factory=dict)
-    _since_ms: int | None = None
-    _said_ms: int = 0
-
-    def goes_on(self, error: Unreachable, now_ms: int, timeout_ms: int) -> None:
-        """No broker has answered now either.
-
-        Raises:
-            JobError: so it has been for too long.
-        """
-        if self._since_ms is None:
-            self._since_ms = self._said_ms = now_ms
-            _log.warning(
-                "%s; the job waits for up to %d s. %s",
-                *(error.sentence, timeout_ms // 1000, CHECK_BROKERS.capitalize()),
-            )
-        silent_ms = now_ms - self._since_ms
-        if silent_ms >= timeout_ms:
-            raise unreachable(error, silent_ms, self.where) from error
-        if now_ms - self._said_ms >= SAY_AGAIN_S * 1000:
-            self._said_ms = now_ms
-            _log.warning(
-                "%s; the job has waited for %d s of %d s",
-                *(error.sentence, silent_ms // 1000, timeout_ms // 1000),
-            )
-
-    def is_over(self, now_ms: int) -> None:
-        """Brokers have answered."""
-        if self._since_ms is not None:
-            silent_s = (now_ms - self._since_ms) // 1000
-            _log.warning("Kafka's brokers answer again, after %d s", silent_s)
-        self._since_ms = None
+def broker_outage(
+    timeout_ms: int, clock_ms: Callable[[], int], log: OutageLog | None = None
+) -> Outage:
+    """An outage of Kafka's brokers, by a clock of the caller's."""
+    return Outage(
+        *(timeout_ms / 1000, "Kafka", lambda: clock_ms() / 1000, log or OutageLog()),
+        check=CHECK_BROKERS,
+    )
 
 
 def until_answered(
@@ -91,41 +63,47 @@ def until_answered(
     Raises:
         JobError: they did not answer for too long, or in a way that ``fails`` at once.
     """
-    silence = BrokerOutage(where or {})
-    while True:
-        try:
-            found = ask()
-        except Unreachable as error:
-            if fails(error):
-                raise unreachable(error, 0, where) from error
-            silence.goes_on(error, clients.clock_ms(), timeout_ms)
-        else:
-            silence.is_over(clients.clock_ms())
-            return found
-        ask_anew()
+
+    def is_outage(error: Exception) -> bool:
+        return isinstance(error, Unreachable) and not fails(error)
+
+    outage = broker_outage(timeout_ms, clients.clock_ms)
+    try:
+        return retry_while_down(ask, is_outage, outage, lambda pause_s: ask_anew())
+    except Unreachable as error:
+        raise unreachable(error, outage.waited_s, where) from error
 
 
 @dataclass
-class Leaderless:
-    """The splits that no broker serves, and since when. They hold event time back."""
+class LeaderlessPartitions:
+    """The splits that no broker serves, each an outage. They hold event time back."""
 
-    _since_ms: dict[str, int] = field(default_factory=dict)
+    timeout_ms: int
+    clock_ms: Callable[[], int]
+    _log: OutageLog = field(default_factory=OutageLog)
+    _outages: dict[str, Outage] = field(default_factory=dict)
 
-    def are(self, splits: Iterable[str], now_ms: int, timeout_ms: int) -> None:
+    def are(self, splits: Sequence[str]) -> None:
         """These, and no others, are waited for now.
 
         Raises:
             JobError: one has been waited for too long.
         """
-        self._since_ms = {name: self._since_ms.get(name, now_ms) for name in splits}
-        for name, since_ms in self._since_ms.items():
-            if since_ms == now_ms:
-                _log.warning("%s: no broker serves this partition; it is waited for", name)
-            silent_ms = now_ms - since_ms
-            if silent_ms >= timeout_ms:
+        more = f" and {len(splits) - 5} others" if len(splits) > 5 else ""
+        for name in self._outages.keys() - set(splits):
+            outage = self._outages.pop(name)
+            if splits:
+                outage.end()  # others are waited for yet
+            else:
+                outage.over()
+        for name in splits:
+            if name not in self._outages:
+                self._outages[name] = broker_outage(self.timeout_ms, self.clock_ms, self._log)
+            outage = self._outages[name]
+            if outage.failed(f"no broker serves {', '.join(splits[:5])}{more}") <= 0:
                 split = Split.of(name)
                 raise JobError(
-                    f"no Kafka broker has served a partition for {silent_ms / 1000:.0f} s",
+                    f"no Kafka broker has served a partition for {outage.waited_s:.0f} s",
                     where={"topic": split.topic, "partition": str(split.partition)},
                     hint="a broker may be down; set_unreachable_timeout lets the job wait longer",
                 )

@@ -19,7 +19,7 @@ from headrace.datastream.connectors._kafka.client.consumer import (
 )
 from headrace.datastream.connectors._kafka.source.cursor import Cursor
 from headrace.datastream.connectors._kafka.source.decoding import Decoding
-from headrace.datastream.connectors._kafka.source.outages import until_answered
+from headrace.datastream.connectors._kafka.source.outages import broker_outage, until_answered
 from headrace.datastream.connectors._kafka.source.records import KafkaRecordDeserializationSchema
 from headrace.datastream.connectors._kafka.source.split import SkippedRange, Split
 from headrace.datastream.formats._file_format import CHUNK_RECORDS
@@ -166,14 +166,16 @@ class KafkaReader(SplitReader):
         """
         self._check_topic(split, at)
         waited_s, place = 0.0, split.place
+        outage = broker_outage(self.timeout_ms, self.clients.clock_ms)
         while True:
             first = self._cluster.earliest([place]).get(place)
             last = self._cluster.latest([place]).get(place)
             if first is None or last is None:
-                if waited_s * 1000 >= self.timeout_ms:
-                    told = f"no Kafka broker has served a partition for {waited_s:.0f} s"
+                if outage.failed(f"no broker serves {split.name}") <= 0:
+                    told = f"no Kafka broker has served a partition for {outage.waited_s:.0f} s"
                     raise JobError(told, where=_where(split), hint="a broker may be down")
             elif at <= last or waited_s >= StaleMetadata.believed_s:
+                outage.over()
                 return first, last
             self._ask_anew()
             waited_s += AGAIN_S

@@ -522,10 +522,9 @@ def test_brokers_that_fall_silent_are_waited_for(
     broker.down = False
     assert walk.step() == ["b"]
     waits, answers = caplog.messages
-    assert waits.startswith(
-        "no Kafka broker answers: connection refused; the job waits for up to 25 s. Check the boot"
-    )
-    assert answers == "Kafka's brokers answer again, after 20 s"
+    assert waits.startswith("Kafka failed, and is tried again for up to 25 s; check the bootstrap")
+    assert waits.endswith(": no Kafka broker answers: connection refused")
+    assert answers == "Kafka works again, after 20 s"
     broker.down = True
     for _ in range(3):
         walk.step()
@@ -545,13 +544,34 @@ def test_a_partition_that_no_broker_serves_is_waited_for(
     assert walk.step() == []
     broker.leaderless = set()
     assert walk.step() == ["a"]
-    assert len(caplog.records) == 1 and "no broker serves" in caplog.text
+    waits, works = caplog.messages
+    assert "no broker serves t-1@" in waits and works == "Kafka works again, after 20 s"
     broker.leaderless = {("t", 0)}
     for _ in range(3):
         walk.step()
     with pytest.raises(JobError, match="served a partition for 30 s") as failed:
         walk.step()
     assert failed.value.where == {"topic": "t", "partition": "0"}
+
+
+def test_partitions_that_no_broker_serves_are_logged_as_one_outage(
+    broker: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Until all of them are served again; each may be waited for as long as all."""
+    broker.create("t", 8)
+    walk = Walk(source(unreachable_timeout=25_000)).begin()
+    broker.leaderless = {("t", number) for number in range(7)}
+    walk.step()
+    broker.leaderless = {("t", 0), ("t", 7)}
+    walk.step()
+    walk.step()
+    broker.leaderless = {("t", 7)}
+    walk.step()
+    (waits,) = caplog.messages
+    assert waits.count("t-") == 5 and waits.endswith(" and 2 others")
+    broker.leaderless = set()
+    walk.step()
+    assert caplog.messages[1:] == ["Kafka works again, after 30 s"]
 
 
 def test_a_reader_waits_for_brokers_that_fall_silent(broker: Broker) -> None:
@@ -580,7 +600,7 @@ def test_a_reader_tells_that_nobody_says_where_records_went(
     with pytest.raises(JobError, match="no Kafka broker answers: connection refused") as failed:
         walk.read(planned)
     assert failed.value.where == {"topic": "t", "partition": "0", "for": "90 s"}
-    assert "the job has waited for 60 s of 90 s" in caplog.text
+    assert "Kafka has been tried again for 60 s of 90 s" in caplog.text
 
 
 def test_a_job_that_starts_waits_for_brokers_that_do_not_answer(
@@ -590,7 +610,7 @@ def test_a_job_that_starts_waits_for_brokers_that_do_not_answer(
     broker.down = True
     broker.learns = [lambda: None, lambda: setattr(broker, "down", False)]
     assert Walk(source()).begin().step() == ["a"]
-    assert ["the job waits for up to 300 s" in text for text in caplog.messages] == [True, False]
+    assert ["is tried again for up to 300 s" in text for text in caplog.messages] == [True, False]
     broker.down = True
     with pytest.raises(JobError, match="no Kafka broker answers: connection refused") as failed:
         Walk(source(unreachable_timeout=25_000)).begin()
