@@ -7,7 +7,13 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headrace.datastream._extras import fastavro
-from headrace.datastream.formats._avro.schema import Node, kind_of, logical_type
+from headrace.datastream.formats._avro.nodes import (
+    Node,
+    Walker,
+    definition_of,
+    kind_of,
+    logical_type,
+)
 
 _FIXED_VALUES = (type(None), bool, int, float, str, bytes)
 
@@ -16,7 +22,7 @@ def default_maker(
     node: Node, named: Mapping[str, Node], default: Any, convert: Callable[[Any], Any] | None
 ) -> Callable[[], Any]:
     """A function that gives the default, a new one each time where it could be changed."""
-    value = default_value(node, named, default)
+    value = _Defaults(named).visit(node, default)
     if isinstance(value, _FIXED_VALUES):
         made = value if convert is None else convert(value)
         if isinstance(made, _FIXED_VALUES):
@@ -26,45 +32,41 @@ def default_maker(
     return lambda: convert(copy.deepcopy(value))
 
 
-def default_value(node: Node, named: Mapping[str, Node], default: Any) -> Any:
+class _Defaults(Walker[Any]):
     """The value that a default's JSON stands for, as if it had been read."""
-    if isinstance(node, str):
-        node = named.get(node, node)
-    if isinstance(node, dict) and not isinstance(node["type"], str):
-        return default_value(node["type"], named, default)
-    kind = kind_of(node)
-    if kind == "union":
-        branch = next((part for part in node if _fits(part, named, default)), node[0])
-        return default_value(branch, named, default)
-    if kind in ("record", "error"):
+
+    def union(self, node: list[Node], default: Any) -> Any:
+        branch = next((part for part in node if self._fits(part, default)), node[0])
+        return self.visit(branch, default)
+
+    def record(self, node: Node, default: Any) -> Any:
         return {
-            field["name"]: default_value(
-                field["type"], named, default.get(field["name"], field.get("default"))
+            field["name"]: self.visit(
+                field["type"], default.get(field["name"], field.get("default"))
             )
             for field in node["fields"]
         }
-    if kind == "array":
-        return [default_value(node["items"], named, part) for part in default]
-    if kind == "map":
-        return {key: default_value(node["values"], named, part) for key, part in default.items()}
-    return _scalar(node, kind, default)
 
+    def array(self, node: Node, default: Any) -> Any:
+        return [self.visit(node["items"], part) for part in default]
 
-def _scalar(node: Node, kind: str, default: Any) -> Any:
-    value = default
-    if kind in ("bytes", "fixed"):
-        value = default.encode("iso-8859-1")  # as the specification says
-    elif kind in ("float", "double"):
-        value = float(default)
-    read = fastavro("read").LOGICAL_READERS.get(f"{kind}-{logical_type(node)}")
-    return value if read is None else read(value, node, None)
+    def map(self, node: Node, default: Any) -> Any:
+        return {key: self.visit(node["values"], part) for key, part in default.items()}
 
+    def scalar(self, node: Node, kind: str, default: Any) -> Any:
+        value = default
+        if kind in ("bytes", "fixed"):
+            value = default.encode("iso-8859-1")  # as the specification says
+        elif kind in ("float", "double"):
+            value = float(default)
+        read = fastavro("read").LOGICAL_READERS.get(f"{kind}-{logical_type(node)}")
+        return value if read is None else read(value, node, None)
 
-def _fits(node: Node, named: Mapping[str, Node], default: Any) -> bool:
-    kind = kind_of(named.get(node, node) if isinstance(node, str) else node)
-    return isinstance(default, _JSON.get(kind, dict)) and not (
-        isinstance(default, bool) and kind != "boolean"
-    )
+    def _fits(self, node: Node, default: Any) -> bool:
+        kind = kind_of(definition_of(node, self._named))
+        return isinstance(default, _JSON.get(kind, dict)) and not (
+            isinstance(default, bool) and kind != "boolean"
+        )
 
 
 _JSON: dict[str, Any] = {

@@ -18,13 +18,15 @@ from headrace.common.time import Instant
 from headrace.common.types import Row
 from headrace.datastream._extras import fastavro
 from headrace.datastream.formats._avro.defaults import default_maker
-from headrace.datastream.formats._avro.schema import (
-    AvroSchema,
+from headrace.datastream.formats._avro.nodes import (
     Node,
+    Walker,
+    definition_of,
     kind_of,
     logical_type,
     parsed,
 )
+from headrace.datastream.formats._avro.schema import AvroSchema
 from headrace.errors import TypeMismatchError
 
 Prepare = Callable[[Any], Any]
@@ -64,42 +66,30 @@ def misfit(schema: AvroSchema, value: Any, error: Exception) -> TypeMismatchErro
 def preparation(schema: AvroSchema) -> Prepare | None:
     """A function from a record to what fastavro writes; None: it takes what is there."""
     node, named = parsed(schema.text)
-    return _Preparation(named).of(node)
+    return _Preparation(named).visit(node)
 
 
-class _Preparation:
+class _Preparation(Walker[Prepare | None]):
     """The functions for one schema; a record's is made once, though it may hold itself."""
 
     def __init__(self, named: Mapping[str, Node]) -> None:
-        self._named = named
+        super().__init__(named)
         self._records: dict[str, Prepare] = {}
 
-    def of(self, node: Node) -> Prepare | None:
-        """The function for values of one part."""
-        node = self._definition(node)
-        kind = kind_of(node)
-        if kind == "union":
-            return self._union(node)
-        if kind in ("record", "error"):
-            return self._record(node)
-        if kind == "array":
-            each = self.of(node["items"])
-            return list if each is None else lambda values: [each(value) for value in values]
-        if kind == "map":
-            held = self.of(node["values"])
-            if held is None:
-                return None
-            return lambda entries: {key: held(value) for key, value in entries.items()}
+    def array(self, node: Node) -> Prepare | None:
+        each = self.visit(node["items"])
+        return list if each is None else lambda values: [each(value) for value in values]
+
+    def map(self, node: Node) -> Prepare | None:
+        held = self.visit(node["values"])
+        if held is None:
+            return None
+        return lambda entries: {key: held(value) for key, value in entries.items()}
+
+    def scalar(self, node: Node, kind: str) -> Prepare | None:
         return _SCALARS.get(f"{kind}-{logical_type(node)}") or _SCALARS.get(kind)
 
-    def _definition(self, node: Node) -> Node:
-        if isinstance(node, str):
-            return self._named.get(node, node)
-        if isinstance(node, dict) and not isinstance(node["type"], str):
-            return self._definition(node["type"])
-        return node
-
-    def _record(self, node: Node) -> Prepare:
+    def record(self, node: Node) -> Prepare:
         name = node["name"]
         if name not in self._records:
             self._records[name] = lambda value: self._records[name](value)
@@ -107,7 +97,9 @@ class _Preparation:
         return self._records[name]
 
     def _of_fields(self, node: Node) -> Prepare:
-        fields: dict[str, Prepare | None] = {f["name"]: self.of(f["type"]) for f in node["fields"]}
+        fields: dict[str, Prepare | None] = {
+            field["name"]: self.visit(field["type"]) for field in node["fields"]
+        }
         missing = {f["name"]: self._missing(f) for f in node["fields"]}
         by_class: dict[type, Prepare] = {}
 
@@ -152,9 +144,9 @@ class _Preparation:
 
         return refuse
 
-    def _union(self, union: list[Node]) -> Prepare | None:
-        branches = [self._definition(branch) for branch in union]
-        prepares = [(branch, self.of(branch)) for branch in branches if kind_of(branch) != "null"]
+    def union(self, node: list[Node]) -> Prepare | None:
+        branches = [definition_of(branch, self._named) for branch in node]
+        prepares = [(part, self.visit(part)) for part in branches if part != "null"]
         if len(prepares) == 1 and len(branches) == 2:
             return _nullable(prepares[0][1])
         by_type: dict[type, Prepare] = {}

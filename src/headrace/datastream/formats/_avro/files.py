@@ -18,9 +18,10 @@ from headrace.datastream._extras import fastavro
 from headrace.datastream.formats._avro.blocks import AvroFile, Blocks, NotAvroError
 from headrace.datastream.formats._avro.decoding import TAGGED, UNREADABLE, unreadable
 from headrace.datastream.formats._avro.encoding import MISFITS, misfit, preparation
+from headrace.datastream.formats._avro.nodes import Mismatch, parsed
 from headrace.datastream.formats._avro.record_types import RecordType, checked_class
 from headrace.datastream.formats._avro.resolution import Resolution, reason, resolve
-from headrace.datastream.formats._avro.schema import AvroSchema, Mismatch, parsed, schema_of
+from headrace.datastream.formats._avro.schema import AvroSchema, schema_of
 from headrace.datastream.formats._avro.types import GenericRecordAvroTypeInfo
 from headrace.datastream.formats._class_hints import all_hints, remember
 from headrace.datastream.formats._file_format import CHUNK_RECORDS, BulkFormat, FileStats

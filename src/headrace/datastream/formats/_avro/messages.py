@@ -7,10 +7,10 @@ from typing import Any
 from headrace.common.serialization import DeserializationSchema
 from headrace.datastream.formats._avro.decoding import Decode, decoder
 from headrace.datastream.formats._avro.encoding import encoder
+from headrace.datastream.formats._avro.nodes import Mismatch
 from headrace.datastream.formats._avro.record_types import RecordType, checked_class
-from headrace.datastream.formats._avro.references import whole_text
 from headrace.datastream.formats._avro.resolution import reason
-from headrace.datastream.formats._avro.schema import AvroSchema, Mismatch, schema_of
+from headrace.datastream.formats._avro.schema import AvroSchema, schema_of, whole_text
 from headrace.datastream.formats._class_hints import all_hints, remember
 from headrace.datastream.formats._registry.client import client_of
 from headrace.datastream.formats._registry.registration import RegisteringSchema, SchemaRegistration

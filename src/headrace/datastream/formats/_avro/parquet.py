@@ -13,14 +13,14 @@ from headrace.connector import BadRecord, Chunk
 from headrace.datastream.formats._avro.decoding import UNREADABLE
 from headrace.datastream.formats._avro.defaults import default_maker
 from headrace.datastream.formats._avro.encoding import MISFITS, misfit, preparation
-from headrace.datastream.formats._avro.schema import (
-    AvroSchema,
+from headrace.datastream.formats._avro.nodes import (
     Node,
+    Walker,
     kind_of,
     logical_type,
     parsed,
-    schema_of,
 )
+from headrace.datastream.formats._avro.schema import AvroSchema, schema_of
 from headrace.datastream.formats._parquet.reader import ParquetFormat
 from headrace.datastream.formats._parquet.writers import ParquetWriter
 from headrace.errors import DecodeError, HeadraceError, PlanError
@@ -109,7 +109,7 @@ class AvroParquetFormat(ParquetFormat):
         for field in self._fields():
             name = field["name"]
             if name in found.names:
-                parts.append((name, _from_arrow(field["type"], named), None))
+                parts.append((name, _FromArrow(named).visit(field["type"]), None))
             elif "default" in field:
                 made = default_maker(field["type"], named, field["default"], None)
                 parts.append((name, None, made))
@@ -129,11 +129,36 @@ def _through(turn: Convert | None, value: Any) -> Any:
     return value if turn is None else turn(value)
 
 
-def _from_arrow(node: Node, named: Mapping[str, Node]) -> Convert | None:
+class _FromArrow(Walker[Convert | None]):
     """A function from pyarrow's value to the schema's; None: they are the same."""
-    node, nullable = _one(node, named)
-    kind = kind_of(node)
 
+    def union(self, node: list[Node], nullable: bool = False) -> Convert | None:
+        return self.visit(only_branch(node), nullable="null" in node)
+
+    def record(self, node: Node, nullable: bool = False) -> Convert | None:
+        parts = [(field["name"], self.visit(field["type"])) for field in node["fields"]]
+        return _checked(
+            lambda value: {name: _through(part, value[name]) for name, part in parts},
+            *(kind_of(node), nullable),
+        )
+
+    def array(self, node: Node, nullable: bool = False) -> Convert | None:
+        each = self.visit(node["items"])
+        return _checked(
+            lambda values: [_through(each, value) for value in values], "array", nullable
+        )
+
+    def map(self, node: Node, nullable: bool = False) -> Convert | None:
+        held = self.visit(node["values"])
+        return _checked(
+            lambda pairs: {key: _through(held, value) for key, value in pairs}, "map", nullable
+        )
+
+    def scalar(self, node: Node, kind: str, nullable: bool = False) -> Convert | None:
+        return None if nullable else _checked(None, kind, nullable)
+
+
+def _checked(turn: Convert | None, kind: str, nullable: bool) -> Convert:
     def convert(value: Any) -> Any:
         if value is None:
             if nullable:
@@ -141,17 +166,7 @@ def _from_arrow(node: Node, named: Mapping[str, Node]) -> Convert | None:
             raise DecodeError(f"a value is null where the schema has {kind}")
         return _through(turn, value)
 
-    turn: Convert | None = None
-    if kind == "map":
-        held = _from_arrow(node["values"], named)
-        turn = lambda pairs: {key: _through(held, value) for key, value in pairs}  # noqa: E731
-    elif kind == "array":
-        each = _from_arrow(node["items"], named)
-        turn = lambda values: [_through(each, value) for value in values]  # noqa: E731
-    elif kind in ("record", "error"):
-        parts = [(field["name"], _from_arrow(field["type"], named)) for field in node["fields"]]
-        turn = lambda value: {name: _through(part, value[name]) for name, part in parts}  # noqa: E731
-    return convert if turn is not None or not nullable else None
+    return convert
 
 
 @dataclass(frozen=True)
@@ -199,55 +214,55 @@ def arrow_schema_of(schema: AvroSchema) -> Any:
     node, named = parsed(schema.text)
     if kind_of(node) != "record":
         raise PlanError(f"a record's schema is needed here, not {schema.name}")
-    return pa.schema(_fields(node, named, ()), metadata={SCHEMA_KEY: schema.text.encode()})
+    return pa.schema(_ArrowTypes(named).fields(node), metadata={SCHEMA_KEY: schema.text.encode()})
 
 
-def _fields(node: Node, named: Mapping[str, Node], outer: tuple[str, ...]) -> list[Any]:
-    if node["name"] in outer:
-        raise PlanError(f"Parquet has no form for {node['name']}, which holds itself")
-    inside = (*outer, node["name"])
-    return [_field(field["name"], field["type"], named, inside) for field in node["fields"]]
+class _ArrowTypes(Walker[tuple[Any, bool]]):
+    """The Arrow type of a part, and whether it may be null. ``outer``: the records it is in."""
+
+    def union(self, node: list[Node], outer: tuple[str, ...]) -> tuple[Any, bool]:
+        return self.visit(only_branch(node), outer)[0], "null" in node
+
+    def record(self, node: Node, outer: tuple[str, ...]) -> tuple[Any, bool]:
+        return pa.struct(self.fields(node, outer)), False
+
+    def array(self, node: Node, outer: tuple[str, ...]) -> tuple[Any, bool]:
+        return pa.list_(self._field("element", node["items"], outer)), False
+
+    def map(self, node: Node, outer: tuple[str, ...]) -> tuple[Any, bool]:
+        return pa.map_(pa.string(), self._field("value", node["values"], outer)), False
+
+    def scalar(self, node: Node, kind: str, outer: tuple[str, ...]) -> tuple[Any, bool]:
+        if logical_type(node) == "decimal" and kind in ("bytes", "fixed"):
+            return pa.decimal128(node["precision"], node.get("scale", 0)), False
+        if kind == "fixed":
+            return pa.binary(node["size"]), False
+        found = _ARROW.get(f"{kind}-{logical_type(node)}") or _ARROW.get(kind)
+        if found is None:
+            raise PlanError(f"Parquet has no form for Avro's {kind}")
+        return found, False
+
+    def fields(self, node: Node, outer: tuple[str, ...] = ()) -> list[Any]:
+        """The fields of a record."""
+        if node["name"] in outer:
+            raise PlanError(f"Parquet has no form for {node['name']}, which holds itself")
+        inside = (*outer, node["name"])
+        return [self._field(field["name"], field["type"], inside) for field in node["fields"]]
+
+    def _field(self, name: str, node: Node, outer: tuple[str, ...]) -> Any:
+        return pa.field(name, *self.visit(node, outer))
 
 
-def _field(name: str, node: Node, named: Mapping[str, Node], outer: tuple[str, ...]) -> Any:
-    inner, nullable = _one(node, named)
-    return pa.field(name, _arrow_type(inner, named, outer), nullable)
-
-
-def _arrow_type(node: Node, named: Mapping[str, Node], outer: tuple[str, ...]) -> Any:
-    kind = kind_of(node)
-    if kind in ("record", "error"):
-        return pa.struct(_fields(node, named, outer))
-    if kind == "array":
-        return pa.list_(_field("element", node["items"], named, outer))
-    if kind == "map":
-        return pa.map_(pa.string(), _field("value", node["values"], named, outer))
-    if logical_type(node) == "decimal" and kind in ("bytes", "fixed"):
-        return pa.decimal128(node["precision"], node.get("scale", 0))
-    if kind == "fixed":
-        return pa.binary(node["size"])
-    found = _ARROW.get(f"{kind}-{logical_type(node)}") or _ARROW.get(kind)
-    if found is None:
-        raise PlanError(f"Parquet has no form for Avro's {kind}")
-    return found
-
-
-def _one(node: Node, named: Mapping[str, Node]) -> tuple[Node, bool]:
-    """The type of a part and whether it may be null.
+def only_branch(union: list[Node]) -> Node:
+    """The type that a union has beside null.
 
     Raises:
-        PlanError: it is a union of several types.
+        PlanError: it has several.
     """
-    if isinstance(node, str):
-        node = named.get(node, node)
-    if isinstance(node, dict) and not isinstance(node["type"], str):
-        return _one(node["type"], named)
-    if isinstance(node, list):
-        parts = [part for part in node if part != "null"]
-        if len(parts) != 1:
-            raise PlanError("Parquet has no form for a union of several types")
-        return _one(parts[0], named)[0], "null" in node
-    return node, False
+    parts = [part for part in union if part != "null"]
+    if len(parts) != 1:
+        raise PlanError("Parquet has no form for a union of several types")
+    return parts[0]
 
 
 _ARROW: dict[str, Any] = {

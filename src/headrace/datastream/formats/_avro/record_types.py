@@ -14,7 +14,8 @@ from typing import Any
 
 from headrace.common.time import Instant
 from headrace.common.types import Row
-from headrace.datastream.formats._avro.schema import AvroSchema, Node, kind_of, logical_type, parsed
+from headrace.datastream.formats._avro.nodes import Node, kind_of, logical_type, parsed
+from headrace.datastream.formats._avro.schema import AvroSchema
 from headrace.datastream.formats._class_hints import default_of, hints_of, is_record_class
 from headrace.errors import DecodeError, PlanError
 

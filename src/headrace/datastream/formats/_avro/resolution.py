@@ -15,17 +15,19 @@ from typing import Any
 
 from headrace.datastream._extras import fastavro
 from headrace.datastream.formats._avro.defaults import default_maker
-from headrace.datastream.formats._avro.record_code import record_function
-from headrace.datastream.formats._avro.record_types import RecordType
-from headrace.datastream.formats._avro.schema import (
+from headrace.datastream.formats._avro.nodes import (
     NAMED,
-    AvroSchema,
     Mismatch,
     Node,
+    Walker,
+    definition_of,
     kind_of,
     logical_type,
     parsed,
 )
+from headrace.datastream.formats._avro.record_code import record_function
+from headrace.datastream.formats._avro.record_types import RecordType
+from headrace.datastream.formats._avro.schema import AvroSchema
 from headrace.datastream.formats._avro.unions import Branch, union_function
 from headrace.errors import DecodeError
 
@@ -51,53 +53,43 @@ def resolve(writer: AvroSchema, reader: AvroSchema, shape: RecordType) -> Resolu
         Mismatch: no bytes of the one can be read by the other.
     """
     steps = _Resolver(parsed(writer.text)[1], parsed(reader.text)[1])
-    layout, convert = steps.node(parsed(writer.text)[0], parsed(reader.text)[0], shape)
+    layout, convert = steps.visit(parsed(writer.text)[0], parsed(reader.text)[0], shape)
     return Resolution(fastavro().parse_schema(layout), convert, steps.tagged)
 
 
-class _Resolver:
-    """The work on one pair of schemas."""
+class _Resolver(Walker[tuple[Node, Convert | None]]):
+    """The layout and the function for each part of a pair of schemas.
+
+    It walks the writer's schema, beside the reader's. What is not wanted has ``r`` None.
+    """
 
     def __init__(self, written: Mapping[str, Node], wanted: Mapping[str, Node]) -> None:
-        self._written, self._wanted = written, wanted
+        super().__init__(written)
+        self._wanted = wanted
         self._done: dict[tuple[str, str | None, RecordType | None], _Pair] = {}
         self._fixed: dict[str, Node] = {}
         self.tagged = False
 
-    def node(self, w: Node, r: Node, shape: RecordType) -> tuple[Node, Convert | None]:
-        """The layout and the function for one part; a part that is not wanted has ``r`` None."""
-        w, r = self._definition(w, self._written), self._definition(r, self._wanted)
-        of_writer = kind_of(w)
-        if of_writer == "union":
-            return self._union(w, r, shape)
-        if r is not None and kind_of(r) == "union":
-            return self.node(w, self._branch_for(w, r), shape)
-        if of_writer in NAMED:
-            return self._named(w, r, shape)
-        if of_writer in ("array", "map"):
-            return self._container(w, r, shape)
-        return self._primitive(w, r, shape)
+    def visit(self, w: Node, r: Node, shape: RecordType) -> tuple[Node, Convert | None]:
+        """The layout and the function for one part."""
+        w, r = definition_of(w, self._named), definition_of(r, self._wanted)
+        if isinstance(r, list) and not isinstance(w, list):
+            r = definition_of(self._branch_for(w, r), self._wanted)
+        return super().visit(w, r, shape)
 
     def skipped(self, w: Node) -> Node:
         """The layout of a part that is read and dropped."""
-        return self.node(w, None, RecordType.of(dict))[0]
-
-    def _definition(self, node: Node, named: Mapping[str, Node]) -> Node:
-        if isinstance(node, str):
-            return named.get(node, node)
-        if isinstance(node, dict) and not isinstance(node["type"], str):
-            return self._definition(node["type"], named)
-        return node
+        return self.visit(w, None, RecordType.of(dict))[0]
 
     def _branch_for(self, w: Node, union: Node) -> Node:
         """The first branch of the reader's union that is the writer's type, else that takes it."""
         for fits in (_same, _takes):
             for branch in union:
-                if fits(w, self._definition(branch, self._wanted)):
+                if fits(w, definition_of(branch, self._wanted)):
                     return branch
         raise Mismatch(f"{_told(w)} is none of the reader's types {_told(union)}")
 
-    def _union(self, w: list[Node], r: Node, shape: RecordType) -> tuple[Node, Convert | None]:
+    def union(self, w: list[Node], r: Node, shape: RecordType) -> tuple[Node, Convert | None]:
         branches = [self._branch(part, r, shape) for part in w]
         tags = sum(branch.tag is not None for branch in branches)
         self.tagged = self.tagged or tags > 1
@@ -106,11 +98,11 @@ class _Resolver:
         return [branch.layout for branch in branches], union_function(branches, tags > 1)
 
     def _branch(self, part: Node, r: Node, shape: RecordType) -> Branch:
-        part = self._definition(part, self._written)
+        part = definition_of(part, self._named)
         why, convert = "", None
         done = dict(self._done)
         try:
-            layout, convert = self.node(part, r, shape)
+            layout, convert = self.visit(part, r, shape)
         except Mismatch as error:
             self._done = done  # what it named is in no layout
             layout, why = self.skipped(part), reason(error)
@@ -120,7 +112,19 @@ class _Resolver:
         tag = str(layout["name"] if isinstance(layout, dict) else layout)
         return Branch(layout, convert, kind_of(part), logical, tag, why)
 
-    def _named(self, w: Node, r: Node, shape: RecordType) -> tuple[Node, Convert | None]:
+    def record(self, w: Node, r: Node, shape: RecordType) -> tuple[Node, Convert | None]:
+        return self._named_type(w, r, shape)
+
+    def array(self, w: Node, r: Node, shape: RecordType) -> tuple[Node, Convert | None]:
+        return self._container(w, r, shape, "items", _each)
+
+    def map(self, w: Node, r: Node, shape: RecordType) -> tuple[Node, Convert | None]:
+        return self._container(w, r, shape, "values", _each_value)
+
+    def scalar(self, w: Node, kind: str, r: Node, shape: RecordType) -> tuple[Node, Convert | None]:
+        return (self._named_type if kind in NAMED else self._primitive)(w, r, shape)
+
+    def _named_type(self, w: Node, r: Node, shape: RecordType) -> tuple[Node, Convert | None]:
         kind = kind_of(w)
         if r is not None and kind_of(r) != kind:
             raise Mismatch(f"{_told(w)} cannot be read as {_told(r)}")
@@ -166,7 +170,7 @@ class _Resolver:
                 continue
             inner = shape.field(target["name"])
             try:
-                types[field["name"]], convert = self.node(field["type"], target["type"], inner)
+                types[field["name"]], convert = self.visit(field["type"], target["type"], inner)
             except Mismatch as error:
                 raise _in_field(error, target["name"]) from None
             made[target["name"]] = (field["name"], convert)
@@ -181,23 +185,22 @@ class _Resolver:
         if "default" not in field:
             raise Mismatch(f"the field {field['name']!r} was not written, and has no default")
         steps = _Resolver(self._wanted, self._wanted)
-        convert = steps.node(field["type"], field["type"], shape)[1]
+        convert = steps.visit(field["type"], field["type"], shape)[1]
         if steps.tagged:
             convert = None  # a default is never read as (name, value)
         return default_maker(field["type"], self._wanted, field["default"], convert)
 
-    def _container(self, w: Node, r: Node, shape: RecordType) -> tuple[Node, Convert | None]:
+    def _container(
+        self, w: Node, r: Node, shape: RecordType, part: str, each: Callable[[Convert], Convert]
+    ) -> tuple[Node, Convert | None]:
         kind = kind_of(w)
-        part = "items" if kind == "array" else "values"
         if r is None:
             return {"type": kind, part: self.skipped(w[part])}, None
         if kind_of(r) != kind:
             raise Mismatch(f"{_told(w)} cannot be read as {_told(r)}")
-        layout, each = self.node(w[part], r[part], shape.element())
-        convert: Convert | None = None
-        if each is not None:
-            convert = _each(each) if kind == "array" else _each_value(each)
-        return {"type": kind, part: layout}, shape.container(convert)
+        layout, convert = self.visit(w[part], r[part], shape.element())
+        made = shape.container(None if convert is None else each(convert))
+        return {"type": kind, part: layout}, made
 
     def _primitive(self, w: Node, r: Node, shape: RecordType) -> tuple[Node, Convert | None]:
         kind = kind_of(w)

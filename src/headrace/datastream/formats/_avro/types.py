@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from functools import partial
 from typing import Any
 
 from headrace.common._types.data import TypeData
@@ -12,15 +10,14 @@ from headrace.common._types.information import Coercer, mismatch
 from headrace.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from headrace.datastream.formats._avro.decoding import decoder
 from headrace.datastream.formats._avro.encoding import encoder
-from headrace.datastream.formats._avro.record_types import RecordType
-from headrace.datastream.formats._avro.schema import (
-    AvroSchema,
+from headrace.datastream.formats._avro.nodes import (
     Node,
-    kind_of,
+    Walker,
     logical_type,
     parsed,
-    schema_of,
 )
+from headrace.datastream.formats._avro.record_types import RecordType
+from headrace.datastream.formats._avro.schema import AvroSchema, schema_of
 from headrace.errors import PlanError, TypeMismatchError
 
 
@@ -68,32 +65,36 @@ def row_type_of_schema(schema: AvroSchema) -> RowTypeInfo:
         PlanError: the schema is not that of a record, or a record in it holds itself.
     """
     node, named = parsed(schema.text)
-    found = _type_of(node, named, ())
+    found = _RowTypes(named).visit(node, ())
     if not isinstance(found, RowTypeInfo):
         raise PlanError(f"a record's schema is needed here, not {schema.name}")
     return found
 
 
-def _type_of(node: Node, named: Mapping[str, Node], outer: tuple[str, ...]) -> TypeInformation:
-    if isinstance(node, str) and node in named:
-        node = named[node]
-    if isinstance(node, dict) and not isinstance(node["type"], str):
-        return _type_of(node["type"], named, outer)
-    kind, inner = kind_of(node), partial(_type_of, named=named, outer=outer)
-    if kind in ("record", "error"):
+class _RowTypes(Walker[TypeInformation]):
+    """The type of each part. ``outer``: the names of the records that it is in."""
+
+    def union(self, node: list[Node], outer: tuple[str, ...]) -> TypeInformation:
+        branches = [branch for branch in node if branch != "null"]
+        if len(branches) == 1:
+            return self.visit(branches[0], outer)
+        return Types.PICKLED_BYTE_ARRAY()
+
+    def record(self, node: Node, outer: tuple[str, ...]) -> TypeInformation:
         if node["name"] in outer:
             raise PlanError(f"rows have no end where {node['name']} holds itself")
         inside = (*outer, node["name"])
-        types = [_type_of(field["type"], named, inside) for field in node["fields"]]
+        types = [self.visit(field["type"], inside) for field in node["fields"]]
         return Types.ROW_NAMED([field["name"] for field in node["fields"]], types)
-    if kind == "union":
-        branches = [branch for branch in node if branch != "null"]
-        return inner(branches[0]) if len(branches) == 1 else Types.PICKLED_BYTE_ARRAY()
-    if kind == "array":
-        return Types.OBJECT_ARRAY(inner(node["items"]))
-    if kind == "map":
-        return Types.MAP(Types.STRING(), inner(node["values"]))
-    return _SCALARS.get(f"{kind}-{logical_type(node)}") or _SCALARS[kind]
+
+    def array(self, node: Node, outer: tuple[str, ...]) -> TypeInformation:
+        return Types.OBJECT_ARRAY(self.visit(node["items"], outer))
+
+    def map(self, node: Node, outer: tuple[str, ...]) -> TypeInformation:
+        return Types.MAP(Types.STRING(), self.visit(node["values"], outer))
+
+    def scalar(self, node: Node, kind: str, outer: tuple[str, ...]) -> TypeInformation:
+        return _SCALARS.get(f"{kind}-{logical_type(node)}") or _SCALARS[kind]
 
 
 _BYTES = Types.PRIMITIVE_ARRAY(Types.BYTE())

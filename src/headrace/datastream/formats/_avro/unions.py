@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from headrace.datastream.formats._avro.schema import Mismatch
+from headrace.datastream.formats._avro.nodes import Mismatch
 
 Convert = Callable[[Any], Any]
 

@@ -1,0 +1,133 @@
+"""The parts of a parsed Avro schema, and the one walk over them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, Generic, TypeVar
+
+from headrace.datastream._extras import fastavro
+from headrace.errors import DecodeError, PlanError
+
+Node = Any
+"""A part of a schema as fastavro parses it: a name, a list (a union) or a dict."""
+
+T = TypeVar("T")
+
+NAMED = frozenset({"record", "error", "enum", "fixed"})
+
+
+class Mismatch(DecodeError):
+    """Two schemas, or a value and a schema, that do not go together."""
+
+
+class Walker(ABC, Generic[T]):
+    """What is made of a schema, part by part: ``visit`` calls the method for the kind of a part.
+
+    A walker of one schema has its named types. What is given to ``visit`` beside the part comes
+    to the method. Records that hold themselves are up to the walker.
+    """
+
+    def __init__(self, named: Mapping[str, Node]) -> None:
+        self._named = named
+
+    def visit(self, node: Node, *args: Any, **kwargs: Any) -> T:
+        """What is made of a part; of a name, what is made of the type that has it."""
+        node = definition_of(node, self._named)
+        kind = kind_of(node)
+        if kind == "union":
+            return self.union(node, *args, **kwargs)
+        if kind in ("record", "error"):
+            return self.record(node, *args, **kwargs)
+        if kind == "array":
+            return self.array(node, *args, **kwargs)
+        if kind == "map":
+            return self.map(node, *args, **kwargs)
+        return self.scalar(node, kind, *args, **kwargs)
+
+    @abstractmethod
+    def union(self, node: list[Node], *args: Any, **kwargs: Any) -> T:
+        """What is made of a union."""
+
+    @abstractmethod
+    def record(self, node: Node, *args: Any, **kwargs: Any) -> T:
+        """What is made of a record."""
+
+    @abstractmethod
+    def array(self, node: Node, *args: Any, **kwargs: Any) -> T:
+        """What is made of an array."""
+
+    @abstractmethod
+    def map(self, node: Node, *args: Any, **kwargs: Any) -> T:
+        """What is made of a map."""
+
+    @abstractmethod
+    def scalar(self, node: Node, kind: str, *args: Any, **kwargs: Any) -> T:
+        """What is made of a type without parts: a primitive, an enum, a fixed."""
+
+
+@lru_cache(maxsize=1024)
+def parsed(text: str) -> tuple[Node, Mapping[str, Node]]:
+    """A schema as fastavro parses it, and its named types by their full names.
+
+    Raises:
+        PlanError: the text is no Avro schema.
+    """
+    named: dict[str, Node] = {}
+    return parsed_into(text, named), named
+
+
+def parsed_into(text: str, named: dict[str, Node]) -> Node:
+    """A schema that may refer to types in ``named``, to which its own are added.
+
+    Raises:
+        PlanError: the text is no Avro schema.
+    """
+    try:
+        return fastavro().parse_schema(_interned(json.loads(text)), named)
+    except (fastavro("schema").SchemaParseException, *_MALFORMED) as error:
+        raise no_schema(text, error) from error
+
+
+def no_schema(text: str, error: Exception) -> PlanError:
+    """The error for a text that is no schema."""
+    reason = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
+    return PlanError(f"this is no Avro schema: {reason}", where={"schema": text[:200]})
+
+
+def definition_of(node: Node, named: Mapping[str, Node]) -> Node:
+    """A part itself; for the name of a type, the type."""
+    return named.get(node, node) if isinstance(node, str) else node
+
+
+def kind_of(node: Node) -> str:
+    """What a part of a schema is: ``record``, ``union``, ``long``, …; a reference is its name."""
+    if isinstance(node, list):
+        return "union"
+    return str(node["type"]) if isinstance(node, dict) else str(node)
+
+
+def logical_type(node: Node) -> str | None:
+    """The logical type of a part, if it has one."""
+    found = node.get("logicalType") if isinstance(node, dict) else None
+    return found if isinstance(found, str) else None
+
+
+def _interned(node: Any) -> Any:
+    """The same JSON, each of its texts one object: fastavro compares them for every field.
+
+    Writing 12 fields takes 4.0 microseconds with it, and 4.4 without.
+    """
+    if isinstance(node, str):
+        return sys.intern(node)
+    if isinstance(node, list):
+        return [_interned(part) for part in node]
+    if isinstance(node, dict):
+        return {sys.intern(key): _interned(part) for key, part in node.items()}
+    return node
+
+
+_MALFORMED = (ValueError, KeyError, TypeError, AttributeError, RecursionError)
