@@ -10,11 +10,9 @@ from headrace.datastream.formats._avro.files import (
 )
 from headrace.datastream.formats._avro.messages import (
     AvroDeserializationSchema,
-    AvroSerializationSchema,
-)
-from headrace.datastream.formats._avro.rows import (
     AvroRowDeserializationSchema,
     AvroRowSerializationSchema,
+    AvroSerializationSchema,
 )
 from headrace.datastream.formats._avro.schema import AvroSchema
 from headrace.datastream.formats._avro.types import GenericRecordAvroTypeInfo

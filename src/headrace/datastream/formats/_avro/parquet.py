@@ -10,12 +10,12 @@ import pyarrow as pa
 
 from headrace.common.serialization import BulkWriterFactory
 from headrace.connector import BadRecord, Chunk
-from headrace.datastream.formats._avro.decoding import UNREADABLE
-from headrace.datastream.formats._avro.defaults import default_maker
-from headrace.datastream.formats._avro.encoding import MISFITS, misfit, preparation
+from headrace.datastream.formats._avro.coding import MISFITS, UNREADABLE, misfit, preparation
 from headrace.datastream.formats._avro.nodes import (
+    Convert,
     Node,
     Walker,
+    default_maker,
     kind_of,
     logical_type,
     parsed,
@@ -27,8 +27,6 @@ from headrace.errors import DecodeError, HeadraceError, PlanError
 
 SCHEMA_KEY = b"parquet.avro.schema"
 """Where a Parquet file keeps the Avro schema of its records."""
-
-Convert = Callable[[Any], Any]
 
 
 class AvroParquetReaders:

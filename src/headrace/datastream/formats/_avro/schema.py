@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -18,6 +19,7 @@ from headrace.datastream.formats._avro.nodes import (
     parsed,
     parsed_into,
 )
+from headrace.datastream.formats._class_hints import default_of
 from headrace.datastream.formats._registry.client import (
     RegisteredText,
     RegistryClient,
@@ -115,6 +117,27 @@ def schema_of(schema: Any) -> AvroSchema:
         f"{schema!r:.120} is no Avro schema",
         hint="pass AvroSchema.parse_string(…), AvroSchema.parse_file(…) or a dataclass",
     )
+
+
+def checked_class(into: Any, schema: AvroSchema) -> None:
+    """Check that a record of the schema has what a dataclass must be given.
+
+    Raises:
+        PlanError: a field without a default is not in the schema.
+    """
+    node = parsed(schema.text)[0]
+    if not isinstance(into, type) or not dataclasses.is_dataclass(into):
+        return
+    if not isinstance(node, dict) or "fields" not in node:
+        return
+    there = {field["name"] for field in node["fields"]}
+    for field in dataclasses.fields(into):
+        required = field.init and default_of(field) is dataclasses.MISSING
+        if required and field.name not in there:
+            raise PlanError(
+                f"{into.__name__} needs {field.name!r}, which {schema.name} does not have",
+                hint="give the field a default, or add it to the schema",
+            )
 
 
 def _normal(text: Any) -> str:

@@ -8,15 +8,14 @@ from typing import Any
 from headrace.common._types.data import TypeData
 from headrace.common._types.information import Coercer, mismatch
 from headrace.common.typeinfo import RowTypeInfo, TypeInformation, Types
-from headrace.datastream.formats._avro.decoding import decoder
-from headrace.datastream.formats._avro.encoding import encoder
+from headrace.datastream.formats._avro.classes import RecordType
+from headrace.datastream.formats._avro.coding import decoder, encoder
 from headrace.datastream.formats._avro.nodes import (
     Node,
     Walker,
     logical_type,
     parsed,
 )
-from headrace.datastream.formats._avro.record_types import RecordType
 from headrace.datastream.formats._avro.schema import AvroSchema, schema_of
 from headrace.errors import PlanError, TypeMismatchError
 

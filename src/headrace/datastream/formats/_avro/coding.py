@@ -1,4 +1,4 @@
-"""What fastavro is given to write: records as dicts, checked where it would write something else.
+"""Bytes of Avro from records, and records from bytes.
 
 fastavro cuts fractions of integers, takes any value for a boolean, and reads a timestamp without a
 zone as local time. Here the first two are errors, and the last is UTC.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import struct
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum
 from io import BytesIO
@@ -17,21 +18,40 @@ from typing import Any
 from headrace.common.time import Instant
 from headrace.common.types import Row
 from headrace.datastream._extras import fastavro
-from headrace.datastream.formats._avro.defaults import default_maker
+from headrace.datastream.formats._avro.classes import RecordType
 from headrace.datastream.formats._avro.nodes import (
     Node,
     Walker,
+    default_maker,
     definition_of,
     kind_of,
     logical_type,
     parsed,
 )
+from headrace.datastream.formats._avro.resolution import resolve
 from headrace.datastream.formats._avro.schema import AvroSchema
-from headrace.errors import TypeMismatchError
+from headrace.errors import DecodeError, HeadraceError, TypeMismatchError
 
 Prepare = Callable[[Any], Any]
+Decode = Callable[[bytes], Any]
 
 MISFITS = (TypeError, ValueError, KeyError, AttributeError, ArithmeticError, LookupError)
+"""What is raised for records that do not fit."""
+
+
+TAGGED = {"return_named_type": True, "return_named_type_override": True}
+
+UNREADABLE = (
+    ValueError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    EOFError,
+    MemoryError,
+    RecursionError,
+    struct.error,
+)
+"""What fastavro raises for bytes that are not of the schema."""
 
 
 def encoder(schema: AvroSchema) -> Callable[[Any], bytes]:
@@ -321,3 +341,47 @@ _TAKEN_BY: dict[str, tuple[type, ...]] = {
     "long-timestamp-micros": (datetime.datetime, Instant),
     "array-None": (list, tuple, set, frozenset),
 }
+
+
+def decoder(
+    writer: AvroSchema, reader: AvroSchema, shape: RecordType, exact: bool = True
+) -> Decode:
+    """A function from bytes, without any header, to the value in them.
+
+    The function raises ``DecodeError`` with the reason in one line. ``exact``: bytes after the
+    value are an error, too; Flink ignores them.
+
+    Raises:
+        Mismatch: no bytes of the writer's schema can be read by the reader's.
+    """
+    found = resolve(writer, reader, shape)
+    read, layout, convert = fastavro().schemaless_reader, found.layout, found.convert
+    options = TAGGED if found.tagged else {}
+
+    def decode(data: bytes) -> Any:
+        file = BytesIO(data)
+        try:
+            value = read(file, layout, None, **options)
+            if convert is not None:
+                value = convert(value)
+        except HeadraceError:
+            raise
+        except UNREADABLE as error:
+            raise DecodeError(unreadable(error)) from error
+        if exact and file.tell() != len(data):
+            left = len(data) - file.tell()
+            raise DecodeError(f"it does not match the schema: {left} bytes are left after its end")
+        return value
+
+    return decode
+
+
+def unreadable(error: BaseException) -> str:
+    """Why bytes could not be read, in one line."""
+    text = str(error)
+    # fastavro's varint reads beyond the end as an index that is out of range
+    if isinstance(error, EOFError) or text == "string index out of range":
+        return "it is truncated"
+    if isinstance(error, UnicodeDecodeError):
+        return f"it does not match the schema: a string is not UTF-8 ({error.reason})"
+    return f"it does not match the schema: {text or type(error).__name__}"
