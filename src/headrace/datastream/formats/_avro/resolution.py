@@ -60,7 +60,7 @@ def resolve(writer: AvroSchema, reader: AvroSchema, shape: RecordType) -> Resolu
 class _Resolver(Walker[tuple[Node, Convert | None]]):
     """The layout and the function for each part of a pair of schemas.
 
-    It walks the writer's schema, beside the reader's. What is not wanted has ``r`` None.
+    It walks the writer's schema, beside the reader's. What is not wanted has the reader None.
     """
 
     def __init__(self, written: Mapping[str, Node], wanted: Mapping[str, Node]) -> None:
@@ -70,39 +70,41 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
         self._fixed: dict[str, Node] = {}
         self.tagged = False
 
-    def visit(self, w: Node, r: Node, shape: RecordType) -> tuple[Node, Convert | None]:
+    def visit(self, writer: Node, reader: Node, shape: RecordType) -> tuple[Node, Convert | None]:
         """The layout and the function for one part."""
-        w, r = definition_of(w, self._named), definition_of(r, self._wanted)
-        if isinstance(r, list) and not isinstance(w, list):
-            r = definition_of(self._branch_for(w, r), self._wanted)
-        return super().visit(w, r, shape)
+        writer, reader = definition_of(writer, self._named), definition_of(reader, self._wanted)
+        if isinstance(reader, list) and not isinstance(writer, list):
+            reader = definition_of(self._branch_for(writer, reader), self._wanted)
+        return super().visit(writer, reader, shape)
 
-    def skipped(self, w: Node) -> Node:
+    def skipped(self, writer: Node) -> Node:
         """The layout of a part that is read and dropped."""
-        return self.visit(w, None, RecordType.of(dict))[0]
+        return self.visit(writer, None, RecordType.of(dict))[0]
 
-    def _branch_for(self, w: Node, union: Node) -> Node:
+    def _branch_for(self, writer: Node, union: Node) -> Node:
         """The first branch of the reader's union that is the writer's type, else that takes it."""
         for fits in (_same, _takes):
             for branch in union:
-                if fits(w, definition_of(branch, self._wanted)):
+                if fits(writer, definition_of(branch, self._wanted)):
                     return branch
-        raise Mismatch(f"{_told(w)} is none of the reader's types {_told(union)}")
+        raise Mismatch(f"{_told(writer)} is none of the reader's types {_told(union)}")
 
-    def union(self, w: list[Node], r: Node, shape: RecordType) -> tuple[Node, Convert | None]:
-        branches = [self._branch(part, r, shape) for part in w]
+    def union(
+        self, writer: list[Node], reader: Node, shape: RecordType
+    ) -> tuple[Node, Convert | None]:
+        branches = [self._branch(part, reader, shape) for part in writer]
         tags = sum(branch.tag is not None for branch in branches)
         self.tagged = self.tagged or tags > 1
-        if r is not None and all(branch.why for branch in branches):
+        if reader is not None and all(branch.why for branch in branches):
             raise Mismatch(branches[0].why)
         return [branch.layout for branch in branches], union_function(branches, tags > 1)
 
-    def _branch(self, part: Node, r: Node, shape: RecordType) -> Branch:
+    def _branch(self, part: Node, reader: Node, shape: RecordType) -> Branch:
         part = definition_of(part, self._named)
         why, convert = "", None
         done = dict(self._done)
         try:
-            layout, convert = self.visit(part, r, shape)
+            layout, convert = self.visit(part, reader, shape)
         except Mismatch as error:
             self._done = done  # what it named is in no layout
             layout, why = self.skipped(part), reason(error)
@@ -112,59 +114,71 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
         tag = str(layout["name"] if isinstance(layout, dict) else layout)
         return Branch(layout, convert, kind_of(part), logical, tag, why)
 
-    def record(self, w: Node, r: Node, shape: RecordType) -> tuple[Node, Convert | None]:
-        return self._named_type(w, r, shape)
+    def record(self, writer: Node, reader: Node, shape: RecordType) -> tuple[Node, Convert | None]:
+        return self._named_type(writer, reader, shape)
 
-    def array(self, w: Node, r: Node, shape: RecordType) -> tuple[Node, Convert | None]:
-        return self._container(w, r, shape, "items", _each)
+    def array(self, writer: Node, reader: Node, shape: RecordType) -> tuple[Node, Convert | None]:
+        return self._container(writer, reader, shape, "items", _each)
 
-    def map(self, w: Node, r: Node, shape: RecordType) -> tuple[Node, Convert | None]:
-        return self._container(w, r, shape, "values", _each_value)
+    def map(self, writer: Node, reader: Node, shape: RecordType) -> tuple[Node, Convert | None]:
+        return self._container(writer, reader, shape, "values", _each_value)
 
-    def scalar(self, w: Node, kind: str, r: Node, shape: RecordType) -> tuple[Node, Convert | None]:
-        return (self._named_type if kind in NAMED else self._primitive)(w, r, shape)
+    def scalar(
+        self, writer: Node, kind: str, reader: Node, shape: RecordType
+    ) -> tuple[Node, Convert | None]:
+        return (self._named_type if kind in NAMED else self._primitive)(writer, reader, shape)
 
-    def _named_type(self, w: Node, r: Node, shape: RecordType) -> tuple[Node, Convert | None]:
-        kind = kind_of(w)
-        if r is not None and kind_of(r) != kind:
-            raise Mismatch(f"{_told(w)} cannot be read as {_told(r)}")
-        key = (w["name"], None if r is None else r["name"], None if r is None else shape)
+    def _named_type(
+        self, writer: Node, reader: Node, shape: RecordType
+    ) -> tuple[Node, Convert | None]:
+        kind = kind_of(writer)
+        if reader is not None and kind_of(reader) != kind:
+            raise Mismatch(f"{_told(writer)} cannot be read as {_told(reader)}")
+        key = (
+            writer["name"],
+            None if reader is None else reader["name"],
+            None if reader is None else shape,
+        )
         pair = self._done.get(key)
         if pair is not None:
             return pair.layout_name, pair.later()
-        shape = shape if r is None else shape.record(r["name"])
+        shape = shape if reader is None else shape.record(reader["name"])
         # A name of its own for each pair: one type may be read as two.
         pair = self._done[key] = _Pair(f"headrace.T{len(self._done)}")
         if kind in ("record", "error"):
-            layout, convert = self._record(w, r, shape, pair.layout_name)
+            layout, convert = self._record(writer, reader, shape, pair.layout_name)
         elif kind == "enum":
-            layout = {"type": "enum", "name": pair.layout_name, "symbols": w["symbols"]}
-            convert = _symbols(w, r, shape)
+            layout = {"type": "enum", "name": pair.layout_name, "symbols": writer["symbols"]}
+            convert = _symbols(writer, reader, shape)
         else:
-            if r is not None and w["size"] != r["size"]:
-                raise Mismatch(f"{w['size']} bytes cannot be read as {r['size']}")
-            layout = {"type": "fixed", "name": pair.layout_name, "size": w["size"]}
-            layout |= _logical(w, r)
+            if reader is not None and writer["size"] != reader["size"]:
+                raise Mismatch(f"{writer['size']} bytes cannot be read as {reader['size']}")
+            layout = {"type": "fixed", "name": pair.layout_name, "size": writer["size"]}
+            layout |= _logical(writer, reader)
             self._fixed[pair.layout_name] = layout
             convert = shape.leaf(layout)
         pair.convert, pair.finished = convert, True
         return layout, convert
 
     def _record(
-        self, w: Node, r: Node, shape: RecordType, name: str
+        self, writer: Node, reader: Node, shape: RecordType, name: str
     ) -> tuple[dict[str, Node], Convert | None]:
         def laid_out(types: Sequence[Node]) -> dict[str, Node]:
-            names = [field["name"] for field in w["fields"]]
+            names = [field["name"] for field in writer["fields"]]
             fields = [{"name": n, "type": t} for n, t in zip(names, types, strict=True)]
             return {"type": "record", "name": name, "fields": fields}
 
-        if r is None:
-            return laid_out([self.skipped(field["type"]) for field in w["fields"]]), None
-        sources = _sources(w, r)
+        if reader is None:
+            return laid_out([self.skipped(field["type"]) for field in writer["fields"]]), None
+        sources = _sources(writer, reader)
         types: dict[str, Node] = {}
         made: dict[str, Any] = {}
-        for field in w["fields"]:  # in the order of the bytes: a name is defined before it is used
-            target = next((f for f in r["fields"] if sources.get(f["name"]) == field["name"]), None)
+        for field in writer[
+            "fields"
+        ]:  # in the order of the bytes: a name is defined before it is used
+            target = next(
+                (f for f in reader["fields"] if sources.get(f["name"]) == field["name"]), None
+            )
             if target is None or not shape.has(target["name"]):
                 types[field["name"]] = self.skipped(field["type"])
                 continue
@@ -174,12 +188,12 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
             except Mismatch as error:
                 raise _in_field(error, target["name"]) from None
             made[target["name"]] = (field["name"], convert)
-        layout = laid_out([types[field["name"]] for field in w["fields"]])
-        for field in r["fields"]:
+        layout = laid_out([types[field["name"]] for field in writer["fields"]])
+        for field in reader["fields"]:
             if field["name"] not in made and shape.has(field["name"]):
                 made[field["name"]] = self._default(field, shape.field(field["name"]))
-        ordered = {f["name"]: made[f["name"]] for f in r["fields"] if f["name"] in made}
-        return layout, record_function(ordered, [f["name"] for f in w["fields"]], shape)
+        ordered = {f["name"]: made[f["name"]] for f in reader["fields"] if f["name"] in made}
+        return layout, record_function(ordered, [f["name"] for f in writer["fields"]], shape)
 
     def _default(self, field: Mapping[str, Any], shape: RecordType) -> Any:
         if "default" not in field:
@@ -191,24 +205,31 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
         return default_maker(field["type"], self._wanted, field["default"], convert)
 
     def _container(
-        self, w: Node, r: Node, shape: RecordType, part: str, each: Callable[[Convert], Convert]
+        self,
+        writer: Node,
+        reader: Node,
+        shape: RecordType,
+        part: str,
+        each: Callable[[Convert], Convert],
     ) -> tuple[Node, Convert | None]:
-        kind = kind_of(w)
-        if r is None:
-            return {"type": kind, part: self.skipped(w[part])}, None
-        if kind_of(r) != kind:
-            raise Mismatch(f"{_told(w)} cannot be read as {_told(r)}")
-        layout, convert = self.visit(w[part], r[part], shape.element())
+        kind = kind_of(writer)
+        if reader is None:
+            return {"type": kind, part: self.skipped(writer[part])}, None
+        if kind_of(reader) != kind:
+            raise Mismatch(f"{_told(writer)} cannot be read as {_told(reader)}")
+        layout, convert = self.visit(writer[part], reader[part], shape.element())
         made = shape.container(None if convert is None else each(convert))
         return {"type": kind, part: layout}, made
 
-    def _primitive(self, w: Node, r: Node, shape: RecordType) -> tuple[Node, Convert | None]:
-        kind = kind_of(w)
-        if r is None:
+    def _primitive(
+        self, writer: Node, reader: Node, shape: RecordType
+    ) -> tuple[Node, Convert | None]:
+        kind = kind_of(writer)
+        if reader is None:
             return kind, None
-        wanted = kind_of(r)
+        wanted = kind_of(reader)
         # a class with an int there wants the number, not the time that it stands for
-        logical = {} if shape.hint is int else _logical(w, r)
+        logical = {} if shape.hint is int else _logical(writer, reader)
         if wanted == kind:
             layout = {"type": kind, **logical} if logical else kind
             return layout, shape.leaf(layout)
@@ -216,7 +237,7 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
             layout = {"type": "long", **logical} if logical else "int"
             return layout, shape.leaf(layout)
         if (kind, wanted) not in _PROMOTIONS:
-            raise Mismatch(f"{_told(w)} cannot be read as {_told(r)}")
+            raise Mismatch(f"{_told(writer)} cannot be read as {_told(reader)}")
         promote, then = _PROMOTIONS[kind, wanted], shape.leaf(wanted)
         if promote is None or then is None:
             return kind, promote or then
@@ -238,11 +259,11 @@ class _Pair:
         return lambda value: value if self.convert is None else self.convert(value)
 
 
-def _sources(w: Node, r: Node) -> dict[str, str]:
+def _sources(writer: Node, reader: Node) -> dict[str, str]:
     """By the reader's field, the writer's field it is read from."""
-    written = {field["name"] for field in w["fields"]}
+    written = {field["name"] for field in writer["fields"]}
     found: dict[str, str] = {}
-    for field in r["fields"]:
+    for field in reader["fields"]:
         names = [field["name"], *field.get("aliases", ())]
         source = next((name for name in names if name in written), None)
         if source is not None:
@@ -250,35 +271,35 @@ def _sources(w: Node, r: Node) -> dict[str, str]:
     return found
 
 
-def _symbols(w: Node, r: Node, shape: RecordType) -> Convert | None:
-    if r is None:
+def _symbols(writer: Node, reader: Node, shape: RecordType) -> Convert | None:
+    if reader is None:
         return None
-    leaf = shape.leaf(r)
-    known = set(r["symbols"])
-    unknown = set(w["symbols"]) - known
+    leaf = shape.leaf(reader)
+    known = set(reader["symbols"])
+    unknown = set(writer["symbols"]) - known
     if not unknown:
         return leaf
-    instead = r.get("default")
+    instead = reader.get("default")
 
     def convert(symbol: str) -> Any:
         if symbol not in known:
             if instead is None:
-                raise Mismatch(f"{symbol!r} is no symbol of the reader's enum {r['name']}")
+                raise Mismatch(f"{symbol!r} is no symbol of the reader's enum {reader['name']}")
             symbol = instead
         return symbol if leaf is None else leaf(symbol)
 
     return convert
 
 
-def _logical(w: Node, r: Node) -> dict[str, Any]:
+def _logical(writer: Node, reader: Node) -> dict[str, Any]:
     """What is said of the logical type of the values that are read.
 
     The writer's where both have one, since it is what the numbers mean; the reader's where only the
     reader has one; none where the reader wants the bare value.
     """
-    if r is None or logical_type(r) is None:
+    if reader is None or logical_type(reader) is None:
         return {}
-    source = w if logical_type(w) is not None else r
+    source = writer if logical_type(writer) is not None else reader
     return {name: source[name] for name in ("logicalType", "precision", "scale") if name in source}
 
 
@@ -290,15 +311,15 @@ def _each_value(convert: Convert) -> Convert:
     return lambda entries: {key: convert(value) for key, value in entries.items()}
 
 
-def _same(w: Node, r: Node) -> bool:
-    kind = kind_of(w)
-    if kind != kind_of(r) or kind not in NAMED:
-        return kind == kind_of(r)
-    return _short(w["name"]) == _short(r["name"]) or _has_alias(r, w["name"])
+def _same(writer: Node, reader: Node) -> bool:
+    kind = kind_of(writer)
+    if kind != kind_of(reader) or kind not in NAMED:
+        return kind == kind_of(reader)
+    return _short(writer["name"]) == _short(reader["name"]) or _has_alias(reader, writer["name"])
 
 
-def _takes(w: Node, r: Node) -> bool:
-    pair = (kind_of(w), kind_of(r))
+def _takes(writer: Node, reader: Node) -> bool:
+    pair = (kind_of(writer), kind_of(reader))
     return pair in _PROMOTIONS or pair == ("int", "long")
 
 
@@ -306,8 +327,8 @@ def _short(name: str) -> str:
     return name.rpartition(".")[2]
 
 
-def _has_alias(r: Node, name: str) -> bool:
-    aliases = r.get("aliases", ())
+def _has_alias(reader: Node, name: str) -> bool:
+    aliases = reader.get("aliases", ())
     return name in aliases or _short(name) in map(_short, aliases)
 
 
