@@ -32,7 +32,7 @@ def test_the_program_is_pickled_once_for_all_queries_of_a_job(tmp_path: Path) ->
     going_on = replace(moving, generation=Generation(1, 2, None))
     for query in (moving, going_on):
         plan = read_plan(folder.write_query(query))
-        assert plan.query.program_ref == query.workers
+        assert plan.query.program_ref == query.program_ref
         assert plan.query.generation == query.generation
         assert (plan.program.name, plan.program.stages) == (program.name, program.stages)
     assert pickled == [program.name]
