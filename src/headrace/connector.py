@@ -376,7 +376,7 @@ class Source(ABC):
         return ChangelogMode.insert_only()
 
     @property
-    def served_by(self) -> ExecutedBy:
+    def executed_by(self) -> ExecutedBy:
         """Who reads it."""
         return ExecutedBy.TASKS
 
@@ -661,7 +661,7 @@ class Sink(ABC):
         return False
 
     @property
-    def served_by(self) -> ExecutedBy:
+    def executed_by(self) -> ExecutedBy:
         """Who writes it."""
         return ExecutedBy.TASKS
 

@@ -288,7 +288,7 @@ def test_a_failed_call_on_columns_is_replayed(mode: str, tmp_path: Path) -> None
     with pytest.raises(KeyError):
         env.execute("broken")
     (file,) = tmp_path.glob(f"*{captures.SUFFIX}")
-    replay = captures.replay_of(captures.read(str(file)))
+    replay = captures.replay_of(captures.read_call(str(file)))
     assert replay.records == 40
     with pytest.raises(KeyError):
         list(replay.run())

@@ -98,12 +98,12 @@ def project(template: Template, title: str) -> dict[str, str]:
     program = (programs / f"{template.module}.py").read_text("utf-8")
     test = (tests / f"test_{template.module}.py").read_text("utf-8")
     # What the job draws keeps its name.
-    own_name = re.compile(rf"(?:examples/)?\b{template.module}\b(?!\.svg)")
-    job = own_name.sub("job", program)
+    headrace_module_name = re.compile(rf"(?:examples/)?\b{template.module}\b(?!\.svg)")
+    job = headrace_module_name.sub("job", program)
     beside = {f"{name}.py": programs / f"{name}.py" for name in _beside(job, programs)}
     return {
         "job.py": job,
-        "test_job.py": own_name.sub("job", standing_alone(test)),
+        "test_job.py": headrace_module_name.sub("job", standing_alone(test)),
         **{name: path.read_text("utf-8") for name, path in beside.items()},
         "README.md": README.format(title=title, about=_about(job), template=template.value),
         "pyproject.toml": SETTINGS,

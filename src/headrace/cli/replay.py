@@ -39,7 +39,7 @@ def replay(
     from headrace.runners import captures
 
     sys.path.insert(0, os.getcwd())
-    call = captures.read(str(file))
+    call = captures.read_call(str(file))
     _tell(call)
 
     def run() -> bool:

@@ -193,7 +193,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
                 f"{call}() takes a connector's Source, not {with_article(type(source).__name__)}",
                 where={"stream": name, "called": str(site)},
             )
-        if source.served_by is ExecutedBy.TASKS and call != "from_collection":
+        if source.executed_by is ExecutedBy.TASKS and call != "from_collection":
             require_picklable(source, f"the source {name}", name, site)
         watermarks = None if strategy is None else build.timestamps_spec(strategy, call, name, site)
         node = SourceTransformation((), None, name, site, type_info, source=source)

@@ -58,12 +58,12 @@ class Running:
         """End it by its own process id, and wait for that; ``force`` is a crash."""
         machine = this_machine()
         for number in (self.crash_signal if force else self.stop_signal, signal.SIGKILL):
-            if not machine.runs(self.process):
+            if not machine.is_running(self.process):
                 break
             with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
                 os.kill(self.process.pid, number)
             until = machine.seconds() + STOP_TIMEOUT_S
-            while machine.runs(self.process) and machine.seconds() < until:
+            while machine.is_running(self.process) and machine.seconds() < until:
                 machine.sleep(_POLL_S)
         self.note.unlink(missing_ok=True)
 
@@ -134,7 +134,7 @@ def running(folder: Path, name: str) -> Running | None:
     except FileNotFoundError:
         return None
     process, machine = Process.of_json(found["process"]), this_machine()
-    if not machine.knows(process) or not machine.runs(process):
+    if not machine.can_look_up(process) or not machine.is_running(process):
         return None
     stop, crash = found["stop signal"], found["crash signal"]
     return Running(folder, name, process, found["url"], stop, crash)

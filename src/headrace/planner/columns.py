@@ -211,7 +211,7 @@ def travels_to(sink: SinkProgram | None) -> bool:
     """Whether columns may be sent to a sink's task: no encoder takes its records one by one."""
     return (
         sink is not None
-        and sink.sink.served_by is ExecutedBy.TASKS
+        and sink.sink.executed_by is ExecutedBy.TASKS
         and sink.sink.record_encoder is None
     )
 

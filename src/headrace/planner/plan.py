@@ -347,7 +347,7 @@ def _mergeable(strategy: WatermarkStrategy) -> bool:
 
 
 def _is_dataframe(node: Transformation) -> bool:
-    return isinstance(node, SourceTransformation) and node.source.served_by is ExecutedBy.SPARK
+    return isinstance(node, SourceTransformation) and node.source.executed_by is ExecutedBy.SPARK
 
 
 def _mode(partitioning: Partitioning) -> str:

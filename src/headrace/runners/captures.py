@@ -34,7 +34,7 @@ from headrace.runtime.tasks.stage_call import StageCall
 
 FORMAT = ObjectFormat("failed call")
 SUFFIX = ".headrace-call"
-MOST_FILES = 10
+MAX_FILES = 10
 """How many files a folder holds at most; older ones are removed."""
 
 _NAME_CHARACTERS = 60
@@ -47,11 +47,11 @@ class Captures:
     def __init__(self, folder: str, program: Callable[[], bytes]) -> None:
         self._folder, self._program = folder, program
 
-    def work(
+    def run_call(
         self,
         groups: StageCall,
         task: KeyedTask,
-        given: TaskInput,
+        task_input: TaskInput,
         backend: StateBackend,
         blocks: Sequence[bytes] | None = None,
     ) -> Iterator[Envelope]:
@@ -60,40 +60,42 @@ class Captures:
         ``blocks``: the input's, where they are known in bytes. The exception gets a note that says
         where the file is, or why there is none.
         """
-        unwritten: Exception | None = None
+        encode_error: Exception | None = None
         if blocks is None:
             try:  # before the call: functions may change the records
-                blocks = [*map(encode, given.blocks)]
+                blocks = [*map(encode, task_input.blocks)]
             except Exception as error:  # not for other processes: reported if the call fails
-                unwritten = error
+                encode_error = error
         try:
-            yield from groups.work(task, given, backend)
+            yield from groups.work(task, task_input, backend)
         except (Exception, SystemExit) as error:
             found = original(error)
             annotate(found)  # its note comes first
             if is_of_sink(found):
                 raise  # a file has no sinks
             shared = groups.broadcast(task.vertex) if task.vertex.broadcast else None
-            found.add_note(self._told(task, given, backend, blocks, unwritten, found, shared))
+            found.add_note(
+                self._capture_note(task, task_input, backend, blocks, encode_error, found, shared)
+            )
             raise
 
-    def _told(
+    def _capture_note(
         self,
         task: KeyedTask,
-        given: TaskInput,
+        task_input: TaskInput,
         backend: StateBackend,
         blocks: Sequence[bytes] | None,
-        unwritten: Exception | None,
+        encode_error: Exception | None,
         error: BaseException,
         shared: BroadcastInput | None,
     ) -> str:
         """The note for the exception, after the call was written to a file."""
         try:
             if blocks is None:
-                assert unwritten is not None
-                raise unwritten
-            call = failed_call(task, given, blocks, backend, self._program(), error, shared)
-            path = write(self._folder, call)
+                assert encode_error is not None
+                raise encode_error
+            call = failed_call(task, task_input, blocks, backend, self._program(), error, shared)
+            path = write_call(self._folder, call)
         except Exception as problem:  # it must not hide what the user's function raised
             reason = str(problem).partition("\n")[0]
             return f"captured: nothing, as that failed too: {type(problem).__name__}: {reason}"
@@ -115,7 +117,7 @@ class LocalCaptures(Captures):
         return RecordingBackend(pages, vertex.max_parallelism_of(group), self._page_bytes)
 
 
-def write(folder: str, call: FailedCall) -> str:
+def write_call(folder: str, call: FailedCall) -> str:
     """The path of a call's file, which is written whole or not at all. Old files are removed.
 
     Spark tries a task several times, and a restart strategy repeats a micro-batch. So a call that
@@ -130,10 +132,10 @@ def write(folder: str, call: FailedCall) -> str:
         if name.endswith(ending):
             return store.location(name)
     at = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    name = f"{_in_a_name(call.job)}-{_in_a_name(call.operator)}-{at}{ending}"
-    _make_room(folder, MOST_FILES - 1)
+    name = f"{_file_name_part(call.job)}-{_file_name_part(call.operator)}-{at}{ending}"
+    _remove_oldest(folder, MAX_FILES - 1)
     store.put(name, seal(FORMAT, pickle.dumps({**vars(call)}, 5)))
-    _make_room(folder, MOST_FILES)  # others may have written at the same time
+    _remove_oldest(folder, MAX_FILES)  # others may have written at the same time
     return store.location(name)
 
 
@@ -146,7 +148,7 @@ def _digest(call: FailedCall) -> str:
     return found.hexdigest()[:_DIGEST_CHARACTERS]
 
 
-def _in_a_name(text: str) -> str:
+def _file_name_part(text: str) -> str:
     return re.sub(r"[^A-Za-z0-9_.]+", "-", text).strip("-.")[:_NAME_CHARACTERS] or "unnamed"
 
 
@@ -157,14 +159,14 @@ def _files_of(folder: str) -> list[str]:
     return [name for name in os.listdir(folder) if name.endswith(SUFFIX)]
 
 
-def _make_room(folder: str, most: int) -> None:
+def _remove_oldest(folder: str, max_files: int) -> None:
     """Delete the oldest files beyond the limit."""
     found: list[tuple[int, str]] = []
     for name in _files_of(folder):
         path = os.path.join(folder, name)
         with suppress(FileNotFoundError):  # another process makes room as well
             found.append((os.stat(path).st_mtime_ns, path))
-    for _, path in sorted(found)[: max(len(found) - most, 0)]:
+    for _, path in sorted(found)[: max(len(found) - max_files, 0)]:
         with suppress(FileNotFoundError):
             os.unlink(path)
 
@@ -175,7 +177,7 @@ def program_bytes(program: JobProgram) -> bytes:
     return program_classes.dumps(bare, used_by=program.connectors, secrets=False)
 
 
-def read(path: str) -> FailedCall:
+def read_call(path: str) -> FailedCall:
     """The call in a file.
 
     Raises:
@@ -191,7 +193,7 @@ def read(path: str) -> FailedCall:
             hint="headrace replay FILE, where FILE is what the note of the exception names",
         ) from error
     try:
-        held: dict[str, Any] = pickle.loads(unseal(FORMAT, data, path).payload)
+        fields: dict[str, Any] = pickle.loads(unseal(FORMAT, data, path).payload)
     except CheckpointError as error:
         raise ConfigurationError(
             error.message.replace("a stored object", "the file", 1),
@@ -199,7 +201,7 @@ def read(path: str) -> FailedCall:
             hint="copy it again from where it was written, or replay it with the Headrace that"
             " wrote it",
         ) from error
-    return FailedCall(**held)
+    return FailedCall(**fields)
 
 
 def replay_of(call: FailedCall) -> Replay:
@@ -209,5 +211,5 @@ def replay_of(call: FailedCall) -> Replay:
     are imported from where this process finds them.
     """
     program, names = program_classes.loads(call.program)
-    program_classes.put(names)
+    program_classes.register_classes(names)
     return Replay(call, program, program_classes.missing_secrets())

@@ -29,7 +29,7 @@ def monotonic_ms() -> int:
     return time.monotonic_ns() // 1_000_000
 
 
-def behind(behind_ms: int) -> str:
+def behind_message(behind_ms: int) -> str:
     """A sentence that says how far the wall clock is behind the job's processing time."""
     return (
         f"this machine's clock is {timedelta(seconds=behind_ms // 1000)} (h:mm:ss) behind the"
@@ -61,7 +61,7 @@ class RunClock:
         behind_ms = self._clock.behind_ms
         if behind_ms >= self._warned_ms + BEHIND_MS:
             self._warned_ms = behind_ms
-            _log.warning("%s", behind(behind_ms))
+            _log.warning("%s", behind_message(behind_ms))
         elif not behind_ms and self._warned_ms:
             self._warned_ms = 0
             _log.warning("this machine's clock has caught up with the processing time of the job")

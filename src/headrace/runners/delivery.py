@@ -26,7 +26,7 @@ class Delivery:
     @staticmethod
     def takes(sink: SinkProgram) -> bool:
         """True for sinks whose records are sent to the driver."""
-        return bool(sink.sink.served_by is ExecutedBy.DRIVER)
+        return bool(sink.sink.executed_by is ExecutedBy.DRIVER)
 
     def deliver(self, sink: SinkProgram, group: int, values: Sequence[Any]) -> None:
         """Print or collect records that one task had for a sink."""

@@ -46,8 +46,8 @@ DEFAULT_NAME = "Headrace Streaming Job"
 _LOCAL_RECORDS_PER_BATCH = 50_000
 _RECORDS_PER_TASK = 2_000_000
 _BYTES_PER_TASK = 128 << 20
-_TELLING_SECONDS = 5.0
-_LONGEST_BATCH = 6
+_PRINT_FAILURE_SECONDS = 5.0
+_MAX_TARGET_FACTOR = 6
 """A micro-batch with large fixed costs may take this many times its target duration."""
 
 
@@ -138,22 +138,22 @@ def program_of(
         )
     parallelism = options.read(configuration, options.PARALLELISM) or os.cpu_count() or 1
     local = _is_local(configuration)
-    most = options.read(configuration, options.MAX_RECORDS_PER_BATCH)
-    if most is None:
-        most = _LOCAL_RECORDS_PER_BATCH if local else _RECORDS_PER_TASK * parallelism
-    most_bytes = options.read(configuration, options.MAX_BYTES_PER_BATCH)
-    if most_bytes is None:
-        most_bytes = _BYTES_PER_TASK * parallelism
+    max_records = options.read(configuration, options.MAX_RECORDS_PER_BATCH)
+    if max_records is None:
+        max_records = _LOCAL_RECORDS_PER_BATCH if local else _RECORDS_PER_TASK * parallelism
+    max_bytes = options.read(configuration, options.MAX_BYTES_PER_BATCH)
+    if max_bytes is None:
+        max_bytes = _BYTES_PER_TASK * parallelism
     settings = Settings(
         object_reuse=options.read(configuration, options.OBJECT_REUSE),
         chunk_records=options.read(configuration, options.WATERMARK_CHUNK_RECORDS),
         page_bytes=options.read(configuration, options.STATE_PAGE_BYTES),
         value_bytes=options.read(configuration, options.STATE_VALUE_BYTES),
-        max_records=most,
-        max_bytes=most_bytes,
-        pace=_pace(configuration, most),
+        max_records=max_records,
+        max_bytes=max_bytes,
+        pace=_pace(configuration, max_records),
         tick_ms=options.read(configuration, options.PROCESSING_TIME_TICK),
-        capture_dir=_folder(options.read(configuration, options.FAILURE_CAPTURE_DIR)),
+        capture_dir=_absolute_folder(options.read(configuration, options.FAILURE_CAPTURE_DIR)),
         drain=drain,
         job_parameters=options.read(configuration, options.JOB_PARAMETERS),
     )
@@ -178,18 +178,20 @@ def program_of(
     return replace(program, run_id=run_id, scope=run_id[:12])
 
 
-def _folder(given: str | None) -> str:
+def _absolute_folder(given: str | None) -> str:
     """The absolute path of a folder: workers have other working folders. Empty for None."""
     return os.path.abspath(local_path(given)) if given else ""
 
 
-def _pace(configuration: Configuration, most: int) -> Pace | None:
+def _pace(configuration: Configuration, max_records: int) -> Pace | None:
     target_ms = options.read(configuration, options.BATCH_TARGET)
     if target_ms <= 0:
         return None
-    least = min(options.read(configuration, options.MIN_RECORDS_PER_BATCH), most)
-    first = options.read(configuration, options.INITIAL_RECORDS_PER_BATCH)
-    return Pace(target_ms, _LONGEST_BATCH * target_ms, least, most, first)
+    min_records = min(options.read(configuration, options.MIN_RECORDS_PER_BATCH), max_records)
+    initial_records = options.read(configuration, options.INITIAL_RECORDS_PER_BATCH)
+    return Pace(
+        target_ms, _MAX_TARGET_FACTOR * target_ms, min_records, max_records, initial_records
+    )
 
 
 def start(
@@ -201,14 +203,14 @@ def start(
     """Start a job on the runner that the configuration names."""
     program = program_of(graph, configuration, job_name)
     _check_checkpoint_dir(program, configuration, job_name)
-    _refuse_unkept(program, configuration)
+    _require_checkpoint_without_drain(program, configuration)
     dependencies = declared_dependencies(configuration)
     if working_folder(dependencies_folder(dependencies)) is not None:
         program = _with_absolute_paths(program)
     delivery = Delivery()
     if _is_local(configuration):
-        _tell_ignored(configuration)
-        _tell_other_interpreter(dependencies)
+        _warn_ignored(configuration)
+        _warn_other_interpreter(dependencies)
         return LocalJob(program, delivery, dependencies, listeners)
     from headrace.runners.spark.start import start_on_spark
 
@@ -230,12 +232,12 @@ def _is_local(configuration: Configuration) -> bool:
 
 def _with_absolute_paths(program: JobProgram) -> JobProgram:
     """The program for tasks that have a working folder of their own."""
-    sources = [replace(each, source=_absolute(each.source)) for each in program.sources]
-    sinks = [replace(each, sink=_absolute(each.sink)) for each in program.sinks]
+    sources = [replace(each, source=_with_absolute_path(each.source)) for each in program.sources]
+    sinks = [replace(each, sink=_with_absolute_path(each.sink)) for each in program.sinks]
     return replace(program, sources=tuple(sources), sinks=tuple(sinks))
 
 
-def _absolute(connector: Any) -> Any:
+def _with_absolute_path(connector: Any) -> Any:
     return connector.absolute() if hasattr(connector, "absolute") else connector
 
 
@@ -258,7 +260,7 @@ def _check_checkpoint_dir(
         )
 
 
-def _refuse_unkept(program: JobProgram, configuration: Configuration) -> None:
+def _require_checkpoint_without_drain(program: JobProgram, configuration: Configuration) -> None:
     """What a run leaves open is for the next one, which finds it in the checkpoint."""
     if program.settings.drain or _is_local(configuration):
         return
@@ -269,7 +271,7 @@ def _refuse_unkept(program: JobProgram, configuration: Configuration) -> None:
         )
 
 
-def _tell_ignored(configuration: Configuration) -> None:
+def _warn_ignored(configuration: Configuration) -> None:
     keys = [options.CHECKPOINT_DIR.key, options.RESTART_STRATEGY.key]
     ignored = [key for key in keys if configuration.contains_key(key)]
     if ignored:
@@ -281,7 +283,7 @@ def _tell_ignored(configuration: Configuration) -> None:
         )
 
 
-def _tell_other_interpreter(dependencies: Dependencies) -> None:
+def _warn_other_interpreter(dependencies: Dependencies) -> None:
     if dependencies.executable and not is_this_interpreter(dependencies.executable):
         print(
             f"headrace: the local runner runs functions in {sys.executable},"
@@ -297,9 +299,9 @@ def execute(
     listeners: Sequence[JobListener] = (),
 ) -> JobExecutionResult:
     """Run a job to its end; an interrupt cancels it."""
-    with _plain_interrupts():
+    with _default_interrupts():
         job = start(graph, configuration, job_name, listeners)
-        with _plain_interrupts():  # the session that was made for it may have set its own
+        with _default_interrupts():  # the session that was made for it may have set its own
             return _wait(job)
 
 
@@ -316,7 +318,7 @@ def _wait(job: JobHandle) -> JobExecutionResult:
 
 
 @contextmanager
-def _plain_interrupts() -> Iterator[None]:
+def _default_interrupts() -> Iterator[None]:
     """Let a Ctrl-C be a ``KeyboardInterrupt`` and nothing else.
 
     PySpark's handler calls into the JVM, also in the middle of another call, which breaks the
@@ -345,18 +347,18 @@ def execute_async(
     job = start(graph, configuration, job_name, listeners)
     client = JobClient(job)
     name = job_name or options.read(configuration, options.PIPELINE_NAME) or DEFAULT_NAME
-    watcher = threading.Thread(target=_tell_failure, args=(job, client, name), daemon=True)
+    watcher = threading.Thread(target=_print_failure, args=(job, client, name), daemon=True)
     watcher.start()
     # A program may end at the moment at which its job fails.
-    atexit.register(lambda: watcher.join(_TELLING_SECONDS if _is_over(job) else 0))
+    atexit.register(lambda: watcher.join(_PRINT_FAILURE_SECONDS if _has_failed(job) else 0))
     return client
 
 
-def _is_over(job: JobHandle) -> bool:
+def _has_failed(job: JobHandle) -> bool:
     return job.status() is JobStatus.FAILED
 
 
-def _tell_failure(job: JobHandle, client: JobClient, name: str) -> None:
+def _print_failure(job: JobHandle, client: JobClient, name: str) -> None:
     """Wait for the end of a job. Print why it failed, unless the program waits for its result."""
     try:
         job.wait()

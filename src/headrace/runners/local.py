@@ -24,8 +24,8 @@ from headrace.runners.clock import RunClock
 from headrace.runners.delivery import Delivery
 from headrace.runners.reporting import Reporting
 from headrace.runners.sinks import (
-    Writing,
-    committer_of,
+    SinkWriting,
+    make_committer,
 )
 from headrace.runners.tasks import Tasks
 from headrace.runtime.block import ALL_GROUPS, Envelope, Kind, isolate_for_receiver, records_of
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from headrace.runners.captures import LocalCaptures
 
 IDLE_SLEEP_SECONDS = 0.01
-EVERYTHING = 1 << 60
+UNLIMITED = 1 << 60
 
 
 class LocalRun:
@@ -81,7 +81,7 @@ class LocalRun:
             from headrace.runners.captures import LocalCaptures  # a tenth of the time to start
 
             self._captures = LocalCaptures(folder, program)
-        self._backends = backends or self._own_backend
+        self._backends = backends or self._new_backend
         self._states: dict[tuple[str, str], SplitState] = {}
         self._heap: dict[tuple[str, int], StateBackend] = {}
         self._directory = tempfile.TemporaryDirectory(prefix="headrace-local-")
@@ -95,7 +95,7 @@ class LocalRun:
         self.metrics = self._tasks.metrics
         self._source_task = self._tasks.source()
         self._committers = {
-            sink.id: committer_of(program, sink)
+            sink.id: make_committer(program, sink)
             for sink in program.sinks
             if not delivery.takes(sink) and sink.sink.commits is CommitBy.DRIVER
         }
@@ -151,7 +151,7 @@ class LocalRun:
     def _next_offset(self) -> Offset:
         budget = None
         if self.program.batch:
-            budget = Budget(EVERYTHING, EVERYTHING)
+            budget = Budget(UNLIMITED, UNLIMITED)
         elif self._budgets is not None:
             records = next(self._budgets)
             budget = Budget(records, max(records, 1) * 16)
@@ -211,7 +211,7 @@ class LocalRun:
             if self._captures is None:
                 output = work.work(keyed, task, backend)
             else:
-                output = self._captures.work(work, keyed, task, backend)
+                output = self._captures.run_call(work, keyed, task, backend)
             self._route(output, waiting, to_sinks, parts)
         self._route(work.drain(), waiting, to_sinks, parts)
 
@@ -221,7 +221,7 @@ class LocalRun:
             backend = self._heap[vertex.id, group] = self._backends(vertex, group)
         return backend
 
-    def _own_backend(self, vertex: VertexProgram, group: int) -> StateBackend:
+    def _new_backend(self, vertex: VertexProgram, group: int) -> StateBackend:
         """State on the heap. If failures are captured, a stream's is in pages, as on Spark.
 
         On the heap values change in place, so what they were before the call would be lost.
@@ -251,7 +251,7 @@ class LocalRun:
                     f"local-{self.batch_id}",
                     worker=self._tasks.resources,
                 )
-                with Writing(sink, context) as writing:
+                with SinkWriting(sink, context) as writing:
                     for envelope in received:
                         writing.write(envelope.payload)
                     committable = writing.prepare_commit()

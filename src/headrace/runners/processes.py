@@ -58,7 +58,7 @@ class Machine:
 
     host: str
     identity: str
-    own_pid: int
+    current_pid: int
     began: Callable[[int], str | None]
     seconds: Callable[[], float] = _seconds
     sleep: Callable[[float], None] = time.sleep
@@ -68,16 +68,18 @@ class Machine:
         began = self.began(pid)
         return None if began is None else Process(self.host, self.identity, pid, began)
 
-    def own_process(self) -> Process:
+    def current_process(self) -> Process:
         """The process that this runs in."""
-        return Process(self.host, self.identity, self.own_pid, self.began(self.own_pid) or "")
+        return Process(
+            self.host, self.identity, self.current_pid, self.began(self.current_pid) or ""
+        )
 
-    def knows(self, process: Process) -> bool:
+    def can_look_up(self, process: Process) -> bool:
         """True when this machine can say whether the process runs."""
         return process.machine == self.identity
 
-    def runs(self, process: Process) -> bool:
-        """True when a process of this machine still runs; ask ``knows`` first."""
+    def is_running(self, process: Process) -> bool:
+        """True when a process of this machine still runs; ask ``can_look_up`` first."""
         return self.began(process.pid) == process.began
 
 
@@ -88,8 +90,8 @@ def this_machine() -> Machine:
         # Two containers may have one host name and one kernel, but not one table of processes.
         boot = _read("/proc/sys/kernel/random/boot_id").strip()
         table = os.readlink("/proc/self/ns/pid")
-        return Machine(host, f"{host} {boot} {table}", os.getpid(), _began_linux)
-    return Machine(host, f"{host} {uuid.getnode():012x}", os.getpid(), _began_elsewhere)
+        return Machine(host, f"{host} {boot} {table}", os.getpid(), _start_time_linux)
+    return Machine(host, f"{host} {uuid.getnode():012x}", os.getpid(), _start_time_elsewhere)
 
 
 def _read(path: str) -> str:
@@ -97,7 +99,7 @@ def _read(path: str) -> str:
         return file.read()
 
 
-def _began_linux(pid: int) -> str | None:
+def _start_time_linux(pid: int) -> str | None:
     try:
         fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
@@ -106,7 +108,7 @@ def _began_linux(pid: int) -> str | None:
     return None if fields[0] in "ZX" else fields[19]
 
 
-def _began_elsewhere(pid: int) -> str | None:
+def _start_time_elsewhere(pid: int) -> str | None:
     done = subprocess.run(
         ["ps", "-o", "stat=,lstart=", "-p", str(pid)], capture_output=True, text=True, check=False
     )

@@ -20,16 +20,16 @@ import cloudpickle
 
 from headrace.connector import KeepsSecrets
 
-Names = dict[tuple[str, str], type]
+ClassesByName = dict[tuple[str, str], type]
 """Classes by module and qualified name."""
 
-_loaded: Names = {}
+_loaded: ClassesByName = {}
 """The classes that the current load has made so far."""
 
 _missing: list[str] = []
 """The secrets that the current load has not found in the environment."""
 
-_REDUCED_CLASS = 6
+_FULL_CLASS_PARTS = 6
 """The parts of a class that cloudpickle sends whole; of one sent by name there are two."""
 
 
@@ -40,16 +40,16 @@ def dumps(value: Any, used_by: Any = None, *, secrets: bool = True) -> bytes:
     the passwords of what ``KeepsSecrets`` are in it; else who loads it takes them from the
     environment.
     """
-    beside = _Pickler(io.BytesIO(), protocol=5)
-    beside.dump(used_by)
+    used_by_pickler = _Pickler(io.BytesIO(), protocol=5)
+    used_by_pickler.dump(used_by)
     out = io.BytesIO()
     pickler = _Pickler(out, protocol=5)
     pickler.secrets = secrets
-    pickler.dump((value, beside.classes))
+    pickler.dump((value, used_by_pickler.classes))
     return out.getvalue()
 
 
-def loads(data: bytes) -> tuple[Any, Names]:
+def loads(data: bytes) -> tuple[Any, ClassesByName]:
     """The value, and the classes that came with it: they are in their places."""
     _loaded.clear()
     _missing.clear()
@@ -62,10 +62,10 @@ def missing_secrets() -> list[str]:
     return [*_missing]
 
 
-def put(names: Names) -> None:
+def register_classes(names: ClassesByName) -> None:
     """Put classes where unpickling looks for them, in place of others of these names."""
     for (module, name), made in names.items():
-        _put(module, name, made)
+        _set_class(module, name, made)
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no types
@@ -77,35 +77,37 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no
 
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, KeepsSecrets) and not self.secrets and obj.secrets:
-            return _with_found, (obj.with_secrets({}), tuple(obj.secrets))
+            return _restore_secrets, (obj.with_secrets({}), tuple(obj.secrets))
         reduced = super().reducer_override(obj)
         if not (isinstance(obj, type) and isinstance(reduced, tuple)):
             return reduced
-        if len(reduced) < _REDUCED_CLASS:
+        if len(reduced) < _FULL_CLASS_PARTS:
             return reduced
         self.classes.append(obj)
         make, arguments, *rest = reduced
-        return _made, (make, arguments, obj.__module__, obj.__qualname__), *rest
+        return _make_class, (make, arguments, obj.__module__, obj.__qualname__), *rest
 
 
-def _with_found(bare: KeepsSecrets, variables: tuple[str, ...]) -> KeepsSecrets:
+def _restore_secrets(bare: KeepsSecrets, variables: tuple[str, ...]) -> KeepsSecrets:
     """Called by unpickling: with the secrets that the environment has."""
     found = {name: os.environ[name] for name in variables if name in os.environ}
     _missing.extend(f"{name}, for {bare!r}" for name in variables if name not in found)
     return bare.with_secrets(found) if found else bare
 
 
-def _made(make: Callable[..., type], arguments: tuple[Any, ...], module: str, name: str) -> type:
+def _make_class(
+    make: Callable[..., type], arguments: tuple[Any, ...], module: str, name: str
+) -> type:
     """Called by unpickling. A class made within a function has no place: pickle reports it."""
     made = make(*arguments)
     made.__qualname__ = name  # cloudpickle keeps the last part only
     if "<locals>" not in name:
         _loaded[module, name] = made
-        _put(module, name, made)
+        _set_class(module, name, made)
     return made
 
 
-def _put(module_name: str, name: str, made: type) -> None:
+def _set_class(module_name: str, name: str, made: type) -> None:
     *path, last = name.split(".")
     holder: Any = _module(module_name)
     for part in path:
@@ -114,11 +116,11 @@ def _put(module_name: str, name: str, made: type) -> None:
         holder = getattr(holder, part)
     if getattr(holder, last, None) is made:
         return
-    if path or isinstance(holder, _Place) or not hasattr(holder, last):
+    if path or isinstance(holder, _ModuleStandIn) or not hasattr(holder, last):
         setattr(holder, last, made)
 
 
-class _Place(ModuleType):
+class _ModuleStandIn(ModuleType):
     """Stands for the driver's script, or for a module that is not here.
 
     The worker's own script goes on with its own names, and is asked for what is not here.
@@ -138,16 +140,16 @@ class _Place(ModuleType):
 
 def _module(name: str) -> ModuleType:
     found = sys.modules.get(name)
-    if found is None or (name == "__main__" and not isinstance(found, _Place)):
-        sys.modules[name] = found = _Place(name, found)
-        _have_package(name.partition(".")[0])
+    if found is None or (name == "__main__" and not isinstance(found, _ModuleStandIn)):
+        sys.modules[name] = found = _ModuleStandIn(name, found)
+        _ensure_package(name.partition(".")[0])
     return found
 
 
-def _have_package(name: str) -> None:
+def _ensure_package(name: str) -> None:
     """See to a package that pickle imports with each of its modules: the real one where it is."""
     if name not in sys.modules:
         try:
             importlib.import_module(name)
         except ImportError:
-            sys.modules[name] = _Place(name, None)
+            sys.modules[name] = _ModuleStandIn(name, None)

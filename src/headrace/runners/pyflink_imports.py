@@ -24,7 +24,7 @@ PYFLINK_VERSION = "2.3.0"
 """The version whose names are there."""
 
 _ROOT = "pyflink"
-_SAME = ("common", "datastream", "metrics")
+_MIRRORED_PACKAGES = ("common", "datastream", "metrics")
 """Packages that have the same paths here."""
 
 _JVM = "Flink's JVM is not there"
@@ -64,14 +64,14 @@ def uninstall() -> None:
         del sys.modules[name]
 
 
-def own_name(name: str) -> str:
+def headrace_module_name(name: str) -> str:
     """The name of Headrace's module for one of PyFlink's.
 
     Raises:
         UnsupportedModuleError: it has none; the message says why.
     """
     _, *parts = name.split(".")
-    if parts and parts[0] in _SAME:
+    if parts and parts[0] in _MIRRORED_PACKAGES:
         return ".".join(["headrace", *parts])
     reason = _REASONS.get(parts[0] if parts else "", "Headrace has no such module")
     raise UnsupportedModuleError(f"{name} is not supported: {reason}", name=name)
@@ -87,12 +87,13 @@ class _Finder(MetaPathFinder):
             return ModuleSpec(fullname, _Version())
         if not fullname.startswith(f"{_ROOT}."):
             return None
-        own = own_name(fullname)
-        if find_spec(own) is None:
+        headrace_module = headrace_module_name(fullname)
+        if find_spec(headrace_module) is None:
             raise UnsupportedModuleError(
-                f"{fullname} is not supported: Headrace has no module {own}", name=fullname
+                f"{fullname} is not supported: Headrace has no module {headrace_module}",
+                name=fullname,
             )
-        return ModuleSpec(fullname, _Alias(own))
+        return ModuleSpec(fullname, _Alias(headrace_module))
 
 
 class _Version(Loader):
@@ -114,13 +115,17 @@ class _Alias(Loader):
     """Gives a module that is there under another name, and leaves it as it was."""
 
     def __init__(self, own: str) -> None:
-        self._own = own
-        self._kept: dict[str, Any] = {}
+        self._headrace_module = own
+        self._module_attributes: dict[str, Any] = {}
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:
-        module = import_module(self._own)
-        self._kept = {name: getattr(module, name, None) for name in ("__spec__", "__loader__")}
+        module = import_module(self._headrace_module)
+        self._module_attributes = {
+            name: getattr(module, name, None) for name in ("__spec__", "__loader__")
+        }
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        vars(module).update(self._kept)  # importing has put the other name's in their place
+        vars(module).update(
+            self._module_attributes
+        )  # importing has put the other name's in their place

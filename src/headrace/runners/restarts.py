@@ -10,7 +10,7 @@ from headrace.common._options import catalogue as options
 from headrace.common.configuration import Configuration
 
 
-class Restarts(Protocol):
+class RestartStrategy(Protocol):
     """Is called at every failure of one job, and remembers what it needs of earlier ones."""
 
     def delay_ms(self, now_ms: int) -> int | None:
@@ -42,9 +42,9 @@ class FixedDelay:
 
 @dataclass
 class FailureRate:
-    """Restarts unless more than ``most`` failures fall within an interval."""
+    """Restarts unless more than ``max_failures`` failures fall within an interval."""
 
-    most: int
+    max_failures: int
     interval_ms: int
     wait_ms: int
     _failures: list[int] = field(default_factory=list)
@@ -53,27 +53,27 @@ class FailureRate:
         """The wait, or None when this failure is one too many."""
         recent = [at for at in self._failures if now_ms - at < self.interval_ms]
         self._failures = [*recent, now_ms]
-        return self.wait_ms if len(self._failures) <= self.most else None
+        return self.wait_ms if len(self._failures) <= self.max_failures else None
 
 
 @dataclass
 class ExponentialDelay:
     """Waits that grow with each failure, and begin anew once the job has run well for a while.
 
-    ``chance`` gives numbers in [-1, 1]. The n-th failure in a row waits
-    ``min(initial_ms * multiplier ** (n - 1), most_ms) * (1 + jitter * chance())``, at most
-    ``most_ms``.
+    ``random_unit`` gives numbers in [-1, 1]. The n-th failure in a row waits
+    ``min(initial_ms * multiplier ** (n - 1), max_ms) * (1 + jitter * random_unit())``, at most
+    ``max_ms``.
 
     Source: Flink's exponential-delay restart strategy.
     """
 
     initial_ms: int
-    most_ms: int
+    max_ms: int
     multiplier: float
     reset_ms: int
     jitter: float
     attempts: int
-    chance: Callable[[], float]
+    random_unit: Callable[[], float]
     _failures: int = 0
     _running_since_ms: float | None = None
 
@@ -87,17 +87,19 @@ class ExponentialDelay:
         # no more factors than it takes to reach the longest wait: powers of floats overflow
         wait = float(self.initial_ms)
         for _ in range(self._failures):
-            if wait >= self.most_ms:
+            if wait >= self.max_ms:
                 break
             wait *= self.multiplier
-        wait = min(wait, self.most_ms)
+        wait = min(wait, self.max_ms)
         self._failures += 1
-        moved = max(0, round(min(wait * (1 + self.jitter * self.chance()), self.most_ms)))
-        self._running_since_ms = now_ms + moved
-        return moved
+        jittered_ms = max(0, round(min(wait * (1 + self.jitter * self.random_unit()), self.max_ms)))
+        self._running_since_ms = now_ms + jittered_ms
+        return jittered_ms
 
 
-def restarts_of(configuration: Configuration, chance: Callable[[], float]) -> Restarts:
+def restart_strategy(
+    configuration: Configuration, random_unit: Callable[[], float]
+) -> RestartStrategy:
     """What ``restart-strategy.*`` asks for."""
 
     read = options.read
@@ -121,6 +123,6 @@ def restarts_of(configuration: Configuration, chance: Callable[[], float]) -> Re
             read(configuration, options.EXPONENTIAL_RESET),
             read(configuration, options.EXPONENTIAL_JITTER),
             read(configuration, options.EXPONENTIAL_ATTEMPTS),
-            chance,
+            random_unit,
         )
     return NoRestarts()

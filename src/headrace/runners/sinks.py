@@ -19,20 +19,20 @@ from headrace.runtime.failure import at_sink
 from headrace.runtime.program import JobProgram, SinkProgram
 
 
-def served_by_committer(sink: SinkProgram) -> bool:
+def has_committer(sink: SinkProgram) -> bool:
     """True for sinks with a committer: not those that their tasks, the driver or Spark commit."""
     connector = sink.sink
-    return connector.served_by is ExecutedBy.TASKS and connector.commits is CommitBy.DRIVER
+    return connector.executed_by is ExecutedBy.TASKS and connector.commits is CommitBy.DRIVER
 
 
-def committer_of(program: JobProgram, sink: SinkProgram) -> Committer:
+def make_committer(program: JobProgram, sink: SinkProgram) -> Committer:
     """A new committer of a sink."""
     with at_sink(sink, "making its committer"):
         made: Committer = sink.sink.committer(CommitterContext(program.sink_id(sink), program.name))
         return made
 
 
-class Writing:
+class SinkWriting:
     """One task's writing to one sink: any number of writes, then ``prepare_commit``.
 
     What the writer raises keeps its type and gets a note that names the sink. In a ``with`` block

@@ -17,22 +17,22 @@ from headrace.runtime.tasks.source_task import SourceTask
 class Tasks:
     """The tasks of one run in this process: each is opened when first used.
 
-    ``here``: what the process knows of the tasks that it runs; the rest of their facts is the
-    program's. ``key_groups``: by vertex, the number of key groups that functions see, if it is not
-    that of the program that runs.
+    ``process_facts``: the part of ``TaskInfo`` that the process knows; the rest comes from the
+    program. ``key_groups``: by vertex, the number of key groups that functions see, where it
+    differs from that of the program that runs.
     """
 
     def __init__(
         self,
         program: JobProgram,
-        here: TaskInfo | None = None,
+        process_facts: TaskInfo | None = None,
         key_groups: Mapping[str, int] | None = None,
     ) -> None:
         self.program = program
         self.metrics = MetricGroup()
         self.resources = WorkerResources()
         """What the writers of this run keep from one micro-batch to the next."""
-        self._here = TaskInfo() if here is None else here
+        self._process_facts = TaskInfo() if process_facts is None else process_facts
         self._key_groups = key_groups or {}
         self._source: SourceTask | None = None
         self._keyed: dict[tuple[str, int], KeyedTask] = {}
@@ -48,7 +48,7 @@ class Tasks:
         subtask = 0 if vertex.keyed else group
         task = self._keyed.get((vertex.id, subtask))
         if task is None:
-            index = self._here.subtask if vertex.keyed else lambda: subtask
+            index = self._process_facts.subtask if vertex.keyed else lambda: subtask
             groups = self._key_groups.get(vertex.id, vertex.groups)
             task_info = self._task_info(vertex.parallelism, groups, index)
             task = KeyedTask(vertex, self.program, task_info, self.metrics)
@@ -57,14 +57,16 @@ class Tasks:
 
     def source_task_info(self) -> TaskInfo:
         """What functions before the first exchange can ask of their context."""
-        here = self._here
-        return self._task_info(self.program.parallelism, here.max_parallelism, here.subtask)
+        process_facts = self._process_facts
+        return self._task_info(
+            self.program.parallelism, process_facts.max_parallelism, process_facts.subtask
+        )
 
     def _task_info(
         self, parallelism: int, max_parallelism: int, subtask: Callable[[], int]
     ) -> TaskInfo:
         return replace(
-            self._here,
+            self._process_facts,
             # One more task than that may only announce what there is to read.
             subtask=lambda: subtask() % parallelism,
             parallelism=parallelism,

@@ -189,7 +189,7 @@ class SinkProgram:
     @property
     def keeps_state(self) -> bool:
         """True when it may hold records back between micro-batches."""
-        return self.sink.served_by is ExecutedBy.TASKS and self.sink.keeps_state
+        return self.sink.executed_by is ExecutedBy.TASKS and self.sink.keeps_state
 
     @property
     def node(self) -> NodeProgram:
@@ -201,7 +201,7 @@ class SinkProgram:
 class SinkPlaceholder:
     """Stands for a sink where nothing is written: it knows neither an address nor a password."""
 
-    served_by: ExecutedBy
+    executed_by: ExecutedBy
     record_encoder: None = None
 
 
@@ -314,7 +314,7 @@ class JobProgram:
     def for_replay(self) -> JobProgram:
         """The same for a call of a keyed task alone: no source and no sink, nor what they know."""
         sources = (replace(source, source=None, reader=None) for source in self.sources)
-        sinks = (replace(sink, sink=SinkPlaceholder(sink.sink.served_by)) for sink in self.sinks)
+        sinks = (replace(sink, sink=SinkPlaceholder(sink.sink.executed_by)) for sink in self.sinks)
         return replace(self, sources=tuple(sources), sinks=tuple(sinks))
 
     @property

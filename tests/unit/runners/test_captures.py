@@ -21,7 +21,7 @@ from headrace.datastream.connectors.http import HttpLookup
 from headrace.datastream.state import ListStateDescriptor
 from headrace.errors import ConfigurationError
 from headrace.runners import captures
-from headrace.runners.captures import MOST_FILES, SUFFIX
+from headrace.runners.captures import MAX_FILES, SUFFIX
 from headrace.runtime.block import records_of
 from headrace.runtime.failure import failure_of
 from tests.pipelines.log import Log
@@ -75,7 +75,7 @@ def failure(
 
 
 def replayed(file: Path) -> BaseException:
-    replay = captures.replay_of(captures.read(str(file)))
+    replay = captures.replay_of(captures.read_call(str(file)))
     with pytest.raises((Exception, SystemExit)) as raised:
         list(replay.run())
     return failure_of(raised.value)
@@ -102,7 +102,7 @@ def test_a_failed_call_is_a_file_that_fails_again(tmp_path: Path) -> None:
 def test_records_are_as_they_were_before_the_call(tmp_path: Path) -> None:
     failure(tmp_path, records_per_batch=6)
     (file,) = tmp_path.glob(f"*{SUFFIX}")
-    replay = captures.replay_of(captures.read(str(file)))
+    replay = captures.replay_of(captures.read_call(str(file)))
     records = [record for block in replay._blocks for record in records_of(block)]
     assert records == RECORDS[:6]
 
@@ -130,7 +130,7 @@ def test_a_file_has_no_source_and_no_sink(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="full"):
         env.execute()
     (file,) = tmp_path.glob(f"*{SUFFIX}")
-    call = captures.read(str(file))
+    call = captures.read_call(str(file))
     assert b"of-the-" not in call.program and b"Fills" in call.program
     assert str(replayed(file)) == "full: [0, 1, 2]"
 
@@ -145,7 +145,7 @@ def test_a_file_has_no_secret_of_a_lookup(tmp_path: Path, monkeypatch: pytest.Mo
         env.execute()
     (file,) = tmp_path.glob(f"*{SUFFIX}")
     assert file.stat().st_mode & 0o077 == 0
-    call = captures.read(str(file))
+    call = captures.read_call(str(file))
     assert b"s3cret" not in call.program and b"X-Token" in call.program
     monkeypatch.setenv("HEADRACE_QUERY_KEY", "of the environment")
     shown = "HEADRACE_HEADER_X_TOKEN, for HttpLookup('http://prices/{}?***')"
@@ -165,7 +165,7 @@ def test_what_is_no_plain_exception_is_captured(tmp_path: Path, function: Any) -
 def test_a_batch_needs_its_input_only(tmp_path: Path) -> None:
     error = failure(tmp_path, mode="BATCH")
     (file,) = tmp_path.glob(f"*{SUFFIX}")
-    assert captures.read(str(file)).pages is None
+    assert captures.read_call(str(file)).pages is None
     assert told(replayed(file)) == told(error)
 
 
@@ -179,10 +179,10 @@ def test_without_the_key_nothing_is_written(
 
 def test_a_folder_holds_the_newest_few(tmp_path: Path) -> None:
     (tmp_path / "notes.txt").write_text("of the user")
-    for _ in range(MOST_FILES + 2):
+    for _ in range(MAX_FILES + 2):
         error = failure(tmp_path)
     files = [*tmp_path.glob(f"*{SUFFIX}")]
-    assert len(files) == MOST_FILES
+    assert len(files) == MAX_FILES
     assert max(files, key=lambda file: file.stat().st_mtime_ns).name in error.__notes__[1]
     assert (tmp_path / "notes.txt").exists()
 
@@ -241,6 +241,6 @@ def test_a_file_that_is_not_whole_is_refused(tmp_path: Path, change: Any, said: 
     else:
         file.write_bytes(change(file.read_bytes()))
     with pytest.raises(ConfigurationError, match=said) as raised:
-        captures.read(str(file))
+        captures.read_call(str(file))
     assert "checkpoint" not in str(raised.value)
     assert raised.value.where == {"file": str(file)}

@@ -17,11 +17,11 @@ def test_a_process_runs_until_it_ends() -> None:
     )
     process = machine.process(child.pid)
     try:
-        assert process is not None and machine.knows(process) and machine.runs(process)
-        assert not machine.runs(replace(process, began="at another time"))
+        assert process is not None and machine.can_look_up(process) and machine.is_running(process)
+        assert not machine.is_running(replace(process, began="at another time"))
     finally:
         child.communicate()
-    assert not machine.runs(process) and machine.process(child.pid) is None
+    assert not machine.is_running(process) and machine.process(child.pid) is None
 
 
 def test_a_process_that_nobody_has_waited_for_is_gone() -> None:
@@ -36,7 +36,7 @@ def test_a_process_that_nobody_has_waited_for_is_gone() -> None:
 
 def test_this_process_survives_a_journey() -> None:
     machine = this_machine()
-    own = machine.own_process()
-    assert own.pid == os.getpid() and machine.runs(own)
+    own = machine.current_process()
+    assert own.pid == os.getpid() and machine.is_running(own)
     assert Process.of_json(own.to_json()) == own
-    assert not machine.knows(replace(own, machine="another"))
+    assert not machine.can_look_up(replace(own, machine="another"))

@@ -109,7 +109,7 @@ first, second = pickle.load(sys.stdin.buffer)
 for job in (first, second):
     job["make"], job["names"] = program_classes.loads(job["sent"])
 for job in (first, second, first):
-    program_classes.put(job["names"])
+    program_classes.register_classes(job["names"])
     assert pickle.loads(pickle.dumps(job["make"](1))) == job["make"](1)
 print(first["make"](1), second["make"](1))
 try:

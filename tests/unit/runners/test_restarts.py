@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from headrace.common.configuration import Configuration
-from headrace.runners.restarts import Restarts, restarts_of
+from headrace.runners.restarts import RestartStrategy, restart_strategy
 
 
-def restarts(chance: float = 0.0, **settings: str) -> Restarts:
+def restarts(chance: float = 0.0, **settings: str) -> RestartStrategy:
     keys = {f"restart-strategy.{key.replace('__', '.')}": v for key, v in settings.items()}
     keys = {key.replace("_", "-"): value for key, value in keys.items()}
-    return restarts_of(Configuration.from_dict(keys), lambda: chance)
+    return restart_strategy(Configuration.from_dict(keys), lambda: chance)
 
 
-def delays(strategy: Restarts, *times_ms: int) -> list[int | None]:
+def delays(strategy: RestartStrategy, *times_ms: int) -> list[int | None]:
     return [strategy.delay_ms(at) for at in times_ms]
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from headrace.connector import CommitBy, Committer, Sink, SinkWriter, WriterContext
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.runners.sinks import Writing
+from headrace.runners.sinks import SinkWriting
 from headrace.runtime.block import Block
 from headrace.runtime.program import SinkProgram
 from headrace.testing import run_pipeline
@@ -119,7 +119,7 @@ def test_an_abort_that_fails_does_not_hide_the_failure() -> None:
     sink = SinkProgram(0, "orders", None, TaskSink("write abort"))
     with (
         pytest.raises(ValueError, match="write failed") as caught,
-        Writing(sink, WriterContext("s", "job", 3, 1, "a")) as writing,
+        SinkWriting(sink, WriterContext("s", "job", 3, 1, "a")) as writing,
     ):
         writing.write(Block(None, [1], None, False, [], None, 0))
     assert caught.value.__notes__ == [

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from headrace.errors import UnsupportedModuleError
-from headrace.runners.pyflink_imports import own_name
+from headrace.runners.pyflink_imports import headrace_module_name
 
 PACKAGES = ("pyflink", "headrace")
 
@@ -31,7 +31,7 @@ class Package:
             return import_module("headrace")
         if self.path == "pyflink.version":
             return import_module("headrace.runners.pyflink_imports")
-        own = own_name(self.path) if self.path.startswith("pyflink.") else self.path
+        own = headrace_module_name(self.path) if self.path.startswith("pyflink.") else self.path
         if find_spec(own) is None:
             raise UnsupportedModuleError(f"Headrace has no module {own}", name=self.path)
         return import_module(own)

@@ -28,7 +28,7 @@ class DataFrameSource(Source):
         return "dataframe" if self.ends else "streaming dataframe"
 
     @property
-    def served_by(self) -> ExecutedBy:
+    def executed_by(self) -> ExecutedBy:
         """Spark reads the rows."""
         return ExecutedBy.SPARK
 

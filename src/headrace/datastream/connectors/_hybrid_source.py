@@ -39,7 +39,7 @@ class HybridSource(Source):
         if not self.sources:
             raise PlanError("a hybrid source needs sources", hint="HybridSource.builder(first)")
         for source in self.sources:
-            if not isinstance(source, Source) or source.served_by is not ExecutedBy.TASKS:
+            if not isinstance(source, Source) or source.executed_by is not ExecutedBy.TASKS:
                 raise PlanError(
                     f"{source!r:.100} cannot be a part of a hybrid source",
                     hint="use sources that tasks read: FileSource, KafkaSource",

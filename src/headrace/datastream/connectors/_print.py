@@ -33,7 +33,7 @@ class _DeliveredSink(Sink):
         return None
 
     @property
-    def served_by(self) -> ExecutedBy:
+    def executed_by(self) -> ExecutedBy:
         """The user's process."""
         return ExecutedBy.DRIVER
 

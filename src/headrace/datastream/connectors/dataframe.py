@@ -67,7 +67,7 @@ class DataFrameSink(Sink):
             raise PlanError(f"there is no mode {self.mode!r}", hint=f"one of {', '.join(_MODES)}")
 
     @property
-    def served_by(self) -> ExecutedBy:
+    def executed_by(self) -> ExecutedBy:
         """Spark writes the records."""
         return ExecutedBy.SPARK
 

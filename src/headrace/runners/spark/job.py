@@ -19,8 +19,8 @@ from headrace.metrics._operator_counts import JobListener
 from headrace.runners.clock import monotonic_ms
 from headrace.runners.delivery import Delivery
 from headrace.runners.dependencies import activation
-from headrace.runners.restarts import Restarts
-from headrace.runners.sinks import committer_of, served_by_committer
+from headrace.runners.restarts import RestartStrategy
+from headrace.runners.sinks import has_committer, make_committer
 from headrace.runners.spark.attempt import Attempt
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, commit_of
 from headrace.runners.spark.link import DriverLink
@@ -48,7 +48,7 @@ class SparkJob:
         program: JobProgram,
         checkpoint: Checkpoint,
         delivery: Delivery,
-        restarts: Restarts,
+        restarts: RestartStrategy,
         listeners: Sequence[JobListener] = (),
         dependencies: ShippedDependencies = NO_DEPENDENCIES,
     ) -> None:
@@ -190,6 +190,6 @@ class SparkJob:
             return
         with commit_of(self._checkpoint.folder, self._checkpoint.owner, _NO_BATCH):
             for sink in self._program.sinks:
-                if served_by_committer(sink):
+                if has_committer(sink):
                     with at_sink(sink, "publishing what was held back"):
-                        committer_of(self._program, sink).finish()
+                        make_committer(self._program, sink).finish()

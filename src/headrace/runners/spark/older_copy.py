@@ -20,7 +20,7 @@ from headrace.common._options.catalogue import RESTORE_WRITE_AGAIN
 from headrace.common._storage.sealed import START_FRESH
 from headrace.connector import CommitterContext, ExecutedBy
 from headrace.errors import CheckpointError
-from headrace.runners.sinks import committer_of
+from headrace.runners.sinks import make_committer
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
 from headrace.runners.spark.checkpoint.metadata import new_scope
 from headrace.runners.spark.checkpoint.resuming import print_notice
@@ -55,8 +55,8 @@ def with_consistent_sinks(
     for sink in program.sinks:
         if sink.keeps_state:
             with at_sink(sink, "taking over what it held back"):
-                held = committer_of(program, sink).snapshot(done)
-                committer_of(other, sink).restore(held)
+                held = make_committer(program, sink).snapshot(done)
+                make_committer(other, sink).restore(held)
     checkpoint.change_scope(other.scope)
     print_notice(
         f"the checkpoint of {program.name!r} is older than what its sinks have: it ends with"
@@ -90,11 +90,11 @@ def older_copy_error(
 
 def _last_batch(spark: SparkSession, program: JobProgram, sink: SinkProgram) -> int | None:
     """The last micro-batch that a sink has; -1: none. None: it does not know."""
-    if sink.sink.served_by is ExecutedBy.DRIVER:
+    if sink.sink.executed_by is ExecutedBy.DRIVER:
         return None
     sink_id = program.sink_id(sink)
     with at_sink(sink, "reading which micro-batches it has"):
-        if sink.sink.served_by is ExecutedBy.SPARK:
+        if sink.sink.executed_by is ExecutedBy.SPARK:
             return last_written(spark, sink, sink_id)
         found: int | None = sink.sink.last_batch(CommitterContext(sink_id, program.name))
         return found

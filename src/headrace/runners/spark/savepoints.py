@@ -18,7 +18,7 @@ from pyspark.sql import SparkSession
 from headrace.connector import Committer
 from headrace.errors import CheckpointError
 from headrace.runners.processes import this_machine
-from headrace.runners.sinks import committer_of, served_by_committer
+from headrace.runners.sinks import has_committer, make_committer
 from headrace.runners.spark.checkpoint import progress, restored
 from headrace.runners.spark.checkpoint.generations import Generation, Origin
 from headrace.runners.spark.checkpoint.layout import JOB, RESTORED, CheckpointFolder
@@ -149,9 +149,7 @@ def _has_committed(checkpoint_folder: CheckpointFolder, metadata: CheckpointMeta
 
 
 def _committers(program: JobProgram) -> dict[str, Committer]:
-    return {
-        sink.id: committer_of(program, sink) for sink in program.sinks if served_by_committer(sink)
-    }
+    return {sink.id: make_committer(program, sink) for sink in program.sinks if has_committer(sink)}
 
 
 def _check_claims(savepoint: Savepoint, program: JobProgram, ignore_unclaimed: bool) -> None:

@@ -21,7 +21,7 @@ from headrace.runners.dependencies.declared import (
     is_this_interpreter,
 )
 from headrace.runners.dependencies.folder import dependencies_folder, working_folder
-from headrace.runners.restarts import restarts_of
+from headrace.runners.restarts import restart_strategy
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
 from headrace.runners.spark.checkpoint.generations import Stages
 from headrace.runners.spark.query.shipped_dependencies import ShippedDependencies
@@ -92,7 +92,7 @@ def start_on_spark(
             program = materialize_dataframes(
                 program, Path(checkpoint.directory), checkpoint.started_sources
             )
-        restarts = restarts_of(configuration, lambda: random.uniform(-1, 1))
+        restarts = restart_strategy(configuration, lambda: random.uniform(-1, 1))
         shipped = ShippedDependencies.ship(spark, folder, dependencies.worker_path)
         return SparkJob(spark, program, checkpoint, delivery, restarts, listeners, shipped)
     except BaseException:

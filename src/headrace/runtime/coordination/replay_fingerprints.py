@@ -54,7 +54,7 @@ def replay_fingerprints(
 
 def commits_by_task(sink: SinkProgram) -> bool:
     """True for a sink whose writers commit."""
-    return sink.sink.served_by is ExecutedBy.TASKS and sink.sink.commits is CommitBy.TASK
+    return sink.sink.executed_by is ExecutedBy.TASKS and sink.sink.commits is CommitBy.TASK
 
 
 class _Fingerprints:

@@ -125,7 +125,7 @@ class Frame:
 def test_a_dataframe_is_a_source(env: StreamExecutionEnvironment, streaming: bool) -> None:
     frame = Frame(streaming)
     source = headrace.from_dataframe(frame)
-    assert source.bounded is not streaming and source.served_by is ExecutedBy.SPARK
+    assert source.bounded is not streaming and source.executed_by is ExecutedBy.SPARK
     assert source.dataframe is frame
     strategy = WatermarkStrategy.for_monotonous_timestamps()
     stream = env.from_source(source, strategy, "rows")

@@ -20,7 +20,7 @@ from headrace.datastream.connectors.file_system import FileSink, RollingPolicy
 from headrace.errors import CheckpointError
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
-from headrace.runners.sinks import committer_of
+from headrace.runners.sinks import make_committer
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
 from headrace.runners.spark.older_copy import with_consistent_sinks
 from headrace.runtime.program import JobProgram, SinkProgram
@@ -94,7 +94,7 @@ def write(program: JobProgram, sink: SinkProgram, batch: int, values: Sequence[A
             prepared.append(writer.prepare_commit())
             context.worker.close()
     if sink.sink.commits is CommitBy.DRIVER:
-        committer_of(program, sink).commit(batch, prepared)
+        make_committer(program, sink).commit(batch, prepared)
 
 
 @pytest.fixture
@@ -253,7 +253,7 @@ def test_each_row_of_the_restored_line_is_written_once(
         write(again, again.sinks[0], batch, rows(first, last))
         job.log(batch)
     if again.sinks[0].sink.commits is CommitBy.DRIVER:
-        committer_of(again, again.sinks[0]).finish()
+        make_committer(again, again.sinks[0]).finish()
     assert visible(tmp_path) == Counter(rows(0, 120)) + beside
     shutil.rmtree(job.folder)
     shutil.move(tmp_path / "newest", job.folder)

@@ -214,7 +214,7 @@ def streaming_dataframes(program: JobProgram) -> list[str]:
         source.id
         for source in program.sources
         if source.source is not None
-        and source.source.served_by is ExecutedBy.SPARK
+        and source.source.executed_by is ExecutedBy.SPARK
         and not source.source.ends
     ]
 

@@ -132,7 +132,7 @@ class Ownership:
         self._prune()
 
     def _try_epoch(self, epoch: int, run: str) -> bool:
-        owner = Owner(epoch, run, self._machine.own_process(), self._lease.jvm)
+        owner = Owner(epoch, run, self._machine.current_process(), self._lease.jvm)
         data = seal(_OWNER, json_bytes(owner.to_json()))
         if not self._store.put_if_absent(numbered_name(OWNERS, epoch), data):
             return False
@@ -146,9 +146,9 @@ class Ownership:
         lease = self._lease_of(owner)
         if lease is not None and lease.released:
             return
-        if not self._machine.knows(owner.process):
+        if not self._machine.can_look_up(owner.process):
             self._wait_for_expiry(owner, lease)
-        elif self._machine.runs(owner.process):
+        elif self._machine.is_running(owner.process):
             raise self._locked_error("another driver is running on this checkpoint", owner.process)
         else:
             self._wait_for_jvm(owner.jvm if lease is None else lease.jvm)
@@ -188,7 +188,7 @@ class Ownership:
             if epoch >= self.epoch or found is None:
                 continue
             process = Process.of_json(found)
-            if self._machine.knows(process):
+            if self._machine.can_look_up(process):
                 # Its end, or that of the commit alone.
                 self._wait_for_process(
                     process,
@@ -203,7 +203,7 @@ class Ownership:
     ) -> None:
         """Wait for the end of a process, or of what it has announced."""
         deadline = self._machine.seconds() + _WAIT_FOR_PROCESS_SECONDS
-        while self._machine.runs(process):
+        while self._machine.is_running(process):
             if announced is not None and self._signals.get(announced) is None:
                 return
             if self._machine.seconds() > deadline:
@@ -319,7 +319,7 @@ def announced_commit(
         CheckpointError: the checkpoint was deleted, or replaced.
     """
     name = numbered_name(COMMITTING, epoch)
-    put_json(signals, name, _COMMIT, machine.own_process().to_json())
+    put_json(signals, name, _COMMIT, machine.current_process().to_json())
     try:
         check_owner(store, epoch)
         yield

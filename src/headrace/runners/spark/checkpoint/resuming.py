@@ -11,7 +11,7 @@ from headrace.common._storage.object_store import ObjectStore
 from headrace.common._storage.sealed import missing_object
 from headrace.errors import CheckpointError
 from headrace.planner.kept_subtasks import with_kept_subtasks
-from headrace.runners.clock import BEHIND_MS, behind, wall_clock_ms
+from headrace.runners.clock import BEHIND_MS, behind_message, wall_clock_ms
 from headrace.runners.spark.checkpoint import progress, restored, spark_files
 from headrace.runners.spark.checkpoint.generations import Stages
 from headrace.runners.spark.checkpoint.layout import JOB, RESTORED, CheckpointFolder
@@ -158,7 +158,7 @@ def _check_sources_and_clock(
         raise
     behind_ms = reached.now_ms - wall_clock_ms()
     if behind_ms >= BEHIND_MS:
-        print_notice(behind(behind_ms))
+        print_notice(behind_message(behind_ms))
 
 
 def _stored_states(

@@ -46,13 +46,13 @@ def dataframe_sources(program: JobProgram) -> dict[str, DataFrame]:
     return {
         source.id: source.source.dataframe
         for source in program.sources
-        if source.source is not None and source.source.served_by is ExecutedBy.SPARK
+        if source.source is not None and source.source.executed_by is ExecutedBy.SPARK
     }
 
 
 def dataframe_sinks(program: JobProgram) -> list[SinkProgram]:
     """The sinks that Spark writes by itself."""
-    return [sink for sink in program.sinks if sink.sink.served_by is ExecutedBy.SPARK]
+    return [sink for sink in program.sinks if sink.sink.executed_by is ExecutedBy.SPARK]
 
 
 def has_dataframes(program: JobProgram) -> bool:

@@ -67,7 +67,7 @@ def run_group(
         if captures is None:
             yield from groups.work(task, task_input, backend)
         else:
-            yield from captures.work(groups, task, task_input, backend, sent)
+            yield from captures.run_call(groups, task, task_input, backend, sent)
 
 
 class _BroadcastEnvelopes:

@@ -18,7 +18,7 @@ from pyspark.sql.datasource import (
 
 from headrace.metrics._merging import merge
 from headrace.runners import program_classes
-from headrace.runners.sinks import committer_of, served_by_committer
+from headrace.runners.sinks import has_committer, make_committer
 from headrace.runners.spark.checkpoint.checkpoint import commit_of
 from headrace.runners.spark.checkpoint.progress import all_sources_ended
 from headrace.runners.spark.checkpoint.split_states import SplitStates
@@ -63,10 +63,10 @@ class _SinkCommit:
         program, task_messages = self._decode_messages(messages)
         with commit_of(self._checkpoint_folder, self._owner, batch):
             for sink in program.sinks:
-                if not served_by_committer(sink):
+                if not has_committer(sink):
                     continue
                 committables = [m.committables.get(sink.id) for m in task_messages]
-                committer = committer_of(program, sink)
+                committer = make_committer(program, sink)
                 with at_sink(sink, "committing"):
                     committer.commit(batch, [p for p in committables if p is not None])
             report = _report(task_messages, batch, self._save_states(task_messages))
@@ -100,11 +100,11 @@ class _SinkCommit:
         """
         program, task_messages = self._decode_messages(messages)
         for sink in program.sinks:
-            if not served_by_committer(sink):
+            if not has_committer(sink):
                 continue
             committables = [m.committables.get(sink.id) for m in task_messages]
             try:
-                committer = committer_of(program, sink)
+                committer = make_committer(program, sink)
                 committer.abort(batch, [p for p in committables if p is not None])
             except Exception as error:
                 _log.warning(

@@ -54,7 +54,7 @@ def _coordinator(plan: DriverPlan) -> Coordinator:
     enumerators = {
         source.id: source.source.enumerator(plan.query.checkpoint_folder.of_source(source.id))
         for source in plan.program.sources
-        if source.source is not None and source.source.served_by is not ExecutedBy.SPARK
+        if source.source is not None and source.source.executed_by is not ExecutedBy.SPARK
     }
     load = (
         _no_states if plan.program.batch else SplitStates(plan.query.checkpoint_folder.store).load

@@ -18,7 +18,7 @@ from pyspark import TaskContext
 
 from headrace.runners import program_classes
 from headrace.runners.captures import Captures
-from headrace.runners.program_classes import Names
+from headrace.runners.program_classes import ClassesByName
 from headrace.runners.spark.query.shipped_dependencies import NO_DEPENDENCIES, ShippedDependencies
 from headrace.runners.spark.query.spill import SpilledOverflow
 from headrace.runners.spark.query.traffic import Traffic
@@ -52,7 +52,7 @@ class ProgramRef:
 class WorkerJob(Tasks):
     """One run of one job in this worker process."""
 
-    def __init__(self, program: JobProgram, names: Names, for_replay: bytes = b"") -> None:
+    def __init__(self, program: JobProgram, names: ClassesByName, for_replay: bytes = b"") -> None:
         here = TaskInfo(
             subtask=partition_id,
             attempt=_attempt,
@@ -123,7 +123,7 @@ def worker_job(ref: ProgramRef) -> WorkerJob:
             _close(_jobs.pop(next(iter(_jobs))))
         job = WorkerJob(program, names, ref.for_replay)
         gc.set_threshold(_GC_THRESHOLD, *gc.get_threshold()[1:])
-    program_classes.put(job.names)  # another job may have classes of the same names
+    program_classes.register_classes(job.names)  # another job may have classes of the same names
     _jobs[ref.run_id] = job
     return job
 

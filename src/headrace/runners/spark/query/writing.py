@@ -21,7 +21,7 @@ from headrace.connector import ExecutedBy, WriterContext
 from headrace.metrics._merging import MetricId, Part
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runners.delivery import Delivery
-from headrace.runners.sinks import Writing, served_by_committer
+from headrace.runners.sinks import SinkWriting, has_committer
 from headrace.runners.spark.query.dataframes import has_dataframes
 from headrace.runners.spark.query.packets import (
     payload_bytes,
@@ -114,7 +114,7 @@ class _SinkTask:
         stack: contextlib.ExitStack,
     ) -> None:
         self._job, self._batch, self._in_order, self._stack = job, batch, in_order, stack
-        self._open: dict[str, Writing] = {}
+        self._open: dict[str, SinkWriting] = {}
         self._spilled = spilled
         self._metrics = MetricGroup()
         self._traffic = Traffic(job.program, self._metrics)
@@ -130,9 +130,9 @@ class _SinkTask:
         else:
             sink = self._job.program.sink(envelope.target)
             self._traffic.count(envelope)
-            if self._in_order and served_by_committer(sink):
+            if self._in_order and has_committer(sink):
                 self._write(envelope)
-            elif sink.sink.served_by is not ExecutedBy.SPARK:  # Spark writes its own
+            elif sink.sink.executed_by is not ExecutedBy.SPARK:  # Spark writes its own
                 (keep or self._spilled.add)(sink.id, envelope)
 
     def end(self) -> None:
@@ -156,7 +156,7 @@ class _SinkTask:
         sink_id = envelope.target
         if sink_id not in self._open:
             sink = self._job.program.sink(sink_id)
-            writing = Writing(sink, _context(self._job, sink, self._batch))
+            writing = SinkWriting(sink, _context(self._job, sink, self._batch))
             self._open[sink_id] = self._stack.enter_context(writing)
         self._open[sink_id].write(payload_of(envelope))
 

@@ -20,7 +20,7 @@ def test_a_sink_that_cannot_discard_does_not_hide_the_error(
     """Spark reports what ``abort`` raises in place of what it was called for."""
     discarded: list[str] = []
 
-    def committer_of(program: Any, sink: Any) -> Any:
+    def make_committer(program: Any, sink: Any) -> Any:
         def abort(batch: int, parts: Any) -> None:
             if sink.name == "gone":
                 raise ConnectionError("no answer")
@@ -29,8 +29,8 @@ def test_a_sink_that_cannot_discard_does_not_hide_the_error(
         return SimpleNamespace(abort=abort)
 
     sinks = [SimpleNamespace(id=name, name=name) for name in ("one", "gone", "two")]
-    monkeypatch.setattr(query_sink, "committer_of", committer_of)
-    monkeypatch.setattr(query_sink, "served_by_committer", lambda sink: True)
+    monkeypatch.setattr(query_sink, "make_committer", make_committer)
+    monkeypatch.setattr(query_sink, "has_committer", lambda sink: True)
     plan: Any = SimpleNamespace(
         program_ref=None,
         checkpoint_folder=CheckpointFolder(str(tmp_path)),

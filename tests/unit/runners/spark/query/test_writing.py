@@ -79,7 +79,7 @@ def read(
     program = program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job")
     program = replace(program, settings=replace(program.settings, flush_records=1000))
     assert writes_where_it_reads(program)
-    job = WorkerJob(program, program_classes.Names())
+    job = WorkerJob(program, program_classes.ClassesByName())
     monkeypatch.setattr(source, "worker_job", lambda ref: job)
     query = QueryPlan(ProgramRef("run", b""), CheckpointFolder(str(folder)), 1, ("", 0), b"")
     reader = StreamReader(DriverPlan(program, query))
