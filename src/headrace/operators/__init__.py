@@ -1,4 +1,4 @@
-"""Internal. The operators: one file for each, a frozen spec and its logic.
+"""Internal. The operators: for each a spec, which is immutable, and its runtime logic.
 
 No name in this package is public; it changes without notice.
 """

@@ -1,10 +1,10 @@
-"""Functions with state that belongs to an instance of the operator, and not to a key.
+"""Functions with operator state: lists that belong to a subtask, not to a key.
 
-An instance is a subtask of a vertex. Each element of its lists is an entry of its own in the
-subtask's backend, under ``(name of the list, subtask, position, number of the snapshot)``, in the
-slot of the list's name, whose type is that of the elements. So elements are spread anew where the
-savepoint is restored into another number of subtasks. Numbers rise above those of all instances
-before, so an element that has gone to another subtask keeps a key that nobody gives again.
+Each element of a list is an entry in the subtask's state backend, with the key ``(list name,
+subtask, position, snapshot number)`` and the list's name as slot. So the elements can be
+redistributed when a savepoint is restored with another number of subtasks. Snapshot numbers rise
+above those of all subtasks before, so an element that has moved to another subtask keeps a unique
+key.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from headrace.runtime.user_function import UserFunction
 
 _Key = tuple[str, int, int, int]
 _Stored = dict[str, list[tuple[_Key, bytes]]]
-"""By name of a list, the key of each element and a digest of its content."""
+"""By list name: the key of each element, and a digest of its value."""
 
 
 @dataclass(frozen=True)
 class CheckpointedSpec(OperatorSpec):
-    """The operator that ``make`` gives for a function; the function keeps state without a key."""
+    """Wraps the operator that ``make`` returns for a function with operator state."""
 
     function: UserFunction
     make: Callable[[UserFunction], OperatorSpec]
@@ -48,7 +48,7 @@ class CheckpointedSpec(OperatorSpec):
 
     @property
     def traits(self) -> Traits:  # type: ignore[override]
-        """Those of the operator inside, with state of its instances."""
+        """Those of the wrapped operator, with operator state."""
         return replace(self.make(self.function).traits, state=True, operator_state=True)
 
     @property
@@ -66,13 +66,13 @@ class CheckpointedSpec(OperatorSpec):
 
 
 class OperatorListState:
-    """A list of an instance, in memory; it is stored after ``snapshot_state``."""
+    """A list state in memory; it is written to the backend after ``snapshot_state``."""
 
     def __init__(self, elements: Iterable[Any] = ()) -> None:
         self.elements = [*elements]
         self.fit: Fit | None = None
         self.kind: StateKind | None = None
-        """What an element is stored as; None: the function has not asked for the list."""
+        """How an element is stored; None until the function asks for the list."""
 
     def get(self) -> Iterator[Any]:
         """The elements, in order."""
@@ -85,7 +85,7 @@ class OperatorListState:
         self.elements.append(value if self.fit is None else self.fit(value))
 
     def add_all(self, values: Iterable[Any]) -> None:
-        """Append several elements: all of them, or none where one does not fit."""
+        """Append several elements: all of them, or none if one does not fit the type."""
         self.elements += self._coerced(values)
 
     def update(self, values: Iterable[Any]) -> None:
@@ -101,7 +101,7 @@ class OperatorListState:
 
 
 class OperatorStateContext:
-    """What an instance's function sees: state store and the contexts of both methods in one."""
+    """The context of ``initialize_state`` and ``snapshot_state``, and the operator state store."""
 
     def __init__(
         self,
@@ -115,15 +115,15 @@ class OperatorStateContext:
         self.number = self.now_ms = 0
 
     def is_restored(self) -> bool:
-        """Whether there was an earlier instance."""
+        """Whether state was restored from an earlier instance."""
         return self._restored
 
     def get_operator_state_store(self) -> OperatorStateContext:
-        """The lists of this instance."""
+        """The operator state store: this object."""
         return self
 
     def get_list_state(self, state_descriptor: Any) -> Any:
-        """The list of a descriptor."""
+        """The list state of a descriptor."""
         name = state_descriptor.get_name()
         state = self.lists.setdefault(name, OperatorListState())
         if state.kind is None:
@@ -134,7 +134,7 @@ class OperatorStateContext:
         return state
 
     def get_union_list_state(self, state_descriptor: Any) -> Any:
-        """The list of a descriptor; the operator has one instance, so it has all elements."""
+        """The union list state of a descriptor, for operators with parallelism 1 only."""
         if self._context.get_max_number_of_parallel_subtasks() > 1:
             raise PlanError(
                 f"union list state {state_descriptor.get_name()!r} needs an operator with one"
@@ -145,11 +145,11 @@ class OperatorStateContext:
         return self.get_list_state(state_descriptor)
 
     def get_registered_state_names(self) -> set[str]:
-        """The names of the lists."""
+        """The names of the list states."""
         return {*self.lists}
 
     def get_checkpoint_id(self) -> int:
-        """The number of the snapshot."""
+        """The snapshot's number."""
         return self.number
 
     def get_checkpoint_timestamp(self) -> int:
@@ -159,7 +159,7 @@ class OperatorStateContext:
 
 @dataclass
 class _FunctionInstance:
-    """A copy of the function at work, inside the operator made for it."""
+    """A copy of the function, and the operator that runs it."""
 
     target: Any
     operator: Operator
@@ -169,21 +169,24 @@ class _FunctionInstance:
 
 
 class CheckpointedOperator(Operator):
-    """Runs an instance of the function; what it keeps is stored at the end of each call.
+    """Runs a copy of the function, and stores its lists at the end of each task run.
 
-    An instance that is still here from the call before goes on, if the state is what it had stored.
-    Else another one is made from the state.
+    The copy is used again in the next task run if the restored state is the one that it stored
+    last. Otherwise a new copy is made and initialized from the state.
     """
 
     def __init__(self, spec: CheckpointedSpec) -> None:
         self._spec = spec
         self._instance: _FunctionInstance | None = None
         self._stored: tuple[int, bytes] | None = None
-        """Number and digest of the snapshot that the instance took last; None within a call."""
+        """Number and digest of the last snapshot of the instance; None during a task run."""
         self._had_records = False
 
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
-        """Keep what instances are opened with; the function itself is only their template."""
+        """Keep the arguments, with which each instance is opened.
+
+        The spec's function is only copied.
+        """
         self.node, self.key_context, self._context = node, key_context, context
         self._where = {"operator": f"{node.name}, built at {node.site}"}
 
@@ -198,7 +201,7 @@ class CheckpointedOperator(Operator):
         return push
 
     def restore(self, state: Any | None) -> None:
-        """Begin a call: with the instance that is here, or with one made from the state."""
+        """Start a task run: keep the instance if it matches the state, otherwise make a new one."""
         digest, number, inner = (b"", 0, None) if state is None else state
         number = -number
         if self._instance is None or self._stored != (number, digest):
@@ -235,7 +238,7 @@ class CheckpointedOperator(Operator):
             self._instance.operator.watermark(watermark, idle, push_watermark)
 
     def snapshot(self) -> Any:
-        """Take the function's snapshot, if there were records, and store its lists."""
+        """If there were records, call ``snapshot_state`` and store the lists."""
         instance = self._instance
         assert instance is not None, "restore() comes before snapshot()"
         node = self.node  # noqa: F841  for ``annotate``
@@ -246,11 +249,11 @@ class CheckpointedOperator(Operator):
             instance.target.snapshot_state(states)
             self._store_lists(instance)
         self._stored = (self._number, self._digest)
-        # Of several headers the savepoint takes that with the least second part.
+        # Of several headers a savepoint takes the one with the least second part.
         return self._digest, -self._number, instance.operator.snapshot()
 
     def _store_lists(self, instance: _FunctionInstance) -> None:
-        """Write the elements that differ from what is stored at their places."""
+        """Write the elements that differ from what is stored at their position."""
         subtask, backend = self._context.get_index_of_this_subtask(), self.key_context.backend
         lists = instance.states.lists
         _declare_lists(lists, backend)
@@ -266,7 +269,7 @@ class CheckpointedOperator(Operator):
                         now.append(before[position])
                         continue
                 key = (name, subtask, position, self._number)
-                # What is stored is nobody's to change.
+                # A copy: the function may still change its element.
                 backend.enter(key)[name] = pickle.loads(data)
                 backend.changed(key)
                 now.append((key, digest))
@@ -290,7 +293,7 @@ def _declare_lists(lists: Mapping[str, OperatorListState], backend: StateBackend
 
 
 def _read_lists(backend: StateBackend) -> tuple[dict[str, list[Any]], _Stored]:
-    """The lists in a backend by name, and what is stored of each."""
+    """The lists in a backend by name, and the keys and digests of their elements."""
     entries = {key: pickle.dumps(entry[key[0]], 5) for key, entry in backend.scan()}
     lists: dict[str, list[Any]] = {}
     stored: _Stored = {}

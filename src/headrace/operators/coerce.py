@@ -1,4 +1,4 @@
-"""Records made to fit the type declared for their stream."""
+"""Coercion of records to the declared type of their stream."""
 
 from __future__ import annotations
 
@@ -13,14 +13,18 @@ from headrace.runtime.operator import Operator, OperatorSpec
 
 @dataclass(frozen=True)
 class CoerceSpec(OperatorSpec):
-    """Values become what ``type_info`` says, or a ``TypeMismatchError`` is raised."""
+    """Coerces values to ``type_info``.
+
+    Raises:
+        TypeMismatchError: for a value that does not fit.
+    """
 
     type_info: TypeInformation
     kind = "typed"
     label = "Typed"
 
     def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
-        """What comes."""
+        """The kinds of the input."""
         return union(inputs)
 
     def build(self) -> Operator:
@@ -34,7 +38,6 @@ class CoerceOperator(Operator):
         self._spec = spec
 
     def step(self) -> Step:
-        """The coercion, where the type has one."""
         fit = self._spec.type_info.coercer()
         if fit is None:
             return Step(("pass",), forwards_record=True)

@@ -1,4 +1,4 @@
-"""Reduces records by key before they are sent, so that one is sent in place of many."""
+"""Pre-aggregation: records are reduced by key before a key exchange, so that fewer are sent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from headrace.runtime.columns.batch import Columns, PushColumns
 
 COPY_IF_MUTABLE = (
-    # Few fields are looked at one by one, at half the price.
+    # Up to three fields are checked inline, which takes half the time.
     "$kind, $plain = type(value), False",
     "if $kind is tuple:",
     "    $size = len(value)",
@@ -38,14 +38,14 @@ COPY_IF_MUTABLE = (
     "else: $plain = $kind in $atoms",
     "if not $plain and not $is_immutable(value): value = $copy_record(value)",
 )
-"""Lines that take a copy of a record which whoever made it may change afterwards."""
+"""Lines of a step that copy a value which its producer may still change."""
 
 
 def is_combinable(key: Any) -> bool:
-    """Whether records may be combined by a key in a dictionary, which compares it as Python does.
+    """Whether a dictionary may be used to combine records by this key.
 
-    Not if it goes by its form (``runtime/keys/serialized_key.py``), or if somebody may still
-    change it.
+    Not if the exchange tells keys apart by their serialized form
+    (``runtime/keys/serialized_key.py``), nor if the key is mutable.
     """
     if type(key) is tuple and only_exact(map(type, key)):
         return True
@@ -60,17 +60,18 @@ STEP_FUNCTIONS = {
     "is_combinable": is_combinable,
     "copy_record": copy_record,
 }
-"""What the lines above, and those that look at a key, call."""
+"""The functions that ``COPY_IF_MUTABLE``, and the checks of keys, call."""
 
 MAX_KEYS = 100_000
-"""With this many keys or more, what is kept is sent."""
+"""Flush when this many keys are buffered."""
 
 
 @dataclass(frozen=True)
 class CombineSpec(OperatorSpec):
-    """What stands before the exchange to a reduction in a batch. ``function`` is associative.
+    """Stands before the exchange to a batch reduction. ``function`` is associative.
 
-    Records with timestamps pass: the reduction takes them in the order of their time.
+    Records with timestamps are passed on: the reduction takes them in the order of their
+    timestamps.
     """
 
     selector: UserFunction
@@ -81,17 +82,17 @@ class CombineSpec(OperatorSpec):
 
     @property
     def fold(self) -> RecordFold | None:
-        """What the function does, where columns can do it."""
+        """The function as a fold, if columns can be folded."""
         return reduction_of(self.function)
 
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]
-        """It takes columns where it can fold them, and find the keys in them."""
+        """Takes columns if they can be folded, and contain the key."""
         return Traits(takes_columns=self.fold is not None and self.key_columns is not None)
 
     @property
     def key_columns(self) -> tuple[str, ...] | None:
-        """The columns that hold the key, if the selector names them."""
+        """The columns of the key, if the selector names them."""
         return key_columns(self.selector, self.key_type)
 
     def build(self) -> Operator:
@@ -99,16 +100,16 @@ class CombineSpec(OperatorSpec):
 
 
 class CombiningOperator(Operator):
-    """What combiners share: they watch whether it pays, and send all they keep as a task run ends.
+    """Base class of combiners. It uses a ``CombinePolicy``, and flushes at the end of a task run.
 
-    ``step`` keeps a record, or lets it go on within the block of its last line.
+    The step of a combiner buffers a record, or passes it on within the block of its last line.
     """
 
     def __init__(self) -> None:
         self._policy = CombinePolicy()
 
     def bind(self, outputs: Outputs) -> Push:
-        """The function that takes a single record; in a loop over a chunk, ``step`` does."""
+        """The push for a single record; loops over chunks use ``step``."""
         self._main = outputs.main
         step = self.step()
         assert step is not None, "a combiner is a part of loops"
@@ -116,30 +117,30 @@ class CombiningOperator(Operator):
         return lambda value, timestamp: push_all([value], [timestamp])
 
     def begin_chunk(self, count: int) -> bool:
-        """Whether a chunk of so many records is combined."""
+        """Whether to combine the next chunk, of ``count`` records."""
         return self._policy.should_combine(count)
 
     def complete(self) -> None:
-        """Send what is held."""
+        """Flush."""
         self._flush()
 
     def restore(self, state: Any | None) -> None:
-        """A split's records begin; those that a failed call left are dropped: they come again."""
+        """Discard the records of a failed task run: they are read again."""
         self._discard()
 
     @abstractmethod
     def _discard(self) -> None:
-        """Forget what is held, and the watermarks that wait for it."""
+        """Remove all that is buffered, records and watermarks."""
 
     @abstractmethod
     def _flush(self) -> None:
-        """Send what is held, with the watermarks that waited for it."""
+        """Send all that is buffered, records before the watermarks that wait for them."""
 
 
 class CombineOperator(CombiningOperator):
-    """Keeps one record for each key, until the task run ends or there are too many.
+    """Buffers one reduced record per key, until the task run ends or ``MAX_KEYS`` is reached.
 
-    A record that passes comes after what was kept before.
+    Before a record is passed on, the buffer is flushed, so the order of records is kept.
     """
 
     def __init__(self, spec: CombineSpec) -> None:
@@ -147,9 +148,9 @@ class CombineOperator(CombiningOperator):
         self._spec = spec
         self._reduced: dict[Any, Any] = {}
         self.received = 0
-        """How many records what is held stands for."""
+        """How many records the buffered ones stand for."""
         self._column_combiner: ColumnCombiner | None = None
-        """What is held as columns; then no record is held, and the other way round."""
+        """Buffers columns. Only one of this buffer and that of records is in use at a time."""
 
     def bind_columns(self, outputs: Outputs) -> PushColumns:
         from headrace.operators.combine_columns import ColumnCombiner
@@ -177,7 +178,6 @@ class CombineOperator(CombiningOperator):
         return push
 
     def step(self) -> Step:
-        """The reduction. A record that is not kept goes on within the block of the last line."""
         names = {
             "node": self.node,
             "key_of": typed_selector(self._spec.selector.bound(), self._spec.key_type),
@@ -214,25 +214,28 @@ class CombineOperator(CombiningOperator):
         )
 
     def begin_chunk(self, count: int) -> bool:
-        """Whether a chunk of so many records is combined."""
+        """Whether to combine the next chunk, of ``count`` records.
+
+        Buffered columns are flushed first.
+        """
         if self._column_combiner:
-            self._flush()  # they came before the records
+            self._flush()  # columns came before these records
         return super().begin_chunk(count)
 
     def end_chunk(self, received: int) -> None:
-        """A chunk has ended: send what is held, where it is too much."""
+        """Keep the number of records received, and flush if there are too many keys."""
         self.received = received
         if len(self._reduced) >= MAX_KEYS:
             self._flush()
 
     def _flush_before(self, received: int) -> int:
-        """A record will pass: what is held goes before it."""
+        """Flush, as a record is going to be passed on. Return 0, the number of buffered records."""
         self.received = received
         self._flush()
         return self.received
 
     def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
-        """No record may come after the watermark that it came before."""
+        """Flush, so that no record comes after the watermark that it preceded."""
         self._flush()
         push_watermark(watermark, idle)
 

@@ -1,4 +1,4 @@
-"""Columns combined by key before they are sent: a row in place of many."""
+"""Pre-aggregation of columns by key: one row is sent in place of many."""
 
 from __future__ import annotations
 
@@ -11,22 +11,21 @@ from headrace.runtime.columns.exactness import have_exact_keys
 from headrace.runtime.columns.keys import ColumnKeys
 
 FOLD_ROWS = 1 << 18
-"""So many rows are folded at once: the more they are, the less the keys' rows before them count."""
+"""Fold when this many rows are buffered. Each fold also processes the rows of the fold before."""
 
 
 @dataclass
 class ColumnCombiner:
-    """Gathers columns, and folds them into one row for each key.
+    """Buffers batches of columns, and folds them into one row per key.
 
-    The rows lie in the order in which they came, what was folded first. So a key's numbers are
-    folded in their order.
+    Rows keep their order, with the folded ones first, so the numbers of a key are folded in order.
     """
 
     fold: RecordFold
     key_columns: tuple[str, ...]
     received: int = 0
     keys: int = 0
-    """How many keys the folded rows have; 0 where nothing is folded yet."""
+    """The number of folded rows, one per key; 0 before the first fold."""
     _batches: list[Columns] = field(default_factory=list)
     _rows: int = 0
 
@@ -34,7 +33,7 @@ class ColumnCombiner:
         return bool(self._batches)
 
     def foldable(self, columns: Columns) -> Columns | None:
-        """The same with the field as 64-bit numbers; None where they cannot be folded."""
+        """The columns with the folded field as 64-bit numbers; None if they cannot be folded."""
         import pyarrow as pa
 
         batch, at = columns.batch, column_index(columns, self.fold.field)
@@ -52,11 +51,11 @@ class ColumnCombiner:
         return Columns(batch, columns.shape)
 
     def can_add(self, columns: Columns) -> bool:
-        """Whether columns (that are ``foldable``) can lie with what is there."""
+        """Whether columns (from ``foldable``) have the same schema as those in the buffer."""
         return not self._batches or self._batches[0].is_like(columns)
 
     def add(self, columns: Columns) -> None:
-        """Gather columns that it ``can_add``; what is enough is folded."""
+        """Buffer columns, and fold when there are enough rows."""
         self._batches.append(columns)
         self.received += len(columns)
         self._rows += len(columns)
@@ -64,7 +63,7 @@ class ColumnCombiner:
             self._fold()
 
     def flush(self) -> list[Columns]:
-        """What was gathered, folded; nothing is held afterwards."""
+        """Fold, and return all that was buffered."""
         if self._rows:
             self._fold()
         batches = self._batches
@@ -72,7 +71,7 @@ class ColumnCombiner:
         return batches
 
     def clear(self) -> None:
-        """Forget what was gathered."""
+        """Remove all that is buffered."""
         self._batches = []
         self.keys = self._rows = self.received = 0
 
@@ -88,7 +87,7 @@ class ColumnCombiner:
         if numbers is not None:
             folded = final_results(self.fold, keys.codes, numbers, self.keys, len(keys.distinct))
         self._rows = 0
-        if folded is None:  # the sum may not fit: the rows are sent as they are
+        if folded is None:  # a sum may exceed 64 bits: the rows are sent unfolded
             self._batches, self.keys = [combined], len(combined)
             return
         rows = combined.take(folded.rows)

@@ -1,4 +1,4 @@
-"""What a process function yields: values for the main output, (tag, value) for a side output."""
+"""Results of process functions: values for the main output, ``(tag, value)`` for a side output."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Emit = Callable[[Iterable[Any], int | None], None]
 
 
 def emitter(outputs: Outputs) -> Emit:
-    """A function that emits results one by one, each with the given timestamp (ms)."""
+    """A function that emits results to the main output or side outputs, with a timestamp (ms)."""
     main, to_side = outputs.main, side_output_sender(outputs)
 
     def emit(results: Iterable[Any], timestamp: int | None) -> None:
@@ -33,9 +33,9 @@ def emitter(outputs: Outputs) -> Emit:
 
 
 def results_step(node: NodeProgram, element: Any, context: Any, outputs: Outputs) -> Step:
-    """A step that calls ``element(value, context)``: what it yields goes on, or to a side output.
+    """A step that calls ``element(value, context)`` and emits the results.
 
-    A function may be a generator that is still running while its results go on.
+    The function may be a generator, which runs while its results are processed downstream.
     """
     names = {
         "node": node,
@@ -47,7 +47,7 @@ def results_step(node: NodeProgram, element: Any, context: Any, outputs: Outputs
         "expected": EXPECTED_RESULT_TYPES,
         "check": check_results,
     }
-    # Most that do not yield return a list: it is asked for first, as that is faster.
+    # Functions that do not yield mostly return a list, so it is checked first.
     check = "if type($results) is not $list and type($results) not in $expected: $check($results)"
     return Step(
         (
@@ -69,27 +69,26 @@ def results_step(node: NodeProgram, element: Any, context: Any, outputs: Outputs
 
 
 EXPECTED_RESULT_TYPES = frozenset({GeneratorType, list, set, range, type(None)})
-"""What functions give back to be gone through; objects of other types are looked at."""
+"""Types that clearly hold results; values of other types go to ``check_results``."""
 
 
 def always_yields(function: Any) -> bool:
-    """True when a function returns a generator at every call."""
+    """Whether a function is a generator function."""
     return inspect.isgeneratorfunction(function)
 
 
 _warned: set[type] = set()
-"""What was warned of in this process: once for each type, not for each record."""
+"""The types that were warned about in this process, once each."""
 
 
 def check_results(results: Any) -> None:
-    """Warn if a function seems to have returned one result, and not an iterable of results.
+    """Warn if a function seems to have returned one result instead of an iterable of results.
 
-    As in PyFlink each item of an iterable is a result: each character of a text, for example.
-    That is rarely meant. Tuples of results are common, so there is no warning for them.
+    As in PyFlink, each item of an iterable is a result, for example each character of a text. That
+    is rarely intended. Tuples of results are common, so they cause no warning.
 
     Raises:
-        TypeMismatchError: it returned a tuple of an ``OutputTag`` and a value. The tag would be a
-            result by itself.
+        TypeMismatchError: it returned a tuple ``(OutputTag, value)``, whose items would be results.
     """
     kind = type(results)
     if kind is tuple:
@@ -104,7 +103,7 @@ def check_results(results: Any) -> None:
     if kind in _warned or not (fields or isinstance(results, str | bytes | bytearray | dict | Row)):
         return
     _warned.add(kind)
-    node = sys._getframe(1).f_locals.get("node")  # as in a traceback: generated code has no place
+    node = sys._getframe(1).f_locals.get("node")  # the operator at work
     of = "" if node is None else f" of {node.name}, built at {node.site},"
     warnings.warn(
         f"a function{of} returned {repr(results)[:120]}, a {kind.__name__}: each part is a result."
@@ -115,7 +114,7 @@ def check_results(results: Any) -> None:
 
 
 def side_output_sender(outputs: Outputs) -> Push:
-    """A function that sends a pair (tag, value) to the side output of its tag."""
+    """A function that sends a pair ``(tag, value)`` to the tag's side output."""
     side_of = outputs.side
     sides: dict[str, Push] = {}
 

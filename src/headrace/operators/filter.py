@@ -1,4 +1,4 @@
-"""The records that pass a test."""
+"""The operator of ``filter``."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from headrace.runtime.user_function import UserFunction
 
 @dataclass(frozen=True)
 class FilterSpec(OperatorSpec):
-    """``function(value)`` is true for the records to keep."""
+    """``function(value)`` returns True for records to keep."""
 
     function: UserFunction
     kind = "filter"
     label = "Filter"
 
     def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
-        """What comes."""
+        """The kinds of the input."""
         return union(inputs)
 
     def build(self) -> Operator:
@@ -28,12 +28,12 @@ class FilterSpec(OperatorSpec):
 
 
 class FilterOperator(Operator):
-    """Passes on the records for which the function is true."""
+    """Passes on the records for which the function returns True."""
 
     def __init__(self, spec: FilterSpec) -> None:
         self._spec = spec
 
     def step(self) -> Step:
-        """The test. The function may keep the record and change it later."""
+        """The function is called with the record itself: it may keep it and change it later."""
         names = {"node": self.node, "function": self._spec.function.bound()}
         return Step(("node = $node", "if $function(value):"), names)

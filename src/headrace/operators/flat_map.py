@@ -1,4 +1,4 @@
-"""Any number of records out for each record in."""
+"""The operator of ``flat_map``."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from headrace.runtime.user_function import UserFunction
 
 @dataclass(frozen=True)
 class FlatMapSpec(OperatorSpec):
-    """``function(value)`` gives an iterable of new values, or None for none."""
+    """``function(value)`` returns an iterable of new values, or None."""
 
     function: UserFunction
     kind = "flat-map"
@@ -23,15 +23,15 @@ class FlatMapSpec(OperatorSpec):
 
 
 class FlatMapOperator(Operator):
-    """Calls the function for each record and emits what it yields, one by one."""
+    """Calls the function for each record and emits its results one by one."""
 
     def __init__(self, spec: FlatMapSpec) -> None:
         self._spec = spec
 
     def step(self) -> Step:
-        """The call, and a loop over its result, which may be a generator that is still running."""
+        """The function may be a generator, which runs while its results are emitted."""
         function = self._spec.function.bound()
-        # Most functions return a list: it is asked for first, as that is faster.
+        # Most functions return a list, so it is checked first.
         check = (
             "if type($results) is not $list and type($results) not in $expected: $check($results)"
         )

@@ -1,8 +1,8 @@
-"""What a user's function does with its context, read from its byte code.
+"""Finds out from byte code how a user's function uses its context.
 
-The planner must know before anything runs whether a function keeps keyed state or sets timers.
-Nothing is called: the code objects of the function's class, and of what that code refers to
-among the user's own modules, are searched for the names of the context's methods.
+The planner must know before the job runs whether a function uses keyed state or timers. Nothing is
+called. The code of the function's class, and the user's code that it refers to, is searched for the
+names of context methods.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _MAX_OBJECTS = 20_000
 
 @dataclass(frozen=True)
 class ContextUsage:
-    """What a function uses: names of ``RuntimeContext`` methods for state, and kinds of timers."""
+    """What a function uses: ``RuntimeContext`` methods for keyed state, and kinds of timers."""
 
     keyed_state: frozenset[str] = frozenset()
     event_timers: bool = False
@@ -42,15 +42,15 @@ class ContextUsage:
 
     @property
     def keyed(self) -> bool:
-        """True when the function needs a keyed stream."""
+        """Whether the function needs a keyed stream."""
         return bool(self.keyed_state) or self.event_timers or self.processing_timers
 
 
 def inspect_function(target: Any) -> ContextUsage:
-    """What the code of a function object uses; nothing for a plain callable, which has no context.
+    """What a function object uses; nothing for a plain callable, which has no context.
 
-    Methods reached by ``getattr`` with a computed name, or through installed packages, are not
-    seen. If there is an ``on_timer`` and no timer is seen, it is taken to wait for processing time.
+    Calls by ``getattr`` with a computed name, or from installed packages, are not found. If there
+    is an ``on_timer`` method and no timer is found, processing-time timers are assumed.
     """
     if isinstance(target, FunctionType | MethodType | type) or not hasattr(target, "open"):
         return ContextUsage()
@@ -64,12 +64,12 @@ def inspect_function(target: Any) -> ContextUsage:
 
 
 def reachable_attributes(target: Any) -> set[str]:
-    """The names of the attributes that an object's code reads, with what it refers to."""
+    """The names of the attributes that an object's code, and the code that it refers to, reads."""
     return {name for code in _reachable_code(target) for name in loaded_attributes(code)}
 
 
 def overrides(kind: type, name: str) -> bool:
-    """True when a user's class overrides a method of Headrace's."""
+    """Whether a user's class overrides a method of a Headrace class."""
     owners = [base for base in kind.__mro__ if name in vars(base)]
     return (
         bool(owners) and not _is_headrace_class(owners[0]) and any(map(_is_headrace_class, owners))
@@ -77,9 +77,9 @@ def overrides(kind: type, name: str) -> bool:
 
 
 def _keyed_state_methods(target: Any, names: set[str]) -> frozenset[str]:
-    # A user's own `self.client.get_state()` must not look like keyed state. While `open` only
-    # reads attributes of its context, the names read from it are all there is; once it hands
-    # the context on (to a helper, to super, to self), any such name counts.
+    # A user's own `self.client.get_state()` is no keyed state. As long as `open` only reads
+    # attributes of its context, these are all that count. If it passes the context on (to a
+    # helper, to super, to self), the name may be read anywhere.
     opens = list(_method_codes(type(target), "open"))
     if not opens:
         return frozenset()
@@ -96,7 +96,7 @@ def _keyed_state_methods(target: Any, names: set[str]) -> frozenset[str]:
 
 
 def loaded_attributes(code: CodeType) -> set[str]:
-    """The names of the attributes that a code object reads, nested code not included."""
+    """The names of the attributes that a code object reads, without nested code."""
     return set(_loaded_attributes(code))
 
 
@@ -115,7 +115,7 @@ def _reads_attribute(opname: str) -> bool:
 
 
 def _attributes_of(code: CodeType, variable: str) -> tuple[set[str], bool]:
-    """The attributes read from a variable, and whether it is used in any other way."""
+    """The attributes read from a variable, and whether the variable is used in another way too."""
     attributes: set[str] = set()
     instructions = list(dis.get_instructions(code))
     for index, instruction in enumerate(instructions):
@@ -144,7 +144,7 @@ def _variables_loaded(instruction: dis.Instruction) -> tuple[str, ...]:
 
 
 def _method_codes(kind: type, name: str) -> Iterator[CodeType]:
-    """A method's code and, where it uses ``super``, that of the methods it overrides."""
+    """The code of a method and, if it uses ``super``, of the methods that it overrides."""
     for base in kind.__mro__:
         if _is_headrace_class(base):
             continue
@@ -180,7 +180,7 @@ def _is_headrace_class(kind: type) -> bool:
 
 
 def _reachable_code(target: Any) -> Iterator[CodeType]:
-    """Code of the target's class, and of what it refers to in the user's modules: nearest first."""
+    """The code of the target's class, and the user's code that it refers to, breadth first."""
     package = _root_package(type(target).__module__)
     waiting: deque[Any] = deque([target])
     seen: set[int] = set()
@@ -203,7 +203,7 @@ def _reachable_code(target: Any) -> Iterator[CodeType]:
                     waiting.extend(vars(base).values())
         elif (function := _plain_function(item)) is not None:
             waiting.append(function)
-            # a decorated function: what wraps it may use the context too
+            # the object of a bound method may use the context too
             if isinstance(item, MethodType):
                 waiting.append(item.__self__)
         elif _is_user_module(type(item).__module__, package):
@@ -240,7 +240,7 @@ def _references(function: FunctionType, package: str) -> Iterator[Any]:
 
 
 def _attributes_read(code: CodeType) -> set[str]:
-    """The names of the attributes that a code object reads, nested code included."""
+    """The names of the attributes that a code object reads, with nested code."""
     names = loaded_attributes(code)
     for const in code.co_consts:
         if isinstance(const, CodeType):
@@ -249,7 +249,7 @@ def _attributes_read(code: CodeType) -> set[str]:
 
 
 def _is_user_module(module: str, package: str) -> bool:
-    """True for a user's module: one of the target's own package, or one not installed."""
+    """Whether a module is a user's: in the target's own package, or not installed."""
     name = _root_package(module)
     if name == package:
         return True
@@ -261,7 +261,7 @@ def _is_user_module(module: str, package: str) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def global_names(code: CodeType) -> tuple[str, ...]:
-    """The names of the globals that a code object reads, nested code included."""
+    """The names of the globals that a code object reads, with nested code."""
     read = [
         str(instruction.argval)
         for instruction in dis.get_instructions(code)
@@ -272,5 +272,5 @@ def global_names(code: CodeType) -> tuple[str, ...]:
 
 
 def _root_package(module: str) -> str:
-    # `headrace.demo` is a user of Headrace like any other, its engine is not
+    # each module of Headrace counts as a package: `headrace.demo` is a user's program
     return module.partition(".")[0] if not module.startswith("headrace.") else module

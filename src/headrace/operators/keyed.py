@@ -1,4 +1,4 @@
-"""What operators with keyed state have in common."""
+"""Base classes of operators with keyed state."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from headrace.runtime.user_function import open_function
 
 
 def user_timer(timestamp: int, key: Any, namespace: Any = None) -> Timer:
-    """A timer that a user's function registers.
+    """Make a timer that a user's function registers.
 
     Raises:
-        TypeMismatchError: it would never fire, as no clock gets there.
+        TypeMismatchError: it could never fire, as its time is out of range.
     """
     time_ms = int(timestamp)
     if not MIN_WATERMARK <= time_ms <= MAX_WATERMARK:
@@ -29,20 +29,20 @@ def user_timer(timestamp: int, key: Any, namespace: Any = None) -> Timer:
 
 
 class StatefulOperator(KeyedOperator):
-    """A keyed operator whose states may expire."""
+    """A keyed operator with state that may expire."""
 
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
-        """Open the user functions with a context that gives out state."""
+        """Open the user's functions with a context that gives access to keyed state."""
         self.node, self.key_context, self.context = node, key_context, context
         for function in node.spec.functions if node.spec else ():
             open_function(function, context)
 
     def reject_record(self, value: Any, timestamp: int | None) -> None:
-        """Keyed operators are driven block by block, never record by record."""
+        """Stands for ``push``: keyed operators get blocks with keys, never single records."""
         raise AssertionError(f"{self.node.name} was pushed a record without a key")
 
     def fire(self, timer: Timer, event_time: bool) -> None:
-        """For a timer of a time-to-live remove expired values. Others go to ``fire_user_timer``."""
+        """Remove expired state for a cleanup timer; pass other timers to ``fire_user_timer``."""
         if timer.namespace == CLEANUP:
             self.key_context.enter_timer(timer, event_time)
             if self.context.states is not None:
@@ -52,38 +52,39 @@ class StatefulOperator(KeyedOperator):
 
     @abstractmethod
     def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
-        """A timer of the operator's own is due."""
+        """Handle a timer of the operator or its function."""
 
 
 class SteppedOperator(StatefulOperator):
-    """A keyed operator that is a step for each input: its loops over blocks are generated.
+    """A keyed operator that has a step for each input, from which loops over blocks are generated.
 
-    What follows it in its chain is part of them. A step finds the record's ``key`` entered.
+    The loops include the operators that follow in the chain. When a step runs, the record's key is
+    the current key.
     """
 
     _loops: tuple[ProcessBlock, ...]
 
     @abstractmethod
     def steps(self, outputs: Outputs) -> tuple[Step, ...]:
-        """What each input's records go through."""
+        """The steps, one for each input."""
 
     def steps_before(self) -> tuple[Step, ...]:
-        """What stands before each step: the record's key becomes the current one."""
+        """Steps that come before those of each input: they set the current key."""
         lines = (
             "$at.key = key",
             "$at.entry = $enter(key)",
             "$at.event_ms = timestamp",
         )
-        # Each key group has a ``look_up`` of its own. Local variables are faster than global names.
+        # Read for each block, as each key group has a ``look_up`` of its own.
         prologue = ("$at, $enter = $key_context, $key_context.look_up",)
         return (Step(lines, {"key_context": self.key_context}, prologue=prologue),)
 
     def steps_after(self, outputs: Outputs) -> Sequence[Step]:
-        """What stands after each step: the rest of the chain, as far as it is one function."""
+        """Steps that come after those of each input: the operators that follow in the chain."""
         return outputs.row()
 
     def bind(self, outputs: Outputs) -> Push:
-        """Generate the loops. Keyed operators take blocks; see ``processors``."""
+        """Generate the loops."""
         before, name = self.steps_before(), self.node.name
         self._loops = tuple(
             compile_process_block((*before, step, *self.steps_after(outputs)), name)
@@ -94,9 +95,7 @@ class SteppedOperator(StatefulOperator):
     def process(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
-        """Take records of the first input."""
         self._loops[0](keys, values, timestamps)
 
     def processors(self) -> tuple[ProcessBlock, ...]:
-        """What takes the blocks of each input."""
         return self._loops

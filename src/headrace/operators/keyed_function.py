@@ -1,4 +1,4 @@
-"""Map, flat map and filter functions that keep state under the current key."""
+"""Map, flat-map and filter functions with keyed state."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _KEYED = Traits(keyed=True, state=True)
 
 @dataclass(frozen=True)
 class KeyedMapSpec(MapSpec):
-    """``function(value)`` gives the new value and may use keyed state."""
+    """``function(value)`` returns the new value and may use keyed state."""
 
     kind = "keyed-map"
     traits = _KEYED
@@ -30,7 +30,7 @@ class KeyedMapSpec(MapSpec):
 
 @dataclass(frozen=True)
 class KeyedFlatMapSpec(FlatMapSpec):
-    """``function(value)`` gives an iterable (or None) and may use keyed state."""
+    """``function(value)`` returns an iterable or None and may use keyed state."""
 
     kind = "keyed-flat-map"
     traits = _KEYED
@@ -41,7 +41,7 @@ class KeyedFlatMapSpec(FlatMapSpec):
 
 @dataclass(frozen=True)
 class KeyedFilterSpec(FilterSpec):
-    """``function(value)`` is true for the records to keep and may use keyed state."""
+    """``function(value)`` returns True for records to keep and may use keyed state."""
 
     kind = "keyed-filter"
     traits = _KEYED
@@ -51,21 +51,19 @@ class KeyedFilterSpec(FilterSpec):
 
 
 class KeyedFunctionOperator(SteppedOperator):
-    """Runs the step of an operator without keys, under the key of each record."""
+    """Runs the step of an operator without keys under the key of each record."""
 
     def __init__(self, unkeyed: Operator) -> None:
         self._unkeyed = unkeyed
 
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
-        """Open the function with a context that gives out state."""
         super().open(node, context, key_context)
         self._unkeyed.node = node
 
     def steps(self, outputs: Outputs) -> tuple[Step, ...]:
-        """The call of the function."""
         step = self._unkeyed.step()
         assert step is not None, "these operators are steps"
         return (step,)
 
     def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
-        """These functions cannot set timers."""
+        """Do nothing: these functions cannot set timers."""

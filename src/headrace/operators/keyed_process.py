@@ -1,4 +1,4 @@
-"""A process function with keyed state and timers."""
+"""Process functions with keyed state and timers."""
 
 from __future__ import annotations
 
@@ -21,17 +21,20 @@ from headrace.runtime.user_function import UserFunction
 
 @dataclass(frozen=True)
 class KeyedProcessSpec(OperatorSpec):
-    """``function.target`` has ``process_element(value, ctx)`` and, perhaps, ``on_timer``."""
+    """``function.target`` has ``process_element(value, ctx)`` and perhaps ``on_timer``."""
 
     function: UserFunction
     kind = "keyed-process"
     label = "KeyedProcess"
     fixed_traits = Traits(keyed=True, state=True, side_outputs=True)
-    """Those that do not depend on the function's code."""
+    """Traits that do not depend on the function's code."""
 
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]
-        """What the function's code uses. It is read once, since that takes milliseconds."""
+        """With the timers that the function's code uses.
+
+        Cached, as reading the code takes milliseconds.
+        """
         usage = inspect_function(self.function.target)
         return replace(
             self.fixed_traits,
@@ -45,7 +48,7 @@ class KeyedProcessSpec(OperatorSpec):
 
 
 class KeyedContext:
-    """What ``process_element`` sees: the key, the timestamp, and the timers."""
+    """The context of ``process_element``, with its timer service."""
 
     def __init__(self, key_context: KeyContext) -> None:
         self._key_context = key_context
@@ -56,11 +59,11 @@ class KeyedContext:
         return self._key_context.user_key()
 
     def timestamp(self) -> int:
-        """The timestamp (ms) of the record or timer; ``MIN_WATERMARK`` where there is none."""
+        """The timestamp (ms) of the record or timer; ``MIN_WATERMARK`` if it has none."""
         return MIN_WATERMARK if self._timestamp is None else self._timestamp
 
     def timer_service(self) -> KeyedContext:
-        """The clocks and timers of the current key."""
+        """The timer service of the current key."""
         return self
 
     def current_processing_time(self) -> int:
@@ -78,7 +81,7 @@ class KeyedContext:
         """Call ``on_timer`` when the watermark passes ``timestamp`` (ms).
 
         Raises:
-            MissingWatermarksError: ``timestamp`` is computed from that of a record that has none.
+            MissingWatermarksError: ``timestamp`` was computed from that of a record without one.
             TypeMismatchError: it does not fit 64 bits.
         """
         if timestamp < _MIN_TIMER_MS and self._timestamp is None:
@@ -107,7 +110,8 @@ class KeyedContext:
 
 
 _MIN_TIMER_MS = MIN_WATERMARK // 2
-"""No program means a moment before this one (ms): it was counted from ``MIN_WATERMARK``."""
+"""A time (ms) before this was computed from ``MIN_WATERMARK``, the timestamp of a record without
+one."""
 
 
 def _missing_timestamp_error(timestamp: int) -> MissingWatermarksError:
@@ -119,36 +123,34 @@ def _missing_timestamp_error(timestamp: int) -> MissingWatermarksError:
 
 
 class TimerContext(KeyedContext):
-    """What ``on_timer`` sees."""
+    """The context of ``on_timer``."""
 
     def __init__(self, key_context: KeyContext) -> None:
         super().__init__(key_context)
         self._domain = TimeDomain.EVENT_TIME
 
     def time_domain(self) -> TimeDomain:
-        """The clock that the timer follows."""
+        """Whether the timer is of event time or processing time."""
         return self._domain
 
 
 class KeyedProcessOperator(SteppedOperator):
-    """Calls the process function for each record and timer, under its key."""
+    """Calls the process function for each record and each timer, under its key."""
 
     def __init__(self, spec: KeyedProcessSpec) -> None:
         self._spec = spec
 
     def bind(self, outputs: Outputs) -> Push:
-        """Generate the loops. Keyed operators take blocks; see ``processors``."""
         self._emit = emitter(outputs)
         self._on_timer = getattr(self._spec.function.target, "on_timer", None)
         self._context, self._timer_context = self.contexts()
         return super().bind(outputs)
 
     def contexts(self) -> tuple[KeyedContext, TimerContext]:
-        """What the function sees with a record, and with a timer."""
+        """The contexts of ``process_element`` and of ``on_timer``."""
         return KeyedContext(self.key_context), TimerContext(self.key_context)
 
     def steps(self, outputs: Outputs) -> tuple[Step, ...]:
-        """The call of the function."""
         return (results_step(self.node, self._spec.function.bound(), self._context, outputs),)
 
     def fire_user_timer(self, timer: Timer, event_time: bool) -> None:

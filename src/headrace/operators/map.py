@@ -1,4 +1,4 @@
-"""One record out for each record in."""
+"""The operator of ``map``."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.runtime.user_function import UserFunction
 
 @dataclass(frozen=True)
 class MapSpec(OperatorSpec):
-    """``function(value)`` gives the new value."""
+    """``function(value)`` returns the new value."""
 
     function: UserFunction
     kind = "map"

@@ -1,4 +1,4 @@
-"""A process function on a stream without keys."""
+"""Process functions on a stream without keys."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from headrace.runtime.user_function import UserFunction
 
 @dataclass(frozen=True)
 class ProcessSpec(OperatorSpec):
-    """``function(value, ctx)`` yields values and (tag, value) pairs."""
+    """``function(value, ctx)`` yields values and ``(tag, value)`` pairs."""
 
     function: UserFunction
     traits = Traits(side_outputs=True)
@@ -33,7 +33,7 @@ class ProcessSpec(OperatorSpec):
 
 
 class ProcessContext:
-    """The context of a process function without keys: it can read time, not set timers."""
+    """The context of a process function without keys: it cannot set timers."""
 
     def __init__(self, key_context: KeyContext) -> None:
         self._key_context = key_context
@@ -41,11 +41,11 @@ class ProcessContext:
         self._watermark = MIN_WATERMARK
 
     def timestamp(self) -> int:
-        """The record's timestamp (ms); ``MIN_WATERMARK`` where it has none, as in PyFlink."""
+        """The record's timestamp (ms); ``MIN_WATERMARK`` if it has none, as in PyFlink."""
         return MIN_WATERMARK if self._timestamp is None else self._timestamp
 
     def timer_service(self) -> ProcessContext:
-        """The clocks."""
+        """This context, for the current times."""
         return self
 
     def current_processing_time(self) -> int:
@@ -53,7 +53,7 @@ class ProcessContext:
         return self._key_context.now_ms
 
     def current_watermark(self) -> int:
-        """The watermark (ms) that this operator was given last."""
+        """The last watermark (ms) that came to this operator."""
         return self._watermark
 
     def _reject_timer(self, timestamp: int) -> None:
@@ -77,11 +77,11 @@ class ProcessOperator(Operator):
         self._spec = spec
 
     def elements(self) -> tuple[Any, ...]:
-        """What is called for the records of each input."""
+        """The functions for the records of each input."""
         return (self._spec.function.bound(),)
 
     def contexts(self) -> tuple[ProcessContext, ...]:
-        """What it sees."""
+        """The contexts of these functions."""
         return (ProcessContext(self.key_context),)
 
     def bind(self, outputs: Outputs) -> Push:
@@ -101,7 +101,7 @@ class ProcessOperator(Operator):
             context._timestamp = timestamp
             results = element(value, context)
             if results is not None:
-                # Most that do not yield return a list: it is asked for first, as that is faster.
+                # Functions that do not yield mostly return a list, so it is checked first.
                 if (
                     may_return
                     and type(results) is not list
@@ -118,7 +118,7 @@ class ProcessOperator(Operator):
         push_watermark(watermark, idle)
 
     def snapshot(self) -> int:
-        """The watermark, so that the next micro-batch starts with it."""
+        """The watermark, with which the next micro-batch starts."""
         return self._watermark
 
     def reopen(self) -> None:

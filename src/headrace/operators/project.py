@@ -1,4 +1,4 @@
-"""Some fields of each record."""
+"""The operator of ``project``."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class ProjectSpec(OperatorSpec):
 
 
 class ProjectOperator(Operator):
-    """Picks fields by position."""
+    """Selects fields by position."""
 
     def __init__(self, spec: ProjectSpec) -> None:
         self._spec = spec
@@ -48,7 +48,7 @@ class ProjectOperator(Operator):
         return push
 
     def _select(self, columns: Columns) -> Columns | None:
-        """The fields of columns; None where they are not found by their positions."""
+        """The selected columns; None if they cannot be found by position."""
         import pyarrow as pa
 
         from headrace.runtime.columns.batch import Columns

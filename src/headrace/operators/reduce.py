@@ -1,4 +1,4 @@
-"""A value per key into which every record is reduced."""
+"""The operator of ``reduce`` and of rolling aggregates."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ if TYPE_CHECKING:
 SLOT = RESERVED_NAMES + "reduce"
 
 MIN_COLUMN_RECORDS = 96
-"""Fewer records than this are reduced one by one: the calls of numpy and pyarrow for a block cost
-about as much (docs/adr/0038-columns-travel.md)."""
+"""Blocks with fewer records are reduced record by record: for these, calls of numpy and pyarrow
+cost as much (docs/adr/0038-columns-travel.md)."""
 _ENTER_KEY = (
     "    $key_context.key, $key_context.entry, $key_context.event_ms = key, $entry, timestamp"
 )
 
 _EMIT_BATCH_SIZE = 10_000
-"""So many values are emitted at once at the end of a batch."""
+"""At the end of a batch job, results are emitted in groups of this size."""
 
 
 @dataclass(frozen=True)
 class ReduceSpec(OperatorSpec):
-    """``function(value1, value2)`` gives the reduced value; a function object may keep keyed state.
+    """``function(value1, value2)`` returns the reduced value.
 
-    ``associative``: it may reduce what was reduced before, and keeps no state. ``emits``: the value
-    after each record, or at the end of the input the last one of each key. ``record_type``: the
-    declared type of what is reduced.
+    ``associative``: it may also be applied to reduced values, and uses no state. ``emits``: a
+    result after each record, or at the end of the input the last one of each key. ``record_type``:
+    the declared type of the records.
     """
 
     function: UserFunction
@@ -63,12 +63,12 @@ class ReduceSpec(OperatorSpec):
 
     @property
     def fold(self) -> RecordFold | None:
-        """What the function does, where columns can do it."""
+        """The function as a fold, if columns can be folded."""
         return reduction_of(self.function)
 
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]
-        """It takes columns where it can fold them."""
+        """Takes columns if they can be folded."""
         takes = self.fold is not None
         return Traits(keyed=True, state=True, retains_emitted=True, takes_columns=takes)
 
@@ -80,25 +80,25 @@ class ReduceSpec(OperatorSpec):
         return ReduceOperator(self)
 
     def combiner(self, selector: UserFunction, key_type: Any, by_time: bool) -> Combiner | None:
-        """Where only the last value of a key is emitted."""
+        """Only if the last value of each key is all that is emitted."""
         if self.emits != "last" or not self.associative:
             return None
         return Combiner(CombineSpec(selector, self.function, key_type), self)
 
 
 class ReduceOperator(SteppedOperator):
-    """Keeps (value, timestamp of the last record) per key."""
+    """Keeps the pair (reduced value, timestamp of the last record) of each key."""
 
     def __init__(self, spec: ReduceSpec) -> None:
         self._spec = spec
         self._only_last = spec.emits == "last"
         self._builder: ReducedColumnsBuilder | None = None
-        """Makes columns of results; None where nobody wants columns, or none came so far."""
+        """Builds columns of results; None if nobody takes columns, or no columns have come yet."""
         self._results: list[tuple[Any, int | None]] = []
-        """Results of the block at hand, until they are emitted."""
+        """Results of the current block that are not emitted yet."""
 
     def bind(self, outputs: Outputs) -> Push:
-        """Generate the loops. Keyed operators take blocks; see ``processors``."""
+        """Generate the loops."""
         self._outputs, self._down = outputs, outputs.main
         if self._spec.fold is not None:
             steps = (*self.steps(outputs), call_step(self._collect))
@@ -106,34 +106,32 @@ class ReduceOperator(SteppedOperator):
         return super().bind(outputs)
 
     def restore(self, state: Any | None) -> None:
-        """A call begins; results that one that failed has left are dropped."""
+        """Drop the results of a failed task run."""
         self._results = []
 
     def _collect(self, value: Any, timestamp: int | None) -> None:
         self._results.append((value, timestamp))
 
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
-        """Open the user's function, and declare the operator's state."""
         super().open(node, context, key_context)
         assert context.states is not None, "a reduction is keyed"
         context.states.declare(SLOT, VALUE, timed(self._spec.record_type))
 
     def steps_before(self) -> tuple[Step, ...]:
-        """The step looks the key up itself."""
+        """None: the step of a reduction sets the current key itself."""
         return ()
 
     def steps_after(self, outputs: Outputs) -> Sequence[Step]:
-        """Nothing, where the last results are emitted at the end."""
+        """None if only the last results are emitted, which is done in ``finish``."""
         return () if self._only_last else outputs.row()
 
     def steps(self, outputs: Outputs) -> tuple[Step, ...]:
-        """The reduction of a record into its key's value."""
         lines = (
             "node = $node",
             "$entry = $enter(key)",
             f"$stored = $entry.get({SLOT!r})",
             "if $stored is not None:",
-            # Only an object is opened, and could have asked for state.
+            # Only function objects may use state, and need the current key.
             *((_ENTER_KEY,) if self._spec.function.method is not None else ()),
             "    value = $reduce($stored[0], value)",
             f"$entry[{SLOT!r}] = (value, timestamp)",
@@ -151,9 +149,9 @@ class ReduceOperator(SteppedOperator):
         return (Step(lines, names, prologue=prologue),)
 
     def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
-        """Reduce the records of a block of columns: as columns where these suffice and pay.
+        """Reduce a block of columns: as arrays if exact and worthwhile, otherwise by record.
 
-        If not, records are reduced, and their results are made columns for those who want them.
+        Results of records are converted to columns again if an operator downstream takes columns.
         """
         from headrace.operators.reduce_columns import ColumnReducer, ReducedColumnsBuilder
 
@@ -175,7 +173,7 @@ class ReduceOperator(SteppedOperator):
             self._outputs.columns(reduced)
 
     def _emit(self, results: Sequence[tuple[Any, int | None]]) -> None:
-        """Emit pairs (value, timestamp): as columns where these are wanted and can hold them."""
+        """Emit pairs ``(value, timestamp)``: as columns if wanted and possible."""
         columns = None if self._builder is None else self._builder.build(results)
         if columns is not None:
             self._outputs.columns(columns)
@@ -184,10 +182,7 @@ class ReduceOperator(SteppedOperator):
             self._down(value, timestamp)
 
     def finish(self, backend: StateBackend) -> None:
-        """Emit the last value of each key, if only those are emitted.
-
-        As columns if the records were, as after each record.
-        """
+        """Emit the last value of each key, if only those are emitted."""
         if not self._only_last:
             return
         keys = list(backend.keys())
@@ -195,4 +190,4 @@ class ReduceOperator(SteppedOperator):
             self._emit([backend.enter(key)[SLOT] for key in keys[start : start + _EMIT_BATCH_SIZE]])
 
     def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
-        """A reduction sets no timers."""
+        """Do nothing: a reduction sets no timers."""

@@ -1,6 +1,6 @@
-"""Rolling sums, least and greatest values over columns, with the same state as over records.
+"""Rolling aggregates over columns, with the same state and results as over records.
 
-Per block and key one entry is read and written; between the two there is no Python per record.
+For each block and key, one state entry is read and written. No Python code runs per record.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ from headrace.runtime.state.backend import KeyedTable
 
 @dataclass(frozen=True)
 class ColumnReducer:
-    """Folds a block of columns into the entries of its keys.
+    """Folds a block of columns into the state entries of its keys.
 
-    An entry has under ``slot`` the pair (reduced record, timestamp of the last record).
+    The slot ``slot`` of an entry holds the pair (reduced record, timestamp of the last record).
     """
 
     fold: RecordFold
@@ -37,9 +37,10 @@ class ColumnReducer:
     def reduce(
         self, keys: ColumnKeys, columns: Columns, table: KeyedTable, only_last: bool
     ) -> Columns | None:
-        """The reduced record after each record, in order; if ``only_last``, that of each key.
+        """Return the reduced record after each record, or only that of each key if ``only_last``.
 
-        None where columns do not suffice: then nothing was changed, and records must be reduced.
+        None if the result might not be exact: then no state was changed, and records must be
+        reduced.
         """
         import numpy as np
 
@@ -58,7 +59,7 @@ class ColumnReducer:
             np.concatenate([np.array(stored_codes, codes.dtype), codes]) if stored_codes else codes
         )
         last = np.empty(len(distinct), np.int64)
-        last[codes] = np.arange(len(codes))  # of several the last one counts
+        last[codes] = np.arange(len(codes))  # of several assignments the last one counts
         if only_last:
             folded = final_results(self.fold, all_codes, numbers, len(stored), len(distinct))
         else:
@@ -84,9 +85,9 @@ class ColumnReducer:
 
 @dataclass(frozen=True)
 class ReducedColumnsBuilder:
-    """Makes columns of results that were reduced as records.
+    """Builds columns of results that were reduced as records.
 
-    ``schema`` and ``shape`` are those of the columns that a ``ColumnReducer`` gives.
+    ``schema`` and ``shape`` are those of the columns that a ``ColumnReducer`` returns.
     """
 
     schema: Any
@@ -94,7 +95,7 @@ class ReducedColumnsBuilder:
 
     @classmethod
     def like(cls, columns: Columns, fold: RecordFold) -> Self | None:
-        """For results of such columns; None where they have no place for the folded field."""
+        """A builder for results of such columns; None if they do not contain the folded field."""
         import pyarrow as pa
 
         index, schema = column_index(columns, fold.field), columns.batch.schema
@@ -107,7 +108,7 @@ class ReducedColumnsBuilder:
         return cls(schema, columns.shape)
 
     def build(self, results: Sequence[tuple[Any, int | None]]) -> Columns | None:
-        """Pairs (record, timestamp) as columns; None where a record would read otherwise."""
+        """Pairs ``(record, timestamp)`` as columns; None if that would change a record."""
         import pyarrow as pa
 
         fields = _fields_by_column(self.schema.names, self.shape, [record for record, _ in results])
@@ -135,7 +136,7 @@ def _timestamps_at(times: Any, rows: Any) -> list[int | None]:
 def _result_columns(
     columns: Columns, fields: Sequence[Any], index: int, values: Any, rows: Any, times: Any
 ) -> Columns:
-    """Records whose fields are those of ``rows``, but for the folded one."""
+    """The columns of records: the folded field from ``values``, the other fields from ``rows``."""
     import pyarrow as pa
 
     rows_to_take = pa.array(rows)
@@ -150,9 +151,9 @@ def _result_columns(
 def _prepend_stored(
     fold: RecordFold, columns: Columns, stored: Sequence[Any], index: int
 ) -> tuple[list[Any], Any] | None:
-    """The fields of the held records, and after them those of the columns; and the numbers.
+    """The fields of the stored records followed by those of the columns, and the numbers to fold.
 
-    None where they cannot lie in one column: one would read otherwise than it was.
+    None if a column cannot hold both without changing a value.
     """
     import numpy as np
     import pyarrow as pa
@@ -180,7 +181,7 @@ def _prepend_stored(
             continue
         array = equal_array(values[number], column.type)
         if array is None or types.is_dictionary(column.type):
-            return None  # two dictionaries are not one column
+            return None  # two dictionaries cannot be concatenated
         fields.append(pa.concat_arrays([array, column]))
     return fields, np.concatenate([before, numbers])
 
@@ -188,7 +189,7 @@ def _prepend_stored(
 def _fields_by_column(
     names: list[str], shape: Shape, records: Sequence[Any]
 ) -> list[Sequence[Any]] | None:
-    """The fields of records, column by column; None where one is not of the columns' shape."""
+    """The fields of records, column by column; None if a record does not match the columns."""
     if isinstance(shape, Dicts):
         fits = all(type(record) is dict and [*record] == names for record in records)
         rows: Sequence[Any] = [record.values() for record in records] if fits else ()

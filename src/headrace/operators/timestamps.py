@@ -1,4 +1,4 @@
-"""Event time: the timestamps of records, and the watermarks made from them."""
+"""The operator that assigns timestamps and generates watermarks."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ _HIGHEST = "highest"
 
 
 def _stored_max_timestamp(stored: Any) -> int | None:
-    """The highest timestamp in what was stored of a generator; None where there is none."""
+    """The maximum timestamp in a stored generator state; None if there is none."""
     if isinstance(stored, BoundedOutOfOrderness):
         return stored.max_timestamp
     return stored[1] if isinstance(stored, tuple) else None
 
 
 def uses_max_timestamp_only(generator: type[WatermarkGenerator]) -> bool:
-    """True when generators of a class use the highest timestamp only. A subclass may use more."""
+    """Whether generators of a class depend on the maximum timestamp only. Subclasses may not."""
     return generator in (BoundedOutOfOrderness, MonotonousTimestamps, NoWatermarks)
 
 
@@ -65,9 +65,9 @@ def _generator_class(factory: Any) -> Any:
 
 @dataclass(frozen=True)
 class TimestampsSpec(OperatorSpec):
-    """Timestamps and watermarks by a ``WatermarkStrategy``; those of the input are replaced.
+    """Assigns timestamps and watermarks by a ``WatermarkStrategy``, in place of those of the input.
 
-    ``emits``: each watermark, or only the last one, which is that of the input's end.
+    ``emits``: each watermark, or only the last one, at the end of the input.
     """
 
     strategy: WatermarkStrategy
@@ -77,7 +77,7 @@ class TimestampsSpec(OperatorSpec):
 
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]
-        """Columns can pass if a column is the timestamp, and only the highest timestamp matters."""
+        """Columns can pass if the timestamp is a column and the generator uses the maximum only."""
         strategy = self.strategy
         assigner = strategy.timestamp_assigner
         by_column = assigner is None or timestamp_column_of(assigner) is not None
@@ -98,7 +98,7 @@ class TimestampsSpec(OperatorSpec):
         return "the timestamp is computed from each record"
 
     def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
-        """What comes."""
+        """The kinds of the input."""
         return union(inputs)
 
     def build(self) -> Operator:
@@ -106,10 +106,10 @@ class TimestampsSpec(OperatorSpec):
 
 
 class TimestampsOperator(Operator, WatermarkOutput):
-    """Runs one watermark generator per split (or per key group, after a keyed stage).
+    """Runs one watermark generator per split, or per key group after a keyed stage.
 
-    The coordinator reports when a split is idle. Whether a key group or subtask is idle is found
-    here, by the clock of the micro-batch: these run at every tick of the clock.
+    Idleness of splits is reported by the coordinator. Idleness of key groups and subtasks is
+    detected here, by the time of the micro-batch.
     """
 
     one_to_one = True
@@ -126,7 +126,6 @@ class TimestampsOperator(Operator, WatermarkOutput):
         self._last_record_ms: int | None = None
 
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
-        """Prepare for records."""
         super().open(node, context, key_context)
         self.restore(None)
         self._is_user_generator = not uses_max_timestamp_only(type(self._generator))
@@ -141,7 +140,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
                 timestamp = timestamp_of(value, timestamp)
             down(value, timestamp)
             if timestamp is not None:
-                # The watermark stands after the record that caused it.
+                # A watermark comes after the record that caused it.
                 self._generator.on_event(value, timestamp, self)
 
         if self._timeout_ms is None:
@@ -154,10 +153,10 @@ class TimestampsOperator(Operator, WatermarkOutput):
         return push_active
 
     def step(self) -> Step | None:
-        """A step that sets the timestamp and keeps the highest one; None where more is needed.
+        """A step that assigns the timestamp and tracks the maximum; None if that is not enough.
 
-        The generator is given the highest timestamp after the loop over a chunk. That is early
-        enough: a generator that uses nothing else emits at ticks only.
+        The generator gets the maximum after the loop over a chunk. That is in time, as such a
+        generator emits only in ``tick``.
         """
         kind = type(self._generator)
         if self._timeout_ms is not None or not uses_max_timestamp_only(kind):
@@ -170,7 +169,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
             names |= {"extract": extraction[0], "as_ms": as_ms}
             names |= {"first": MIN_WATERMARK, "last": MAX_WATERMARK}
             so_far = ", $first if timestamp is None else timestamp" if extraction[1] else ""
-            lines = [  # ``timestamp_of`` written out: a call less for each record
+            lines = [  # ``timestamp_of``, inlined
                 "node = $node",
                 f"timestamp = $extract(value{so_far})",
                 "if type(timestamp) is not int: timestamp = $as_ms(timestamp, value)",
@@ -181,7 +180,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
             return Step((*lines,) or ("pass",), names, forwards_record=True)
         if extraction is None:
             lines = ["if timestamp is not None and timestamp > $highest: $highest = timestamp"]
-        else:  # ``as_ms`` raises: one comparison more for each record
+        else:  # out of range: ``as_ms`` raises
             lines += [
                 "if timestamp > $highest:",
                 "    if timestamp > $last: $as_ms(timestamp, value)",
@@ -197,16 +196,13 @@ class TimestampsOperator(Operator, WatermarkOutput):
         )
 
     def bind_columns(self, outputs: Outputs) -> PushColumns:
-        """A function that gives records the timestamps of their column.
-
-        The generator is given the highest timestamp only, since it uses no other.
-        """
+        """The push for columns: it sets their timestamps and updates the generator's maximum."""
         push_row = self.bind(outputs)
         name = timestamp_column_of(self._strategy.timestamp_assigner)
 
         def push(columns: Columns) -> None:
             timed = columns if name is None else columns.timed_by(name)
-            if timed is None:  # the assigner is asked record by record, and may raise
+            if timed is None:  # record by record: the assigner may raise
                 columns.push_rows(push_row)
                 return
             outputs.columns(timed)
@@ -217,17 +213,17 @@ class TimestampsOperator(Operator, WatermarkOutput):
         return push
 
     def max_timestamp(self) -> int:
-        """The highest timestamp that the generator has seen; before the first, one below all."""
+        """The maximum timestamp that the generator has seen; initially less than any timestamp."""
         found: int | None = self._generator.max_timestamp
         return _BEFORE_FIRST if found is None else found
 
     def set_max_timestamp(self, timestamp: int) -> None:
-        """Set the highest timestamp that the generator has seen."""
+        """Set the maximum timestamp that the generator has seen."""
         if timestamp > _BEFORE_FIRST:
             self._generator.max_timestamp = timestamp
 
     def tick(self) -> None:
-        """Let the generator emit, or mark the stream idle if no record came for too long."""
+        """Let the generator emit, or mark the stream idle after a timeout without records."""
         if self._is_timed_out():
             self.mark_idle()
         else:
@@ -238,7 +234,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
             return False
         now_ms = self.key_context.now_ms
         if self._last_record_ms is None:
-            self._last_record_ms = now_ms  # nothing came yet: the wait begins
+            self._last_record_ms = now_ms  # the timeout starts now
         return (
             self._last_watermark < MAX_WATERMARK
             and now_ms - self._last_record_ms >= self._timeout_ms
@@ -253,13 +249,13 @@ class TimestampsOperator(Operator, WatermarkOutput):
             self._is_idle = idle
             push_watermark(self._last_watermark, idle)
 
-    # What a watermark generator calls.
+    # The methods of WatermarkOutput, for the generator.
 
     def emit_watermark(self, watermark: Watermark | int) -> None:
         """Emit a watermark (ms); one that does not rise is ignored.
 
         Raises:
-            TypeMismatchError: it is after the last moment.
+            TypeMismatchError: it is out of range.
         """
         moment = watermark if isinstance(watermark, int) else watermark.timestamp
         if moment > self._last_watermark and not self._emits_last_only:
@@ -273,21 +269,22 @@ class TimestampsOperator(Operator, WatermarkOutput):
             self._signal(moment, False)
 
     def mark_idle(self) -> None:
-        """Do not hold others back until the next watermark."""
+        """Mark the stream idle until the next watermark: it does not hold back other streams."""
         if not self._is_idle:
             self._is_idle = True
             self._signal(self._last_watermark, True)
 
     def mark_active(self) -> None:
-        """Hold others back again."""
+        """Mark the stream active again."""
         if self._is_idle:
             self._is_idle = False
             self._signal(self._last_watermark, False)
 
     def snapshot(self) -> Any:
-        """What the generator keeps, its last watermark, its idleness and its last activity.
+        """The generator's state, the last watermark, idleness, and the time of the last record.
 
-        A generator of Headrace's own is stored as ``("highest", timestamp)``, a user's as it is.
+        The state of a built-in generator is ``("highest", timestamp)``, a user's generator is
+        stored itself.
         """
         return (self._generator_state(), self._last_watermark, self._is_idle, self._last_record_ms)
 
@@ -300,14 +297,14 @@ class TimestampsOperator(Operator, WatermarkOutput):
         self._last_watermark = before_the_end(self._last_watermark)
 
     def restore(self, state: Any | None) -> None:
-        """Go on with the generator of a snapshot, or start a new one."""
+        """Restore a generator's state, or start a new one."""
         if state is None:
             state = (None, MIN_WATERMARK, False, None)
         stored, self._last_watermark, self._is_idle, self._last_record_ms = state
         if isinstance(stored, WatermarkGenerator) and self._is_user_generator:
             self._generator = stored
             return
-        # The strategy may have changed: a new generator has the bound that holds now.
+        # The strategy may have changed: the new generator has its current bound.
         generator = self._strategy.create_generator()
         if self._step_class is not None and type(generator) is not self._step_class:
             raise PlanError(

@@ -1,1 +1,1 @@
-"""Aggregates of fields: what is computed, row by row and over columns."""
+"""Aggregates of fields (count, sum, min, max), over records and over Arrow columns."""

@@ -1,6 +1,6 @@
-"""What is computed of the fields of records, written once: exact, in Python, row by row.
+"""Aggregates of fields over records, in exact Python arithmetic.
 
-``kernels.py`` computes the same over arrays, where that gives the same.
+``kernels.py`` computes the same over arrays, where the result is the same.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ BinaryFunction = Callable[[Any, Any], Any]
 
 
 _VALUE_FUNCTIONS: dict[How, BinaryFunction] = {"sum": add, "min": least, "max": greatest}
-"""Of two values: the result."""
+"""By aggregate: a function that combines two values."""
 
 
 @dataclass(frozen=True)
 class FieldAggregate:
-    """What one field of the records comes to. ``field`` None: the record, for a count of all.
+    """An aggregate of one field: "count", "sum", "min" or "max" (``how``).
 
-    Its functions take values of the field. None is left out, so the result of no value is None, of
-    a count 0.
+    ``field`` None counts records. Its functions take values of the field and ignore None. The
+    result of no values is None, of a count 0.
     """
 
     how: How
@@ -43,75 +43,77 @@ class FieldAggregate:
 
     @property
     def zero(self) -> Any:
-        """The result of no values."""
+        """The result for no values."""
         return 0 if self.how == "count" else None
 
     @property
     def add(self) -> BinaryFunction:
-        """Takes the result so far, and one more value."""
+        """A function ``(result so far, value) -> result``."""
         return _increment if self.how == "count" else self.merge
 
     @property
     def merge(self) -> BinaryFunction:
-        """Takes the results of earlier and of later values."""
+        """A function ``(earlier result, later result) -> result``."""
         return _MERGES[self.how]
 
     @property
     def retract(self) -> BinaryFunction | None:
-        """Takes the result so far, and a value in it; gives that of the others.
+        """A function ``(result, value) -> result without that value``; None if there is none.
 
-        The sum of no values is then 0: a count knows that there are none. Sums of floats are
-        differences. None: the least and the greatest value cannot be taken back.
+        A minimum or maximum cannot be retracted. After all values are retracted, a sum is 0, not
+        None; only a count can tell that no value is left. Sums of floats are differences, with
+        rounding errors.
         """
         return _RETRACTIONS.get(self.how)
 
     @property
     def add_record(self) -> BinaryFunction:
-        """``add`` of a record's field."""
+        """As ``add``, but takes a record and reads the field."""
         return _on_record(self.field, self.add)
 
     @property
     def retract_record(self) -> BinaryFunction | None:
-        """``retract`` of a record's field."""
+        """As ``retract``, but takes a record and reads the field."""
         return None if self.retract is None else _on_record(self.field, self.retract)
 
 
 class Fold(ABC):
-    """What of several records is kept, as one value, and what comes of it.
-
-    Every implementation has ``aggregates``, what is computed.
-    """
+    """Folds records into an accumulator. ``aggregates``: the aggregates that it computes."""
 
     aggregates: tuple[FieldAggregate, ...]
 
     @abstractmethod
     def initial(self, record: Any) -> Any:
-        """What is kept of one record."""
+        """The accumulator of one record."""
 
     @abstractmethod
     def add(self, accumulator: Any, record: Any, /) -> Any:
-        """What is kept with one more record."""
+        """The accumulator after one more record."""
 
     @abstractmethod
     def merge(self, earlier: Any, later: Any, /) -> Any:
-        """What is kept of earlier and of later records."""
+        """The accumulator of earlier and later records, from the accumulators of both."""
 
     def retract(self, accumulator: Any, record: Any, /) -> Any:
-        """What is kept without a record; see ``can_retract``."""
+        """The accumulator without a record that was added before; only if ``can_retract``.
+
+        Raises:
+            TypeError: this fold cannot retract.
+        """
         raise TypeError(f"{self!r} cannot take a record back")
 
     @property
     def can_retract(self) -> bool:
-        """Whether a record can be taken back."""
+        """Whether a record can be retracted."""
         return all(each.retract is not None for each in self.aggregates)
 
 
 @dataclass(frozen=True)
 class TupleFold(Fold):
-    """Keeps the results of the aggregates, as a tuple."""
+    """The accumulator is a tuple with the result of each aggregate."""
 
     aggregates: tuple[FieldAggregate, ...]
-    # What is called for each record is looked up once.
+    # Computed once, as they are used for each record.
     zero: tuple[Any, ...] = dataclasses.field(init=False, repr=False, compare=False)
     _steps: list[BinaryFunction] = dataclasses.field(init=False, repr=False, compare=False)
     _merges: list[BinaryFunction] = dataclasses.field(init=False, repr=False, compare=False)
@@ -150,11 +152,14 @@ class TupleFold(Fold):
 
 @dataclass(frozen=True)
 class RecordFold(Fold):
-    """Keeps a record; it is a reduce function, too. No record is changed."""
+    """The accumulator is a record, and the fold is also a reduce function.
+
+    Records are not changed.
+    """
 
     aggregate: FieldAggregate
     associative = True
-    # What is called for each record is looked up once.
+    # Computed once, as they are used for each record.
     aggregates: tuple[FieldAggregate, ...] = dataclasses.field(
         init=False, repr=False, compare=False
     )
@@ -172,11 +177,11 @@ class RecordFold(Fold):
 
 @dataclass(frozen=True)
 class FirstRecord(RecordFold):
-    """Keeps the first record, with the result in its field."""
+    """The accumulator is the first record, with the aggregate's result in its field."""
 
     def add(self, accumulator: Any, record: Any, /) -> Any:
         if type(accumulator) is tuple and type(record) is tuple and type(self.field) is int:
-            position, items = self.field, [*accumulator]  # the usual case, at a third of the price
+            position, items = self.field, [*accumulator]  # fast path
             try:
                 items[position] = self._value_function(items[position], record[position])
             except IndexError:
@@ -203,7 +208,8 @@ def _combine_field(first: Any, second: Any, field: int | str, combine: BinaryFun
 
 @dataclass(frozen=True)
 class ExtremeRecord(RecordFold):
-    """Keeps the record that has the least or greatest value; of equal ones the first, or last."""
+    """The accumulator is the record with the minimum or maximum: the first of equal ones, or the
+    last."""
 
     last: bool = False
 
@@ -223,16 +229,16 @@ class ExtremeRecord(RecordFold):
             require_position_zero(field, second)
             return choose(first, second)
         value = field_of(first, field)
-        # by identity: `choose` gives back one of its arguments, the first of equals
+        # By identity: ``choose`` returns one of its arguments, the first if they are equal.
         return first if choose(value, field_of(second, field)) is value else second
 
     merge = __call__ = add
 
 
 def fold_of(function: UserFunction) -> Fold | None:
-    """What a function keeps of records, if it says so; None for any other.
+    """The fold that a user's function declares; None for other functions, and for subclasses.
 
-    A subclass may do something else with records.
+    A subclass may treat records differently, so the fold of its base class does not count.
     """
     target: Any = function.target
     found = getattr(target, "fold", None) if "fold" in vars(type(target)) else target
@@ -240,13 +246,13 @@ def fold_of(function: UserFunction) -> Fold | None:
 
 
 def reduction_of(function: UserFunction) -> RecordFold | None:
-    """The same, of a reduce function."""
+    """As ``fold_of``, but only a fold whose accumulator is a record."""
     fold = fold_of(function)
     return fold if isinstance(fold, RecordFold) else None
 
 
 def _on_record(field: str | int | None, step: BinaryFunction) -> BinaryFunction:
-    """A function that takes the result so far, and a record."""
+    """Turn a function ``(result, value)`` into one ``(result, record)`` that reads the field."""
     if field is None:
         change = step(0, True)
         return lambda accumulator, record: accumulator + change
@@ -254,7 +260,7 @@ def _on_record(field: str | int | None, step: BinaryFunction) -> BinaryFunction:
         return lambda accumulator, record: step(accumulator, _field_at(record, field))
 
     def of_named(accumulator: Any, record: Any) -> Any:
-        if type(record) is dict:  # the usual record
+        if type(record) is dict:  # fast path
             try:
                 value = record[field]
             except KeyError:

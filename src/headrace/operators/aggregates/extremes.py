@@ -1,8 +1,8 @@
-"""The lesser and the greater of two values, as ``min`` and ``max`` of a field choose.
+"""Minimum and maximum of two values, in the order that Flink uses.
 
-Values are compared as Python does, with two rules more, so that the order of the records does not
-matter: NaN is greater than all numbers, and -0.0 is less than 0.0. That is ``Double.compareTo``,
-by which Flink compares.
+Values are compared as in Python, with two more rules, so that the result does not depend on the
+order of records: NaN is greater than all numbers, and -0.0 is less than 0.0. This is the order of
+Java's ``Double.compareTo``, which Flink uses.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 
 
 def least(first: Any, second: Any) -> Any:
-    """The lesser; the first of equals."""
+    """Return the lesser value; the first if both are equal."""
     try:
         if second < first:
             return second
@@ -26,7 +26,7 @@ def least(first: Any, second: Any) -> Any:
 
 
 def greatest(first: Any, second: Any) -> Any:
-    """The greater; the first of equals."""
+    """Return the greater value; the first if both are equal."""
     try:
         if second > first:
             return second
@@ -38,10 +38,7 @@ def greatest(first: Any, second: Any) -> Any:
 
 
 def _rank(value: Any) -> int:
-    """The place of a value among those that it is neither less nor greater than.
-
-    These are its equals; and all other values, where it is NaN.
-    """
+    """The order of values that ``<`` does not order: -0.0 first, NaN last, others between."""
     if value != value:
         return 1
     if value == 0 and isinstance(value, Number) and math.copysign(1.0, value) < 0:  # type: ignore[arg-type]

@@ -1,7 +1,7 @@
-"""The same aggregates over arrays; None where ``exactness`` does not vouch for the result.
+"""Aggregates over numpy and Arrow arrays; they return None where the result might not be exact.
 
-The results are those of a ``Fold`` for one record after another, bit for bit: numbers of a key are
-added in their order.
+Results are bit for bit those of a ``Fold`` over the same records: the numbers of a key are added in
+their order. Which columns qualify is decided in ``runtime.columns.exactness``.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, Any]
 
 ROWS = "__headrace_rows"
-"""What ``grouped_aggregates`` counts under this name are the rows."""
+"""As a column name for ``grouped_aggregates``: counts the rows."""
 
 _ROW = "__headrace_row"
 
 
 def column_index(columns: Columns, field: str | int | None) -> int | None:
-    """The number of the column that has a field; None where the records must be asked."""
+    """The index of a field's column; None if the columns do not show where it is."""
     names, shape = columns.batch.schema.names, columns.shape
     if columns.kinds is not None or len(set(names)) < len(names):
         return None
@@ -52,10 +52,11 @@ def grouped_aggregates(
     aggregates: Sequence[tuple[str, How]],
     first_columns: Sequence[str] = (),
 ) -> dict[str, Any]:
-    """One row for each combination of ``by``, as arrays by name, in the order of their first rows.
+    """Group rows by the columns ``by``, and return the results as arrays by column name.
 
-    ``aggregates``: names of columns (they are ``numbers_by_group``), and what is computed of them.
-    ``first_columns``: columns of which the first row of each group is kept.
+    Groups are in the order of their first rows. ``aggregates``: columns (from ``numbers_by_group``)
+    and the aggregate of each. ``first_columns``: columns whose value in each group's first row is
+    returned too.
     """
     import numpy as np
     import pyarrow as pa
@@ -65,7 +66,7 @@ def grouped_aggregates(
         table = table.append_column(_ROW, pa.array(np.arange(table.num_rows)))
         requested.append((_ROW, "min"))
     grouped_table = table.group_by([*by], use_threads=False).aggregate(requested).combine_chunks()
-    # The keys stand last or first, as the version of Arrow has it; the others in their order.
+    # Depending on the version of Arrow, key columns come last or first.
     names, others = grouped_table.schema.names, [*dict(aggregates), _ROW]
     positions = {name: names.index(name) for name in by}
     rest = [index for index in range(len(names)) if index not in positions.values()]
@@ -84,7 +85,7 @@ def _array(column: Any) -> Any:
 
 
 class FoldedRows(NamedTuple):
-    """``values``: what the field is then. ``rows``: the rows that have the other fields."""
+    """``values``: the aggregated field. ``rows``: indices of the rows with the other fields."""
 
     values: Array
     rows: Array
@@ -93,16 +94,16 @@ class FoldedRows(NamedTuple):
 def running_results(
     fold: RecordFold, codes: Array, values: Array, results: int
 ) -> FoldedRows | None:
-    """The result after each row, in the order of the rows; None if a sum may not fit in 64 bits.
+    """The result after each row, in the order of the rows; None if a sum may exceed 64 bits.
 
-    Shapes: ``codes`` (small integers, the keys) and ``values`` are of one length, as are the
-    results. ``results``: so many rows at the start, at most one per key, are results themselves.
+    ``codes``: the key of each row, as a small integer. ``values``: as long as ``codes``, and so are
+    the results. ``results``: the first rows, at most one per key, are results of earlier blocks.
     """
     import numpy as np
 
     if not len(codes):
         return FoldedRows(values, np.empty(0, np.int64))
-    # Of numbers of one or two bytes numpy's stable sort is a radix sort.
+    # numpy's stable sort of one- and two-byte integers is a radix sort.
     small = codes.astype(np.uint16) if int(codes.max()) < 1 << 16 else codes
     order = np.argsort(small, kind="stable")
     by_key, sorted_values = codes[order], values[order]
@@ -114,7 +115,7 @@ def running_results(
     if fold.aggregate.how == "sum" and values.dtype == np.int64:
         if not sums_fit(values, results, int(counts.max())):
             return None
-        # Sums wrap around, and differences of them are right all the same.
+        # The total may wrap around; differences of it are correct all the same.
         total = np.cumsum(sorted_values)
         folded = total - np.repeat(total[starts] - sorted_values[starts], counts)
     else:
@@ -131,7 +132,7 @@ def running_results(
 
 
 def _accumulate_by_key(fold: RecordFold, by_key: Array, starts: Array, counts: Array) -> Array:
-    """Key by key, in order: numpy's ``accumulate`` adds one after another."""
+    """Accumulate the values of each key in their order, with numpy's ``accumulate``."""
     import numpy as np
 
     ufuncs = {"sum": np.add, "min": np.minimum, "max": np.maximum}
@@ -148,15 +149,15 @@ def _accumulate_by_key(fold: RecordFold, by_key: Array, starts: Array, counts: A
 def final_results(
     fold: RecordFold, codes: Array, values: Array, results: int, keys: int
 ) -> FoldedRows | None:
-    """The result of each key after all rows, in the order of the codes; None as above.
+    """The result of each key after all rows, by code; None if a sum may exceed 64 bits.
 
-    Shapes: the codes are 0 to ``keys`` - 1, each is there. Results are of length ``keys``.
+    ``codes`` contains each of 0 to ``keys`` - 1. ``results`` as in ``running_results``.
     """
     import numpy as np
 
     rows_in_order = np.arange(len(codes))
     first = np.empty(keys, np.int64)
-    first[codes[::-1]] = rows_in_order[::-1]  # of several the last one counts
+    first[codes[::-1]] = rows_in_order[::-1]  # of several assignments the last one counts
     if fold.aggregate.how == "sum" and values.dtype == np.int64:
         counts = np.bincount(codes, minlength=keys)
         if not sums_fit(values, results, int(counts.max(initial=0))):

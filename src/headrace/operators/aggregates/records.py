@@ -1,4 +1,4 @@
-"""One field of a record, of any kind that has fields: tuple, list, Row, dict, object."""
+"""Access to one field of a record: a tuple, list, ``Row``, dict, dataclass or other object."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from headrace.errors import TypeMismatchError
 
 
 def has_fields(record: Any) -> bool:
-    """False for plain values such as numbers and strings."""
+    """Return False for plain values such as numbers and strings."""
     return isinstance(record, tuple | list | Row | dict) or _is_dataclass(record)
 
 
 def field_of(record: Any, field: int | str) -> Any:
-    """The value of one field.
+    """Return the value of a field, by position or name.
 
     Raises:
         TypeMismatchError: the record has no such field.
@@ -32,7 +32,7 @@ def field_of(record: Any, field: int | str) -> Any:
 
 
 def with_field(record: Any, field: int | str, value: Any) -> Any:
-    """A copy of a record with another value in one field."""
+    """Return a copy of a record with another value in one field."""
     if isinstance(record, tuple):
         if hasattr(record, "_replace"):
             name = field if isinstance(field, str) else record._fields[field]  # type: ignore[attr-defined]
@@ -57,14 +57,22 @@ def _is_dataclass(record: Any) -> bool:
 
 
 def require_position(field: int, *records: tuple[Any, ...]) -> None:
-    """Raise the ``TypeMismatchError`` for the first of some tuples that has no such position."""
+    """Check that each tuple has a position.
+
+    Raises:
+        TypeMismatchError: one has not.
+    """
     for record in records:
         if not -len(record) <= field < len(record):
             raise _missing(field, record) from None
 
 
 def require_position_zero(field: int | str, record: Any) -> None:
-    """Raise a ``TypeMismatchError`` if a plain value is asked for a field."""
+    """Check that a plain value, which has no fields, is asked for position 0: the value itself.
+
+    Raises:
+        TypeMismatchError: another field was asked for.
+    """
     if field != 0:
         raise TypeMismatchError(
             f"field {field!r} is asked of a {type(record).__name__}, which has no fields",
@@ -74,7 +82,7 @@ def require_position_zero(field: int | str, record: Any) -> None:
 
 
 def fields_hint(count: int, names: Sequence[Any]) -> str:
-    """A sentence for a hint: which fields there are."""
+    """A sentence for an error's hint: which fields a record has."""
     if not count:
         return "it has no fields"
     positions = f"it has the positions 0 to {count - 1}"

@@ -1,1 +1,1 @@
-"""Functions that wait for something outside: many records at a time, on an event loop."""
+"""Asynchronous functions: calls for many records at a time, on an event loop."""

@@ -1,8 +1,8 @@
-"""What lookups gave, kept for a while by key, in front of an asynchronous function.
+"""A cache of lookup results by key, in front of an asynchronous function.
 
-The task's thread looks first: what is kept needs no event loop. The event loop's thread looks again
-and asks. Results expire by the event loop's clock. Nothing of it is state: a worker that begins
-anew has an empty cache.
+The task's thread reads the cache first, since a hit needs no event loop. On a miss the event loop's
+thread reads it again, and calls the function. Entries expire by the event loop's clock. The cache
+is no state: a new worker starts with an empty one.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from headrace.runtime.record_copies import copy_record
 
 @dataclass(frozen=True)
 class CacheLimits:
-    """How many keys are kept (None: any number), and for how long (None: for ever).
+    """``max_rows``: how many keys are kept; None for any number. ``expire_…_ms``: None for never.
 
-    ``keeps_missing``: also those for which nothing was found.
+    ``keeps_missing``: whether keys for which nothing was found are kept too.
     """
 
     max_rows: int | None = None
@@ -35,7 +35,7 @@ class CacheLimits:
 
 @dataclass
 class CacheStatistics:
-    """What the cache counts, from the start of its process on."""
+    """Counters of a cache since it was made."""
 
     hits: int = 0
     misses: int = 0
@@ -55,9 +55,9 @@ _MIN_SWEEP_ROWS = 64
 
 
 class Cache:
-    """Results by key; the one that was not asked for the longest leaves first.
+    """Results by key, thread-safe; when it is full, the least recently used key is removed.
 
-    ``clock`` gives the time in seconds.
+    ``clock`` returns the time in seconds.
     """
 
     def __init__(self, limits: CacheLimits, clock: Callable[[], float]) -> None:
@@ -75,7 +75,7 @@ class Cache:
         return len(self._rows)
 
     def get(self, key: Any) -> list[Any] | None:
-        """The results of a key, for one record; None if there are none, or no more."""
+        """Return a key's results, which the caller may change; None if it is missing or expired."""
         with self._lock:
             row = self._rows.get(key)
             if row is None:
@@ -92,7 +92,7 @@ class Cache:
         return [*row.results] if row.is_immutable else copy_record(row.results)
 
     def put(self, key: Any, results: list[Any]) -> None:
-        """Keep the results of a key."""
+        """Store the results of a key."""
         if results or self._limits.keeps_missing:
             with self._lock:
                 self._put(key, results)
@@ -118,7 +118,7 @@ class Cache:
 
 @dataclass(eq=False)
 class _Load:
-    """One lookup, and the records that wait for it."""
+    """A lookup in progress, and the calls that wait for it."""
 
     key: Any
     waiting: list[Call] = field(default_factory=list)
@@ -126,7 +126,7 @@ class _Load:
 
 
 class CachedCalls(Calls):
-    """Calls whose argument is a key: results come from the cache, or from one lookup for all."""
+    """Calls whose argument is a key: results are cached, and calls for one key share a lookup."""
 
     def __init__(self, loop: AbstractEventLoop, settings: CallSettings, cache: Cache) -> None:
         super().__init__(loop, settings)
@@ -169,7 +169,7 @@ class CachedCalls(Calls):
             del self._loads[load.key]
 
     def _cancel(self, call: Call) -> None:
-        """End a lookup once nobody waits for it."""
+        """Remove a call from its lookup, which is cancelled when no call waits for it."""
         load: _Load = call.work
         if call in load.waiting:
             load.waiting.remove(call)
@@ -179,7 +179,7 @@ class CachedCalls(Calls):
 
 
 def _unshared(results: Any) -> Any:
-    """Results for one record: whoever gets them may change them, and nobody else sees it."""
+    """Copy results, so that one record's consumer can change them without effect on others."""
     if not isinstance(results, list):
         return results
     return [*results] if all(map(is_immutable, results)) else copy_record(results)

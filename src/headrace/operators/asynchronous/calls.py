@@ -1,4 +1,4 @@
-"""Calls of an asynchronous function on the event loop: attempts, timeouts, and who is told."""
+"""Calls of an asynchronous function on the event loop, with retries and timeouts."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ Invoke = Callable[[Any], Awaitable[Any]]
 
 
 class Retries(Protocol):
-    """What is asked of a retry strategy (see ``AsyncRetryStrategy``)."""
+    """The methods of a retry strategy that are used here (see ``AsyncRetryStrategy``)."""
 
     def can_retry(self, current_attempts: int) -> bool:
-        """Whether there is another attempt after so many."""
+        """Whether another attempt may follow after this number of attempts."""
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:
-        """How long to wait (ms) after so many attempts."""
+        """The delay (ms) before the next attempt."""
 
     def get_retry_predicate(self) -> Any:
-        """Says which calls are tried again."""
+        """Return the predicates of results and errors that are retried."""
 
 
 @dataclass(frozen=True)
 class CallSettings:
-    """How an argument becomes results.
+    """How the function is called for an argument.
 
-    ``retries``: None for one attempt. ``timeout_s``: how long all attempts may take together; None
-    for any time. ``on_timeout`` gives the results of an argument that took longer, or raises.
+    ``retries`` None: one attempt. ``timeout_s``: for all attempts together; None for no timeout.
+    ``on_timeout(argument)`` returns the results after a timeout, or raises.
     """
 
     invoke: Invoke
@@ -43,11 +43,11 @@ class CallSettings:
 
     @property
     def invoke_with_retries(self) -> Invoke:
-        """What the function gives for an argument, after as many attempts as the strategy allows.
+        """The function, or a wrapper that retries it.
 
-        Raises whatever the last attempt raised.
+        The wrapper raises the last attempt's exception.
         """
-        # Each coroutine between the event loop and the function is paid for by each record.
+        # Without retries there is no wrapper: each further coroutine costs time for each record.
         return self.invoke if self.retries is None else self._invoke_until_success
 
     async def _invoke_until_success(self, argument: Any) -> Any:
@@ -74,9 +74,9 @@ class CallSettings:
 
 
 class Calls:
-    """The calls of one task run: begun from the task's thread, worked on by the event loop's.
+    """The calls of one task run: started by the task's thread, run by the event loop's thread.
 
-    ``done`` gives them back to the task's thread.
+    Completed calls are put into ``done``, for the task's thread.
     """
 
     def __init__(self, loop: AbstractEventLoop, settings: CallSettings) -> None:
@@ -90,21 +90,21 @@ class Calls:
     # On the task's thread.
 
     def begin(self, call: Call) -> None:
-        """Let the loop work on a call."""
+        """Start a call, soon: calls are started in batches."""
         self._new.append(call)
-        # Waking the loop costs more than a call. Until it is awake, calls gather.
+        # Waking the loop costs more than a call: it is woken once for all calls until it runs.
         if not self._awake:
             self._awake = True
             self._loop.call_soon_threadsafe(self._start_new)
 
     def abandon(self, calls: Iterable[Call]) -> None:
-        """Stop working on calls: their task run has failed."""
+        """Cancel calls, as their task run has failed."""
         self._loop.call_soon_threadsafe(self._abandon, [*calls])
 
     # On the event loop.
 
     def _start_new(self) -> None:
-        self._awake = False  # first: what comes while calls start must wake the loop again
+        self._awake = False  # before the calls start: calls added meanwhile must wake it again
         if self._abandoned:
             return
         new, begun = self._new, []
@@ -124,17 +124,17 @@ class Calls:
     async def _work(self, call: Call) -> None:
         try:
             results = await self._invoke(call.argument)
-        except BaseException as error:  # sys.exit is the job's failure, and not the loop's end
+        except BaseException as error:  # sys.exit fails the job, and must not end the loop
             self._finish(call, None, error)
         else:
             self._finish(call, results, None)
 
     def _finish(self, call: Call, results: Any, error: BaseException | None) -> None:
-        """Hand a call back, unless that was done: its time was up before."""
+        """Put a call into ``done``, unless it is there already because of a timeout."""
         if call.done:
             return
         call.results, call.error = results, error
-        call.done = True  # the last: the task's thread may look at any moment
+        call.done = True  # last: the task's thread may read the call as soon as this is set
         self.done.put(call)
 
     def _on_timeout(self, call: Call) -> None:
@@ -147,7 +147,7 @@ class Calls:
         self._cancel(call)
 
     def _cancel(self, call: Call) -> None:
-        """End the work on a call that nobody waits for."""
+        """Cancel the work on a call whose results nobody needs any more."""
         call.work.cancel()
 
     def _abandon(self, calls: list[Call]) -> None:
@@ -162,13 +162,14 @@ class Calls:
 
 _MIN_PRUNE_CALLS = 1000
 _TIMER_TOLERANCE_S = 0.0005
-"""A timer may fire this much before its time."""
+"""An event loop's timer may fire this much too early."""
 
 
 class Deadlines:
-    """Says when the time of a call is up. All calls have the same time, so there is one timer.
+    """Calls ``time_is_up`` when a call reaches its timeout.
 
-    A timer for each call would double what a call costs.
+    All calls have the same timeout, so one timer is enough. A timer for each call would double its
+    cost.
     """
 
     def __init__(self, loop: AbstractEventLoop, time_is_up: Callable[[Call], None]) -> None:
@@ -178,16 +179,16 @@ class Deadlines:
         self._timer: asyncio.TimerHandle | None = None
 
     def add(self, calls: list[Call], timeout_s: float) -> None:
-        """Calls that began just now."""
+        """Watch calls that were started just now."""
         at_s = self._loop.time() + timeout_s
         self._queue.extend((at_s, call) for call in calls)
-        if len(self._queue) > self._prune_at:  # calls that are done need not be remembered
+        if len(self._queue) > self._prune_at:  # remove calls that are done
             self._queue = deque(each for each in self._queue if not each[1].done)
             self._prune_at = max(_MIN_PRUNE_CALLS, 2 * len(self._queue))
         self._set_timer()
 
     def clear(self) -> None:
-        """Forget all calls."""
+        """Stop watching all calls."""
         self._queue.clear()
         if self._timer is not None:
             self._timer.cancel()

@@ -1,7 +1,7 @@
-"""Which results may be emitted: in the order of their records, or as they come.
+"""Queues of calls and watermarks, which decide when results are emitted (as in Flink).
 
-Used from the task's thread only. Watermarks stay between the records between which they came: a
-watermark is passed on when all results before it were emitted, and before any result after it.
+Used by the task's thread only. A watermark keeps its position: it is emitted after the results of
+all records before it, and before any result of a record after it.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import Any
 
 
 class Call:
-    """A record that waits for its results.
+    """A record whose results are not there yet.
 
-    ``argument``: what the function is called with: the record, or its key in the cache. Once
-    ``done``, it has ``results`` (as the function gave them), or an ``error``.
+    ``argument``: what the function is called with: the record, or its cache key. Once ``done`` is
+    set, ``results`` (as the function returned them) or ``error`` is set.
     """
 
     __slots__ = (
@@ -36,47 +36,47 @@ class Call:
         self.results: Any = None
         self.error: BaseException | None = None
         self.work: Any = None
-        """What works on it, on the event loop."""
+        """The asyncio task, or lookup, that computes the results."""
         self.segment: _Segment | None = None
 
 
 Emit = Callable[[Call], None]
 EmitWatermark = Callable[[], None]
-"""Passes a watermark on."""
+"""Emits a watermark."""
 
 
 class StreamElementQueue(ABC):
-    """Records whose results were not emitted yet, and the watermarks between them."""
+    """Calls whose results were not emitted, and the watermarks between them."""
 
     def __init__(self, emit: Emit) -> None:
         self._emit = emit
         self.count = 0
-        """How many records wait."""
+        """The number of calls in the queue."""
 
     @property
     @abstractmethod
     def is_empty(self) -> bool:
-        """Whether neither records nor watermarks wait."""
+        """Whether the queue has neither calls nor watermarks."""
 
     @abstractmethod
     def add(self, call: Call) -> None:
-        """A record waits from now on."""
+        """Add a call."""
 
     @abstractmethod
     def put_watermark(self, emit_watermark: EmitWatermark) -> None:
-        """A watermark came; it is passed on at once if nothing waits."""
+        """Add a watermark; it is emitted at once if the queue is empty."""
 
     @abstractmethod
     def complete(self, call: Call) -> None:
-        """A record has its results: they are emitted, and all that waited for them only."""
+        """Emit the results of a call that is done, and all elements that only waited for it."""
 
     @abstractmethod
     def calls(self) -> list[Call]:
-        """The records that wait."""
+        """The calls in the queue."""
 
 
 class OrderedQueue(StreamElementQueue):
-    """Results in the order of their records."""
+    """Results are emitted in the order of their records."""
 
     def __init__(self, emit: Emit) -> None:
         super().__init__(emit)
@@ -115,7 +115,7 @@ class OrderedQueue(StreamElementQueue):
 
 
 class _Segment:
-    """What came between two watermarks: ``pending`` records wait, ``ready`` ones have results."""
+    """The calls between two watermarks: ``pending`` ones wait for results, others are ``ready``."""
 
     __slots__ = ("pending", "ready", "watermark")
 
@@ -126,7 +126,7 @@ class _Segment:
 
 
 class UnorderedQueue(StreamElementQueue):
-    """Results in the order in which they come, but none before a watermark that it came after."""
+    """Results are emitted as they complete, but never across a watermark."""
 
     def __init__(self, emit: Emit) -> None:
         super().__init__(emit)

@@ -1,7 +1,7 @@
-"""The event loop of a process, which a thread runs as long as the process lives.
+"""The event loop of a process, run by a daemon thread until the process ends.
 
-A client (a session with open connections, say) belongs to the loop on which it was made, so there
-is one for all micro-batches, tasks and jobs that the process works on.
+A client, for example a session with open connections, belongs to the loop on which it was made. So
+all micro-batches, tasks and jobs of a process share one loop.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from typing import Any
 
 
 class _ProcessLoop:
-    """The loop, once one was made; a forked process has no threads, and makes its own."""
+    """The event loop, made when first used. A forked process has no threads and makes its own."""
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        """Be as in a new process."""
+        """Forget the loop, as in a new process."""
         self._lock = threading.Lock()
         self._loop: AbstractEventLoop | None = None
 
@@ -41,12 +41,12 @@ os.register_at_fork(after_in_child=_process.reset)
 
 
 def event_loop() -> AbstractEventLoop:
-    """The loop of this process: running, made when first asked for."""
+    """The running event loop of this process."""
     return _process.loop()
 
 
 def wait_if_awaitable(result: Any) -> None:
-    """Wait for what a function gave back, if that can be awaited: it is, on the event loop."""
+    """If a function returned an awaitable, run it on the event loop and wait for its end."""
     if isinstance(result, Awaitable):
         asyncio.run_coroutine_threadsafe(_await(result), event_loop()).result()
 
@@ -57,9 +57,9 @@ async def _await(result: Awaitable[Any]) -> None:
 
 def _run(loop: AbstractEventLoop) -> None:
     asyncio.set_event_loop(loop)
-    while True:  # others need the loop, whoever stops it
+    while True:  # a stopped loop is started again: other jobs need it
         try:
             loop.run_forever()
         except SystemExit:
-            # A coroutine that a user's function started for itself. Its task has the exception.
+            # Raised in a task that a user's function started itself; that task keeps the exception.
             continue

@@ -1,7 +1,7 @@
-"""Waits for asynchronous functions: so many records at once, in their order or not.
+"""The operator of asynchronous functions: many calls at once, ordered or unordered.
 
-All results of a task run are emitted within it. A micro-batch that is repeated after a failure
-therefore makes its calls again, and each record has its results once.
+All results of a task run are emitted within it. So a micro-batch that is repeated after a failure
+repeats its calls, and each record has its results once.
 """
 
 from __future__ import annotations
@@ -38,18 +38,19 @@ from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.user_function import UserFunction, close_function, open_function
 
 _EmitResults = Callable[[Any, int | None, Any], None]
-"""Emits the results of a record with its time."""
+"""Emits the results of a record, with its timestamp."""
 
 
 @dataclass(frozen=True)
 class AsyncWaitSpec(OperatorSpec):
-    """``function(value)`` is awaited, for at most ``capacity`` records at once.
+    """Calls ``function(value)`` for at most ``capacity`` records at once.
 
-    A function object (``AsyncFunction``) gives a list of results, a plain ``async def`` one result.
-    ``ordered``: results keep the order of their records. ``timeout_ms``: for all attempts together;
-    0 or less is any time. ``retries``: a strategy (``AsyncRetryStrategy``); None for one attempt.
-    With a ``cache`` the function is called with ``key(value)``, if there is a ``key``, and
-    ``join(value, results)`` gives what is emitted, if there is a ``join``.
+    An ``AsyncFunction`` returns a list of results, a plain ``async def`` one result. ``ordered``:
+    results keep the order of their records. ``timeout_ms``: for all attempts together; 0 or less
+    for no timeout. ``retries``: an ``AsyncRetryStrategy``; None for one attempt.
+
+    With a ``cache`` the function is called with ``key(value)`` if ``key`` is set, and ``join(value,
+    results)`` returns what is emitted if ``join`` is set.
     """
 
     function: UserFunction
@@ -69,7 +70,7 @@ class AsyncWaitSpec(OperatorSpec):
 
 
 class AsyncWaitOperator(Operator):
-    """Begins a call for each record, and emits on the task's thread what calls gave."""
+    """Starts a call for each record, and emits the results on the task's thread."""
 
     def __init__(self, spec: AsyncWaitSpec) -> None:
         self._spec = spec
@@ -77,7 +78,7 @@ class AsyncWaitOperator(Operator):
         self._metrics: _CacheMetrics | None = None
 
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
-        """Open the function, on the event loop if its ``open`` is ``async def``."""
+        """Open the functions; ``open`` may be ``async def``."""
         self.node, self.key_context = node, key_context
         loop = self._loop = event_loop()
         for function in self._spec.functions:
@@ -95,7 +96,7 @@ class AsyncWaitOperator(Operator):
         capacity = spec.capacity
 
         def emit(call: Call, node: Any = node) -> None:
-            value, timestamp = call.value, call.timestamp  # an error is reported with them
+            value, timestamp = call.value, call.timestamp  # locals that an error report reads
             if call.error is not None:
                 raise call.error
             emit_results(value, timestamp, call.results)
@@ -126,8 +127,11 @@ class AsyncWaitOperator(Operator):
     def _bind_cached(
         self, cache: Cache, key: Callable[[Any], Any] | None, emit_results: _EmitResults
     ) -> Push:
-        """The same push where what is in the cache is given at once, unless it has to wait for a
-        record before it: the way over the event loop costs several times what a look does."""
+        """The push of an operator with a cache: cached results are emitted without the event loop.
+
+        They wait in the queue only if an earlier element does. The event loop costs several times
+        what a read of the cache does.
+        """
         node, capacity = self.node, self._spec.capacity
 
         def push(value: Any, timestamp: int | None, node: Any = node) -> None:
@@ -162,7 +166,7 @@ class AsyncWaitOperator(Operator):
     def _complete_call(self, call: Call) -> None:
         if call.error is not None:
             self._abandon_waiting()
-            self._emit(call)  # raises: the job fails, whatever else is waited for
+            self._emit(call)  # raises: the job fails
         self._queue.complete(call)
 
     def _complete_done(self) -> None:
@@ -171,7 +175,7 @@ class AsyncWaitOperator(Operator):
             self._complete_call(done.get())
 
     def _abandon_waiting(self) -> None:
-        # After a failure downstream there may be watermarks that no record holds back.
+        # After a failure downstream, watermarks may be left although no call is.
         if not self._queue.is_empty:
             self._calls.abandon(self._queue.calls())
             self._reset()
@@ -181,22 +185,22 @@ class AsyncWaitOperator(Operator):
         self._queue.put_watermark(partial(push_watermark, watermark, idle))
 
     def tick(self) -> None:
-        """Emit what has come."""
+        """Emit the results that are there."""
         self._complete_done()
 
     def complete(self) -> None:
-        """Wait for all results."""
+        """Wait for all results and emit them."""
         while self._queue.count:
             self._complete_call(self._calls.done.get())
         if self._metrics is not None:
             self._metrics.update()
 
     def restore(self, state: Any | None) -> None:
-        """Drop what a task run that failed was waiting for."""
+        """Abandon the calls of a failed task run."""
         self._abandon_waiting()
 
     def close(self) -> None:
-        """Close the function, on the event loop if its ``close`` is ``async def``."""
+        """Close the functions; ``close`` may be ``async def``."""
         self._abandon_waiting()
         with contextlib.ExitStack() as stack:
             for function in self._spec.functions:
@@ -227,7 +231,7 @@ def _call_settings(spec: AsyncWaitSpec) -> CallSettings:
 
 
 def _require_iterable(results: Any, function: str) -> None:
-    """Check that a function gave something that can be gone through.
+    """Check that a function returned an iterable of results.
 
     Raises:
         TypeMismatchError: it did not.
@@ -242,9 +246,9 @@ def _require_iterable(results: Any, function: str) -> None:
 
 
 class _CacheMetrics:
-    """The cache's figures as metrics, by Flink's names.
+    """The cache's statistics as metrics, with Flink's names.
 
-    The event loop's thread counts; metrics are changed from the task's thread only.
+    The statistics are counted by both threads; metrics may be changed by the task's thread only.
     """
 
     def __init__(self, cache: Cache, group: MetricGroup) -> None:
@@ -254,7 +258,7 @@ class _CacheMetrics:
         group.gauge("numCachedRecords", lambda: len(cache))
 
     def update(self) -> None:
-        """Bring the metrics to the figures."""
+        """Set the metrics to the current statistics."""
         statistics = self._cache.statistics
         figures = (statistics.hits, statistics.misses, statistics.loads, statistics.failures)
         for counter, figure in zip(self._counters, figures, strict=True):

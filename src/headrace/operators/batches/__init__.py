@@ -1,1 +1,1 @@
-"""Operators that call a function with Arrow record batches, or pandas DataFrames."""
+"""Operators that call a function with Arrow record batches or pandas DataFrames."""

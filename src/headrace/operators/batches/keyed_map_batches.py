@@ -1,4 +1,4 @@
-"""For each key, its records as batches."""
+"""A function of record batches on a keyed stream: each batch has the records of one key."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from headrace.runtime.user_function import UserFunction
 
 @dataclass(frozen=True)
 class KeyedMapBatchesSpec(OperatorSpec):
-    """``function(key, batch)`` gives batches, and may use keyed state (see ``MapBatchesSpec``)."""
+    """``function(key, batch)`` returns batches and may use keyed state (see ``MapBatchesSpec``)."""
 
     function: UserFunction
     records: RecordBatchBuilder | None
@@ -49,13 +49,12 @@ class KeyedMapBatchesSpec(OperatorSpec):
 
 
 class KeyedMapBatchesOperator(StatefulOperator):
-    """Sorts the records of a run by key, and calls the function for each key."""
+    """Sorts the records of a block by key, and calls the function for each key."""
 
     def __init__(self, spec: KeyedMapBatchesSpec) -> None:
         self._spec = spec
 
     def bind(self, outputs: Outputs) -> Push:
-        """Keyed operators take blocks; see ``process``."""
         self._outputs = outputs
         self._function = as_batch_function(self._spec.pandas, self._spec.function.bound())
         return self.reject_record
@@ -90,7 +89,10 @@ class KeyedMapBatchesOperator(StatefulOperator):
         )
 
     def _call_by_key(self, keys: Iterable[tuple[Any, int]], by_key: Columns) -> None:
-        """Call the function for each key; ``by_key``: so many records of each, in turn."""
+        """Call the function for each key.
+
+        ``by_key`` has the records sorted by key, ``keys`` their numbers.
+        """
         node, key_context = self.node, self.key_context  # noqa: F841  for ``annotate``
         function, batch_size, results = self._function, self._spec.batch_size, self._spec.results
         outputs: list[Columns] = []
@@ -110,7 +112,7 @@ class KeyedMapBatchesOperator(StatefulOperator):
         self._emit(outputs)
 
     def _emit(self, outputs: list[Columns]) -> None:
-        """Emit what several calls gave, put together where it is of one kind."""
+        """Emit the results of several calls, as one batch if they have the same columns."""
         if not outputs:
             return
         if all(map(outputs[0].is_like, outputs)):
@@ -120,4 +122,4 @@ class KeyedMapBatchesOperator(StatefulOperator):
             self._outputs.columns(columns)
 
     def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
-        """These functions cannot set timers."""
+        """Do nothing: these functions cannot set timers."""

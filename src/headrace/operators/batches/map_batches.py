@@ -1,4 +1,4 @@
-"""Batches of records in, any number of records out."""
+"""A function of record batches on a stream without keys."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from headrace.runtime.user_function import UserFunction
 
 @dataclass(frozen=True)
 class MapBatchesSpec(OperatorSpec):
-    """``function(batch)`` gives batches.
+    """``function(batch)`` returns batches.
 
-    ``records`` None: the type of the records is not known, so only columns can be taken.
-    ``pandas``: the function is given DataFrames.
+    ``records`` None: the type of the records is not known, so the operator can only take columns.
+    ``pandas``: the function gets DataFrames.
     """
 
     function: UserFunction
@@ -49,7 +49,7 @@ class MapBatchesSpec(OperatorSpec):
 
 
 class MapBatchesOperator(Operator):
-    """Gathers records until a batch is full, a watermark comes, or the call's input has ended."""
+    """Collects records into a batch until it is full, a watermark comes, or the task run ends."""
 
     def __init__(self, spec: MapBatchesSpec) -> None:
         self._spec = spec
@@ -65,7 +65,7 @@ class MapBatchesOperator(Operator):
         take, rows, times = records.extract, self._rows, self._times
         append, stamp, complete = rows.append, times.append, self.complete
 
-        # A tuple of atoms is kept as it is: a call less, and a quarter of what this function costs.
+        # Fast path: a tuple of immutable fields is kept as it is.
         as_it_is = None if records.single or records.nested else tuple
 
         def push(value: Any, timestamp: int | None, node: Any = self.node) -> None:
@@ -87,7 +87,7 @@ class MapBatchesOperator(Operator):
         return push
 
     def complete(self) -> None:
-        """Call the function with the records that are held."""
+        """Call the function with the collected records."""
         if not self._rows:
             return
         assert self._spec.records is not None
@@ -105,12 +105,12 @@ class MapBatchesOperator(Operator):
             emit(results)
 
     def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
-        """Records do not fall back: they are emitted before the watermark that they preceded."""
+        """Call the function first: results must come before the watermark, as their records did."""
         self.complete()
         push_watermark(watermark, idle)
 
     def restore(self, state: Any | None) -> None:
-        """Records that a failed call left are dropped: they come again."""
+        """Drop the records of a failed task run: they are read again."""
         self._clear()
 
     def _clear(self) -> None:
@@ -123,14 +123,14 @@ def _reject_untyped(value: Any, timestamp: int | None) -> None:
 
 
 def as_batch_function(pandas: bool, function: Callable[..., Any]) -> Callable[..., Any]:
-    """The function of the user as one that takes a record batch as its last argument."""
+    """A function of a record batch (its last argument), converted for pandas if needed."""
     if not pandas:
         return function
     return lambda *given: function(*given[:-1], given[-1].to_pandas())
 
 
 def timestamps_array(timestamps: list[int | None]) -> Any:
-    """Timestamps as an Arrow array; None where no record has one."""
+    """Timestamps as an Arrow array; None if no record has one."""
     import pyarrow as pa
 
     times = pa.array(timestamps, pa.int64())

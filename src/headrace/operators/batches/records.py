@@ -1,4 +1,4 @@
-"""Records of a declared type as Arrow record batches."""
+"""Conversion of records of a declared type to Arrow record batches."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from headrace.errors import TypeMismatchError
 from headrace.runtime.record_copies import copy_record
 
 ColumnBuilder = Callable[[Any, Sequence[Any]], Any]
-"""Takes an Arrow field and values, gives an Arrow array."""
+"""Takes an Arrow field and its values, and returns an Arrow array."""
 
 
 @dataclass(frozen=True)
 class RecordBatchBuilder:
-    """Makes record batches of an Arrow schema from records.
+    """Builds record batches of an Arrow schema from records.
 
-    ``single``: a record is the value of the only column, and not a row of them. ``nested``: fields
-    may hold what someone can change (lists, rows). ``column`` makes a column of a nested schema.
+    ``single``: a record is the value of the only column, not a row. ``nested``: fields may hold
+    mutable values (lists, rows), so they are copied. ``column`` builds the array of a column.
     """
 
     schema: Any
@@ -30,15 +30,15 @@ class RecordBatchBuilder:
 
     @cached_property
     def extract(self) -> Callable[[Any], Any]:
-        """A function from a record to what is kept of it until its batch is made.
+        """A function that returns the fields of a record, safe from later changes of the record.
 
-        Nobody can change that any more: an operator may emit one object again and again.
+        An operator may emit one object repeatedly, so records cannot be kept as they are.
         """
         fields = _identity if self.single else _fields_of(tuple(self.schema.names))
         return fields if not self.nested else lambda value: copy_record(fields(value))
 
     def batch(self, rows: Sequence[Any]) -> Any:
-        """The record batch of records that were ``rows``.
+        """Build the record batch of records, given their fields from ``extract``.
 
         Raises:
             TypeMismatchError: a value does not fit its column.
@@ -114,7 +114,7 @@ def _not_insert_error(row: Row) -> TypeMismatchError:
 
 
 def insert_only_batch(columns: Any) -> Any:
-    """The record batch of columns whose rows are all inserted.
+    """Return the record batch of columns, if all rows are inserts.
 
     Raises:
         TypeMismatchError: one is of another kind.
@@ -125,7 +125,7 @@ def insert_only_batch(columns: Any) -> Any:
 
 
 def untyped_records_error() -> TypeMismatchError:
-    """Records came, and nobody said of which type they are."""
+    """The error for records whose type is not declared."""
     return TypeMismatchError(
         "map_batches was given records of which no type is declared",
         hint="declare it: output_type= of the operator before, type_info= of the source,"

@@ -1,4 +1,4 @@
-"""What a function of batches gave back, as columns with timestamps."""
+"""Conversion of what a function of batches returned to columns with timestamps."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from headrace.runtime.columns.shapes import Shape
 
 @dataclass(frozen=True)
 class ResultConverter:
-    """Makes ``Columns`` of results.
+    """Converts results to ``Columns``.
 
-    ``schema``: the Arrow schema of a declared type; None: what the function gives. ``by_name``:
-    columns are found by their names, else by their positions. ``shape`` makes the records.
-    ``timestamp_column``: the column with the event time of a result.
+    ``schema``: the Arrow schema of the declared type; None keeps that of the results. ``by_name``:
+    columns are matched by name, not by position. ``shape`` makes records of the columns.
+    ``timestamp_column``: the column with the timestamps of results.
     """
 
     schema: Any
@@ -27,11 +27,11 @@ class ResultConverter:
     timestamp_column: str | None = None
 
     def convert(self, returned: Any, given: Columns) -> Iterator[Columns]:
-        """The results of a batch, in order.
+        """Yield the results of a call, in order.
 
-        ``returned``: a record batch, table or DataFrame, an iterable of them, or None for nothing.
-        A single one that is as long as ``given`` has its timestamps, row for row. Results of any
-        other length have the latest timestamp of ``given``.
+        ``returned``: a record batch, table or DataFrame, an iterable of them, or None. A single one
+        with as many rows as ``given`` takes over its timestamps row by row. All other results get
+        the latest timestamp of ``given``.
 
         Raises:
             TypeMismatchError: it is something else, or does not fit the schema.
@@ -72,7 +72,7 @@ class ResultConverter:
         yield timed
 
     def _to_declared_schema(self, batch: Any) -> Any:
-        """The batch with the columns of the declared type."""
+        """The batch with the columns of the declared type, cast where needed."""
         import pyarrow as pa
 
         names, schema = batch.schema.names, self.schema
@@ -107,7 +107,7 @@ class ResultConverter:
 
 
 def _record_batches(returned: Any) -> list[Any] | None:
-    """What one object holds, as record batches; None: it is no table of any kind."""
+    """The record batches of one object; None if it is no table of any kind."""
     import pyarrow as pa
 
     if returned is None:

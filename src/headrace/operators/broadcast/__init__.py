@@ -1,1 +1,1 @@
-"""Operators of a stream and a broadcast one, whose records change the state of all tasks."""
+"""Operators of a stream and a broadcast stream, whose records change the state of all tasks."""

@@ -1,4 +1,4 @@
-"""A function of a keyed stream and a broadcast one."""
+"""Process functions of a keyed stream and a broadcast stream."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class KeyedBroadcastProcessSpec(KeyedProcessSpec):
 
 
 class ReadOnlyContext(KeyedContext):
-    """What ``process_element`` sees."""
+    """The context of ``process_element``."""
 
     def __init__(self, key_context: KeyContext, states: BroadcastStates) -> None:
         super().__init__(key_context)
@@ -46,7 +46,7 @@ class ReadOnlyContext(KeyedContext):
 
 
 class ReadOnlyTimerContext(TimerContext):
-    """What ``on_timer`` sees."""
+    """The context of ``on_timer``."""
 
     def __init__(self, key_context: KeyContext, states: BroadcastStates) -> None:
         super().__init__(key_context)
@@ -54,7 +54,7 @@ class ReadOnlyTimerContext(TimerContext):
 
 
 class BroadcastContext(ProcessContext):
-    """What ``process_broadcast_element`` sees: it has no key."""
+    """The context of ``process_broadcast_element``, which has no key."""
 
     def __init__(
         self,
@@ -84,9 +84,9 @@ class BroadcastContext(ProcessContext):
     delete_processing_time_timer = _reject_timer
 
     def apply_to_keyed_state(self, state_descriptor: Any, function: Any) -> None:
-        """Call ``function(key, state)`` for each key that holds something in a keyed state.
+        """Call ``function(key, state)`` for each key that has a value in a keyed state.
 
-        A function object with ``process(key, state)`` serves as well, as in Flink.
+        An object with a method ``process(key, state)`` is accepted too, as in Flink.
         """
         states, key_context = self._context.states, self._key_context
         assert states is not None, "the operator is keyed"
@@ -109,19 +109,17 @@ class KeyedBroadcastProcessOperator(KeyedProcessOperator):
     _spec: KeyedBroadcastProcessSpec
 
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
-        """Open the function, and ask for the shared state."""
         super().open(node, context, key_context)
         self._states = broadcast_states(context, self._spec.states, node)
 
     def contexts(self) -> tuple[KeyedContext, TimerContext]:
-        """What the function sees with a record, and with a timer."""
+        """The contexts of ``process_element`` and of ``on_timer``."""
         states = self._states
         return ReadOnlyContext(self.key_context, states), ReadOnlyTimerContext(
             self.key_context, states
         )
 
     def bind(self, outputs: Outputs) -> Push:
-        """Generate the loop of the keyed side."""
         push = super().bind(outputs)
         self._broadcast_context = BroadcastContext(
             self.context, self.key_context, self._states, self._emit_results
@@ -130,16 +128,16 @@ class KeyedBroadcastProcessOperator(KeyedProcessOperator):
         return push
 
     def processors(self) -> tuple[ProcessBlock, ...]:
-        """What takes the blocks of each input."""
         return *super().processors(), self.process_broadcast
 
     def process_broadcast(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
-        """Take broadcast records, for the whole task.
+        """Take broadcast records.
 
-        Where a record reaches for all keys, the groups after the first get it as well. What came
-        before it did so was emitted by the first.
+        A task calls this for its first key group only. If a record uses ``apply_to_keyed_state``,
+        it is repeated for the other groups, and what it emitted before that call is not emitted
+        again.
         """
         node, context, element = self.node, self._broadcast_context, self._broadcast_element  # noqa: F841
         shared: SharedStates = context._shared

@@ -1,4 +1,4 @@
-"""A function of a stream without keys and a broadcast one."""
+"""Process functions of a stream without keys and a broadcast stream."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from headrace.runtime.state.handles import KeyContext
 class BroadcastProcessSpec(CoProcessSpec):
     """``function.target`` has ``process_element(value, ctx)`` and ``process_broadcast_element``.
 
-    ``states``: the broadcast states, as they were declared.
+    ``states``: the broadcast states that the program declares.
     """
 
     states: tuple[DeclaredMap, ...]
@@ -31,7 +31,7 @@ class BroadcastProcessSpec(CoProcessSpec):
 
 
 class ReadOnlyContext(ProcessContext):
-    """What ``process_element`` sees."""
+    """The context of ``process_element``."""
 
     def __init__(self, key_context: KeyContext, states: BroadcastStates) -> None:
         super().__init__(key_context)
@@ -39,7 +39,7 @@ class ReadOnlyContext(ProcessContext):
 
 
 class BroadcastContext(ProcessContext):
-    """What ``process_broadcast_element`` sees."""
+    """The context of ``process_broadcast_element``."""
 
     def __init__(self, key_context: KeyContext, states: BroadcastStates) -> None:
         super().__init__(key_context)
@@ -52,12 +52,11 @@ class BroadcastProcessOperator(CoProcessOperator):
     _spec: BroadcastProcessSpec
 
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
-        """Open the function, and ask for the shared state."""
         super().open(node, context, key_context)
         self._states = broadcast_states(context, self._spec.states, node)
 
     def contexts(self) -> tuple[ProcessContext, ...]:
-        """What the methods see: only that of the broadcast input may change the state."""
+        """Only the context of the broadcast input gives writable state."""
         return ReadOnlyContext(self.key_context, self._states), BroadcastContext(
             self.key_context, self._states
         )

@@ -1,4 +1,4 @@
-"""Broadcast state as functions see it: the maps of a task, which their descriptors type."""
+"""Broadcast state as user functions access it, through descriptors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,10 @@ from headrace.runtime.state.shared import SharedMap, SharedStates
 
 @dataclass(frozen=True)
 class DeclaredMap:
-    """A broadcast state that a program declares: its name, and the type of the map, if declared."""
+    """A broadcast state that a program declares.
+
+    ``type_info``: the type of the map, if declared.
+    """
 
     name: str
     type_info: TypeInformation | None = None
@@ -28,9 +31,9 @@ class DeclaredMap:
 
 
 class BroadcastMap:
-    """A shared map with the methods of map state; only the broadcast side may change it.
+    """A broadcast state with the methods of map state.
 
-    Its keys and values are made to fit ``declared``, the type of the map.
+    Keys and values are coerced to ``declared``.
     """
 
     def __init__(self, shared: SharedMap, declared: TypeInformation | None) -> None:
@@ -51,15 +54,15 @@ class BroadcastMap:
             self.remove = lambda key: shared.remove(of_key(key))
 
     def values(self) -> Iterator[Any]:
-        """The map values."""
+        """The values of the map."""
         return (value for _, value in self._shared.items())
 
     def is_empty(self) -> bool:
-        """True when the map has no entry."""
+        """Whether the map has no entries."""
         return not len(self._shared)
 
     def put_all(self, dict_value: Any) -> None:
-        """Set several entries, from a mapping or from pairs: all, or none if one does not fit."""
+        """Set entries from a mapping or pairs: all, or none if one does not fit the type."""
         pairs = dict_value.items() if hasattr(dict_value, "items") else dict_value
         if self._fits is not None:
             of_key, of_value = self._fits
@@ -84,11 +87,11 @@ class BroadcastMap:
 
 
 class ReadOnlyBroadcastMap:
-    """A broadcast map as the other side sees it."""
+    """A broadcast state as the side without broadcast may use it: changes raise a ``PlanError``."""
 
     def __init__(self, shared: SharedMap, state: Any, operator: str) -> None:
         self._name, self._operator = shared.name, operator
-        # A key that is not found as it is may be in the form of its type.
+        # A key that is not found is looked up again after coercion to its type.
         self.get = shared.looking_up(state.get)
         self.contains = state.contains
         self.items = state.items
@@ -117,10 +120,12 @@ class ReadOnlyBroadcastMap:
 
 
 class BroadcastStates:
-    """The broadcast states of one operator in one task: by descriptor, for each of the two sides.
+    """The broadcast states of one operator in one task, by descriptor.
+
+    ``writable`` returns those of the broadcast side, ``readable`` those of the other side.
 
     Raises:
-        PlanError: what is asked for was not declared, or with another type.
+        PlanError: on access, if a state was not declared, or with another type.
     """
 
     def __init__(
@@ -138,11 +143,11 @@ class BroadcastStates:
 
 
 _MAX_CACHED_DESCRIPTORS = 64
-"""Some programs make a new descriptor for each record."""
+"""Limits the cache, as some programs make a new descriptor for each record."""
 
 
 class _ByDescriptor(dict[Any, Any]):
-    """States by the descriptors that asked for them: asked again, that costs a look-up."""
+    """States by descriptor, with a cache of the descriptors that were checked."""
 
     def __init__(
         self,
@@ -170,7 +175,7 @@ class _ByDescriptor(dict[Any, Any]):
 
 
 def undeclared_state_error(name: str, declared: Sequence[str], operator: str) -> PlanError:
-    """What to raise where a function asks for a state that ``broadcast()`` was not given."""
+    """The error for a state that was not given to ``broadcast()``."""
     return PlanError(
         f"the broadcast state {name!r} is not declared",
         where={"operator": operator, "declared": ", ".join(map(repr, declared)) or "none"},
@@ -181,6 +186,6 @@ def undeclared_state_error(name: str, declared: Sequence[str], operator: str) ->
 def broadcast_states(
     context: TaskContext, declared: tuple[DeclaredMap, ...], node: NodeProgram
 ) -> BroadcastStates:
-    """The broadcast states of an operator."""
+    """Make the broadcast states of an operator."""
     assert context.shared is not None, "the operator has a broadcast input"
     return BroadcastStates(context.shared, declared, f"{node.name}, built at {node.site}")

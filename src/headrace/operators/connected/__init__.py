@@ -1,1 +1,1 @@
-"""Operators of two connected streams: functions with a method for each."""
+"""Operators of two connected streams, whose functions have a method for each stream."""

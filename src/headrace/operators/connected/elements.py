@@ -1,6 +1,6 @@
-"""The methods of a function of two streams, as operators call them.
+"""The methods of two-input functions, as process functions: ``(value, ctx) -> results``.
 
-As in PyFlink, a function for ``map`` or ``flat_map`` is run as a process function is.
+Map and flat-map functions are run as process functions too, as in PyFlink.
 """
 
 from __future__ import annotations
@@ -9,26 +9,26 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 Element = Callable[[Any, Any], Iterable[Any] | None]
-"""Takes a value and a context, and gives the results."""
+"""Takes a value and a context, and returns the results."""
 
 
 def process_elements(target: Any) -> tuple[Element, Element]:
-    """The two methods of a CoProcess- or KeyedCoProcessFunction."""
+    """The methods of a ``CoProcessFunction`` or ``KeyedCoProcessFunction``."""
     return target.process_element1, target.process_element2
 
 
 def map_elements(target: Any) -> tuple[Element, Element]:
-    """The two methods of a CoMapFunction; a result of None is no record."""
+    """The methods of a ``CoMapFunction``; a result of None is not emitted."""
     return _one_or_none(target.map1), _one_or_none(target.map2)
 
 
 def flat_map_elements(target: Any) -> tuple[Element, Element]:
-    """The two methods of a CoFlatMapFunction."""
+    """The methods of a ``CoFlatMapFunction``."""
     return _without_context(target.flat_map1), _without_context(target.flat_map2)
 
 
 def broadcast_elements(target: Any) -> tuple[Element, Element]:
-    """The two methods of a BroadcastProcessFunction."""
+    """The methods of a ``BroadcastProcessFunction``."""
     return target.process_element, target.process_broadcast_element
 
 

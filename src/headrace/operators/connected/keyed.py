@@ -1,4 +1,4 @@
-"""Functions of two keyed streams: equal keys meet, and share their state and timers."""
+"""Functions of two keyed streams, which share state and timers of equal keys."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from headrace.runtime.operator import Operator, Outputs, Traits
 
 @dataclass(frozen=True)
 class KeyedCoProcessSpec(KeyedProcessSpec):
-    """``function.target`` has ``process_element1``, ``process_element2``, perhaps ``on_timer``.
+    """``function.target`` has ``process_element1``, ``process_element2`` and perhaps ``on_timer``.
 
-    ``elements``: what is called for the records of each input.
+    ``elements`` returns the methods for the records of each input.
     """
 
     elements = staticmethod(process_elements)
@@ -52,11 +52,10 @@ class KeyedCoFlatMapSpec(KeyedCoProcessSpec):
 
 
 class KeyedCoProcessOperator(KeyedProcessOperator):
-    """Calls the method of the input for each record, and ``on_timer``, under the key."""
+    """Calls the method of the input for each record, and ``on_timer``, under the current key."""
 
     _spec: KeyedCoProcessSpec
 
     def steps(self, outputs: Outputs) -> tuple[Step, ...]:
-        """The call of each input's method."""
         elements = self._spec.elements(self._spec.function.target)
         return tuple(results_step(self.node, each, self._context, outputs) for each in elements)

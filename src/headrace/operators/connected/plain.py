@@ -18,7 +18,7 @@ from headrace.runtime.operator import Operator, Traits
 class CoProcessSpec(ProcessSpec):
     """``function.target`` has ``process_element1(value, ctx)`` and ``process_element2``.
 
-    ``elements``: what is called for the records of each input.
+    ``elements`` returns the methods for the records of each input.
     """
 
     elements = staticmethod(process_elements)
@@ -54,10 +54,8 @@ class CoProcessOperator(ProcessOperator):
     _spec: CoProcessSpec
 
     def elements(self) -> tuple[Element, ...]:
-        """What is called for the records of each input."""
         return self._spec.elements(self._spec.function.target)
 
     def contexts(self) -> tuple[ProcessContext, ...]:
-        """What the methods see."""
         context = ProcessContext(self.key_context)
         return context, context

@@ -1,1 +1,1 @@
-"""Joins of two keyed streams by event time."""
+"""Joins of two keyed streams in event time, other than those of windows."""

@@ -1,4 +1,4 @@
-"""Records with what was last known of their key in another stream, at the time they happened."""
+"""As-of join: each left record with the right record of its key that was valid at its time."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Direction = Literal["backward", "forward", "nearest"]
 Call = Literal["join", "flat_join", "process"]
 
 RightMatch = tuple[int, Any] | None
-"""A right record after its timestamp (ms), or None."""
+"""The timestamp (ms) and the value of a right record; None for no match."""
 
 _EMPTY_BUFFER = TimeBuffer([], [])
 _GRID_MS = 10_000
@@ -37,12 +37,12 @@ _MIN_GRID_MS = 100
 
 @dataclass(frozen=True)
 class AsOfJoinSpec(JoinSpec):
-    """``function`` gets each left record with the right one that fits it best, or None.
+    """``function`` gets each left record with the matching right record, or None.
 
-    ``call``: whether it gives one result for a pair, several, or several with a context.
-    ``tolerance_ms``: how far apart the two may be; None only with direction ``backward``.
-    ``inner``: left records that nothing fits are dropped. ``late``: the id of the side output for
-    late left records; None: they are counted.
+    ``call``: whether it returns one result, returns several, or gets a context and returns several.
+    ``tolerance_ms``: the maximum distance of both timestamps; None only for direction ``backward``.
+    ``exact``: whether equal timestamps match. ``inner``: left records without a match are dropped.
+    ``late``: the id of the side output of late left records; None counts them.
     """
 
     call: Call
@@ -55,30 +55,29 @@ class AsOfJoinSpec(JoinSpec):
 
     @property
     def label(self) -> str:
-        """The operator's default name."""
         return "AsOfJoin"
 
     @property
     def left_wait_ms(self) -> int:
-        """How long after its timestamp a left record waits for right ones."""
+        """How far the watermark must pass a left record before it is joined."""
         return 0 if self.direction == "backward" else self.tolerance_ms or 0
 
     @property
     def right_retention_ms(self) -> int | None:
-        """How long a right record is kept after its timestamp; None: until a later one is known."""
+        """How long a right record is kept; None: until a later one of its key is valid."""
         if self.tolerance_ms is None:
             return None
         return self.tolerance_ms * (2 if self.direction == "nearest" else 1)
 
     def build(self) -> Operator:
-        """A new operator."""
         return AsOfJoinOperator(self)
 
 
 def match_finder(spec: AsOfJoinSpec) -> Callable[[TimeBuffer, int], RightMatch]:
-    """A function from the right records and a left timestamp to the right record that fits.
+    """A function that finds the matching right record for a left timestamp.
 
-    Of equal right timestamps it is the last record. Of two that are equally near, the earlier.
+    Of right records with equal timestamps the last one matches, of two at equal distance the
+    earlier.
     """
     tolerance_ms = spec.tolerance_ms
     min_distance_ms = 0 if spec.exact else 1
@@ -106,11 +105,11 @@ def match_finder(spec: AsOfJoinSpec) -> Callable[[TimeBuffer, int], RightMatch]:
 
 
 class AsOfJoinOperator(JoinOperator):
-    """Keeps the left records that wait for the watermark, and the right ones that may fit them.
+    """Buffers left records until the watermark passes them, and right records while they may match.
 
-    A key's own value is the time of its timer; a key that has none has no value.
-    A key has a timer for the earliest of its left records that wait, and handles all of them that
-    are ready when it fires. A key without any has one on a coarse grid, to remove right records.
+    Each key with buffered left records has one timer, for the earliest of them; it joins all that
+    are due. A key with right records only has a timer on a coarse grid, which removes expired
+    records. The state ``TIMER_SLOT`` is the time of the key's timer.
     """
 
     timer_type = type_data("LONG")
@@ -125,7 +124,6 @@ class AsOfJoinOperator(JoinOperator):
         self._find_match = match_finder(spec)
 
     def bind(self, outputs: Outputs) -> Push:
-        """Keyed operators take blocks; see ``processors``."""
         self._main, self._emit = outputs.main, emitter(outputs)
         late = self._spec.late
         self._late_push = None if late is None else outputs.side(late)
@@ -138,13 +136,12 @@ class AsOfJoinOperator(JoinOperator):
         return self.reject_record
 
     def processors(self) -> tuple[ProcessBlock, ...]:
-        """The left stream is the first input, the right one the second."""
         return self.process, self.process_right
 
     def process(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
-        """Let left records wait for the watermark."""
+        """Buffer left records until the watermark passes them."""
         node, key_context, left_wait_ms = self.node, self.key_context, self._left_wait_ms
         watermark, remove_expired = key_context.watermark, self._remove_expired
         enter, changed = key_context.backend.enter, key_context.backend.changed
@@ -174,7 +171,7 @@ class AsOfJoinOperator(JoinOperator):
     def process_right(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
-        """Keep right records; late ones too, since left ones to come may still want them."""
+        """Buffer right records, late ones too: left records to come may still match them."""
         node, key_context, retention_ms = self.node, self.key_context, self._retention_ms
         watermark, remove_expired = key_context.watermark, self._remove_expired
         enter, changed = key_context.backend.enter, key_context.backend.changed
@@ -184,7 +181,7 @@ class AsOfJoinOperator(JoinOperator):
             if timestamp is None:
                 raise missing_timestamp_error(node.name, "right", value)
             if retention_ms is not None and timestamp + retention_ms <= watermark:
-                self._late_counter.inc()  # nothing to come is so near to it
+                self._late_counter.inc()  # no left record to come can match it
                 continue
             entry = enter(key)
             remove_expired(entry, watermark)
@@ -204,7 +201,7 @@ class AsOfJoinOperator(JoinOperator):
             self._late_push(value, timestamp)
 
     def _join_due(self, key: Any, entry: Entry, watermark: int) -> None:
-        """Join the left records for which all right ones are known."""
+        """Join the left records whose right records are complete by the watermark."""
         node, key_context, find_match = self.node, self.key_context, self._find_match  # noqa: F841
         join, inner, left_wait_ms = self._join, self._spec.inner, self._left_wait_ms
         left, right = entry[LEFT], entry.get(RIGHT, _EMPTY_BUFFER)
@@ -222,7 +219,7 @@ class AsOfJoinOperator(JoinOperator):
                 join(value, timestamp, None, None)
 
     def _call_with_pair(self, left: Any, left_ms: int, right: Any, right_ms: int | None) -> None:
-        """Call a function that takes the pair."""
+        """Call a function ``(left, right)``."""
         result = self._function(left, right)
         if self._spec.call == "join":
             self._main(result, left_ms + self._left_wait_ms)
@@ -230,7 +227,7 @@ class AsOfJoinOperator(JoinOperator):
             self._emit_results(result, left_ms + self._left_wait_ms)
 
     def _call_with_context(self, left: Any, left_ms: int, right: Any, right_ms: int | None) -> None:
-        """Call a function that takes the pair and a context."""
+        """Call a function ``(left, right, context)``."""
         context = self._context
         context.left_ms, context.right_ms = left_ms, right_ms
         context.result_ms = left_ms + self._left_wait_ms
@@ -243,7 +240,7 @@ class AsOfJoinOperator(JoinOperator):
             self._emit(results, timestamp)
 
     def _remove_expired(self, entry: Entry, watermark: int) -> None:
-        """Remove the right records that fit no left one to come."""
+        """Remove the right records that no left record to come can match."""
         right, retention_ms = entry.get(RIGHT), self._retention_ms
         if right is not None:
             if retention_ms is not None and right.remove_through(watermark - retention_ms) is None:
@@ -252,7 +249,7 @@ class AsOfJoinOperator(JoinOperator):
                 right.keep_from(watermark)
 
     def _set_cleanup_timer(self, key: Any, entry: Entry) -> None:
-        """Set a timer for when right records can be removed, if some ever can."""
+        """Set a timer for the removal of right records, unless the only one never expires."""
         right, retention_ms = entry[RIGHT], self._retention_ms
         if retention_ms is not None:
             self._set_timer(
@@ -266,7 +263,7 @@ class AsOfJoinOperator(JoinOperator):
         self.key_context.backend.event_timers.register(Timer(moment_ms, key))
 
     def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
-        """Join what is ready, remove what is not needed, and set the key's next timer."""
+        """Join what is due, remove expired records, and set the key's next timer."""
         key, backend, watermark = timer.key, self.key_context.backend, self.key_context.watermark
         entry = backend.enter(key)
         if entry.get(TIMER_SLOT) != timer.time_ms:

@@ -1,4 +1,4 @@
-"""What the joins by time have in common: their specs, what they keep, and a pair's context."""
+"""What the as-of join and the interval join share."""
 
 from __future__ import annotations
 
@@ -16,17 +16,16 @@ from headrace.runtime.state.kinds import RESERVED_NAMES, TIMES, VALUE, data_of
 from headrace.runtime.user_function import UserFunction
 
 TIMER_SLOT = RESERVED_NAMES + "join"
-"""The slot of a join's own value for a key, in which the time of the key's timer is."""
+"""The state with the time of a key's timer."""
 
 LEFT, RIGHT = TIMER_SLOT + ".left", TIMER_SLOT + ".right"
-"""The slots of the records of each side, buffers by time; there is none without a record."""
 
 
 @dataclass(frozen=True)
 class JoinSpec(OperatorSpec):
-    """A join of two inputs by time: the left one is the first.
+    """A join in event time; the left stream is the first input.
 
-    ``left_type``, ``right_type``: the declared types of their records.
+    ``left_type``, ``right_type``: the declared types of the records.
     """
 
     function: UserFunction
@@ -46,21 +45,19 @@ class JoinSpec(OperatorSpec):
 
     @property
     def functions(self) -> tuple[UserFunction, ...]:
-        """The user's function."""
         return (self.function,)
 
 
 class JoinOperator(StatefulOperator):
-    """Keeps the records of both sides by key, in the order of their timestamps."""
+    """Buffers the records of both sides by key, ordered by timestamp."""
 
     timer_type: ClassVar[TypeData]
-    """The type of a join's own value for a key."""
+    """The type of the state ``TIMER_SLOT``."""
 
     def __init__(self, spec: JoinSpec) -> None:
         self._types = {LEFT: data_of(spec.left_type), RIGHT: data_of(spec.right_type)}
 
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
-        """Open the user's function, and say what is kept."""
         super().open(node, context, key_context)
         assert context.states is not None, "a join is keyed"
         context.states.declare(TIMER_SLOT, VALUE, self.timer_type)
@@ -69,7 +66,7 @@ class JoinOperator(StatefulOperator):
 
 
 class PairContext:
-    """What a ``ProcessJoinFunction`` sees: the timestamps (ms) of a pair and of its results."""
+    """The context of a ``ProcessJoinFunction``."""
 
     __slots__ = ("left_ms", "result_ms", "right_ms")
 
@@ -82,7 +79,7 @@ class PairContext:
         return self.left_ms
 
     def get_right_timestamp(self) -> int | None:
-        """The timestamp (ms) of the right record; None where there is none."""
+        """The timestamp (ms) of the right record; None if there is none."""
         return self.right_ms
 
     def get_timestamp(self) -> int:
@@ -91,7 +88,7 @@ class PairContext:
 
 
 def missing_timestamp_error(name: str, side: str, value: Any) -> MissingWatermarksError:
-    """The error for a record that cannot be joined by time."""
+    """The error for a record without a timestamp, which cannot be joined."""
     return MissingWatermarksError(
         f"{name} joins by event time, but a record of its {side} stream has no timestamp",
         where={"record": repr(value)[:120]},
@@ -101,5 +98,5 @@ def missing_timestamp_error(name: str, side: str, value: Any) -> MissingWatermar
 
 
 def round_up_to_grid(moment_ms: int, grid_ms: int) -> int:
-    """The first multiple of ``grid_ms`` at or after a moment: so that many keys share a timer's."""
+    """The first multiple of ``grid_ms`` at or after a moment: many keys share a timer's time."""
     return -(-moment_ms // grid_ms) * grid_ms

@@ -1,4 +1,4 @@
-"""What a join by names makes of a pair."""
+"""The fields of a join's results, for joins by field names."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class JoinedField(NamedTuple):
-    """A field of the results: its name, and from which side (0 or 1) and field its values are."""
+    """A field of the results: ``field`` of the record of one ``side`` (0: left, 1: right)."""
 
     name: str
     side: int

@@ -1,4 +1,4 @@
-"""Pairs of records of two streams that have one key and happened near each other."""
+"""Interval join: pairs of records of one key whose timestamps are close to each other."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ _MIN_GRID_MS = 100
 class IntervalJoinSpec(JoinSpec):
     """``function.target`` has ``process_element(left, right, ctx)``.
 
-    A pair is joined if ``lower_ms <= right timestamp - left timestamp <= upper_ms``.
-    ``left_late``, ``right_late``: ids of side outputs for late records; None: they are counted.
+    A pair is joined if ``lower_ms <= right timestamp - left timestamp <= upper_ms``. ``left_late``,
+    ``right_late``: ids of the side outputs of late records; None counts them.
     """
 
     lower_ms: int
@@ -48,26 +48,24 @@ class IntervalJoinSpec(JoinSpec):
 
     @property
     def label(self) -> str:
-        """The operator's default name."""
         return "IntervalJoin"
 
     @property
     def left_retention_ms(self) -> int:
-        """How long a left record is kept after its timestamp: no later one can be its pair."""
+        """How long a left record is kept: until no right record to come can match."""
         return max(self.upper_ms, 0)
 
     @property
     def right_retention_ms(self) -> int:
-        """How long a right record is kept after its timestamp."""
+        """How long a right record is kept."""
         return max(-self.lower_ms, 0)
 
     def build(self) -> Operator:
-        """A new operator."""
         return IntervalJoinOperator(self)
 
 
 class LeftContext:
-    """What a ``ProcessJoinFunction`` sees while a left record meets right ones; times are ms."""
+    """The context of a ``ProcessJoinFunction`` when a left record arrives."""
 
     __slots__ = ("other_ms", "record_ms")
 
@@ -88,26 +86,24 @@ class LeftContext:
 
 
 class RightContext(LeftContext):
-    """The same while a right record meets left ones."""
+    """The context when a right record arrives."""
 
     __slots__ = ()
 
     def get_left_timestamp(self) -> int:
-        """The timestamp (ms) of the left record."""
         return self.other_ms
 
     def get_right_timestamp(self) -> int:
-        """The timestamp (ms) of the right record."""
         return self.record_ms
 
 
 class IntervalJoinOperator(JoinOperator):
-    """Joins each record with those that are kept of the other side.
+    """Joins each record with the buffered records of the other side.
 
-    A key's own value is a pair: the watermark that makes one of its records useless, and the time
-    of its timer. What the watermark has made useless is removed when its key is touched. For keys
-    that nobody touches any more each has one timer, on a coarse grid of time (a quarter of what
-    records are kept): it costs a key one timer, and not a timer for each record.
+    The state ``TIMER_SLOT`` is a pair: the watermark at which the key's next record expires, and
+    the time of the key's timer. Expired records are removed when a record of their key arrives. For
+    other keys there is the timer: one per key, not per record, on a coarse grid of a quarter of the
+    retention.
     """
 
     timer_type = type_data("TUPLE", type_data("LONG"), type_data("LONG"))
@@ -121,10 +117,9 @@ class IntervalJoinOperator(JoinOperator):
         )
 
     def bind(self, outputs: Outputs) -> Push:
-        """Keyed operators take blocks; see ``processors``."""
         self._outputs = outputs
         spec = self._spec
-        # As in Flink's operator: a right record looks for left ones the other way round.
+        # As in Flink's operator: for a right record the bounds are mirrored.
         self._sides = (
             self._side(True, spec.lower_ms, spec.upper_ms, self._late(spec.left_late)),
             self._side(False, -spec.upper_ms, -spec.lower_ms, self._late(spec.right_late)),
@@ -138,11 +133,10 @@ class IntervalJoinOperator(JoinOperator):
         self._sides[0](keys, values, timestamps)
 
     def processors(self) -> tuple[ProcessBlock, ...]:
-        """The left stream is the first input, the right one the second."""
         return self._sides
 
     def _side(self, is_left: bool, lower_ms: int, upper_ms: int, late: Push) -> ProcessBlock:
-        """What takes the records of one side, and joins each with what is kept of the other."""
+        """Make the function that takes one side's records and joins them with the other side's."""
         key_context, remove_expired, set_timer = (
             self.key_context,
             self._remove_expired,
@@ -189,7 +183,7 @@ class IntervalJoinOperator(JoinOperator):
                 if buffer is None:
                     entry[own_slot] = TimeBuffer([timestamp], [value])
                 elif type(buffer) is TimeBuffer:
-                    times = buffer.times  # as in ``add``, written out: it spares a call
+                    times = buffer.times  # ``add``, inlined
                     if times[-1] <= timestamp:
                         times.append(timestamp)
                         buffer.values.append(value)
@@ -207,7 +201,7 @@ class IntervalJoinOperator(JoinOperator):
                     times = buffer.times
                     if times[-1] < timestamp + lower_ms:
                         continue
-                    # As in ``between``, written out.
+                    # ``between``, inlined
                     start = bisect_left(times, timestamp + lower_ms)
                     end = bisect_right(times, timestamp + upper_ms, start)
                     if start == end:
@@ -236,7 +230,7 @@ class IntervalJoinOperator(JoinOperator):
                         check_results(results)
                     later_ms = timestamp if timestamp >= other_ms else other_ms
                     for result in results:
-                        # As in ``emitter``, written out: it spares a call per pair.
+                        # ``emitter``, inlined
                         if (
                             type(result) is tuple
                             and len(result) == 2
@@ -259,9 +253,9 @@ class IntervalJoinOperator(JoinOperator):
         return count
 
     def _remove_expired(self, entry: Entry, watermark: int) -> int:
-        """Remove the records that nothing can be joined with any more.
+        """Remove expired records.
 
-        Gives back the watermark that makes the next one useless, or an earlier one.
+        Return the watermark at which the next one expires, or an earlier one.
         """
         earliest = MAX_WATERMARK
         for side, retention_ms in self._retention_by_slot:
@@ -269,7 +263,7 @@ class IntervalJoinOperator(JoinOperator):
             if buffer is None:
                 continue
             if type(buffer) is TimeBuffer:
-                times = buffer.times  # as in ``remove_through``, written out: it spares a call
+                times = buffer.times  # ``remove_through``, inlined
                 if times[-1] + retention_ms <= watermark:
                     del entry[side]
                     continue
@@ -293,7 +287,7 @@ class IntervalJoinOperator(JoinOperator):
         self.key_context.backend.event_timers.register(Timer(at, key))
 
     def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
-        """Clear a key. While it keeps records, it is looked at again when the last will be gone."""
+        """Remove expired records of a key, and set its timer again while it has records."""
         key, backend = timer.key, self.key_context.backend
         entry = backend.enter(key)
         timer_state = entry.get(TIMER_SLOT)

@@ -1,1 +1,1 @@
-"""Windows of keyed records: a spec, the operator, and what windows keep."""
+"""Windows of keyed streams."""

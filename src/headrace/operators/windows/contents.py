@@ -1,4 +1,4 @@
-"""What a window keeps of its records, and what is made of it when the window fires."""
+"""What a window stores of its records, and what it passes to the window function."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from headrace.runtime.user_function import UserFunction
 SLOT = RESERVED_NAMES + "window-contents"
 
 CallWindowFunction = Callable[[Any, Any, Any, Any], "Iterable[Any] | None"]
-"""Takes key, window, context and inputs (an iterable); gives the results."""
+"""Takes key, window, context and inputs (an iterable), and returns the results."""
 
 
 @dataclass(frozen=True)
 class WindowCall:
-    """The window function and how it is called.
+    """A window function and its parameters.
 
-    ``with_key``: it gets the key. ``with_context``: a context in place of the window.
+    ``with_key``: it takes the key. ``with_context``: it takes a context in place of the window.
     """
 
     function: UserFunction
@@ -40,7 +40,7 @@ class WindowCall:
     with_context: bool
 
     def bound(self) -> CallWindowFunction:
-        """The function with all of its possible arguments."""
+        """The function, wrapped to take all possible arguments."""
         function = self.function.bound()
         if self.with_context:
             if self.with_key:
@@ -53,7 +53,7 @@ class WindowCall:
 
 @dataclass(frozen=True)
 class Contents(ABC):
-    """``window_function`` None: what was kept is the result.
+    """The contents of a window. ``window_function`` None: the stored value is the result.
 
     ``record_type``: the declared type of the records.
     """
@@ -61,7 +61,7 @@ class Contents(ABC):
     window_function: WindowCall | None
     record_type: TypeInformation | None = field(default=None, kw_only=True)
     state_kind: ClassVar[str]
-    """The kind of the state in which the records are kept."""
+    """The kind of state that stores the contents."""
 
     @property
     def functions(self) -> tuple[UserFunction, ...]:
@@ -69,7 +69,7 @@ class Contents(ABC):
         return () if self.window_function is None else (self.window_function.function,)
 
     def copied(self) -> Contents:
-        """The same with functions of its own, for one task."""
+        """A copy with its own functions, for one task."""
         call = self.window_function
         if call is None:
             return self
@@ -77,27 +77,28 @@ class Contents(ABC):
 
     @property
     def stored_kind(self) -> StateKind:
-        """What a state of them is stored as."""
+        """The kind of state, with the type of its values."""
         return StateKind(self.state_kind)
 
     @abstractmethod
     def state(self, states: NamespacedStates) -> Any:
-        """The state in which a window's records are kept: with ``add``, ``get`` and ``clear``."""
+        """The state that stores a window's contents, with ``add``, ``get`` and ``clear``."""
 
     @abstractmethod
     def from_records(self, values: list[Any]) -> list[Any]:
-        """What the window function gets, where the records themselves were kept."""
+        """The inputs of the window function from a list of records, for windows with an evictor."""
 
     @abstractmethod
     def inputs(self, state: Any, keeps_state: bool) -> list[Any]:
-        """What the window function gets of what ``state`` holds; nothing where that is empty.
+        """The inputs of the window function, from ``state``; empty if the state is.
 
-        ``keeps_state``: the state is needed afterwards. The function may change what it is given.
+        ``keeps_state``: the state is still needed, so inputs are copies: the function may change
+        them.
         """
 
     @abstractmethod
     def merge(self, first: Any, second: Any) -> Any:
-        """One raw value of two windows' raw values."""
+        """Merge the stored values of two windows."""
 
 
 @dataclass(frozen=True)
@@ -143,13 +144,13 @@ class _FoldedContents(Contents):
         return [] if result is None else [result]
 
     def result(self, state: Any, accumulator: Any) -> Any:
-        """What comes of a raw value."""
+        """The result for a stored value."""
         return accumulator
 
 
 @dataclass(frozen=True)
 class Reduced(_FoldedContents):
-    """One value, into which each record is reduced by ``function(value1, value2)``."""
+    """The value of a reduce ``function(value1, value2)``."""
 
     reduced_type: TypeInformation | None = None
     state_kind = REDUCING
@@ -174,7 +175,7 @@ class Reduced(_FoldedContents):
 
 @dataclass(frozen=True)
 class Aggregated(_FoldedContents):
-    """One accumulator; ``function.target`` is an ``AggregateFunction``."""
+    """The accumulator of an ``AggregateFunction``, which is ``function.target``."""
 
     accumulator_type: TypeInformation | None = None
     state_kind = AGGREGATING
@@ -193,7 +194,7 @@ class Aggregated(_FoldedContents):
         return state._function.get_result(accumulator)
 
     def fitted(self) -> Any:
-        """The function, whose accumulators fit their declared type."""
+        """The function, with its accumulators coerced to their declared type."""
         return fitted_aggregate(self.function.target, self.accumulator_type, SLOT)
 
     def from_records(self, values: list[Any]) -> list[Any]:
@@ -208,7 +209,7 @@ class Aggregated(_FoldedContents):
 
 
 class _Descriptor:
-    """Asks for the state of a window's contents."""
+    """A state descriptor for a window's contents."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What assigners, triggers, evictors and window functions see of the operator."""
+"""The contexts of window assigners, triggers, evictors and window functions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headrace.runtime.state.handles import KeyContext, NamespacedStates
 
 
 class AssignerContext:
-    """What ``assign_windows`` sees."""
+    """The context of ``assign_windows``."""
 
     def __init__(self, key_context: KeyContext, context: TaskContext) -> None:
         self._key_context = key_context
@@ -29,12 +29,12 @@ class AssignerContext:
         return self._key_context.user_key()
 
     def get_runtime_context(self) -> TaskContext:
-        """The operator's context; its states are those of the record's key."""
+        """The runtime context; its keyed states are those of the record's key."""
         return self._context
 
 
 class FiringContext:
-    """What triggers and evictors see alike."""
+    """The context of evictors, and the base of that of triggers."""
 
     def __init__(self, key_context: KeyContext, context: TaskContext) -> None:
         self._key_context = key_context
@@ -54,7 +54,7 @@ class FiringContext:
 
 
 class TriggerContext(FiringContext):
-    """What a trigger sees of the window in ``namespace``, under the current key."""
+    """The context of a trigger, for the window in ``namespace`` and the current key."""
 
     def __init__(
         self, key_context: KeyContext, context: TaskContext, states: NamespacedStates
@@ -63,7 +63,7 @@ class TriggerContext(FiringContext):
         self._states = states
         self.namespace: Any = None
         self.merged: Iterable[Any] = ()
-        """The namespaces of the windows that were merged, inside of ``on_merge``."""
+        """Within ``on_merge``: the namespaces of the windows that were merged."""
 
     def register_event_time_timer(self, time: int) -> None:
         """Call ``on_event_time`` when the watermark passes ``time`` (ms)."""
@@ -95,12 +95,12 @@ class TriggerContext(FiringContext):
         return self._states.of(state_descriptor)
 
     def merge_partitioned_state(self, state_descriptor: Any) -> None:
-        """Merge what the merged windows had into the state of this window."""
+        """Merge the states of the merged windows into that of this window."""
         merge_states(self._states, state_descriptor, self.namespace, self.merged)
 
 
 class FunctionContext:
-    """What a window function sees of ``current_window``, the window at hand."""
+    """The context of a window function, for ``current_window``."""
 
     def __init__(
         self,

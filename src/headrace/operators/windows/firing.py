@@ -1,4 +1,4 @@
-"""What comes of a window that fires: of what it holds for one key."""
+"""Computes and emits the results of a window that fires, for one key."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from headrace.runtime.state.handles import KeyContext
 
 
 class WindowFiring:
-    """Calls the window function, if there is one, and emits.
+    """Calls the window function, if there is one, and emits the results.
 
-    ``folding`` None: what is held are the records themselves. ``copies``: what is held may be asked
-    for again, so the function, which may change what it is given, gets a copy.
+    ``folding`` None: the contents are the records themselves. ``copies``: whether the window
+    function gets a copy of the contents, as they are needed again and it may change its input.
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class WindowFiring:
             self._clear_function = target.clear if overrides(type(target), "clear") else None
 
     def bind(self, outputs: Outputs) -> None:
-        """Emit there from now on."""
+        """Set the outputs."""
         self._main, self._emit = outputs.main, emitter(outputs)
 
     @property
@@ -52,13 +52,13 @@ class WindowFiring:
 
     @property
     def has_clear(self) -> bool:
-        """Whether the function wants to know the end of a window."""
+        """Whether the window function has a ``clear`` method."""
         return self._clear_function is not None
 
     def fire_all(self, node: NodeProgram, window: TimeWindow, items: Any) -> None:
-        """The results of a window for several keys: pairs of a key and what it holds, or None.
+        """Emit the results of a window for several keys: pairs of key and contents (None: skip).
 
-        ``node``: the operator that an error names, beside the key.
+        ``node``: the operator that errors name.
         """
         moment, main, key_context = window.max_timestamp(), self._main, self._key_context
         if self._window_function is None:
@@ -75,7 +75,7 @@ class WindowFiring:
                 self.fire(window, accumulator)
 
     def fire(self, window: TimeWindow, accumulator: Any) -> None:
-        """The results of a window for the key that was entered."""
+        """Emit the results of a window for the current key."""
         if self._copies and self._window_function is not None:
             accumulator = copy_record(accumulator)
         result = self._result
@@ -84,7 +84,7 @@ class WindowFiring:
             self.emit(window, inputs, window.max_timestamp())
 
     def emit(self, window: Any, inputs: Any, moment: int | None) -> None:
-        """What comes of inputs, of the key that was entered; with the timestamp ``moment`` (ms)."""
+        """Emit the results for the window function's inputs, with a timestamp (ms)."""
         if self._window_function is None:
             for value in inputs:
                 self._main(value, moment)
@@ -97,7 +97,7 @@ class WindowFiring:
             self._emit(results, moment)
 
     def clear_window(self, window: Any) -> None:
-        """Tell the function that a window of the key that was entered has ended."""
+        """Call the window function's ``clear`` for a window of the current key, if it has one."""
         if self._clear_function is not None:
             self._context.current_window = window
             self._clear_function(self._context)

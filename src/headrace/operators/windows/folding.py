@@ -1,4 +1,4 @@
-"""How the records of a window become one value, and whether values of that kind can be merged."""
+"""How window contents are folded to one accumulator, and whether accumulators can be merged."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Folding:
 
 
 def column_fold(contents: Contents) -> Fold | None:
-    """What is kept of records, where columns suffice for it; None for any other contents."""
+    """The contents as a ``Fold`` that columns can compute; None for other contents."""
     if isinstance(contents, Reduced):
         fold = fold_of(contents.function)
         return None if isinstance(fold, ExtremeRecord) else fold
@@ -38,7 +38,7 @@ def column_fold(contents: Contents) -> Fold | None:
 
 
 def folding_of(contents: Contents) -> Folding | None:
-    """How records are folded; None where all of them are kept."""
+    """The functions that fold the records; None if all records are stored."""
     if isinstance(contents, Reduced):
         reduce = contents.function.bound()
         return Folding(_identity, reduce, reduce, _identity)
@@ -57,10 +57,10 @@ def folding_of(contents: Contents) -> Folding | None:
 
 
 def merges_in_order(contents: Contents) -> bool:
-    """True when values held of successive records give together what all of the records would.
+    """Whether merged accumulators of successive records equal the accumulator of all of them.
 
-    A reduction must be declared associative. An ``AggregateFunction`` must have a ``merge`` that
-    does something: many that are never used for sessions have none.
+    A reduction must be declared associative. An ``AggregateFunction`` must have a real ``merge``:
+    functions that are never used with sessions often have none.
     """
     if isinstance(contents, Reduced):
         return bool(getattr(contents.function.target, "associative", False))
@@ -68,10 +68,10 @@ def merges_in_order(contents: Contents) -> bool:
 
 
 def merges_in_any_order(contents: Contents) -> bool:
-    """True when it makes no difference which records each of the values was held of.
+    """Whether accumulators may be merged in any order, whichever records they are from.
 
-    That is what ``AggregateFunction.merge`` is for. ``sum`` of a field is not of that kind: it
-    keeps the other fields of the record that came first.
+    ``AggregateFunction.merge`` promises this. ``sum`` of a field does not: it keeps the other
+    fields of the record that came first.
     """
     return isinstance(contents, Aggregated) and _has_merge(contents.function)
 
@@ -83,7 +83,7 @@ def _has_merge(function: UserFunction) -> bool:
     instructions = [i for i in dis.get_instructions(method) if i.opname not in _NO_OPS]
     if any(i.opname == "RAISE_VARARGS" for i in instructions):
         return False
-    # One value, which is given back as it is: None, a constant or one of the arguments.
+    # Not a real merge: it returns None, a constant or one of its arguments.
     return len(instructions) > 2 or instructions[0].opname not in _LOADS
 
 

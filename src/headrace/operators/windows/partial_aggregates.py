@@ -1,4 +1,4 @@
-"""What is sent in place of records: what many keys of one key group hold, as one record."""
+"""Partial aggregates of windows, as they are sent through a key exchange."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class PartialAggregates:
 
 @dataclass(frozen=True)
 class AccumulatorBatch:
-    """What keys hold, and more about each that nobody can change; all lists are as long."""
+    """Keys and their accumulators. ``attributes``: lists of immutable values, one for each key."""
 
     keys: list[Any]
     attributes: tuple[list[Any], ...]
@@ -42,7 +42,7 @@ class AccumulatorBatch:
 
 
 def split_by_key_group(batch: AccumulatorBatch, groups: KeyGroups) -> Iterable[AccumulatorBatch]:
-    """What is held, by key group. A key without a stable hash comes alone: it has another form."""
+    """Split a batch by key group. A key without a stable hash gets a batch of its own."""
     if groups.count == 1 and _STABLE.issuperset(map(type, batch.keys)):
         return (batch,)
     batches: dict[Any, AccumulatorBatch] = {}
@@ -62,14 +62,16 @@ def split_by_key_group(batch: AccumulatorBatch, groups: KeyGroups) -> Iterable[A
 
 
 _STABLE = frozenset({int, str, bytes})
-"""Types of keys that have a stable hash in any case."""
+"""Types whose values always have a stable hash."""
 
 
 def encode_partials(node: NodeProgram, batch: AccumulatorBatch) -> bytes:
-    """What keys of one group hold, in bytes. No two keys share anything that can be changed.
+    """Pickle the keys (without the first), attributes and accumulators of a batch.
+
+    Accumulators are copied apart, so that no two keys share a mutable object.
 
     Raises:
-        TypeError, pickle.PicklingError, AttributeError: it cannot be pickled.
+        TypeError, pickle.PicklingError, AttributeError: a value cannot be pickled.
     """
     others = batch.keys[1:]
     if all_immutable(batch.values):
@@ -83,9 +85,9 @@ def encode_partials(node: NodeProgram, batch: AccumulatorBatch) -> bytes:
 
 
 def decode_partials(key: Any, partial: PartialAggregates) -> Iterator[tuple[Any, ...]]:
-    """For each key: the key, what ``AccumulatorBatch.attributes`` says of it, and what it holds.
+    """Yield each key, its attributes and its accumulator.
 
-    ``key``: the first of the keys, as the exchange has it.
+    ``key``: the first key, under which the partial aggregates were sent.
     """
     if not isinstance(partial.content, bytes):
         return iter(((key, *partial.content),))
@@ -96,7 +98,7 @@ def decode_partials(key: Any, partial: PartialAggregates) -> Iterator[tuple[Any,
 
 
 def partial_runs(values: list[Any]) -> Iterator[tuple[slice, bool]]:
-    """Where what was combined, and where single records lie, in their order."""
+    """Yield slices of ``values`` in order, and whether each has partial aggregates or records."""
     kinds = set(map(type, values))
     if PartialAggregates not in kinds or len(kinds) == 1:
         yield slice(None), PartialAggregates in kinds

@@ -1,8 +1,8 @@
-"""Sessions of event time with one value each: all of a key's lie together, under one timer.
+"""Event-time sessions with an accumulator: all of a key in one state, with one timer.
 
-They give what ``WindowOperator`` gives, for a fraction of its price: a record that prolongs its
-session touches no timer. The timer of a key goes off no later than its first session ends; if that
-was prolonged, it is set anew.
+The results equal those of ``WindowOperator``, at a fraction of the cost: a record that extends its
+session changes no timer. A key's timer fires no later than its first session ends; if that session
+was extended, the timer is set again.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ from headrace.runtime.state.kinds import RESERVED_NAMES, VALUE
 SESSIONS = RESERVED_NAMES + "sessions"
 
 Session = tuple[int, int, Any]
-"""Start, end (ms, exclusive), and what is held of the records."""
+"""Start, end (ms, exclusive), and accumulator."""
 
 KeySessions = tuple[int, tuple[Session, ...]]
-"""When the key's timer goes off (ms), and its sessions in the order of time."""
+"""The time (ms) of the key's timer, and the key's sessions."""
 
 _MAX_END_MS = MAX_WATERMARK + 1
-"""The last end of a session that a watermark can reach."""
+"""The maximum end of a session that a watermark can reach."""
 
 GapOf = Callable[[Any], int]
 
 
 def gap_of(windowing: Windowing) -> int | GapOf | None:
-    """The gap (ms), or what gives that of a record; None for windows that are no such sessions.
+    """The gap (ms), or the function that returns a record's gap; None for windows of other kinds.
 
-    They fire at their end only, and one value stands for all of their records.
+    It is set for sessions that fire only at their end and store an accumulator.
     """
     if windowing.evictor is not None or windowing.allowed_lateness_ms:
         return None
@@ -68,7 +68,7 @@ def gap_of(windowing: Windowing) -> int | GapOf | None:
 
 
 class SessionOperator(StatefulOperator):
-    """Keeps a key's sessions as one value of its state."""
+    """Keeps all sessions of a key in one state value."""
 
     def __init__(self, windowing: Windowing, gap: int | GapOf) -> None:
         self._windowing, self._gap = windowing, gap
@@ -77,7 +77,6 @@ class SessionOperator(StatefulOperator):
         self._folding: Folding = folding
 
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
-        """Open the user's functions, and say what is kept."""
         super().open(node, context, key_context)
         assert context.states is not None, "windows are keyed"
         contents = self._windowing.contents.stored_kind.type
@@ -90,7 +89,6 @@ class SessionOperator(StatefulOperator):
         )
 
     def bind(self, outputs: Outputs) -> Push:
-        """Keyed operators take blocks; see ``process``."""
         self._firing.bind(outputs)
         self._to_side = side_output_sender(outputs)
         return self.reject_record
@@ -98,7 +96,6 @@ class SessionOperator(StatefulOperator):
     def process(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
-        """Put each record of a block into its session."""
         times = timestamps or [None] * len(values)
         if not self._windowing.combined:
             self._fold(keys, values, times)
@@ -120,7 +117,7 @@ class SessionOperator(StatefulOperator):
             end = start + (self._gap(value) if fixed is None else fixed)  # type: ignore[operator]
             entry = enter(key)
             stored: KeySessions | None = entry.get(SESSIONS)
-            if stored is not None and len(stored[1]) == 1:  # the usual case, written out
+            if stored is not None and len(stored[1]) == 1:  # fast path
                 due, ((from_, to, accumulator),) = stored
                 if start <= to and from_ <= end:
                     if start < from_:
@@ -137,7 +134,7 @@ class SessionOperator(StatefulOperator):
                 self._handle_late(value, start)
 
     def _merge(self, keys: list[Any], partials: list[PartialAggregates]) -> None:
-        """Take pieces of sessions, each of several records."""
+        """Add partial sessions."""
         node, enter, merge = self.node, self.key_context.backend.enter, self._folding.merge  # noqa: F841
         for first_key, partial in zip(keys, partials, strict=True):
             for key, start, end, count, accumulator in decode_partials(first_key, partial):
@@ -157,7 +154,7 @@ class SessionOperator(StatefulOperator):
         initial: Callable[[Any], Any],
         add: Callable[[Any, Any], Any],
     ) -> bool:
-        """Put a record, or a piece, into the sessions of its key; False where it is late."""
+        """Add a record or partial session to its key's sessions; return False if it is late."""
         if end > _MAX_END_MS:
             raise window_out_of_range_error(TimeWindow(start, end))
         backend = self.key_context.backend
@@ -196,7 +193,7 @@ class SessionOperator(StatefulOperator):
         initial: Callable[[Any], Any],
         add: Callable[[Any, Any], Any],
     ) -> tuple[Session, ...]:
-        """The sessions after a record that belongs to several of them."""
+        """The sessions after a record that joins several of them."""
         merge, members = self._folding.merge, [sessions[at] for at in touching]
         accumulator = members[0][2]
         for _, _, other in members[1:]:
@@ -209,7 +206,7 @@ class SessionOperator(StatefulOperator):
             )
         accumulator = initial(value) if accumulator is None else add(accumulator, value)
         span = min(start, *[one[0] for one in members]), max(end, *[one[1] for one in members])
-        # In the order of the last change, as windows that merge are mapped in ``merging``.
+        # In the order of their last change, as in a ``WindowMapping``.
         others = (one for at, one in enumerate(sessions) if at not in touching)
         return (*others, (*span, accumulator))
 
@@ -221,13 +218,13 @@ class SessionOperator(StatefulOperator):
             self._to_side((tag, value), time)
 
     def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
-        """Fire the sessions that have ended; wait for the end of the next."""
+        """Fire and remove the sessions that have ended, and set the timer for the next one."""
         node, key, now_ms = self.node, timer.key, timer.time_ms  # noqa: F841
         key_context = self.key_context
         key_context.enter_timer(timer, event_time)
         stored: KeySessions | None = key_context.entry.get(SESSIONS)
         if stored is None or stored[0] > now_ms:
-            return  # an earlier session took over
+            return  # an earlier session has set a new timer
         open_sessions = tuple(one for one in stored[1] if one[1] - 1 > now_ms)
         for start, end, accumulator in sorted(stored[1], key=_end_of):
             if end - 1 <= now_ms:

@@ -1,4 +1,4 @@
-"""The spec of windows of any kind."""
+"""The spec of all windows."""
 
 from __future__ import annotations
 
@@ -27,13 +27,16 @@ from headrace.runtime.user_function import UserFunction
 
 @dataclass(frozen=True)
 class WindowSpec(Windowing, OperatorSpec):
-    """Windows in state by key and window. Where all keys share them, whole windows fire."""
+    """Windows of a keyed stream.
+
+    ``build`` chooses the operator by assigner, trigger and contents.
+    """
 
     @cached_property
     def kind(self) -> str:  # type: ignore[override]
-        """What can be read of another program's windows: it says how these are kept.
+        """The operator's kind in checkpoints, which includes how its windows are stored.
 
-        A program whose windows are kept otherwise cannot go on from a checkpoint.
+        A program that stores its windows in another way cannot resume from the checkpoint.
         """
         grid = grid_of(self)
         if grid is not None:
@@ -48,7 +51,7 @@ class WindowSpec(Windowing, OperatorSpec):
 
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]
-        """Which clocks the trigger asks for; the end of a window needs that of the assigner."""
+        """Timers are those that the trigger sets, and that of the end of the window."""
         event_time, clocks = self.event_time, clocks_of(self.trigger.target)
         return Traits(
             keyed=True,
@@ -65,7 +68,7 @@ class WindowSpec(Windowing, OperatorSpec):
 
     @property
     def fold(self) -> Fold | None:
-        """What columns are folded to; None where the window needs the records themselves."""
+        """The fold that columns can compute; None if the window needs records."""
         grid = grid_of(self)
         if grid is None or grid.size_ms != grid.slide_ms:
             return None
@@ -80,17 +83,17 @@ class WindowSpec(Windowing, OperatorSpec):
         return self.contents.functions
 
     def copied(self) -> Self:
-        """The same with functions of its own, for one task."""
+        """A copy with its own functions, for one task."""
         made = super().copied()
         vars(made)["contents"] = self.contents.copied()
         return made
 
     def combiner(self, selector: UserFunction, key_type: Any, by_time: bool) -> Combiner | None:
-        """The first of two phases, where records can be merged and only time fires windows.
+        """The first of two phases, if accumulators merge and windows fire by event time only.
 
-        Not where a record that comes late is needed by itself, and none is late where records
-        come by time. What is combined has no timestamp of its own, so there its contents must merge
-        in any order.
+        None if late records are needed one by one; in a batch by time no record is late. Partial
+        aggregates have no timestamp of their own, so there the accumulators must be mergeable in
+        any order.
         """
         if by_time and not merges_in_any_order(self.contents):
             return None

@@ -1,4 +1,4 @@
-"""State of a key and window, as triggers and window functions ask for it."""
+"""State per key and window, for triggers and window functions."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.runtime.state.kinds import AGGREGATING, LIST, REDUCING
 
 
 class NoWindowStates:
-    """Stands for the state of windows that merge: there is none."""
+    """Stands for the window state of merging windows: each access raises a ``PlanError``."""
 
     def enter(self, namespace: Any) -> None:
         """Do nothing."""
@@ -34,7 +34,7 @@ def _concat(first: Any, second: Any) -> Any:
 def merge_states(
     states: NamespacedStates, descriptor: Any, target: Any, sources: Iterable[Any]
 ) -> None:
-    """Merge the state that several namespaces have into that of ``target``.
+    """Merge the state of several namespaces into that of ``target``.
 
     Raises:
         PlanError: states of this kind cannot be merged.
@@ -58,9 +58,9 @@ def merge_states(
 def merge_namespaces(
     states: NamespacedStates, handle: Handle, merge: Any, target: Any, sources: Iterable[Any]
 ) -> None:
-    """Move what a state holds in several namespaces to ``target``, in which it ends.
+    """Move a state's values in several namespaces to ``target``, the current one afterwards.
 
-    As in Flink the sources are merged with each other first, then into the target.
+    As in Flink, the sources are merged with each other first, then into the target.
     """
     moved = None
     for source in sources:

@@ -1,4 +1,4 @@
-"""What a windowed stream says: how records are assigned, when windows fire, what comes of them."""
+"""The description of a windowed operation: assigner, trigger, evictor and contents."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from headrace.runtime.user_function import UserFunction
 
 @dataclass(frozen=True)
 class Windowing:
-    """One windowed operation. All that is not ``contents`` says which records go together, when.
+    """A windowed operation.
 
     Fields:
         assigner: its target is a ``WindowAssigner``, perhaps a merging one.
         trigger: its target is a ``Trigger``.
-        contents: what is kept of a window's records, and what comes of it.
-        evictor: its target is an ``Evictor``; then all records are kept.
-        allowed_lateness_ms: how long after its end a window of event time takes records.
-        late_tag: the side output of records that come later than that; None: they are counted.
-        combined: records were combined before they were sent (``windows.combine``).
+        contents: what is stored of a window's records, and the window function.
+        evictor: its target is an ``Evictor``; then all records are stored.
+        allowed_lateness_ms: how long after its end an event-time window accepts records.
+        late_tag: the side output of records that come even later; None: they are counted.
+        combined: records were combined before they were sent (``windows.combining``).
     """
 
     assigner: UserFunction
@@ -35,22 +35,22 @@ class Windowing:
 
     @property
     def event_time(self) -> bool:
-        """True when windows end by the watermark, and records can be late."""
+        """Whether windows end by the watermark."""
         return bool(self.assigner.target.is_event_time())
 
     @property
     def merging(self) -> bool:
-        """True when windows may grow together."""
+        """Whether windows may be merged."""
         return hasattr(self.assigner.target, "merge_windows")
 
     @property
     def endless(self) -> bool:
-        """True when no window ends by a clock."""
+        """Whether windows never end by time."""
         return bool(getattr(self.assigner.target, "endless", False))
 
 
 def missing_timestamp_error() -> MissingWatermarksError:
-    """What to raise for a record without a timestamp."""
+    """The error for a record without a timestamp."""
     return MissingWatermarksError(
         "a record without a timestamp came to windows of event time",
         hint="the source sets no timestamps: add to the watermark strategy"
@@ -59,7 +59,7 @@ def missing_timestamp_error() -> MissingWatermarksError:
 
 
 def window_out_of_range_error(window: Window) -> TypeMismatchError:
-    """What to raise for a window that no watermark could end."""
+    """The error for a window whose end no watermark can reach."""
     return TypeMismatchError(
         f"a record falls into {window!r}, which ends after the last moment, 2**63 - 1",
         hint="timestamps are milliseconds since the epoch: filter records out that are so far off",

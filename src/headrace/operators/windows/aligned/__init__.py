@@ -1,1 +1,1 @@
-"""Tumbling and sliding windows of event time, which are the same for all keys."""
+"""Tumbling and sliding event-time windows, whose bounds are the same for all keys."""

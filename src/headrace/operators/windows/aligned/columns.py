@@ -1,7 +1,7 @@
-"""The second of two phases of windows one after the other, for records that come as columns.
+"""Aligned windows over columns: partial aggregates, or records, are buffered as columns.
 
-Partial results stay columns until their window fires. What is open when a micro-batch ends goes to
-the tables of rows, where it finds what earlier micro-batches left, or rows.
+They stay columns until their window fires. Those of open windows are written to the window tables
+at the end of the micro-batch, where they are merged with what earlier micro-batches left.
 """
 
 from __future__ import annotations
@@ -29,44 +29,44 @@ if TYPE_CHECKING:
     from headrace.runtime.columns.keys import ColumnKeys
 
 MAX_BUFFERED_ROWS = 1 << 19
-"""So many are kept as columns; where there are more, all go to the tables."""
+"""With more rows in the buffer, all are written to the tables."""
 
 
 class BufferedColumnsOperator(AlignedWindowOperator):
-    """Keeps columns until their windows fire, all that are due at once.
+    """Base class: buffers columns until their windows fire, all that are due at once.
 
-    What is open at the end of a micro-batch goes to the tables.
+    Columns of open windows are written to the tables at the end of the micro-batch.
     """
 
     def __init__(self, windowing: Windowing, grid: Grid) -> None:
         super().__init__(windowing, grid)
         self._deferred_watermark: int | None = None
-        """A watermark that has come: its windows fire, with others, when the micro-batch ends."""
+        """A watermark that was received while columns are buffered: its windows fire with those of
+        later watermarks, at the end of the micro-batch."""
 
     @property
     @abstractmethod
     def _has_buffered(self) -> bool:
-        """Whether columns wait."""
+        """Whether columns are buffered."""
 
     @abstractmethod
     def _clear_buffer(self) -> None:
-        """Forget the columns that wait."""
+        """Drop the buffered columns."""
 
     @abstractmethod
     def _write_to_tables(self) -> None:
-        """The columns that wait go to the tables."""
+        """Write the buffered columns to the tables."""
 
     @abstractmethod
     def _fire_buffered(self, watermark: int) -> None:
-        """Fire the windows of columns that are due, and those of tables between them."""
+        """Fire the due windows of buffered columns, and windows of tables in between."""
 
     def bind(self, outputs: Outputs) -> Push:
-        """Keyed operators take blocks; see ``process`` and ``process_columns``."""
         self._outputs = outputs
         return super().bind(outputs)
 
     def restore(self, state: Any | None) -> None:
-        """A call begins; what one that failed has left is dropped."""
+        """Start a task run, and drop the columns of a failed one."""
         super().restore(state)
         self._deferred_watermark = None
         self._clear_buffer()
@@ -74,20 +74,19 @@ class BufferedColumnsOperator(AlignedWindowOperator):
     def process(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
-        """Put each record of a block into its window."""
         self._apply_deferred_watermark()
         self._write_to_tables()
         super().process(keys, values, timestamps)
 
     def complete(self) -> None:
-        """The micro-batch ends: what is due fires, and what is open goes to the tables."""
+        """Fire what is due, and write the columns of open windows to the tables."""
         self._apply_deferred_watermark()
         self._write_to_tables()
 
     def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
-        """Let a watermark wait where columns do: then all that is due fires at once.
+        """Defer a watermark while columns are buffered, so that all due windows fire at once.
 
-        What comes after it for a window that it ends is late all the same.
+        Records after it, of windows that it ends, are late all the same.
         """
         self._signal = push_watermark
         if self._has_buffered and not idle and watermark < MAX_WATERMARK:
@@ -97,31 +96,31 @@ class BufferedColumnsOperator(AlignedWindowOperator):
             super().watermark(watermark, idle, push_watermark)
 
     def _apply_deferred_watermark(self) -> None:
-        """Fire what the watermark that waits has ended."""
+        """Fire the windows that the deferred watermark ends, and pass it on."""
         if self._deferred_watermark is not None:
             deferred, self._deferred_watermark = self._deferred_watermark, None
             super().watermark(deferred, False, self._signal)
 
     def _advance(self, watermark: int) -> None:
-        """Fire what is due in the order of time, from columns and tables."""
+        """Fire due windows in order of time, from columns and tables."""
         self._fire_buffered(watermark)
         super()._advance(watermark)
 
     def _fire_tables(self, start: int) -> None:
-        """Fire the window of a table, and all before it."""
+        """Fire a window of the tables, and all windows before it."""
         end_ms = start + self._grid.size_ms - 1
         super()._advance(end_ms)
         self._last_watermark = max(self._last_watermark, end_ms)
 
 
 class ColumnWindowOperator(BufferedColumnsOperator):
-    """Merges columns of partial results. ``fold``: what comes of records."""
+    """Merges partial aggregates in columns; their second phase. ``fold``: the aggregates."""
 
     def __init__(self, windowing: Windowing, grid: Grid, fold: Fold) -> None:
         super().__init__(windowing, grid)
         self._fold_function = fold
         self._buffer: list[Any] = []
-        """Batches of partial results whose windows have not fired."""
+        """Record batches of partial aggregates whose windows have not fired."""
         self._aggregator: PartialAggregator | None = None
 
     @property
@@ -134,7 +133,7 @@ class ColumnWindowOperator(BufferedColumnsOperator):
     # Records
 
     def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
-        """Keep partial results, those that were sent, or those of the records that were."""
+        """Buffer partial aggregates; records that were not pre-aggregated are aggregated first."""
         from headrace.operators.windows.aligned.partials import COUNT, partial_aggregator
         from headrace.runtime.columns.keys import ColumnKeys
 
@@ -165,10 +164,10 @@ class ColumnWindowOperator(BufferedColumnsOperator):
             self._add_to_buffer(batch)
 
     def _emit_late(self, columns: Columns, tag: OutputTag) -> Columns:
-        """The records that are not late; the late ones go to the side output."""
+        """Emit late records to the side output, and return the others."""
         panes = panes_of(columns.times, self._grid.pane_ms, self._grid.offset_ms)
         if panes is None:
-            return columns  # they are looked at one by one
+            return columns  # they are checked record by record
         late = panes <= self.key_context.watermark - self._grid.size_ms + 1
         if not late.any():
             return columns
@@ -189,9 +188,9 @@ class ColumnWindowOperator(BufferedColumnsOperator):
                 self._write_to_tables()
 
     def _merge_buffer(self) -> Any | None:
-        """All that waits as one batch, sorted by pane; None where nothing does.
+        """Merge the buffer into one batch, sorted by pane; None if there is nothing to merge.
 
-        Sums that might not fit their column go to the tables.
+        Sums that may exceed 64 bits are written to the tables instead.
         """
         import numpy as np
         import pyarrow as pa
@@ -240,7 +239,7 @@ class ColumnWindowOperator(BufferedColumnsOperator):
                 self._fire_columns(merged.slice(0, due))
 
     def _fire_columns(self, batch: Any) -> None:
-        """Fire windows of a batch that is sorted by pane, and those of tables between them."""
+        """Fire the windows of a batch that is sorted by pane, and windows of tables in between."""
         self._tables.attach(self.key_context.backend)
         done = 0
         panes = _pane_starts(batch)
@@ -256,7 +255,7 @@ class ColumnWindowOperator(BufferedColumnsOperator):
         self._emit_columns(batch.slice(done))
 
     def _emit_columns(self, batch: Any) -> None:
-        """Emit the results of windows that the tables have nothing of."""
+        """Emit the results of windows that have nothing in the tables."""
         aggregator = self._aggregator
         if not batch.num_rows or aggregator is None:
             return

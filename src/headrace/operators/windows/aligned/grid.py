@@ -1,4 +1,4 @@
-"""Windows that all keys share: of one size, at even distances in event time."""
+"""The grid of aligned windows: windows of one size, at regular distances."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ if TYPE_CHECKING:
     Numbers = np.ndarray[Any, Any]
 
 _MAX_ABS_TIMESTAMP = 1 << 62
-"""Timestamps beyond this could not be divided into panes within 64 bits."""
+"""Beyond this, computing the pane could exceed 64 bits."""
 
 
 @dataclass(frozen=True)
 class Grid:
     """Windows ``[start, start + size)`` with ``start = offset + n * slide``; all in ms.
 
-    A **pane** is the longest piece of time that lies wholly inside or outside of each window. Panes
-    do not overlap, and a window is made of whole ones.
+    A **pane** is the longest interval that each window contains completely or not at all. Panes do
+    not overlap; a window consists of whole panes.
     """
 
     size_ms: int
@@ -32,37 +32,38 @@ class Grid:
 
     @cached_property
     def pane_ms(self) -> int:
-        """How long a pane is."""
+        """The length of a pane."""
         return math.gcd(self.size_ms, self.slide_ms)
 
     def pane_of(self, timestamp: int) -> int:
-        """Where the pane of a moment starts."""
+        """The start of the pane that contains a timestamp."""
         return timestamp - (timestamp - self.offset_ms) % self.pane_ms
 
     def windows_of(self, pane: int) -> range:
-        """The starts of the windows that hold a pane, in order; none if slides leave gaps."""
+        """The starts of the windows that contain a pane, in order; none if it is in a gap."""
         last = self.last_window_of(pane)
         count = max(0, (last + self.size_ms - pane - 1) // self.slide_ms + 1)
         return range(last - (count - 1) * self.slide_ms, last + 1, self.slide_ms)
 
     def last_window_of(self, pane: int) -> int:
-        """Where the last of these starts; where there is none, the last window before the pane."""
+        """The last of these starts; in a gap, the start of the window before it."""
         return pane - (pane - self.offset_ms) % self.slide_ms
 
     def panes_of(self, window: int) -> range:
-        """The starts of the panes of a window."""
+        """The starts of a window's panes."""
         return range(window, window + self.size_ms, self.pane_ms)
 
     @property
     def overlaps(self) -> bool:
-        """True when a moment can be in several windows."""
+        """Whether a moment can be in several windows."""
         return self.slide_ms < self.size_ms
 
 
 def panes_of(times: Any | None, pane_ms: int, offset_ms: int) -> Numbers | None:
-    """Where the pane of each timestamp (an Arrow array of int64, ms) starts.
+    """The start of each timestamp's pane, as an array.
 
-    None where there are no timestamps, some are missing, or one is out of reach.
+    None if there are no timestamps, one is missing, or one is out of range. ``times``: an Arrow
+    array of int64 (ms).
     """
     import pyarrow.compute as pc
 
@@ -77,9 +78,9 @@ def panes_of(times: Any | None, pane_ms: int, offset_ms: int) -> Numbers | None:
 
 
 def grid_of(windowing: Windowing) -> Grid | None:
-    """The grid of windows that fire at their end only; None for all other windows.
+    """The grid of windows that fire at their end only; None for other windows.
 
-    A user's subclass of an assigner or trigger may do anything, so it has none.
+    A user's subclass of an assigner or trigger may behave differently, so it has no grid.
     """
     if windowing.evictor is not None or not _class_defines(
         windowing.trigger.target, "at_end_of_window"

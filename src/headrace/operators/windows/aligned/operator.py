@@ -1,4 +1,4 @@
-"""Windows that all keys share: they fire and go as a whole, and cost nothing while they wait."""
+"""Aligned windows: all keys of a window are fired and removed together, without timers."""
 
 from __future__ import annotations
 
@@ -35,12 +35,11 @@ from headrace.runtime.state.backend import MISSING, KeyedTable, Timer
 from headrace.runtime.state.handles import KeyContext, NamespacedStates
 
 TableTarget = tuple[Any, Callable[[Any], None]]
-"""The values of a table by key, and what takes note that one was changed."""
+"""The values of a table by key, and the function that marks a key as changed."""
 
 
 class _PaneTargets:
-    """The tables that records of a pane are added to, and the windows that each of them fires
-    again.
+    """The tables for a pane's records, and the windows that each of the records fires again.
 
     ``fired_windows``: windows that have fired already, and still take late records. Without
     ``targets`` all windows of the pane have ended.
@@ -54,9 +53,9 @@ class _PaneTargets:
 
 
 class AlignedWindowOperator(StatefulOperator):
-    """Keeps a table by key for each window (or pane), and fires when the watermark passes its end.
+    """Keeps a table by key for each window or pane; windows fire when the watermark ends them.
 
-    There are no timers: what is due follows from the tables that there are.
+    There are no timers: what is due follows from the tables that exist.
     """
 
     def __init__(self, windowing: Windowing, grid: Grid) -> None:
@@ -69,25 +68,23 @@ class AlignedWindowOperator(StatefulOperator):
         self._schedule: Schedule | None = None
 
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
-        """Open the user's functions."""
         super().open(node, context, key_context)
         assert context.states is not None, "windows are keyed"
         self._states: NamespacedStates = context.states.in_namespaces()
         self._late_counter = context.get_metrics_group().counter(LATE_COUNTER)
         function_context = _Context(key_context, context, self._states)
         contents = self._windowing.contents
-        # The function may change what it is given, and a late record fires the window again.
+        # The function may change its input, and a late record fires the window again.
         keeps = self._lateness_ms > 0 and not self._tables.by_pane
         self._firing = WindowFiring(contents, self._folding, key_context, function_context, keeps)
 
     def bind(self, outputs: Outputs) -> Push:
-        """Keyed operators take blocks; see ``process``."""
         self._firing.bind(outputs)
         self._to_side = side_output_sender(outputs)
         return self.reject_record
 
     def restore(self, state: Any | None) -> None:
-        """A call begins: the windows up to the watermark have fired."""
+        """Start a task run: windows up to the current watermark have fired."""
         self._last_watermark = self.key_context.watermark
         self._schedule = None
 
@@ -96,7 +93,6 @@ class AlignedWindowOperator(StatefulOperator):
     def process(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
-        """Put each record of a block into its windows."""
         self._tables.attach(self.key_context.backend)
         times = timestamps or [None] * len(values)
         folding = self._folding
@@ -153,7 +149,7 @@ class AlignedWindowOperator(StatefulOperator):
     ) -> None:
         is_shared = False
         for table, changed in pane_targets.targets:
-            # Others may change what they are given: no two windows share a record.
+            # Functions may change their input, so no two windows share a record.
             own_value = copy_record(value) if is_shared else value
             is_shared = True
             accumulator = table[key]
@@ -169,7 +165,7 @@ class AlignedWindowOperator(StatefulOperator):
     def _merge(
         self, keys: list[Any], values: list[Any], times: list[int | None], folding: Folding
     ) -> None:
-        """Take what was combined, and the records among it, in their order."""
+        """Take partial aggregates and single records in their order."""
         for run, are_partial in partial_runs(values):
             if are_partial:
                 self._merge_run(keys[run], values[run], folding.merge)
@@ -210,7 +206,7 @@ class AlignedWindowOperator(StatefulOperator):
                     pane_targets = targets_by_pane[start] = self._pane_targets(start)
                 if len(pane_targets.targets) == 1 and not pane_targets.fired_windows:
                     ((enter, changed),) = pane_targets.targets
-            if enter is not None:  # the usual case, written out
+            if enter is not None:  # fast path
                 entry = enter(key)
                 records = entry.get(SLOT)
                 if records is None:
@@ -239,7 +235,7 @@ class AlignedWindowOperator(StatefulOperator):
             self._fire_key(window, key)
 
     def _pane_targets(self, pane: int) -> _PaneTargets:
-        """Where records of a pane go now."""
+        """The targets of a pane's records at the current watermark."""
         watermark, size_ms, schedule = (
             self.key_context.watermark,
             self._grid.size_ms,
@@ -269,7 +265,7 @@ class AlignedWindowOperator(StatefulOperator):
 
     def _handle_late(self, value: Any, time: int) -> None:
         if time + self._lateness_ms > self.key_context.watermark:
-            return  # it is between windows
+            return  # it is in a gap between windows
         tag = self._windowing.late_tag
         if tag is None:
             self._late_counter.inc()
@@ -279,7 +275,7 @@ class AlignedWindowOperator(StatefulOperator):
     # Firing
 
     def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
-        """Fire and forget the windows that are due, in the order of time."""
+        """Fire and remove the windows that are due, in order of time."""
         if watermark > self._last_watermark:
             self._advance(watermark)
             self._last_watermark = watermark
@@ -296,9 +292,9 @@ class AlignedWindowOperator(StatefulOperator):
                 self._fire(start)
 
     def _current_schedule(self) -> Schedule:
-        """What is due when; at first what the windows that hold anything ask for.
+        """The schedule, rebuilt from the tables at the start of a task run.
 
-        Another program may have left what no window of this one needs: it is dropped.
+        Another program may have left tables that no window of this one needs: they are dropped.
         """
         schedule, reached_ms = self._schedule, self._last_watermark
         if schedule is None:
@@ -316,7 +312,7 @@ class AlignedWindowOperator(StatefulOperator):
         self._emit_results(window, self._window_items(start))
 
     def _fire_key(self, start: int, key: Any) -> None:
-        """Fire a window of one key again, for a record that came after its end."""
+        """Fire a window again for one key, after a late record."""
         accumulators = [self._stored_value(table, key) for table in self._tables.tables_of(start)]
         accumulators = [accumulator for accumulator in accumulators if accumulator is not None]
         if accumulators:
@@ -324,7 +320,7 @@ class AlignedWindowOperator(StatefulOperator):
             self._emit_results(TimeWindow(start, start + self._grid.size_ms), [(key, accumulator)])
 
     def _window_items(self, start: int) -> Iterable[tuple[Any, Any]]:
-        """What each key has in a window."""
+        """The pairs of key and accumulator (or records) of a window."""
         tables = self._tables.tables_of(start)
         if not self._tables.by_pane:
             return tables[0].single_slot_items(SLOT)
@@ -347,7 +343,7 @@ class AlignedWindowOperator(StatefulOperator):
         return merged.items()
 
     def _stored_value(self, table: KeyedTable, key: Any) -> Any:
-        """What a key has in a table, or None."""
+        """What a table has for a key, or None."""
         if self._folding is None:
             return table.enter(key).get(SLOT)
         view = table.single_slot_view(SLOT)
@@ -369,7 +365,7 @@ class AlignedWindowOperator(StatefulOperator):
     # The end of windows
 
     def _clear_window(self, start: int) -> None:
-        """Forget all that is kept for a window."""
+        """Remove all state of a window."""
         if self._needs_cleanup:
             keys = [key for key, _ in self._window_items(start)]
             self._clear_keys(TimeWindow(start, start + self._grid.size_ms), keys)
@@ -377,7 +373,7 @@ class AlignedWindowOperator(StatefulOperator):
 
     @property
     def _needs_cleanup(self) -> bool:
-        """Whether the function may have kept something for a window."""
+        """Whether the window function may have state per window, or a ``clear`` method."""
         return self._firing.has_clear or bool(self.key_context.backend.in_namespaces.kinds())
 
     def _clear_keys(self, window: TimeWindow, keys: list[Any]) -> None:
@@ -388,11 +384,11 @@ class AlignedWindowOperator(StatefulOperator):
             self._states.clear()
 
     def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
-        """There are none."""
+        """Do nothing: these windows have no timers."""
 
 
 class _Context(FunctionContext):
-    """Goes to the state of key and window when that is asked for."""
+    """Sets the namespace only when the state of key and window is asked for."""
 
     def __init__(
         self, key_context: KeyContext, context: TaskContext, states: NamespacedStates
@@ -401,6 +397,6 @@ class _Context(FunctionContext):
         self._namespaced = states
 
     def window_state(self) -> Any:
-        """State of this key and window."""
+        """The state of this key and window."""
         self._namespaced.enter(namespace_of(self.current_window))
         return super().window_state()

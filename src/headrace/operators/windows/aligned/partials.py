@@ -1,8 +1,8 @@
-"""Partial results of windows as columns: made of records, put together, and turned into results.
+"""Partial aggregates of windows as columns.
 
-A batch of partial results has what is kept of the records (the key columns; or the fields of the
-first record, but for the one that is computed), then ``PANE``, a column for each aggregate, and
-``COUNT``, the number of records. Read as rows it is what the combiner of rows sends.
+The columns of a batch: what is kept of the first record (the key columns; or all fields but the
+aggregated one), the pane's start (``PANE``), one column per aggregate, and the number of records
+(``COUNT``). Converted to rows, it equals what the combiner of rows sends.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class PartialAggregatesShape:
 
     @property
     def first_record_columns(self) -> tuple[str, ...]:
-        """The columns that are those of the first record."""
+        """The columns whose values are those of the first record."""
         others = [name for name in self.fields if name not in (*self.keys, self.aggregated_field)]
         return (*self.keys, *others)
 
@@ -63,7 +63,7 @@ class PartialAggregatesShape:
         ]
 
     def to_send(self, batch: Any) -> list[Any]:
-        """The same with their keys, as they go to an exchange."""
+        """The partial aggregates with their keys, for an exchange."""
         rows = self.unpack(batch)
         return [
             ValueWithKey(key, PartialAggregates(pane, count, (accumulator,)))
@@ -71,7 +71,7 @@ class PartialAggregatesShape:
         ]
 
     def unpack(self, batch: Any) -> Iterator[tuple[Any, int, Any, int]]:
-        """Key, pane, what is held, and the number of records, for each partial result."""
+        """Key, pane, accumulator and number of records, of each partial aggregate."""
         keys: Any = [python_values(batch.column(name)) for name in self.keys]
         keys = keys[0] if len(keys) == 1 else zip(*keys, strict=True)
         panes, counts = (batch.column(name).to_pylist() for name in (PANE, COUNT))
@@ -83,7 +83,7 @@ class PartialAggregatesShape:
         return zip(keys, panes, accumulator, counts, strict=True)
 
     def record_batch(self, batch: Any) -> Any:
-        """The columns of the records that are held."""
+        """The columns of the records that are the accumulators."""
         import pyarrow as pa
 
         names = [
@@ -94,7 +94,10 @@ class PartialAggregatesShape:
 
 @dataclass(frozen=True)
 class PartialAggregator:
-    """Makes and merges partial results of one window operator. ``shape``: how they read as rows."""
+    """Computes and merges partial aggregates of one window operator.
+
+    ``shape``: their conversion to rows.
+    """
 
     fold: Fold
     shape: PartialAggregatesShape
@@ -102,9 +105,10 @@ class PartialAggregator:
     offset_ms: int
 
     def project(self, columns: Columns) -> ProjectedBatch | None:
-        """What is needed of records; None where the records themselves must be looked at.
+        """The columns that the aggregates need; None if records must be processed one by one.
 
-        Such are records without a timestamp, and columns that ``exactness`` does not vouch for.
+        That is the case for records without a timestamp, and for columns that could give inexact
+        results.
         """
         from pyarrow import types
 
@@ -128,7 +132,7 @@ class PartialAggregator:
         return ProjectedBatch(arrays, columns, max_abs_sum)
 
     def panes(self, columns: Columns) -> Any | None:
-        """Where the pane of each record starts; None where the records must be looked at."""
+        """The start of each record's pane; None if records must be processed one by one."""
         import pyarrow as pa
 
         if columns.kinds is not None or type(columns.shape) not in (Dicts, NamedRows):
@@ -137,7 +141,7 @@ class PartialAggregator:
         return None if found is None else pa.array(found)
 
     def aggregate(self, projected: Sequence[ProjectedBatch]) -> Any:
-        """The partial results of records: one for each key and pane, as a record batch."""
+        """One partial aggregate for each key and pane, as a record batch."""
         import pyarrow as pa
 
         names = [*self.shape.first_record_columns, PANE, *self._aggregates]
@@ -147,7 +151,7 @@ class PartialAggregator:
         return self._group(pa.Table.from_batches(batches), aggregates, ROWS)
 
     def merge(self, batches: Sequence[Any]) -> Any | None:
-        """One partial result for each key and pane; None where a sum might not fit 64 bits."""
+        """Merge partial aggregates: one for each key and pane. None if a sum may exceed 64 bits."""
         import pyarrow as pa
 
         table = pa.Table.from_batches(batches)
@@ -167,7 +171,7 @@ class PartialAggregator:
         )
         grouped[COUNT] = grouped[count]
         names = [*first_record_columns, PANE, *self._aggregate_names, COUNT]
-        # Where no field is counted, the records are.
+        # A count without a field counts records.
         arrays = [grouped.get(name, grouped[COUNT]) for name in names]
         return pa.RecordBatch.from_arrays(arrays, names=names)
 
@@ -177,23 +181,23 @@ class PartialAggregator:
 
     @cached_property
     def _aggregates(self) -> dict[str, FieldAggregate]:
-        """Those of fields, by their columns."""
+        """The aggregates that have a field, by column name."""
         found = zip(self._aggregate_names, self.fold.aggregates, strict=True)
         return {name: each for name, each in found if each.field is not None}
 
     def to_columns(self, batch: Any) -> Columns:
-        """Partial results as they are sent: each has the timestamp of the last moment."""
+        """Partial aggregates as they are sent; the timestamp is the last moment of the pane."""
         import pyarrow.compute as pc
 
         times = pc.add(batch.column(PANE), self.pane_ms - 1)
         return Columns(batch, self.shape, times)
 
     def accumulators(self, batch: Any) -> list[Any]:
-        """Triples of key, pane and what is held, for each partial result."""
+        """Key, pane and accumulator of each partial aggregate."""
         return [(key, pane, accumulator) for key, pane, accumulator, _ in self.shape.unpack(batch)]
 
     def results(self, batch: Any, function: Any) -> tuple[Any, Shape]:
-        """What comes of partial results, as a record batch and how it reads as rows."""
+        """The results of partial aggregates as a record batch, and their conversion to records."""
         if self.shape.record_shape is not None:
             return self.shape.record_batch(batch), self.shape.record_shape
         found = [batch.column(name) for name in self._aggregate_names]
@@ -203,7 +207,7 @@ class PartialAggregator:
 def partial_aggregator(
     fold: Fold, keys: tuple[str, ...], grid: Grid, columns: Columns
 ) -> PartialAggregator:
-    """What makes the partial results of some columns, or merges them."""
+    """The aggregator for some columns, which are records or partial aggregates."""
     shape, names = columns.shape, columns.batch.schema.names
     if not isinstance(shape, PartialAggregatesShape):
         if isinstance(fold, RecordFold):
@@ -217,9 +221,9 @@ def partial_aggregator(
 
 
 class ProjectedBatch:
-    """What is needed of records, as arrays, and the records themselves.
+    """The columns that aggregates need of some records, and the records themselves.
 
-    ``max_abs_sum``: an upper bound of any sum's absolute value, so that none overflows 64 bits.
+    ``max_abs_sum``: an upper bound of the absolute value of any sum, to avoid 64-bit overflow.
     """
 
     __slots__ = ("arrays", "columns", "kinds", "max_abs_sum")
@@ -229,7 +233,7 @@ class ProjectedBatch:
         self.kinds = [array.type for array in arrays]
 
     def panes(self, partials: PartialAggregator) -> np.ndarray[Any, Any]:
-        """Where the pane of each record starts."""
+        """The start of each record's pane."""
         found: np.ndarray[Any, Any] = self.arrays[
             len(partials.shape.first_record_columns)
         ].to_numpy()
@@ -239,11 +243,11 @@ class ProjectedBatch:
         return len(self.columns)
 
     def is_like(self, other: ProjectedBatch) -> bool:
-        """Whether records of both can be put together."""
+        """Whether both batches have the same column types."""
         return self.kinds == other.kinds
 
     def filter(self, mask: np.ndarray[Any, Any]) -> ProjectedBatch:
-        """The records at some places (an array of bool)."""
+        """The records for which ``mask`` (an array of bool) is True."""
         import numpy as np
         import pyarrow as pa
 

@@ -1,4 +1,4 @@
-"""What is due when, of windows that all keys share."""
+"""The schedule of aligned windows: when each fires and is removed."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from headrace.common.watermark_strategy import MAX_WATERMARK
 
 
 class Schedule:
-    """When each open window fires and is forgotten; the next of these costs no look at the others.
+    """A priority queue of the ends and removals of open windows.
 
-    ``lateness_ms``: how long after its end a window of ``size_ms`` takes records.
+    ``lateness_ms``: how long after its end a window accepts records.
     """
 
     def __init__(self, size_ms: int, lateness_ms: int) -> None:
@@ -19,11 +19,14 @@ class Schedule:
         self._events: list[tuple[int, bool, int]] = []
 
     def cleanup_ms(self, start: int) -> int:
-        """When the window that begins at ``start`` is forgotten (ms)."""
+        """When the window that starts at ``start`` is removed (ms)."""
         return min(start + self._size_ms - 1 + self._lateness_ms, MAX_WATERMARK)
 
     def add_window(self, start: int, reached_ms: int) -> None:
-        """A window is open; up to the watermark ``reached_ms`` those that had to fire have."""
+        """Schedule an open window.
+
+        It does not fire again if the watermark ``reached_ms`` has passed its end.
+        """
         if start in self._open:
             return
         self._open.add(start)
@@ -33,7 +36,7 @@ class Schedule:
         heappush(self._events, (self.cleanup_ms(start), True, start))
 
     def pop_due(self, watermark: int) -> tuple[int, bool] | None:
-        """Take the next that is due: a window, and whether it is forgotten or fires."""
+        """Remove and return the next due event: a window's start, and True for its removal."""
         if not self._events or self._events[0][0] > watermark:
             return None
         _, ends, start = heappop(self._events)

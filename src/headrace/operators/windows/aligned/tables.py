@@ -1,4 +1,4 @@
-"""The tables of windows: one for each window or pane that is open, with what its keys have."""
+"""The state of aligned windows: one table by key for each open window or pane."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from headrace.runtime.state.kinds import StateKind
 PANE = "pane"
 
 _MAX_LOOKUPS = 1000
-"""So many panes of a window are looked for one by one; of more, all tables are looked through."""
+"""Up to this many panes of a window are looked up one by one; beyond, all tables are scanned."""
 
 
 def layout_kind(grid: Grid, can_merge: bool) -> str:
-    """How the windows of a grid are kept, for the layout of a checkpoint."""
+    """How the windows of a grid are stored, as part of the operator's kind in checkpoints."""
     if not (can_merge and grid.overlaps):
         return f"windows-of-{grid.size_ms}-ms"
     start_ms = grid.offset_ms % grid.pane_ms
@@ -26,9 +26,9 @@ def layout_kind(grid: Grid, can_merge: bool) -> str:
 
 
 class WindowTables:
-    """What is kept of the records, by window, or by pane where what is kept can be merged.
+    """Tables by window, or by pane if the accumulators of panes can be merged.
 
-    ``by_pane``: a record is kept once, however many windows hold it.
+    ``by_pane``: a record is stored once, however many windows contain it.
     """
 
     def __init__(self, grid: Grid, can_merge: bool, kind: StateKind) -> None:
@@ -39,7 +39,7 @@ class WindowTables:
         self._tables: NamespaceTables
 
     def attach(self, backend: StateBackend) -> None:
-        """Go to the tables of a backend."""
+        """Use the tables of a state backend."""
         if backend is not self._backend:
             self._backend, self._tables = backend, backend.tables
             self._tables.declare(SLOT, self._kind)
@@ -73,11 +73,11 @@ class WindowTables:
             )
 
     def table_starts(self, pane: int, windows: list[int]) -> list[int]:
-        """Where a record of a pane is kept that some windows take: the starts of tables."""
+        """The starts of the tables for a record of ``pane`` that is in these ``windows``."""
         return [pane] if self.by_pane else windows
 
     def table_at(self, start: int) -> KeyedTable:
-        """The table that starts at a moment; it is made where there is none."""
+        """The table that starts at a moment; it is made if missing."""
         return self._tables.table(self._namespace(start))
 
     def starts(self) -> list[int]:
@@ -85,26 +85,26 @@ class WindowTables:
         return [*map(self._start, self._tables.namespaces())]
 
     def tables_of(self, window: int) -> list[KeyedTable]:
-        """The tables that make up a window, in the order of time."""
+        """The existing tables of a window, in order of time."""
         if not self.by_pane:
             return [self.table_at(window)]
         return [self.table_at(pane) for pane in self._existing(self._grid.panes_of(window))]
 
     def windows(self) -> list[int]:
-        """The starts of the windows that hold anything, those that have ended among them."""
+        """The starts of all windows that have tables, including windows that have ended."""
         starts = self.starts()
         if not self.by_pane:
             return starts
         found: list[int] = []
         for start in sorted(starts):
-            # Panes side by side share nearly all of their windows, which may be thousands.
+            # Adjacent panes share nearly all of their windows, which may be thousands.
             windows = self._grid.windows_of(start)
             known = bisect_right(windows, found[-1]) if found else 0
             found += windows[known:]
         return found
 
     def drop(self, window: int) -> None:
-        """A window is forgotten, and all before it were: so is what no later one holds."""
+        """Drop the tables that only this window, or windows before it, need."""
         if not self.by_pane:
             self._tables.drop(self._namespace(window))
             return
@@ -113,14 +113,14 @@ class WindowTables:
             self._tables.drop(self._namespace(pane))
 
     def drop_before(self, window: int) -> None:
-        """A window and all before it are forgotten, with what no later one holds."""
+        """Drop the tables that no window after this one needs."""
         for start in self.starts():
             last = start if not self.by_pane else self._grid.last_window_of(start)
             if last <= window:
                 self._tables.drop(self._namespace(start))
 
     def _existing(self, starts: range) -> list[int]:
-        """Those that have a table."""
+        """The starts that have a table."""
         if len(starts) > _MAX_LOOKUPS:
             return sorted(start for start in self.starts() if start in starts)
         has, namespace = self._tables.has, self._namespace

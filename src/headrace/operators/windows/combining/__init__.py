@@ -1,1 +1,1 @@
-"""Records of a window that are put together before they are sent."""
+"""Pre-aggregation of windows: records are combined by key and pane before they are sent."""

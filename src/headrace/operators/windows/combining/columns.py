@@ -1,7 +1,7 @@
-"""The first of two phases of windows, for records that come as columns.
+"""The combiner of aligned windows for columns.
 
-The rules are those of rows (``combine``), for a chunk of columns at a time: no watermark stands
-within one.
+It follows the rules of the combiner for rows (``combine.py``), for one chunk of columns at a time:
+no watermark comes within a chunk.
 """
 
 from __future__ import annotations
@@ -22,17 +22,17 @@ if TYPE_CHECKING:
     from headrace.runtime.columns.batch import Columns, PushColumns
 
 MAX_RECORDS = 1 << 19
-"""So many are combined at once: the more there are, the more of them have the same key."""
+"""Flush when this many records are buffered. The more records, the more of them share a key."""
 
 MAX_BYTES = 4 * MAX_BUFFERED_BYTES
-"""Records of more bytes are not gathered: columns may hold on to others that came with them."""
+"""Flush at this size. Columns may keep the memory of other columns that came with them."""
 
 _INT64_MAX = (1 << 63) - 1
 
 
 @dataclass(frozen=True)
 class CombineColumnsSpec(CombineWindowsSpec):
-    """Before windows of a grid, where columns name the key. ``fold``: what comes of them."""
+    """The combiner where columns contain the key. ``fold``: the aggregates."""
 
     key_columns: tuple[str, ...]
     fold: Fold
@@ -44,9 +44,9 @@ class CombineColumnsSpec(CombineWindowsSpec):
 
 
 class CombineColumnsOperator(CombineWindowsOperator):
-    """Gathers columns until the task run ends or there are many, and sends them combined.
+    """Buffers columns until the task run ends or a limit is reached, then sends partial aggregates.
 
-    At any time it holds columns or rows, not both.
+    It never buffers columns and rows at the same time.
     """
 
     def __init__(self, spec: CombineColumnsSpec) -> None:
@@ -57,7 +57,6 @@ class CombineColumnsOperator(CombineWindowsOperator):
         self._records = self._bytes = self._max_abs_sum = 0
 
     def bind(self, outputs: Outputs) -> Push:
-        """The function that takes a single record."""
         push = super().bind(outputs)
         step = self.step()
         assert step is not None, "a combiner is a part of loops"
@@ -67,13 +66,15 @@ class CombineColumnsOperator(CombineWindowsOperator):
         return push
 
     def begin_chunk(self, count: int) -> bool:
-        """Whether a chunk of so many rows is combined. Columns that came before it are sent."""
+        """Whether to combine the next chunk, of ``count`` rows.
+
+        Buffered columns are flushed first.
+        """
         if self._buffer:
             self._flush()
         return super().begin_chunk(count)
 
     def bind_columns(self, outputs: Outputs) -> PushColumns:
-        """The function that takes columns."""
         from headrace.operators.windows.aligned.partials import partial_aggregator
 
         spec, self._outputs = self._columns_spec, outputs
@@ -104,7 +105,7 @@ class CombineColumnsOperator(CombineWindowsOperator):
             return
         if not is_late.all():
             self._add_to_buffer(projected.filter(~is_late))
-        # What a watermark has ended comes after it, and is not combined.
+        # Records of ended panes are sent as they are, after the watermark.
         self._flush()
         self._outputs.columns(projected.filter(is_late).columns)
 
@@ -130,7 +131,7 @@ class CombineColumnsOperator(CombineWindowsOperator):
         self._records = self._bytes = self._max_abs_sum = 0
 
     def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
-        """Let a watermark wait for the records before it."""
+        """Defer the watermark until the buffered records before it are sent."""
         if not self._buffer:
             super().watermark(watermark, idle, push_watermark)
             return

@@ -1,9 +1,9 @@
-"""The first of two phases of windows: records are combined by key and pane before they are sent.
+"""The combiner of aligned windows: the first of two phases, before the key exchange.
 
-A record is combined only where its windows are still to fire by the watermark that it follows.
-The receiver's watermark is not ahead of that, so it is all the same to the receiver whether it gets
-these records one by one. For the same reason watermarks may wait here: what comes after one and
-belongs to windows that it does not end may be sent before it. All others are sent one by one.
+A record is combined only if its windows have not fired by the watermark before it. The receiver's
+watermark is not ahead of that, so the receiver's results are the same as for single records. For
+the same reason watermarks may be deferred: records of windows that a watermark does not end may be
+sent before it. All other records are sent one by one.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def fold_expressions(contents: Contents, accumulator: str) -> tuple[str, str, di
 
 @dataclass(frozen=True)
 class CombineContentsSpec(OperatorSpec):
-    """What stands before the exchange to windows whose contents can be merged."""
+    """Stands before the exchange to windows whose contents can be merged."""
 
     selector: UserFunction
     contents: Contents
@@ -61,7 +61,7 @@ class CombineContentsSpec(OperatorSpec):
         return (self.selector, *self.contents.functions)
 
     def copied(self) -> Self:
-        """The same with functions of its own, for one task."""
+        """A copy with its own functions, for one task."""
         made = super().copied()
         vars(made)["contents"] = self.contents.copied()
         return made
@@ -69,7 +69,7 @@ class CombineContentsSpec(OperatorSpec):
 
 @dataclass(frozen=True)
 class CombineWindowsSpec(CombineContentsSpec):
-    """Before windows of a grid."""
+    """The combiner of aligned windows."""
 
     grid: Grid
     kind = "combine-windows"
@@ -79,50 +79,48 @@ class CombineWindowsSpec(CombineContentsSpec):
 
 
 class CombineContentsOperator(CombiningOperator):
-    """What the combiners of windows share: keys, and how what they hold is sent."""
+    """Base class of window combiners: keys, and how accumulators are sent."""
 
     def __init__(self, spec: CombineContentsSpec) -> None:
         super().__init__()
         self._window_spec = spec
 
     def bind(self, outputs: Outputs) -> Push:
-        """The function that takes a single record."""
         self._groups = KeyGroups(outputs.key_groups)
         return super().bind(outputs)
 
     def key_of(self) -> Callable[[Any], Any]:
-        """Gives a record's key, fitted to the declared type."""
+        """A function that returns a record's key, coerced to the declared type."""
         return typed_selector(self._window_spec.selector.bound(), self._window_spec.key_type)
 
     def send_partials(
         self, batch: AccumulatorBatch, start_ms: int, count: int, timestamp: int
     ) -> None:
-        """Send what stands for ``count`` records, as one record for each key group."""
+        """Send accumulators that stand for ``count`` records, one message per key group."""
         node = self.node
         for group in split_by_key_group(batch, self._groups):
-            # Together the counts are those of the records: all of them are late, or none.
+            # The first message has the whole count: all of the records are late, or none.
             group_count, count = count, 0
             partial = PartialAggregates(start_ms, group_count, encode_partials(node, group))
             self._main(ValueWithKey(group.keys[0], partial), timestamp)
 
 
 class CombineWindowsOperator(CombineContentsOperator):
-    """Keeps a dictionary by key for each pane, until the task run ends or it is too much."""
+    """Buffers accumulators by pane and key, until the task run ends or a limit is reached."""
 
     def __init__(self, spec: CombineWindowsSpec) -> None:
         super().__init__(spec)
         self._spec, self._grid = spec, spec.grid
         self._tables: dict[int, dict[Any, Any]] = {}
         self._ended: dict[int, dict[Any, Any]] = {}
-        """The tables of panes that the waiting watermark ends: they take no more."""
+        """The tables of panes that the deferred watermark ends; no records are added to them."""
         self._counts: dict[int, int] = {}
-        """The records of each pane that its table stands for."""
+        """The number of records that a pane's table stands for."""
         self._watermark = MIN_WATERMARK
         self._deferred_watermark: int | None = None
-        """A watermark that waits until what came before it is sent."""
+        """A watermark that is passed on after the buffered records before it."""
 
     def step(self) -> Step:
-        """The folding. A record that is not kept goes on within the block of the last line."""
         initial, folded, functions = fold_expressions(self._spec.contents, "$accumulator")
         names = {
             **functions,
@@ -145,7 +143,7 @@ class CombineWindowsOperator(CombineContentsOperator):
             "if $combines and timestamp is not None:",
             "    $start = timestamp - (timestamp - $offset) % $pane",
             "    if $start != $at:",
-            # Disorder lets records of two panes take turns.
+            # Two panes are cached: records that are out of order alternate between them.
             "        $at, $table, $count, $at_2, $table_2, $count_2 = (",
             "            $at_2, $table_2, $count_2, $at, $table, $count)",
             "        if $start != $at:",
@@ -185,7 +183,7 @@ class CombineWindowsOperator(CombineContentsOperator):
         )
 
     def _open_table(self, pane: int) -> dict[Any, Any] | None:
-        """A new table for a pane; None where its records must be sent one by one."""
+        """Make a table for a pane; None if its records must be sent one by one."""
         if self._has_ended(pane) or not self._grid.windows_of(pane):
             return None
         self._counts[pane] = 0
@@ -193,21 +191,21 @@ class CombineWindowsOperator(CombineContentsOperator):
         return table
 
     def _has_ended(self, pane: int) -> bool:
-        """Whether a window may end with the pane, by the watermark."""
+        """Whether the watermark has passed the end of a pane, where windows may end."""
         return pane + self._grid.pane_ms - 1 <= self._watermark
 
     def _flush_if_full(self) -> None:
-        """After a chunk: send what is held, where it is too much."""
+        """Flush after a chunk if there are too many keys."""
         if sum(map(len, (*self._tables.values(), *self._ended.values()))) >= MAX_KEYS:
             self._flush()
 
     def restore(self, state: Any | None) -> None:
-        """A split's records begin; those that a failed call left are dropped: they come again."""
+        """Start a task run, and discard the records of a failed one."""
         super().restore(state)
         self._watermark = MIN_WATERMARK
 
     def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
-        """Let a watermark wait for the records before it."""
+        """Defer the watermark until the buffered records before it are sent."""
         self._watermark = max(watermark, self._watermark)
         self._signal = push_watermark
         if (self._tables or self._ended) and not idle and watermark < MAX_WATERMARK:

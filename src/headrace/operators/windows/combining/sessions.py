@@ -1,8 +1,8 @@
-"""The first of two phases of sessions: records of a key that follow each other become one.
+"""The combiner of session windows: successive records of a key are combined before they are sent.
 
-What is sent is a piece of a session, with its start and end; the receiver joins pieces as it joins
-records. Some pieces could join a session that the receiver has, and that a watermark ends. Such a
-piece is sent before that watermark, and a record that comes later is sent alone, after it.
+What is sent is a partial session with its start and end, which the receiver merges like records. A
+partial session that could extend a session which a watermark ends must be sent before that
+watermark. A record that comes after the watermark is then sent alone.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from headrace.runtime.loops import Step
 from headrace.runtime.operator import Operator, PushWatermark
 
 PartialSession = list[Any]
-"""Start, end (ms, exclusive), the accumulator, and how many records it stands for."""
+"""Start, end (ms, exclusive), accumulator, and number of records."""
 
 
 @dataclass(frozen=True)
 class CombineSessionsSpec(CombineContentsSpec):
-    """Before sessions with one value and a fixed gap (ms)."""
+    """The combiner of session windows with an accumulator and a fixed gap (ms)."""
 
     gap_ms: int
     kind = "combine-sessions"
@@ -37,22 +37,21 @@ class CombineSessionsSpec(CombineContentsSpec):
 
 
 class CombineSessionsOperator(CombineContentsOperator):
-    """Keeps the latest piece of each key, until the task run ends or it is too much."""
+    """Buffers the latest partial session of each key, until the task run ends or it is full."""
 
     def __init__(self, spec: CombineSessionsSpec) -> None:
         super().__init__(spec)
         self._spec = spec
         self._latest: dict[Any, PartialSession] = {}
         self._replaced: list[tuple[Any, PartialSession]] = []
-        """Pieces that a later one of their key took the place of."""
+        """Partial sessions that were replaced by a later one of their key."""
         self._before_watermarks: list[tuple[list[tuple[Any, PartialSession]], int]] = []
-        """Pieces that go before a watermark, with that watermark; in turn."""
+        """Partial sessions that must be sent before a watermark, and that watermark, in order."""
         self.last_watermark = MIN_WATERMARK
         self._deferred_watermark: int | None = None
-        """A watermark that waits, and that none of the pieces must go before."""
+        """A watermark that no partial session must precede."""
 
     def step(self) -> Step:
-        """The folding. A record that is not kept goes on within the block of the last line."""
         initial, folded, functions = fold_expressions(self._spec.contents, "$session[2]")
         names = {
             **functions,
@@ -102,22 +101,22 @@ class CombineSessionsOperator(CombineContentsOperator):
         )
 
     def _flush_if_full(self) -> None:
-        """After a chunk: send what is held, where it is too much."""
+        """Flush after a chunk if there are too many partial sessions."""
         buffered = sum(len(sessions) for sessions, _ in self._before_watermarks)
         if len(self._latest) + len(self._replaced) + buffered >= MAX_KEYS:
             self._flush()
 
     def snapshot(self) -> Any | None:
-        """The watermark, which tells what is late among the records to come."""
+        """The last watermark, which decides whether later records are late."""
         return None if self.last_watermark == MIN_WATERMARK else self.last_watermark
 
     def restore(self, state: Any | None) -> None:
-        """A split's records begin, or go on; those that a failed call left are dropped."""
+        """Start a task run, and discard the records of a failed one."""
         super().restore(state)
         self.last_watermark = MIN_WATERMARK if state is None else state
 
     def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
-        """Let a watermark wait for the records before it."""
+        """Defer the watermark until the buffered records before it are sent."""
         self.last_watermark = max(watermark, self.last_watermark)
         self._signal = push_watermark
         if not (self._latest or self._before_watermarks) or idle or watermark >= MAX_WATERMARK:
@@ -125,7 +124,7 @@ class CombineSessionsOperator(CombineContentsOperator):
             push_watermark(watermark, idle)
             return
         self._deferred_watermark = watermark
-        # They may belong to a session that the watermark would end without them, at the receiver.
+        # The receiver may have a session that they extend, and that the watermark would end.
         due = [one for one in self._replaced if one[1][0] <= watermark + 1]
         due += [one for one in self._latest.items() if one[1][0] <= watermark + 1]
         if due:

@@ -1,1 +1,1 @@
-"""Windows of any assigner and trigger: one state for each window of a key."""
+"""Windows of any assigner and trigger, with one state for each key and window."""

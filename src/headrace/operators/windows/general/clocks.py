@@ -1,4 +1,4 @@
-"""Which clocks a trigger sets timers by."""
+"""Finds out which kinds of timers a trigger sets."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from headrace.operators.inspection import loaded_attributes, reachable_attribute
 
 
 class Clocks(NamedTuple):
-    """The clocks for which timers may be set."""
+    """The kinds of timers that may be set."""
 
     event_time: bool
     processing_time: bool
 
 
 def clocks_of(trigger: Any) -> Clocks:
-    """What a trigger's code uses, that of the triggers inside it included."""
+    """The kinds of timers that the trigger's code sets, including nested triggers."""
     names: set[str] = set()
     for one in _nested(trigger):
         names |= reachable_attributes(one)  # in the user's modules

@@ -1,4 +1,4 @@
-"""Windows with an evictor: the records are kept with their timestamps, and folded at the firing."""
+"""Windows with an evictor: records are stored with timestamps, and folded when the window fires."""
 
 from __future__ import annotations
 
@@ -16,10 +16,9 @@ from headrace.runtime.state.handles import KeyContext
 
 
 class EvictingWindowOperator(WindowOperator):
-    """As Flink's ``EvictingWindowOperator``: what an evictor takes out is forgotten."""
+    """As Flink's ``EvictingWindowOperator``: evicted elements are removed from the state."""
 
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
-        """Open the user's functions, and say what is kept."""
         super().open(node, context, key_context)
         assert self._spec.evictor is not None, "the spec has an evictor"
         self._evictor = self._spec.evictor.target

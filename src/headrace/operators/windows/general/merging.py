@@ -1,4 +1,4 @@
-"""The windows of a key that may grow together, and where each keeps its records."""
+"""Merging windows: the windows of a key, and the namespace that stores the contents of each."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from typing import Any
 from headrace.common._windows import TimeWindow, namespace_of, window_of
 
 WindowMapping = dict[Any, Any]
-"""From the namespace of each window in flight to the namespace that has its records."""
+"""From the namespace of each open window to the namespace with its contents."""
 
 OnMerge = Callable[[Any, list[Any], Any, list[Any]], None]
-"""Takes the window that results, the windows that it was made of, the namespace of its records,
-and the namespaces of records that are to be moved there."""
+"""Takes the merged window, the windows that it replaces, the namespace of its contents, and the
+namespaces whose contents must be moved there."""
 
 
 class _MergeCollector:
-    """Takes down what an assigner wants to be merged."""
+    """Collects the merges that an assigner requests."""
 
     def __init__(self) -> None:
         self.merges: list[tuple[Any, Collection[Any]]] = []
@@ -27,10 +27,10 @@ class _MergeCollector:
 
 
 def add_window(mapping: WindowMapping, assigner: Any, new: Any, on_merge: OnMerge) -> Any:
-    """The window in flight that holds ``new``; windows are merged where the assigner wants it.
+    """Add a window, merging it with open windows as the assigner requests; return the result.
 
-    A merged window goes on with the records' namespace of the first window that it was made of,
-    in the order in which they came: only the others' records have to be moved.
+    The merged window uses the contents namespace of the first window that it replaces, in order of
+    arrival. So only the contents of the others must be moved.
     """
     if type(new) is TimeWindow and getattr(assigner, "merges_touching", False):
         return _add_touching(mapping, new, on_merge)
@@ -41,7 +41,7 @@ def add_window(mapping: WindowMapping, assigner: Any, new: Any, on_merge: OnMerg
     for merge_result, members in collector.merges:
         if new in members:
             result, is_merged = merge_result, True
-        # a window equal to the new one is in flight where both are meant
+        # the new window may equal an open one
         merged = [window for window in windows if window in members]
         if not merged or merged == [merge_result]:
             continue
@@ -57,9 +57,9 @@ def add_window(mapping: WindowMapping, assigner: Any, new: Any, on_merge: OnMerg
 
 
 def _add_touching(mapping: WindowMapping, new: TimeWindow, on_merge: OnMerge) -> TimeWindow:
-    """The same where windows that overlap or touch are merged: no two in flight do.
+    """As ``add_window``, for assigners that merge windows which overlap or touch.
 
-    It costs a third of asking the assigner.
+    It takes a third of the time, as the assigner is not called.
     """
     start, end = new.start, new.end
     touching = [one for one in mapping if one[0] <= end and start <= one[1]]

@@ -1,4 +1,4 @@
-"""Windows of any kind: each pair of key and window has state, and timers of its own."""
+"""The general window operator: state and timers for each key and window."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from headrace.runtime.state.handles import KeyContext, NamespacedStates
 from headrace.runtime.state.kinds import RESERVED_NAMES
 
 MERGING_SLOT = RESERVED_NAMES + "merging-window-set"
-"""The state of a key that says where its windows in flight keep their records."""
+"""The state with the ``WindowMapping`` of a key."""
 
 LATE_COUNTER = "numLateRecordsDropped"
-"""What counts the records that came too late, and went nowhere."""
+"""The metric that counts dropped late records."""
 
 CONTINUE = TriggerResult.CONTINUE
 
 
 class WindowOperator(StatefulOperator):
-    """Assigns, keeps and fires as Flink's ``WindowOperator`` does.
+    """Assigns records to windows, stores and fires them, as Flink's ``WindowOperator`` does.
 
-    A window is entered in state by its ``namespace_of``: what it keeps of its records, and the
-    trigger's and the function's state. Windows that merge keep the records in the namespace of one
-    of the windows that they were made of; the trigger's state is in that of the window itself.
+    The state of a window is in the namespace ``namespace_of(window)``: contents, the trigger's
+    state and the window function's state. The contents of merging windows are in the namespace of
+    one of the windows that were merged; the trigger's state is in that of the window itself.
     """
 
     def __init__(self, spec: Windowing) -> None:
@@ -49,7 +49,6 @@ class WindowOperator(StatefulOperator):
         self._lateness_ms = spec.allowed_lateness_ms
 
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
-        """Open the user's functions, and say what is kept."""
         super().open(node, context, key_context)
         spec = self._spec
         assert context.states is not None, "windows are keyed"
@@ -69,17 +68,16 @@ class WindowOperator(StatefulOperator):
             context.states.declare(MERGING_SLOT)
 
     def _stored_contents_spec(self) -> Contents:
-        """What windows keep of their records."""
+        """What is stored of a window's records."""
         return self._spec.contents
 
     def bind(self, outputs: Outputs) -> Push:
-        """Keyed operators take blocks; see ``process``."""
         self._firing.bind(outputs)
         self._to_side = side_output_sender(outputs)
         return self.reject_record
 
     def restore(self, state: Any | None) -> None:
-        """A call begins, on the state of another key group."""
+        """Start a task run, on the state of another key group."""
         self._stored_states: bool | None = None
 
     # Records
@@ -87,7 +85,6 @@ class WindowOperator(StatefulOperator):
     def process(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
-        """Put each record of a block into its windows."""
         key_context, node = self.key_context, self.node  # noqa: F841
         assign, context = self._assigner.assign_windows, self._assigner_context
         put = self._add_to_merging_windows if self._spec.merging else self._add_to_windows
@@ -102,13 +99,16 @@ class WindowOperator(StatefulOperator):
                 self._handle_late(value, timestamp)
 
     def _add_to_windows(self, value: Any, timestamp: int | None, moment: int, windows: Any) -> bool:
-        """Put a record into its windows; False where it is in none, as all of them have ended."""
+        """Add a record to its windows.
+
+        Return False if all of them have ended, or there are none.
+        """
         trigger, was_added, key_context = self._trigger_context, False, self.key_context
         for window in windows:
             end_ms = self._cleanup_ms(window)
             if self._event_time and end_ms <= key_context.watermark:
                 continue
-            # Others may change what they are given: no two windows share a record.
+            # Functions may change their input, so no two windows share a record.
             own_value = copy_record(value) if was_added else value
             was_added = True
             trigger.namespace = namespace = namespace_of(window)
@@ -117,7 +117,7 @@ class WindowOperator(StatefulOperator):
             result = self._trigger.on_element(value, moment, window, trigger)
             if result is not CONTINUE:
                 self._apply_trigger_result(result, window, namespace)
-            if end_ms < MAX_WATERMARK:  # a window without an end is never forgotten
+            if end_ms < MAX_WATERMARK:  # a window without an end is never removed
                 self._cleanup_timers().register(Timer(end_ms, key_context.key, namespace))
         return was_added
 
@@ -147,7 +147,7 @@ class WindowOperator(StatefulOperator):
         return was_added
 
     def _add(self, value: Any, timestamp: int | None) -> None:
-        """Keep a record in the window that was entered last."""
+        """Add a record to the contents of the current namespace."""
         self._contents.add(value)
 
     def _handle_late(self, value: Any, timestamp: int | None) -> None:
@@ -160,7 +160,7 @@ class WindowOperator(StatefulOperator):
     # Firing
 
     def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
-        """Ask the trigger; at the end of the window's time, forget it."""
+        """Call the trigger; at the window's cleanup time, remove the window."""
         node, key, timestamp = self.node, timer.key, timer.time_ms  # noqa: F841
         self.key_context.enter_timer(timer, event_time)
         namespace = timer.namespace
@@ -168,7 +168,7 @@ class WindowOperator(StatefulOperator):
         mapping = self._mapping() if self._spec.merging else None
         records_namespace = namespace if mapping is None else mapping.get(namespace)
         if records_namespace is None:
-            return  # a trigger left the timer of a window that has ended since
+            return  # the trigger left a timer of a window that was removed
         trigger = self._trigger_context
         trigger.namespace = namespace
         ask = self._trigger.on_event_time if event_time else self._trigger.on_processing_time
@@ -185,9 +185,10 @@ class WindowOperator(StatefulOperator):
     def _apply_trigger_result(
         self, result: TriggerResult, window: Any, records_namespace: Any, is_last: bool = False
     ) -> None:
-        """Do what the trigger has decided; ``records_namespace``: the namespace of the records.
+        """Fire or purge the window, as the trigger decided.
 
-        ``is_last``: the window is forgotten afterwards.
+        ``records_namespace``: the namespace of the contents. ``is_last``: the window is removed
+        afterwards.
         """
         if not isinstance(result, TriggerResult):
             raise self._invalid_result_error(result)
@@ -206,9 +207,9 @@ class WindowOperator(StatefulOperator):
         )
 
     def _fire(self, window: Any, keeps_state: bool) -> None:
-        """Call the window function, unless there is nothing to give it, and emit its results.
+        """Call the window function, if the contents are not empty, and emit its results.
 
-        ``keeps_state``: the window's records are needed afterwards, as they are.
+        ``keeps_state``: the contents are needed unchanged afterwards.
         """
         inputs = self._stored_contents.inputs(self._contents, keeps_state)
         if inputs:
@@ -216,14 +217,14 @@ class WindowOperator(StatefulOperator):
 
     def _emit_results(self, window: Any, inputs: Any) -> None:
         moment = window.max_timestamp()
-        if moment >= MAX_WATERMARK:  # as PyFlink: that of the record or timer
+        if moment >= MAX_WATERMARK:  # as in PyFlink: the time of the record or timer
             moment = self.key_context.event_ms
         self._firing.emit(window, inputs, moment)
 
     # The end of windows
 
     def _cleanup_ms(self, window: Any) -> int:
-        """When the window is forgotten (ms)."""
+        """When the window is removed (ms)."""
         end: int = window.max_timestamp()
         if end > MAX_WATERMARK:
             raise window_out_of_range_error(window)
@@ -237,7 +238,7 @@ class WindowOperator(StatefulOperator):
         return backend.event_timers if self._event_time else backend.processing_timers
 
     def _clear_window(self, window: Any, namespace: Any, records_namespace: Any) -> None:
-        """Forget all that is kept for a window."""
+        """Remove all state of a window."""
         states = self._states
         states.enter(records_namespace)
         self._contents.clear()
@@ -248,7 +249,7 @@ class WindowOperator(StatefulOperator):
             states.clear()
 
     def _has_stored_states(self) -> bool:
-        """Whether a run before this one may have left state of windows beside their records."""
+        """Whether an earlier run may have left state of windows other than their contents."""
         if self._stored_states is None:
             self._stored_states = len(self.key_context.backend.in_namespaces.kinds()) > 1
         return self._stored_states
@@ -260,7 +261,7 @@ class WindowOperator(StatefulOperator):
         return {} if mapping is None else mapping
 
     def _store_mapping(self, mapping: WindowMapping) -> None:
-        """Store where the windows in flight of the current key have their records."""
+        """Store the window mapping of the current key."""
         key_context = self.key_context
         if mapping:
             key_context.entry[MERGING_SLOT] = mapping
@@ -269,7 +270,7 @@ class WindowOperator(StatefulOperator):
         key_context.entries.changed(key_context.key)
 
     def _merge(self, result: Any, windows: list[Any], target: Any, sources: list[Any]) -> None:
-        """Windows became one: move what they have kept, and set its timers in place of theirs."""
+        """Merge the state of windows that became one, and replace their cleanup timers."""
         self._require_future(result)
         trigger = self._trigger_context
         trigger.namespace, trigger.merged = namespace_of(result), [*map(namespace_of, windows)]

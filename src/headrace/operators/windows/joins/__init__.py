@@ -1,1 +1,1 @@
-"""Pairs of records of one key and window."""
+"""Window joins: pairs of records of one key and window."""

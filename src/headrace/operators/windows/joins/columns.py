@@ -1,4 +1,4 @@
-"""The arrays of a windowed join: columns that wait, by pane, and the pairs of equal keys."""
+"""Window joins over columns: buffered rows by pane, and pairs of rows with equal keys."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class BufferedSide(NamedTuple):
-    """Rows of one input whose windows have not ended.
+    """Rows of one input whose windows have not ended, sorted by pane.
 
-    ``keys``: the columns of the key. ``rows``: which rows of the columns these are, in the order of
-    their windows and in each as they came; ``panes``: where the window of each starts (ms).
+    ``keys``: the key columns. ``rows``: indices of rows in ``columns``. ``panes``: the start of
+    each row's window (ms).
     """
 
     columns: Columns
@@ -27,29 +27,29 @@ class BufferedSide(NamedTuple):
 
     @classmethod
     def of(cls, columns: Columns, keys: tuple[str, ...], panes: Numbers) -> BufferedSide:
-        """All rows of columns, by their panes."""
+        """All rows of some columns."""
         order = panes.argsort(kind="stable")
         return cls(columns, keys, order, panes[order])
 
     def slice(self, start: int, stop: int) -> BufferedSide:
-        """The rows from one place, before another."""
+        """The rows from index ``start`` up to ``stop``."""
         return self._replace(rows=self.rows[start:stop], panes=self.panes[start:stop])
 
     def take(self, places: Numbers) -> BufferedSide:
-        """The rows at some places."""
+        """The rows at some indices."""
         return self._replace(rows=self.rows[places], panes=self.panes[places])
 
     def count_before(self, pane: int) -> int:
-        """How many rows are in windows that start before a moment."""
+        """The number of rows whose window starts before ``pane``."""
         return int(self.panes.searchsorted(pane, "left"))
 
     def is_like(self, other: BufferedSide) -> bool:
-        """Whether rows of both can wait together."""
+        """Whether the columns of both can be concatenated."""
         return self.keys == other.keys and self.columns.is_like(other.columns)
 
 
 def concat_sides(waiting: Sequence[BufferedSide]) -> BufferedSide | None:
-    """All rows that wait as one; None where none do."""
+    """Concatenate buffered rows; None if there are none."""
     if not waiting:
         return None
     first, *others = waiting
@@ -66,10 +66,9 @@ def concat_sides(waiting: Sequence[BufferedSide]) -> BufferedSide | None:
 
 
 def group_numbers(first: BufferedSide, second: BufferedSide) -> tuple[Numbers, Numbers] | None:
-    """For each row of both sides a number of its key and window; equal ones are joined.
+    """Number the rows of both sides by key and window: rows with equal numbers are joined.
 
-    Numbers rise with the window. None where the keys of the two are of types that Arrow does not
-    compare as Python does.
+    Numbers rise with the window. None if Arrow does not compare the key types as Python does.
     """
     import numpy as np
 
@@ -86,7 +85,7 @@ def group_numbers(first: BufferedSide, second: BufferedSide) -> tuple[Numbers, N
         if found is None:
             return None
         numbers, count = found
-        # Numbered anew, so that products stay within 64 bits.
+        # Renumbered, so that products stay within 64 bits.
         _, codes = np.unique(codes * count + numbers, return_inverse=True)
     return codes[:cut], codes[cut:]
 
@@ -94,9 +93,10 @@ def group_numbers(first: BufferedSide, second: BufferedSide) -> tuple[Numbers, N
 def matching_pairs(
     left: Numbers, right: Numbers, batch_size: int
 ) -> Iterator[tuple[Numbers, Numbers]]:
-    """The places of the rows that have equal numbers, about ``batch_size`` pairs at a time.
+    """Yield the indices of the rows with equal numbers, about ``batch_size`` pairs at a time.
 
-    They come by rising number; of one number as nested loops would give them.
+    Pairs are ordered by number, and for each number as nested loops over both sides would give
+    them.
     """
     import numpy as np
 
@@ -121,7 +121,7 @@ def matching_pairs(
 
 
 def _codes(first: Any, second: Any) -> tuple[Numbers, int] | None:
-    """Numbers of the values of two columns, one after the other, equal for equal values."""
+    """Integer codes of both columns' values, equal for equal values, and the number of codes."""
     import pyarrow as pa
     from pyarrow import types
 
@@ -140,7 +140,7 @@ def _codes(first: Any, second: Any) -> tuple[Numbers, int] | None:
 
 
 def _common_type(one: Any, other: Any) -> Any | None:
-    """A type whose values are equal where those of two types are equal in Python."""
+    """A type in which values of both types compare as in Python; None if there is none."""
     import pyarrow as pa
     from pyarrow import types
 

@@ -1,7 +1,7 @@
-"""Joins of two inputs by key and window, over records and over columns.
+"""The window join of two inputs, over records and over columns.
 
-Columns wait as they are until their windows end, and are joined by arrays, all windows that are due
-at once. Windows that earlier micro-batches have left something of are joined record by record.
+Columns are buffered until their windows end, and joined with array operations, all due windows at
+once. Windows that have records of earlier micro-batches in the tables are joined record by record.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
     from headrace.runtime.columns.keys import ColumnKeys
 
 PAIRS_AT_ONCE = 1 << 19
-"""About this many pairs leave as one piece of columns."""
+"""About this many pairs are emitted as one batch."""
 
 
 @dataclass(frozen=True)
 class WindowJoinSpec(WindowSpec):
-    """Pairs of records of one key and window, one of each input.
+    """Joins the records of each key and window, one of each input.
 
-    ``contents`` are all records, tagged by ``tags`` with their side, and their window function
-    gives the pairs. ``fields``: what a pair becomes, which columns can give, too.
+    ``contents`` are all records, tagged with their side by ``tags``; the window function joins
+    them. ``fields``: the fields of a result, from which columns are joined.
     """
 
     fields: tuple[JoinedField, ...] = ()
@@ -44,7 +44,7 @@ class WindowJoinSpec(WindowSpec):
 
     @cached_property
     def kind(self) -> str:  # type: ignore[override]
-        """It says how long windows are, as for other windows."""
+        """As that of other windows: it includes the size of the windows."""
         return f"join-in-{super().kind}"
 
     @cached_property
@@ -75,7 +75,7 @@ class WindowJoinSpec(WindowSpec):
 
 
 def can_join(spec: WindowSpec) -> bool:
-    """Whether windows can be joined as two inputs: they do not overlap, and take nothing late."""
+    """Whether this operator can join windows: no overlap, no late records accepted."""
     grid = grid_of(spec)
     if grid is None or grid.size_ms != grid.slide_ms:
         return False
@@ -83,7 +83,7 @@ def can_join(spec: WindowSpec) -> bool:
 
 
 class WindowJoinOperator(BufferedColumnsOperator):
-    """Keeps the records of both inputs, and gives the pairs of a window when it ends."""
+    """Buffers the records of both inputs, and emits the pairs of a window when it ends."""
 
     def __init__(self, spec: WindowJoinSpec, grid: Grid) -> None:
         super().__init__(spec, grid)
@@ -93,7 +93,6 @@ class WindowJoinOperator(BufferedColumnsOperator):
     # Records
 
     def processors(self) -> tuple[ProcessBlock, ...]:
-        """What takes the records of each input."""
         return partial(self._process_side, 0), partial(self._process_side, 1)
 
     def _process_side(
@@ -106,7 +105,6 @@ class WindowJoinOperator(BufferedColumnsOperator):
         self.process(keys, [*map(self._spec.tags[side], values)], timestamps)
 
     def column_processors(self) -> tuple[ProcessColumns, ...]:
-        """What takes the columns of each input."""
         return partial(self._process_columns_of_side, 0), partial(self._process_columns_of_side, 1)
 
     def _process_columns_of_side(self, side: int, keys: ColumnKeys, columns: Columns) -> None:
@@ -130,7 +128,7 @@ class WindowJoinOperator(BufferedColumnsOperator):
             self._buffer[side].append(buffered)
 
     def _pane_starts(self, side: int, keys: ColumnKeys, columns: Columns) -> Any | None:
-        """Where the window of each row starts; None where the records must be looked at."""
+        """The start of each row's window; None if records must be processed one by one."""
         schema, grid = columns.batch.schema, self._grid
         if type(columns.shape) not in (Dicts, NamedRows) or columns.kinds is not None:
             return None
@@ -158,7 +156,7 @@ class WindowJoinOperator(BufferedColumnsOperator):
                 self._write_side(side, each)
 
     def _write_side(self, side: int, buffered: BufferedSide) -> None:
-        """Put rows into the tables, whatever the watermark is: they were in time."""
+        """Write rows to the tables, regardless of the watermark: they were in time."""
         from headrace.runtime.columns.keys import ColumnKeys
 
         node = self.node  # noqa: F841  for ``annotate``
@@ -203,7 +201,7 @@ class WindowJoinOperator(BufferedColumnsOperator):
         self._join_windows(due, done, end)
 
     def _join_windows(self, due: list[BufferedSide | None], first: int, end: int) -> None:
-        """Emit the pairs of the windows that start in ``[first, end)``; the tables have none."""
+        """Emit the pairs of windows that start in ``[first, end)`` and are not in the tables."""
         left, right = (_between(found, first, end) for found in due)
         if left is None or right is None:
             return
@@ -235,7 +233,7 @@ class WindowJoinOperator(BufferedColumnsOperator):
 
 
 def _between(buffered: BufferedSide | None, first: int, end: int) -> BufferedSide | None:
-    """The rows of the windows that start in ``[first, end)``; None where there are none."""
+    """The rows of the windows that start in ``[first, end)``; None if there are none."""
     if buffered is None:
         return None
     start, stop = buffered.count_before(first), buffered.count_before(end)
