@@ -1,12 +1,12 @@
-"""What a connector is: a source of splits, a sink of committed writes.
+"""The interfaces of connectors: sources of splits, and sinks with commits.
 
-A ``Source`` or ``Sink`` is a frozen, picklable description. From it the engine builds
+A ``Source`` or ``Sink`` is an immutable, picklable description. From it the engine makes
 
 - an **enumerator** (one, beside the driver), which finds splits and decides how far each is
-  read next; everything it decides is a JSON position, so a restart can ask again;
-- **readers** (in the workers), which read one planned range and nothing else, so that a range
-  read twice gives the same records in the same order;
-- **writers** (in the workers) and one **committer** (beside the driver): two-phase commit; or
+  read next; its decisions are JSON positions, so they can be repeated after a restart;
+- **readers** (in the workers), which read planned ranges: a range that is read twice gives the
+  same records in the same order;
+- **writers** (in the workers) and one **committer** (beside the driver) for two-phase commit; or
   writers that commit by themselves, with a marker (``CommitBy.TASK``).
 """
 
@@ -50,11 +50,11 @@ __all__ = [
 T = TypeVar("T")
 
 JsonValue = Any
-"""What ``json.dumps`` accepts; positions are compared as they come back from JSON."""
+"""A value that ``json.dumps`` accepts; positions are compared after a round trip through JSON."""
 
 
 class DeliveryGuarantee(Enum):
-    """What a sink promises after a failure."""
+    """The guarantee of a sink after a failure."""
 
     EXACTLY_ONCE = "exactly-once"
     AT_LEAST_ONCE = "at-least-once"
@@ -62,45 +62,44 @@ class DeliveryGuarantee(Enum):
 
 
 class CommitBy(Enum):
-    """Who makes a sink's writes visible."""
+    """Which part of a sink commits its writes."""
 
     DRIVER = "driver"
-    """By a committer near the driver, once per micro-batch, with what all writers prepared."""
+    """A committer beside the driver, once per micro-batch, for the writes of all writers."""
     TASK = "task"
-    """By each writer, in ``prepare_commit``, together with a marker of its own (see ``Sink``)."""
+    """Each writer, in ``prepare_commit``, together with a marker of its own (see ``Sink``)."""
 
 
 class ExecutedBy(Enum):
-    """Who carries a source or a sink out."""
+    """Which process reads a source, or writes a sink."""
 
     TASKS = "tasks"
-    """Its own enumerator and readers; its own writers and committer."""
+    """Tasks: its own enumerator and readers, or its own writers and committer."""
     DRIVER = "driver"
-    """The user's process: a sink whose records are printed or collected there."""
+    """The user's process: a sink that prints or collects records."""
     SPARK = "spark"
-    """Spark itself: a DataFrame is read, or written."""
+    """Spark itself: a DataFrame is read or written."""
 
 
 class KeepsSecrets(ABC):
-    """What has passwords in it and is no source or sink: a lookup, say.
+    """An object with passwords that is no source or sink, such as a lookup.
 
-    Files of failed calls are written without the secrets, and a replay takes them from the
-    environment.
+    Captured calls are stored without the secrets; a replay reads them from environment variables.
     """
 
     @property
     @abstractmethod
     def secrets(self) -> Mapping[str, str]:
-        """The secrets, by the environment variable that a replay finds each in."""
+        """The secrets, by the environment variable from which a replay reads them."""
 
     @abstractmethod
     def with_secrets(self, found: Mapping[str, str]) -> Self:
-        """A copy that has those and no other; by the same names."""
+        """A copy with these secrets, by the same names, and no others."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How much one micro-batch may take from one source; at least one record and byte."""
+    """How much one micro-batch may read from one source; at least one record and byte."""
 
     max_records: int
     max_bytes: int
@@ -108,19 +107,19 @@ class Budget:
 
 @dataclass(frozen=True)
 class Progress:
-    """The positions that a source is read up to in the next micro-batch.
+    """The end of the next micro-batch: the positions up to which a source is read.
 
-    The engine writes it down before anything is read, so that a micro-batch that is run again
-    reads the same, even if the source would give another answer by then.
+    The engine stores it before anything is read. So a repeated micro-batch reads the same, even if
+    the source would decide differently by then.
 
     Fields:
-        positions: every split that goes on, and its position (JSON) at the end of the micro-batch.
-        finished: the splits that end within it, and their end positions. A plain set (or None
-            as the position) leaves the end to ``ranges``, which must then find the same end again.
-            A finished split is not named again.
-        ended: no split is left and none will come.
-        started: the first positions of the splits that appear for the first time, other than
-            those that ``initial`` named. The first micro-batch reads from here.
+        positions: the position (JSON) of each split that continues, at the end of the micro-batch.
+        finished: the splits that end in this micro-batch, with their end positions. If it is a
+            plain set, or a position is None, ``ranges`` must find the same end again. A finished
+            split is not named again.
+        ended: whether no split is left and none will come.
+        started: the first positions of new splits, other than those from ``initial``. The
+            micro-batch reads from there.
     """
 
     positions: Mapping[str, JsonValue]
@@ -131,11 +130,11 @@ class Progress:
 
 @dataclass(frozen=True)
 class SplitRange:
-    """One piece of work for one reader: what lies in ``split`` from ``start`` up to ``end``.
+    """A range of a split that one reader reads: from ``start`` up to ``end``.
 
-    Ranges of one split are listed in reading order. ``payload`` is whatever the reader needs
-    beside (a path, a slice of a collection); it is pickled. ``records`` is an estimate used to
-    spread ranges over tasks.
+    Ranges of one split are listed in reading order. ``payload``: any data that the reader needs (a
+    path, a part of a collection); it is pickled. ``records``: an estimate, to distribute ranges
+    over tasks.
     """
 
     split: str
@@ -147,7 +146,7 @@ class SplitRange:
 
 @dataclass(frozen=True)
 class BadRecord:
-    """Raw input that could not be decoded, with the reason and the place it came from."""
+    """Raw input that could not be decoded, with the reason, the split and the position."""
 
     raw: bytes
     reason: str
@@ -157,11 +156,11 @@ class BadRecord:
 
 @dataclass
 class Chunk:
-    """A run of records read from one split, in order: at most a few thousand.
+    """Consecutive records of one split, in order; at most a few thousand.
 
-    Shapes: ``timestamps`` is None or as long as ``values`` (milliseconds since the epoch, or
-    None). ``bad`` holds pairs (index into values before which it stood, the record). ``skipped`` is
-    how many positions the source leaves out because what they held is gone; it is counted.
+    ``timestamps`` is None, or has a value (ms since the epoch, or None) for each of ``values``.
+    ``bad`` has pairs (index in ``values`` before which it was, bad record). ``skipped``: the number
+    of positions that are skipped because their content is gone; it is counted as a metric.
     """
 
     values: list[Any]
@@ -172,13 +171,13 @@ class Chunk:
 
 @dataclass
 class ColumnChunk:
-    """A run of records read from one split, in order, as columns.
+    """Consecutive records of one split, in order, as columns.
 
     Fields:
         batch: a ``pyarrow.RecordBatch`` of some ten thousand rows.
-        shape: turns a batch into the records that ``read`` would have given. It can be pickled, and
-            two shapes that do the same are equal (see ``headrace.runtime.columns.shapes``).
-        row_kind: the name of an int8 column with the values of the rows' ``RowKind``. It is no
+        shape: converts a batch to the records that ``read`` would return. It can be pickled, and
+            two shapes with the same behavior are equal (see ``headrace.runtime.columns.shapes``).
+        row_kind: the name of an int8 column with the values of the rows' ``RowKind``. It is not a
             field of the records.
         timestamps: an Arrow array of int64, as long as the batch (ms since the epoch, or null).
     """
@@ -190,35 +189,34 @@ class ColumnChunk:
 
     @property
     def count(self) -> int:
-        """How many records it holds."""
+        """The number of records."""
         found: int = self.batch.num_rows
         return found
 
 
 class Pending(NamedTuple):
-    """What a source has, and nobody has read yet. None: not known."""
+    """What is available in a source and not yet read. None: unknown."""
 
     records: int | None = None
     size_bytes: int | None = None
 
 
 class SplitEnumerator(ABC):
-    """Finds splits and plans ranges; runs near the driver, for one source of one job.
+    """Finds splits and plans ranges. There is one for each source of a job, beside the driver.
 
-    It may keep caches, but every answer must follow from the JSON it is given (and from what
-    it wrote under its ``directory`` before it returned a position that refers to it). The engine
-    checks the answers: a rule that is broken fails the job with the rule and the source's name.
+    It may have caches, but each answer must depend only on its JSON arguments (and on what it wrote
+    to its ``directory`` before it returned a position that refers to it). The engine checks the
+    answers: a violation fails the job with an error that names the rule and the source.
 
-    ``now_ms`` is for intervals and timeouts: within a run it advances by a monotonic clock, and it
-    never goes back from one run to the next. It need not be the time of day: only the difference of
-    two counts.
+    ``now_ms`` is for intervals and timeouts. It advances with a monotonic clock, and does not go
+    back from one run to the next. It need not be the wall clock: only differences have a meaning.
     """
 
     @abstractmethod
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
-        """The splits known at the start, each with its first position.
+        """The splits at the start, each with its first position.
 
-        Called until the first micro-batch is planned; that one writes the answer down.
+        Called until the first micro-batch is planned, which stores the answer.
         """
 
     @abstractmethod
@@ -231,21 +229,21 @@ class SplitEnumerator(ABC):
     ) -> Progress:
         """Decide the positions at the end of the next micro-batch.
 
-        Splits in ``paused`` (watermark alignment) keep their position. New splits are in
-        ``started``, and in ``positions`` or ``finished``. Where nothing is new the same positions
-        come back, equal as JSON.
+        Splits in ``paused`` (by watermark alignment) must keep their position. New splits are in
+        ``started``, and in ``positions`` or ``finished``. If nothing is new, return positions that
+        are equal as JSON.
         """
 
     def resume(self, positions: Mapping[str, JsonValue], now_ms: int) -> Mapping[str, JsonValue]:
         """Convert positions from a previous run to the current stopping offsets.
 
-        Called once in a run, before ``advance``: if the source stops elsewhere than the one that
-        gave the positions (``Source.stops_at``), or if that one has stopped at its end and was not
-        drained. What is written in a position of the old end is replaced here. Nothing may be
-        left out or read again: the same micro-batch begins at either position.
+        Called once in a run, before ``advance``, if the source stops elsewhere than the source of
+        that run (``Source.stops_at``), or if that run stopped at its end without draining. Data
+        about the old end in a position is replaced here. The next micro-batch must start at the
+        same record: nothing may be skipped or repeated.
 
         Raises:
-            CheckpointError: the source cannot go on from these positions.
+            CheckpointError: the source cannot continue from these positions.
         """
         return positions
 
@@ -253,167 +251,168 @@ class SplitEnumerator(ABC):
     def ranges(
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
     ) -> Sequence[SplitRange]:
-        """The work of one micro-batch; a pure function of its arguments.
+        """The ranges of one micro-batch; a pure function of its arguments.
 
-        ``start`` has every split of the micro-batch: where it stood, or its first position.
-        ``end`` has the new position of those that go on, and the end position of ``finished``
-        ones where ``advance`` gave it; those without are read to their end.
+        ``start`` has the start position of each split. ``end`` has the end positions of the splits
+        that continue, and those of ``finished`` splits if ``advance`` returned them; other finished
+        splits are read to their end.
         """
 
     def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
-        """What is there after ``positions``, as far as it is known: it is reported, not planned by.
+        """What is available after ``positions``, for metrics only.
 
-        It asks nobody: what ``advance`` has seen last is enough. By default nothing is known.
+        It must not query the outside world: what ``advance`` has seen last is enough. By default it
+        is unknown.
         """
         return Pending()
 
     def committed(self, positions: Mapping[str, JsonValue]) -> None:
-        """All records before ``positions`` are committed in all sinks; a broker may be informed.
+        """All records before ``positions`` are committed in all sinks: brokers may be informed.
 
-        ``positions`` also names splits that the micro-batch finished, if their end is known. Called
-        when a micro-batch of a stream is done, also the last one; and when a job goes on from its
-        checkpoint, with the positions from there. A batch reports none.
+        ``positions`` also has splits that the micro-batch finished, if their end is known. Called
+        after each micro-batch of a stream, including the last, and with the checkpoint's positions
+        when a job resumes. Not called in a batch.
         """
 
     def close(self) -> None:
-        """Release what the enumerator holds; what ``committed`` has begun should be done by then.
+        """Release resources; work that ``committed`` has started should be done by then.
 
-        Called when a job ends or is stopped; where it fails, not always.
+        Called when a job ends or is stopped; after a failure not always.
         """
 
 
 class SplitReader(ABC):
-    """Reads ranges inside a worker; opened once per worker process and job run."""
+    """Reads ranges in a worker; made once per worker and run."""
 
     @abstractmethod
     def read(self, split_range: SplitRange) -> Iterator[Chunk]:
-        """The records of one range, in order; the same for the same range, always."""
+        """Yield the records of a range, in order; always the same for the same range."""
 
     def read_columns(self, split_range: SplitRange) -> Iterator[Chunk | ColumnChunk] | None:
-        """The same records as columns, if the reader has them. None: it has none.
+        """The same records as columns, if the reader can read columns; otherwise None.
 
-        Called only where the operators after the source take columns. Records that cannot be
-        decoded are in a ``Chunk`` between two of columns.
+        Called only if the operators after the source take columns. Records that cannot be decoded
+        are in a ``Chunk`` between two chunks of columns.
         """
         return None
 
     @property
     def has_columns(self) -> bool:
-        """Whether ``read_columns`` may give columns: so the plan of a job says where they go.
+        """Whether ``read_columns`` may return columns; it is shown in the plan of a job.
 
-        By default, whether the class has a ``read_columns`` of its own.
+        By default, whether the class overrides ``read_columns``.
         """
         return type(self).read_columns is not SplitReader.read_columns
 
     def close(self) -> None:
-        """Release what the reader holds."""
+        """Release resources."""
 
 
 class Source(ABC):
-    """A description of where records come from. Subclasses are frozen dataclasses."""
+    """A description of a source of records. Subclasses are frozen dataclasses."""
 
     @property
     @abstractmethod
     def bounded(self) -> bool:
-        """True when the input ends by itself."""
+        """Whether the input ends by itself."""
 
     @abstractmethod
     def enumerator(self, directory: str) -> SplitEnumerator:
-        """A new enumerator; ``directory`` is a local or pyarrow-URI folder it may write to."""
+        """Make an enumerator. ``directory``: a local or pyarrow-URI folder that it may write to."""
 
     @abstractmethod
     def reader(self) -> SplitReader:
-        """A new reader."""
+        """Make a reader."""
 
     @property
     def name(self) -> str:
-        """What the source is called in plans and errors."""
+        """The source's name in plans and errors."""
         return type(self).__name__
 
     @property
     def kind(self) -> str:
-        """What the source is, for checkpoints: positions of one kind mean nothing to another."""
+        """The kind of source, stored in checkpoints: its positions are valid for this kind only."""
         return type(self).__name__
 
     @property
     def locator(self) -> str:
-        """What it reads (paths, a topic); empty if that does not distinguish it."""
+        """What it reads (paths, a topic); empty if that does not identify it."""
         return ""
 
     @property
     def fingerprint(self) -> str | None:
-        """What the source holds, as a short text that is equal in every interpreter, or None.
+        """A digest of the source's content, for input that must not change; None for other input.
 
-        Where it differs from what a checkpoint was made with, the job is refused. For input that
-        must stay as it is; None, the default, for input that may change.
+        A job is refused if the digest differs from that in its checkpoint. It must be the same in
+        every interpreter.
         """
         return None
 
     @property
     def stops_at(self) -> str:
-        """Where it stops although its input goes on, as a short text; empty where it does not.
+        """Where the source stops although its input continues, as a short text; otherwise empty.
 
-        The splits of such a source can be read on later, from the end positions that ``advance``
-        gave: by a run whose source stops elsewhere, or never (see ``SplitEnumerator.resume``).
+        Splits of such a source can be read on later, from their end positions, by a run whose
+        source stops elsewhere or never (see ``SplitEnumerator.resume``).
         """
         return ""
 
     def stops(self, split: str) -> bool:
-        """Whether a split of a source with ``stops_at`` is one that stops; else it only ends."""
+        """For a source with ``stops_at``: whether a split stops there, or ends by itself."""
         return True
 
     @property
     def record_type(self) -> Any | None:
-        """The ``TypeInformation`` of the records; None where only reading them tells."""
+        """The ``TypeInformation`` of the records; None if it is not known before reading."""
         return None
 
     @property
     def gives(self) -> ChangelogMode | None:
-        """Of which kinds its rows may be; None: of any, nothing is checked.
+        """The kinds of the source's rows; None: any kinds, without checks.
 
-        Inserts only by default.
+        By default inserts only.
         """
         return ChangelogMode.insert_only()
 
     @property
     def executed_by(self) -> ExecutedBy:
-        """Who reads it."""
+        """Which process reads it."""
         return ExecutedBy.TASKS
 
     @property
     def reports_bad_records(self) -> bool:
-        """True when undecodable input goes to a tag (see ``bad_record_tag``) instead of failing."""
+        """Whether undecodable input goes to a side output (``bad_record_tag``) and fails no job."""
         return self.bad_record_tag is not None
 
     @property
     def bad_record_tag(self) -> Any | None:
-        """The ``OutputTag`` that receives ``BadRecord`` values, or None: the job fails."""
+        """The ``OutputTag`` for ``BadRecord`` values; None: they fail the job."""
         return None
 
 
 class WorkerResources:
-    """What the writers of a job share in one worker process: clients, connections, producers.
+    """Clients, connections and producers that the writers of a job share in one worker.
 
-    The engine closes it when the job's run is over in that process, or replaced by another run.
-    A process that is killed closes nothing.
+    The engine closes them when the run ends in this worker, or another run replaces it. A killed
+    process closes nothing.
     """
 
     def __init__(self) -> None:
         self._made: dict[Hashable, Any] = {}
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """The value of a key; ``make`` is called for the first who asks."""
+        """The resource of a key; ``make`` is called at the first request."""
         if key not in self._made:
             self._made[key] = make()
         found: T = self._made[key]
         return found
 
     def discard(self, key: Hashable) -> None:
-        """Close and forget a value; one that is not there is fine."""
+        """Close and remove a resource, if it exists."""
         close_value(self._made.pop(key, None))
 
     def close(self) -> None:
-        """Close all values, the last one first: all of them, whichever fails."""
+        """Close all resources in reverse order, even if some fail."""
         with contextlib.ExitStack() as stack:
             for value in self._made.values():
                 stack.callback(close_value, value)
@@ -421,7 +420,7 @@ class WorkerResources:
 
 
 def close_value(value: Any) -> None:
-    """Call ``close`` of a value that has one."""
+    """Call a value's ``close``, if it has one."""
     close = getattr(value, "close", None)
     if close is not None:
         close()
@@ -429,20 +428,20 @@ def close_value(value: Any) -> None:
 
 @dataclass(frozen=True)
 class WriterContext:
-    """Where a writer runs.
+    """The context of a writer.
 
     Fields:
-        sink_id: equal for all runs on one checkpoint, different for every other sink. A job that
-            goes on from an older copy of its checkpoint may get another one (see ``Sink``).
-        batch_id: the number of the micro-batch; those that are committed count from 0 without
-            gaps, and one that is run again keeps its number.
+        sink_id: the same for all runs on one checkpoint, and unique to this sink. A job that
+            resumes from an older copy of its checkpoint may get a new one (see ``Sink``).
+        job_name: the name of the job.
+        batch_id: the number of the micro-batch. Committed ones count from 0 without gaps; a
+            repeated one keeps its number.
         partition: the number of the task, from 0.
-        partitions: how many tasks a micro-batch has at most. After a keyed stage: as many as the
-            stage has partitions, which do not change while the checkpoint lives. Without a keyed
-            stage the tasks are those that read, at most two more than the parallelism; the
-            partitions of a DataFrame come after these and are not counted.
-        attempt: differs for every run of the same task, so that files of a dead attempt differ.
-        worker: what ``shared`` keeps its values in.
+        attempt: unique for each run of a task, for example to distinguish files of failed attempts.
+        partitions: the maximum number of tasks in a micro-batch. After a keyed stage, its number of
+            partitions, which is fixed in the checkpoint. Otherwise at most the parallelism plus
+            two; partitions of a DataFrame follow and are not counted.
+        worker: stores the values of ``shared``.
     """
 
     sink_id: str
@@ -454,9 +453,9 @@ class WriterContext:
     worker: WorkerResources = field(default_factory=WorkerResources, compare=False, repr=False)
 
     def shared(self, key: Hashable, make: Callable[[], T]) -> T:
-        """A value that outlives this writer: made once per worker process, key and sink.
+        """A value that later writers reuse, made once per worker, key and sink.
 
-        Its ``close()``, if it has one, is called when the job's run is over in this process.
+        Its ``close()``, if it has one, is called when the job's run ends in this worker.
         """
         return self.worker.get((self.sink_id, key), make)
 
@@ -467,30 +466,30 @@ class WriterContext:
 
 @dataclass(frozen=True)
 class CommitterContext:
-    """Where a committer runs: the sink's id and the job's name."""
+    """The context of a committer."""
 
     sink_id: str
     job_name: str
 
 
 class SinkWriter(ABC):
-    """Writes one task's records of one micro-batch; nothing is visible before the commit.
+    """Writes one task's records of one micro-batch; nothing may be visible before the commit.
 
-    The one that made it calls ``write`` any number of times, then ``prepare_commit`` or ``abort``.
+    ``write`` is called any number of times, then ``prepare_commit`` or ``abort``.
     """
 
     @abstractmethod
     def write(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
-        """Take records, in order; as the sink's ``record_encoder`` made them, if it has one.
+        """Write records, in order; encoded ones if the sink has a ``record_encoder``.
 
-        Shapes: ``timestamps`` is as long as ``values``: milliseconds since the epoch, or None.
+        ``timestamps`` has a value for each of ``values``: ms since the epoch, or None.
         """
 
     def write_columns(self, chunk: ColumnChunk) -> None:
-        """Take records as columns; by default they become records, and go to ``write``.
+        """Write records as columns; by default they are converted and passed to ``write``.
 
-        Called where the sink ``takes_columns``; all rows are inserts. Calls of ``write`` come
-        between where some records are no columns: all of them come in the order of the records.
+        Called if the sink ``takes_columns``; all rows are inserts. Records that are not available
+        as columns are passed to ``write`` in between: all calls are in the order of the records.
         """
         times = chunk.timestamps
         stamps = [None] * chunk.count if times is None else times.to_pylist()
@@ -498,9 +497,9 @@ class SinkWriter(ABC):
 
     @abstractmethod
     def prepare_commit(self) -> Any | None:
-        """Flush; give back what the committer needs (picklable), or None for nothing written.
+        """Flush, and return what the committer needs (picklable), or None if nothing was written.
 
-        Where the sink commits by task: commit records and marker, and give back None.
+        If the sink commits by task: commit records and marker, and return None.
         """
 
     def abort(self) -> None:
@@ -508,40 +507,41 @@ class SinkWriter(ABC):
 
 
 class Committer(ABC):
-    """Makes a micro-batch's writes visible; it runs near the driver."""
+    """Makes a micro-batch's writes visible; it runs beside the driver."""
 
     @abstractmethod
     def commit(self, batch_id: int, committables: Sequence[Any]) -> None:
-        """Publish one micro-batch, once: a second call with the same id changes nothing.
+        """Publish one micro-batch; a second call with the same id must change nothing.
 
-        Called for every micro-batch, also with no committables, in rising order of ``batch_id``;
-        after a crash the last one may come again, with equal content from new attempts.
+        Called for each micro-batch, even without committables, in ascending order of ``batch_id``.
+        After a crash the last one may be repeated, with the same content from new attempts.
         """
 
     def abort(self, batch_id: int, committables: Sequence[Any]) -> None:
         """The micro-batch failed: remove what its tasks had prepared."""
 
     def finish(self) -> None:
-        """The input has ended: publish what is still held back (files not yet rolled)."""
+        """The input has ended: publish what is still held back, such as unfinished files."""
 
     def snapshot(self, last_batch: int | None = None) -> Iterator[bytes]:
-        """What is held back after the last commit, as pieces in a form of the sink's own.
+        """What is held back after the last commit, as byte strings in the sink's own format.
 
-        ``last_batch``: only what micro-batches up to this one wrote; None: all of it.
-        Nothing changes here. Pieces have some megabytes each, and an order. They hold all that
-        ``restore`` needs: what the committer keeps elsewhere may be gone by then. Sinks that hold
-        nothing back give no pieces.
+        ``last_batch``: only what micro-batches up to this one wrote; None: everything. It must not
+        change anything. The byte strings have some megabytes each, and are ordered. They must
+        contain all that ``restore`` needs, even if the sink's files are gone by then. Sinks that
+        hold nothing back return none.
         """
         return iter(())
 
     def restore(self, held: Iterable[bytes]) -> None:
-        """Hold back what another committer of the sink held back: the pieces of its ``snapshot``.
+        """Take over what another committer of the sink held back, from its ``snapshot``.
 
-        Called before the first commit of a job that goes on elsewhere, maybe under another sink id.
-        It replaces what is held back here. A second call with the same pieces changes nothing.
+        Called before the first commit of a job that continues elsewhere, perhaps with another sink
+        id. It replaces what is held back here. A second call with the same arguments must change
+        nothing.
 
         Raises:
-            CheckpointError: the sink holds nothing back, or does not know the form.
+            CheckpointError: the sink holds nothing back, or does not know the format.
         """
         if any(True for _ in held):
             raise CheckpointError(
@@ -551,62 +551,61 @@ class Committer(ABC):
 
 
 class Sink(ABC):
-    """A description of where records go. Subclasses are frozen dataclasses.
+    """A description of a destination of records. Subclasses are frozen dataclasses.
 
-    **Exactly once by the driver** (``CommitBy.DRIVER``): writers write aside, and the committer
-    publishes the micro-batch once.
+    **Exactly once by the driver** (``CommitBy.DRIVER``): writers write to a hidden place, and the
+    committer publishes each micro-batch once.
 
     **Exactly once by task** (``CommitBy.TASK``), for systems whose transactions belong to a client:
     ``prepare_commit`` commits the records together with the marker ``(sink_id, partition,
     batch_id)``, in one transaction. A writer that finds its marker, or a later one of its
-    partition, was run before: it drops its records. Such a sink may rely on this: a micro-batch
-    that comes again has the same ``batch_id``, and each of its partitions the same records in the
-    same order (as far as the program's functions give the same again). That holds after a restart
-    too: a changed program that would bring them elsewhere is refused. The ``batch_id`` of a
-    partition never goes back. It may not rely on which records lie in which
-    partition in *different* micro-batches, nor on a partition being written to in each: one
-    without records has no writer. Readers can see the partitions of a micro-batch one by one.
-    A job without a keyed stage that reads a DataFrame has the partitions that Spark gives it. The
-    plan of a batch is in no log: started again by a restart strategy, it is the same as long as
-    its input is.
+    partition, is a repetition: it drops its records. Such a sink may rely on this: a repeated
+    micro-batch has the same ``batch_id``, and each of its partitions has the same records in the
+    same order (as far as the program's functions are deterministic). That holds after a restart
+    too: a changed program that would distribute records differently is refused. The ``batch_id`` of
+    a partition never decreases. It may not rely on which records are in which partition in
+    *different* micro-batches, nor on a partition being written in each: one without records has no
+    writer. Readers may see the partitions of a micro-batch one by one. A job without a keyed stage
+    that reads a DataFrame has the partitions that Spark chooses. The plan of a batch job is not
+    stored: after a restart it is the same as long as its input is.
 
-    **Older copies.** A checkpoint may be replaced by a copy of an earlier moment. Then the next
-    micro-batches have numbers that the sink has already committed, and other records. The engine
-    notices this by ``last_batch``, before anything is planned or written. The job is refused; or
-    the user's configuration lets it go on, and all its sinks get another ``sink_id``.
+    **Older copies.** A checkpoint may be replaced by an older copy. Then the next micro-batches
+    have numbers that the sink has already committed, and other records. The engine detects this by
+    ``last_batch``, before anything is planned or written. It refuses the job; or, if the
+    configuration allows it, all sinks get a new ``sink_id``.
     """
 
     @property
     def commits(self) -> CommitBy:
-        """Who makes the writes visible."""
+        """Which part of the sink commits."""
         return CommitBy.DRIVER
 
     @property
     def record_encoder(self) -> Callable[[Any], Any] | None:
-        """Makes of a record what the writer gets; None: the writer gets the record itself.
+        """Encodes each record for the writer; None: the writer gets the record itself.
 
-        It is called once for each record, in the task that the record comes from. So bytes travel
-        to the writer, and not an object that is taken apart and made again. It can be pickled.
+        It is called in the task that emits the record, so that bytes are sent to the writer and not
+        an object that must be pickled. It must be picklable.
         """
         return None
 
     @abstractmethod
     def writer(self, context: WriterContext) -> SinkWriter:
-        """A new writer, for one task of one micro-batch."""
+        """Make a writer, for one task of one micro-batch."""
 
     @property
     def takes_columns(self) -> bool:
-        """Whether its writers take columns (``SinkWriter.write_columns``), for less than records.
+        """Whether its writers take columns (``SinkWriter.write_columns``) faster than records.
 
         A sink with a ``record_encoder`` gets none.
         """
         return False
 
     def committer(self, context: CommitterContext) -> Committer:
-        """A new committer; a sink that commits by task has none.
+        """Make a committer; not called for a sink that commits by task.
 
         Raises:
-            PlanError: the sink commits by the driver, and does not say how.
+            PlanError: the sink commits by the driver and has no committer.
         """
         raise PlanError(
             f"the sink {self.name} has no committer",
@@ -614,47 +613,47 @@ class Sink(ABC):
         )
 
     def last_batch(self, context: CommitterContext) -> int | None:
-        """The highest micro-batch that was committed under ``context.sink_id``; -1: none was.
+        """The highest micro-batch that was committed as ``context.sink_id``; -1 for none.
 
-        The highest of all partitions: some may not have written for long, and earlier runs may
-        have had more of them. Called once beside the driver when a job goes on from a checkpoint;
-        it changes nothing outside, and waits for a server that is away as a writer would.
+        It is the highest of all partitions: some may not have been written for long, and earlier
+        runs may have had more of them. Called once beside the driver when a job resumes; it must
+        change nothing, and should wait for a server that is down as a writer would.
 
         None, the default: the sink does not know. Then an older copy of the checkpoint is not
-        noticed, and an exactly-once sink loses or doubles records after it.
+        detected, and an exactly-once sink may lose or duplicate records.
         """
         return None
 
     @property
     def kind(self) -> str:
-        """What the sink is, for checkpoints."""
+        """The kind of sink, stored in checkpoints."""
         return type(self).__name__
 
     @property
     def locator(self) -> str:
-        """What it writes to (a path, a topic); empty if that does not distinguish it."""
+        """What it writes to (a path, a topic); empty if that does not identify it."""
         return ""
 
     @property
     def exclusive_name(self) -> str:
-        """A name in the system that it writes to, which no other sink may use; empty for none.
+        """A name in the target system that only one sink may use; empty for none.
 
-        A program with two sinks that have the same one is refused.
+        A program with two sinks of the same name is refused.
         """
         return ""
 
     @property
     def accepts(self) -> ChangelogMode | None:
-        """Of which kinds the rows may be that it takes; None: of any.
+        """The kinds of rows that the sink accepts; None: any. By default inserts only.
 
-        Inserts only by default. A program that declares that it gives this sink others is refused;
-        rows of an undeclared kind, which a user's function may make, are given to it.
+        A program that declares other kinds for this sink is refused. Rows of an undeclared kind,
+        which a user's function may make, are passed to the sink.
         """
         return ChangelogMode.insert_only()
 
     @property
     def keeps_state(self) -> bool:
-        """True if it may hold records back, which a later program must not lose.
+        """Whether it may hold records back, which a later program must not lose.
 
         Then its committer has ``snapshot`` and ``restore``.
         """
@@ -662,10 +661,10 @@ class Sink(ABC):
 
     @property
     def executed_by(self) -> ExecutedBy:
-        """Who writes it."""
+        """Which process writes it."""
         return ExecutedBy.TASKS
 
     @property
     def name(self) -> str:
-        """What the sink is called in plans and errors."""
+        """The sink's name in plans and errors."""
         return type(self).__name__

@@ -1,26 +1,26 @@
 """Every exception that Headrace raises.
 
     HeadraceError
-    ├── PlanError (ValueError)            the program cannot work; raised while it is built
+    ├── PlanError (ValueError)            the program is not valid; raised while it is built
     │   ├── DuplicateUidError             two operators with one uid
     │   ├── UnpicklableFunctionError      a user function that cannot be sent to a worker
     │   ├── WrongFunctionError            no function, or one of another kind (a TypeError too)
-    │   ├── MissingWatermarksError        event time is needed, no watermark strategy is set
+    │   ├── MissingWatermarksError        event time without a watermark strategy
     │   └── NotKeyedError                 keyed state or timers on a stream that is not keyed
-    ├── UnsupportedError (NotImplementedError)   a PyFlink name that does not work here
-    │   └── UnsupportedModuleError    a module of PyFlink's that is not here (an ImportError too)
+    ├── UnsupportedError (NotImplementedError)   a PyFlink name that is not supported
+    │   └── UnsupportedModuleError    a module of PyFlink (an ImportError too)
     ├── ConfigurationError (ValueError)   an unknown key, or a value that does not parse
     ├── UnstableKeyError (TypeError)      a key whose hash differs between interpreters
     ├── TypeMismatchError (TypeError)     a value that does not fit its declared type
     ├── UnpicklableStateError (TypeError) a value in state that cannot be pickled
-    ├── StateTooLargeError (ValueError)   a value in state that is larger than allowed
+    ├── StateTooLargeError (ValueError)   a value in state that is too large
     ├── DecodeError (ValueError)          raw input that cannot be decoded
-    ├── MissingExtraError (ImportError)   an optional part is not installed
+    ├── MissingExtraError (ImportError)   an optional dependency is not installed
     ├── CheckpointError (RuntimeError)    a checkpoint that cannot be used
     │   └── CheckpointLockedError         another driver is running on it
-    └── JobError (RuntimeError)           a job failed for a reason that is not the user's code
+    └── JobError (RuntimeError)           a job failed, but not in the user's code
         ├── SparkEndedError               Spark's JVM has ended
-        └── StorageError                  Spark cannot store state: a full disk, mostly
+        └── StorageError                  Spark cannot store state, for example: disk full
 
 Each derives from ``HeadraceError`` and from the builtin a caller would expect to catch.
 """
@@ -55,9 +55,9 @@ __all__ = [
 
 
 class HeadraceError(Exception):
-    """The root of every exception raised by Headrace.
+    """The base class of all exceptions that Headrace raises.
 
-    The message answers what is wrong; ``where`` (label to text) says where, ``hint`` what to do.
+    The message says what is wrong; ``where`` (label to text) says where, ``hint`` says what to do.
     """
 
     def __init__(
@@ -88,35 +88,35 @@ def _rebuild(
 
 
 class PlanError(HeadraceError, ValueError):
-    """The program cannot work; raised while it is built."""
+    """The program is not valid; raised while it is built."""
 
 
 class DuplicateUidError(PlanError):
-    """Two operators carry the same uid, so it is not clear whose state is whose."""
+    """Two operators have the same uid, so their state cannot be told apart."""
 
 
 class UnpicklableFunctionError(PlanError):
-    """A user function, or something it captures, cannot be sent to a worker."""
+    """A user function, or something that it captures, cannot be sent to a worker."""
 
 
 class WrongFunctionError(PlanError, TypeError):
-    """What was given as a function is none, or one of another kind."""
+    """An argument is not a function, or a function of another kind."""
 
 
 class MissingWatermarksError(PlanError):
-    """An operator needs event time and no watermark strategy stands upstream of it."""
+    """An operator needs event time, and there is no watermark strategy upstream."""
 
 
 class NotKeyedError(PlanError, TypeError):
-    """Keyed state or keyed timers are used on a stream that has no key."""
+    """Keyed state or timers are used on a stream that is not keyed."""
 
 
 class UnsupportedError(HeadraceError, NotImplementedError):
-    """A name of PyFlink's API that is declared here, but does not work here."""
+    """A name of PyFlink's API that exists here but is not supported."""
 
 
 class UnsupportedModuleError(UnsupportedError, ModuleNotFoundError):
-    """A module of PyFlink's that does not exist here."""
+    """A module of PyFlink that does not exist here."""
 
     def __init__(
         self,
@@ -131,26 +131,26 @@ class UnsupportedModuleError(UnsupportedError, ModuleNotFoundError):
 
 
 class ConfigurationError(HeadraceError, ValueError):
-    """A configuration key that is not known, or a value that does not parse."""
+    """An unknown configuration key, or a value that cannot be parsed."""
 
 
 class UnstableKeyError(HeadraceError, TypeError):
-    """A key whose hash is not equal in every interpreter, so its records would scatter."""
+    """A key whose hash differs between interpreters, so that its records would be scattered."""
 
 
 class TypeMismatchError(HeadraceError, TypeError):
-    """A value does not fit the type declared for its stream."""
+    """A value that does not fit the declared type."""
 
 
 class UnpicklableStateError(HeadraceError, TypeError):
-    """A value in state cannot be pickled, so it cannot be stored."""
+    """A value in state that cannot be pickled, so it cannot be stored."""
 
 
 class StateTooLargeError(HeadraceError, ValueError):
-    """A value in state is larger than a record of the state store may be."""
+    """A value in state that exceeds the maximum size of the state store's records."""
 
     size_bytes = 0
-    """The record's size, for the process that writes it."""
+    """The record's size, set by the process that writes it."""
 
 
 class DecodeError(HeadraceError, ValueError):
@@ -158,11 +158,11 @@ class DecodeError(HeadraceError, ValueError):
 
 
 class MissingExtraError(HeadraceError, ImportError):
-    """An optional part of Headrace is used and not installed."""
+    """An optional dependency of Headrace is used and not installed."""
 
 
 class CheckpointError(HeadraceError, RuntimeError):
-    """A checkpoint cannot be used by this program."""
+    """A checkpoint that this program cannot use."""
 
 
 class CheckpointLockedError(CheckpointError):
@@ -170,12 +170,12 @@ class CheckpointLockedError(CheckpointError):
 
 
 class JobError(HeadraceError, RuntimeError):
-    """A job failed for a reason that is not an exception of the user's code."""
+    """A job failed for a reason other than an exception of the user's code."""
 
 
 class SparkEndedError(JobError):
-    """Spark's JVM has ended, and with it every job of this program."""
+    """Spark's JVM has ended, and with it all jobs of this program."""
 
 
 class StorageError(JobError):
-    """Spark cannot store state: a disk is full, or its state store has failed."""
+    """Spark cannot store state: a disk is full, or its state store failed."""

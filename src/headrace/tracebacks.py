@@ -1,11 +1,11 @@
-"""Tracebacks that begin with the user's own lines.
+"""Tracebacks without the frames of Headrace, pyspark and py4j.
 
-Frames of Headrace, of pyspark and of py4j say nothing about a user's program: they are taken out
-of what reaches the user, unless the environment variable ``HEADRACE_FULL_TRACEBACK`` is set. An
-exception that such a frame raised itself keeps that one frame, for it is the only witness; errors
-of Headrace say where they come from in their text and keep none.
+These frames say nothing about a user's program. They are removed from tracebacks that reach the
+user, unless the environment variable ``HEADRACE_FULL_TRACEBACK`` is set. If such a frame raised the
+exception itself, this frame stays, except for errors of Headrace: their text says where they come
+from.
 
-A traceback that comes from another process is made again from the places of its frames.
+A traceback from another process is rebuilt from the locations of its frames.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ FULL_VARIABLE = "HEADRACE_FULL_TRACEBACK"
 
 _LIBRARIES = frozenset({"headrace", "pyspark", "py4j"})
 _PROGRAMS = ("headrace.demo", "headrace.cli.demo")
-"""Parts of the package that are programs, like a user's."""
+"""Modules of the package that are programs, like a user's."""
 
 
 @dataclass(frozen=True)
 class FrameLocation:
-    """Where a frame stood: file, line and the name of its function; ``module`` is its module's."""
+    """The module, file, line and function of a frame."""
 
     module: str
     file: str
@@ -38,7 +38,7 @@ class FrameLocation:
 
     @property
     def is_library(self) -> bool:
-        """Whether it says nothing about the user's program."""
+        """Whether the frame is of a library, not of the user's program."""
         if self.file.startswith("<headrace"):
             return True  # a generated loop
         if self.module.startswith(_PROGRAMS):
@@ -47,7 +47,7 @@ class FrameLocation:
 
 
 def wants_full_tracebacks() -> bool:
-    """Whether the user asked for every frame."""
+    """Whether the user wants all frames."""
     return os.environ.get(FULL_VARIABLE, "") not in ("", "0")
 
 
@@ -72,7 +72,7 @@ def _link_entries(entries: list[TracebackType]) -> TracebackType | None:
 
 
 def trimmed_traceback(error: BaseException) -> TracebackType | None:
-    """The exception's traceback without the frames of libraries."""
+    """The exception's traceback without frames of libraries."""
     entries = [*_traceback_entries(error.__traceback__)]
     if wants_full_tracebacks() or not entries:
         return error.__traceback__
@@ -106,7 +106,7 @@ def trim_tracebacks(error: BaseException) -> BaseException:
 
 
 def _has_user_frame(error: BaseException | None) -> bool:
-    """Whether some frame of the exception is neither a library's nor the interpreter's."""
+    """Whether a frame of the exception is neither a library's nor the interpreter's."""
     return error is not None and any(map(_is_user_code, frame_locations(error.__traceback__)))
 
 
@@ -122,7 +122,7 @@ def _is_user_code(location: FrameLocation) -> bool:
 
 
 def frames_after_user_code(trace: TracebackType | None) -> int:
-    """How many frames a traceback has after the innermost of the user's own; 0 if it has none."""
+    """The number of frames after the last frame of the user's code; 0 if there is none."""
     for after, location in enumerate(reversed(frame_locations(trace))):
         if _is_user_code(location):
             return after
@@ -130,17 +130,17 @@ def frames_after_user_code(trace: TracebackType | None) -> int:
 
 
 def format_error(error: BaseException) -> str:
-    """What Python prints of an exception that nobody catches, from the user's lines on."""
+    """The text that Python prints for an uncaught exception, without frames of libraries."""
     return "".join(traceback.format_exception(trim_tracebacks(error)))
 
 
 def frame_locations(trace: TracebackType | None) -> list[FrameLocation]:
-    """Where the frames of a traceback stand, the outermost first."""
+    """The locations of a traceback's frames, outermost first."""
     return [_location(entry) for entry in _traceback_entries(trace)]
 
 
 def rebuild_traceback(locations: list[FrameLocation]) -> TracebackType | None:
-    """A traceback with frames at these places, which were another process's."""
+    """Make a traceback with frames at these locations, which come from another process."""
     result: TracebackType | None = None
     for location in reversed(locations):
         frame = _frame_at(location)
@@ -149,10 +149,10 @@ def rebuild_traceback(locations: list[FrameLocation]) -> TracebackType | None:
 
 
 def _frame_at(location: FrameLocation) -> FrameType:
-    """A frame that says it is at that place: the file and the name of its code are made up."""
+    """Make a frame that has this location, from generated code."""
     code = compile("frame = this_frame()", location.file, "exec")
-    # No columns: what Python would underline is this line, not the user's. An entry for every 8
-    # instructions, each of the kind "no column", and on the first line (CPython's locations.md).
+    # A line table without columns, as Python would underline parts of this line, not the user's.
+    # It has an entry of the kind "no column" for every 8 instructions (CPython's locations.md).
     entries = -(-len(code.co_code) // 16)
     code = code.replace(
         co_name=location.name,
@@ -168,7 +168,7 @@ def _frame_at(location: FrameLocation) -> FrameType:
 
 
 def install_excepthook() -> None:
-    """From here on an exception that nobody catches is printed from the user's lines on (once)."""
+    """Print uncaught exceptions of this process without frames of libraries."""
     previous_hook = sys.excepthook
     if getattr(previous_hook, "_of_headrace", False):
         return

@@ -1,4 +1,4 @@
-"""Internal. What runs a planned program: Spark, or this process alone.
+"""Internal. The runners, which execute a planned program: on Spark, or in this process.
 
 No name in this package is public; it changes without notice.
 """

@@ -1,4 +1,4 @@
-"""Files of failed calls: written where a keyed task fails, read by ``headrace replay``."""
+"""Captured calls: files of failed calls in keyed tasks, for ``headrace replay``."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ from headrace.runtime.tasks.stage_call import StageCall
 FORMAT = ObjectFormat("failed call")
 SUFFIX = ".headrace-call"
 MAX_FILES = 10
-"""How many files a folder holds at most; older ones are removed."""
+"""The maximum number of files in a folder; older ones are removed."""
 
 _NAME_CHARACTERS = 60
 _DIGEST_CHARACTERS = 10
 
 
 class Captures:
-    """Writes the failed calls of a job into a folder. ``program``: ``for_replay``, in bytes."""
+    """Writes the failed calls of a job to a folder. ``program`` returns the pickled program."""
 
     def __init__(self, folder: str, program: Callable[[], bytes]) -> None:
         self._folder, self._program = folder, program
@@ -55,16 +55,16 @@ class Captures:
         backend: StateBackend,
         blocks: Sequence[bytes] | None = None,
     ) -> Iterator[Envelope]:
-        """Work through a group's micro-batch as ``groups`` does; a failure is captured.
+        """Process a group's micro-batch, and capture the call if it fails.
 
-        ``blocks``: the input's, where they are known in bytes. The exception gets a note that says
-        where the file is, or why there is none.
+        ``blocks``: the pickled input, if it is there. The exception gets a note with the file's
+        path, or with the reason why there is none.
         """
         encode_error: Exception | None = None
         if blocks is None:
-            try:  # before the call: functions may change the records
+            try:  # before the call, as functions may change the records
                 blocks = [*map(encode, task_input.blocks)]
-            except Exception as error:  # not for other processes: reported if the call fails
+            except Exception as error:  # reported only if the call fails
                 encode_error = error
         try:
             yield from groups.work(task, task_input, backend)
@@ -72,7 +72,7 @@ class Captures:
             found = original(error)
             annotate(found)  # its note comes first
             if is_of_sink(found):
-                raise  # a file has no sinks
+                raise  # sinks are not captured
             shared = groups.broadcast(task.vertex) if task.vertex.broadcast else None
             found.add_note(
                 self._capture_note(task, task_input, backend, blocks, encode_error, found, shared)
@@ -89,7 +89,7 @@ class Captures:
         error: BaseException,
         shared: BroadcastInput | None,
     ) -> str:
-        """The note for the exception, after the call was written to a file."""
+        """Write the call to a file, and return the note for the exception."""
         try:
             if blocks is None:
                 assert encode_error is not None
@@ -104,7 +104,7 @@ class Captures:
 
 
 class LocalCaptures(Captures):
-    """Those of a job in the local runner; a stream's state is in pages there, as on Spark."""
+    """Captures of the local runner, where a stream's state is kept in pages, as on Spark."""
 
     def __init__(self, folder: str, program: JobProgram) -> None:
         super().__init__(folder, lambda: program_bytes(program))
@@ -112,16 +112,16 @@ class LocalCaptures(Captures):
         self._pages: dict[tuple[str, int], HeldPages] = {}
 
     def backend(self, vertex: VertexProgram, group: int) -> StateBackend:
-        """The backend of a group, whose reads are recorded."""
+        """The state backend of a group, which records what is read."""
         pages = self._pages.setdefault((vertex.id, group), HeldPages())
         return RecordingBackend(pages, vertex.max_parallelism_of(group), self._page_bytes)
 
 
 def write_call(folder: str, call: FailedCall) -> str:
-    """The path of a call's file, which is written whole or not at all. Old files are removed.
+    """Write a call to a file, and return its path.
 
-    Spark tries a task several times, and a restart strategy repeats a micro-batch. So a call that
-    failed before has its file already.
+    The oldest files beyond ``MAX_FILES`` are removed. A call that failed before has a file already,
+    which is kept: Spark retries tasks, and a restart strategy repeats micro-batches.
 
     Raises:
         CheckpointError: the folder cannot be written to.
@@ -140,7 +140,7 @@ def write_call(folder: str, call: FailedCall) -> str:
 
 
 def _digest(call: FailedCall) -> str:
-    """Equal for all attempts at one call: the job's run, where it is, and what it was given."""
+    """A digest that is equal for all attempts of one call, in one run."""
     where = f"{call.vertex} {call.group} {call.now_ms}".encode()
     found = sha256()
     for part in (call.program, where, call.shared or b"", *call.blocks):
@@ -153,18 +153,18 @@ def _file_name_part(text: str) -> str:
 
 
 def _files_of(folder: str) -> list[str]:
-    """The names of the calls in a folder, which may hold other things too."""
+    """The names of the call files in a folder."""
     if not os.path.isdir(folder):
         return []
     return [name for name in os.listdir(folder) if name.endswith(SUFFIX)]
 
 
 def _remove_oldest(folder: str, max_files: int) -> None:
-    """Delete the oldest files beyond the limit."""
+    """Remove the oldest files beyond a limit."""
     found: list[tuple[int, str]] = []
     for name in _files_of(folder):
         path = os.path.join(folder, name)
-        with suppress(FileNotFoundError):  # another process makes room as well
+        with suppress(FileNotFoundError):  # another process may remove files too
             found.append((os.stat(path).st_mtime_ns, path))
     for _, path in sorted(found)[: max(len(found) - max_files, 0)]:
         with suppress(FileNotFoundError):
@@ -172,16 +172,16 @@ def _remove_oldest(folder: str, max_files: int) -> None:
 
 
 def program_bytes(program: JobProgram) -> bytes:
-    """What a call needs of a program, with the script's classes, those of records too."""
+    """The pickled program for a replay, with classes of the user's script."""
     bare = program.for_replay()
     return program_classes.dumps(bare, used_by=program.connectors, secrets=False)
 
 
 def read_call(path: str) -> FailedCall:
-    """The call in a file.
+    """Read a call from a file.
 
     Raises:
-        ConfigurationError: there is no such file, or it is no whole file of a call.
+        ConfigurationError: there is no such file, or it is damaged or of another kind.
     """
     try:
         with open(path, "rb") as file:
@@ -205,10 +205,10 @@ def read_call(path: str) -> FailedCall:
 
 
 def replay_of(call: FailedCall) -> Replay:
-    """A captured call, ready to be made again in this process.
+    """Prepare the replay of a call in this process.
 
-    What travelled within the program (the script's own functions and classes) is as it was; modules
-    are imported from where this process finds them.
+    Functions and classes of the user's script are as they were when the call failed. Modules are
+    imported as this process finds them.
     """
     program, names = program_classes.loads(call.program)
     program_classes.register_classes(names)

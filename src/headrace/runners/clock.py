@@ -1,4 +1,4 @@
-"""The clocks of this machine, and a warning where its time of day is behind the job's."""
+"""The machine's clocks, and a warning if the wall clock is behind the job's processing time."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from headrace.runtime.coordination.offset import Offset
 from headrace.runtime.job_time import ClockReading, JobClock, JobTime
 
 Clock = Callable[[], int]
-"""Gives the time in ms."""
+"""Returns the time in ms."""
 
 BEHIND_MS = 1000
-"""A clock that is behind by less is not worth a warning: it was set right by a little."""
+"""Smaller differences cause no warning: they come from ordinary clock corrections."""
 
 _log = logging.getLogger(__name__)
 
 
 def wall_clock_ms() -> int:
-    """The machine's time of day, in ms since the epoch. It may jump."""
+    """The wall clock, in ms since the epoch. It may jump."""
     return time.time_ns() // 1_000_000
 
 
 def monotonic_ms() -> int:
-    """The machine's monotonic time, in ms; only differences count."""
+    """The monotonic clock, in ms; only differences have a meaning."""
     return time.monotonic_ns() // 1_000_000
 
 
 def behind_message(behind_ms: int) -> str:
-    """A sentence that says how far the wall clock is behind the job's processing time."""
+    """A sentence for users that says how far the wall clock is behind the job's processing time."""
     return (
         f"this machine's clock is {timedelta(seconds=behind_ms // 1000)} (h:mm:ss) behind the"
         " processing time of the job: it is wrong now, or was ahead before. Until it has caught up,"
@@ -40,9 +40,9 @@ def behind_message(behind_ms: int) -> str:
 
 
 class RunClock:
-    """The times of the micro-batches of one run, which begins now.
+    """The clock of a run, which starts now.
 
-    ``monotonic`` None: ``wall`` never jumps (it is a test's), so it serves for both.
+    ``monotonic`` None: ``wall`` serves for both, as a test's clock never jumps.
     """
 
     def __init__(self, wall: Clock = wall_clock_ms, monotonic: Clock | None = monotonic_ms) -> None:
@@ -56,7 +56,7 @@ class RunClock:
         return ClockReading(wall_ms, wall_ms if self._monotonic is None else self._monotonic())
 
     def time(self, start: Offset) -> JobTime:
-        """The time of the micro-batch that is planned now, from an offset on."""
+        """The time for the micro-batch that is planned now, starting at an offset."""
         found = self._clock.time(start, self._read())
         behind_ms = self._clock.behind_ms
         if behind_ms >= self._warned_ms + BEHIND_MS:

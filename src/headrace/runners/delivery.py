@@ -1,4 +1,4 @@
-"""What comes back to the user's process: printed lines and collected records."""
+"""Delivery of printed and collected records to the user's process."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from headrace.runtime.program import SinkProgram
 
 
 class Delivery:
-    """Prints and collects in the driver, once per micro-batch of one run."""
+    """Prints and collects the records of one run in the driver."""
 
     def __init__(self, out: TextIO | None = None) -> None:
         self._out = out
@@ -25,11 +25,11 @@ class Delivery:
 
     @staticmethod
     def takes(sink: SinkProgram) -> bool:
-        """True for sinks whose records are sent to the driver."""
+        """Whether a sink's records are delivered to the driver."""
         return bool(sink.sink.executed_by is ExecutedBy.DRIVER)
 
     def deliver(self, sink: SinkProgram, group: int, values: Sequence[Any]) -> None:
-        """Print or collect records that one task had for a sink."""
+        """Print or collect the records of one task for a sink."""
         if sink.sink.collects:
             with self._arrived:
                 self._collected.extend(values)
@@ -41,13 +41,13 @@ class Delivery:
         out.flush()
 
     def close(self) -> None:
-        """Say that no more records will come."""
+        """Mark the end: no more records will come."""
         with self._arrived:
             self._closed = True
             self._arrived.notify_all()
 
     def collected(self) -> Iterator[Any]:
-        """The collected records, as they come, until ``close``."""
+        """Yield collected records as they arrive, until ``close``."""
         while True:
             with self._arrived:
                 while not self._collected and not self._closed:
@@ -58,7 +58,7 @@ class Delivery:
             yield value
 
     def ready(self) -> Iterator[Any]:
-        """The records that have arrived so far."""
+        """Yield the records that have arrived, without waiting."""
         while True:
             with self._arrived:
                 if not self._collected:
@@ -68,7 +68,7 @@ class Delivery:
 
 
 def _prefix(sink: SinkProgram, group: int) -> str:
-    """Flink's prefix: the identifier, and the subtask (from 1) where there are several."""
+    """Flink's prefix of printed lines: the identifier, and the subtask (from 1) if several."""
     identifier = sink.sink.identifier
     number = ""
     if sink.parallelism > 1:

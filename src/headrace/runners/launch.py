@@ -1,4 +1,4 @@
-"""From a checked graph to a running job: which runner, with which settings."""
+"""Starts a job for a stream graph: plans it, and chooses the runner and the settings."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ _MAX_TARGET_FACTOR = 6
 
 
 class LocalJob:
-    """A job of the local runner, in a thread of its own; a ``JobHandle``."""
+    """A job of the local runner, in its own thread; a ``JobHandle``."""
 
     def __init__(
         self,
@@ -93,11 +93,11 @@ class LocalJob:
             self.delivery.close()
 
     def status(self) -> JobStatus:
-        """Where the job stands."""
+        """The job's status."""
         return self._status
 
     def cancel(self) -> None:
-        """Stop the job and wait for its end."""
+        """Cancel the job and wait for its end."""
         self._cancelled.set()
         self._thread.join()
 
@@ -109,17 +109,17 @@ class LocalJob:
         return JobExecutionResult(self.job_id, self._net_runtime_ms, self.accumulators())
 
     def accumulators(self) -> Mapping[str, Any]:
-        """The job's counters so far."""
+        """The current values of the job's counters."""
         return self._run.accumulators()
 
 
 def program_of(
     graph: StreamGraph, configuration: Configuration, job_name: str | None
 ) -> JobProgram:
-    """The program of a graph under a configuration.
+    """Plan a graph under a configuration.
 
     Raises:
-        PlanError: a batch is asked for and some source has no end.
+        PlanError: batch mode is configured and a source is unbounded.
     """
     mode = options.read(configuration, options.RUNTIME_MODE)
     if mode == "BATCH" and not graph.bounded:
@@ -179,7 +179,7 @@ def program_of(
 
 
 def _absolute_folder(given: str | None) -> str:
-    """The absolute path of a folder: workers have other working folders. Empty for None."""
+    """The absolute path of a folder, as workers have other working folders. Empty for None."""
     return os.path.abspath(local_path(given)) if given else ""
 
 
@@ -200,7 +200,7 @@ def start(
     job_name: str | None,
     listeners: Sequence[JobListener] = (),
 ) -> JobHandle:
-    """Start a job on the runner that the configuration names."""
+    """Start a job on the configured runner."""
     program = program_of(graph, configuration, job_name)
     _check_checkpoint_dir(program, configuration, job_name)
     _require_checkpoint_without_drain(program, configuration)
@@ -231,7 +231,7 @@ def _is_local(configuration: Configuration) -> bool:
 
 
 def _with_absolute_paths(program: JobProgram) -> JobProgram:
-    """The program for tasks that have a working folder of their own."""
+    """The program with absolute paths, for tasks that have their own working folder."""
     sources = [replace(each, source=_with_absolute_path(each.source)) for each in program.sources]
     sinks = [replace(each, sink=_with_absolute_path(each.sink)) for each in program.sinks]
     return replace(program, sources=tuple(sources), sinks=tuple(sinks))
@@ -244,7 +244,7 @@ def _with_absolute_path(connector: Any) -> Any:
 def _check_checkpoint_dir(
     program: JobProgram, configuration: Configuration, job_name: str | None
 ) -> None:
-    """Refuse a checkpoint that cannot be written, or that other jobs would share."""
+    """Refuse a checkpoint folder that is not supported, or a job without a name."""
     if program.batch or _is_local(configuration):
         return  # neither keeps a checkpoint
     folder = options.read(configuration, options.CHECKPOINT_DIR)
@@ -261,7 +261,7 @@ def _check_checkpoint_dir(
 
 
 def _require_checkpoint_without_drain(program: JobProgram, configuration: Configuration) -> None:
-    """What a run leaves open is for the next one, which finds it in the checkpoint."""
+    """Check that a run that does not drain keeps its open windows in a checkpoint."""
     if program.settings.drain or _is_local(configuration):
         return
     if not options.read(configuration, options.CHECKPOINT_DIR):
@@ -301,7 +301,7 @@ def execute(
     """Run a job to its end; an interrupt cancels it."""
     with _default_interrupts():
         job = start(graph, configuration, job_name, listeners)
-        with _default_interrupts():  # the session that was made for it may have set its own
+        with _default_interrupts():  # the new session may have set a handler
             return _wait(job)
 
 
@@ -319,11 +319,11 @@ def _wait(job: JobHandle) -> JobExecutionResult:
 
 @contextmanager
 def _default_interrupts() -> Iterator[None]:
-    """Let a Ctrl-C be a ``KeyboardInterrupt`` and nothing else.
+    """Replace PySpark's handler of Ctrl-C by Python's default within a ``with`` block.
 
-    PySpark's handler calls into the JVM, also in the middle of another call, which breaks the
-    connection and fails the micro-batch that a cancelled job ends with (Spark 4.3). A handler of
-    the user's stays.
+    PySpark's handler calls into the JVM, even in the middle of another call. That breaks the
+    connection and fails the micro-batch with which a cancelled job ends (Spark 4.3). A handler of
+    the user stays.
     """
     before = signal.getsignal(signal.SIGINT)
     of_pyspark = str(getattr(before, "__module__", "")).startswith("pyspark")
@@ -343,7 +343,10 @@ def execute_async(
     job_name: str | None,
     listeners: Sequence[JobListener] = (),
 ) -> JobClient:
-    """The client of a job that was started. A failure is printed at once, unless it is awaited."""
+    """Start a job and return its client.
+
+    A failure is printed at once, unless the program waits for it.
+    """
     job = start(graph, configuration, job_name, listeners)
     client = JobClient(job)
     name = job_name or options.read(configuration, options.PIPELINE_NAME) or DEFAULT_NAME
@@ -359,7 +362,7 @@ def _has_failed(job: JobHandle) -> bool:
 
 
 def _print_failure(job: JobHandle, client: JobClient, name: str) -> None:
-    """Wait for the end of a job. Print why it failed, unless the program waits for its result."""
+    """Wait for the end of a job, and print its failure unless the program waits for the job."""
     try:
         job.wait()
     except BaseException as error:
@@ -379,7 +382,7 @@ def execute_and_collect(
     limit: int | None,
     listeners: Sequence[JobListener] = (),
 ) -> tuple[Iterator[Any], Callable[[], None]]:
-    """The records that a started job collects, as they come, and a function that ends it early."""
+    """Start a job; return its collected records as they arrive, and a function that cancels it."""
     job: Any = start(graph, configuration, job_name, listeners)
 
     def results() -> Iterator[Any]:
@@ -393,7 +396,7 @@ def execute_and_collect(
 
 
 def execution_plan(graph: StreamGraph, configuration: Configuration) -> str:
-    """The graph as JSON, in the form that Flink's plan visualizer reads."""
+    """The plan as JSON, in the format of Flink's plan visualizer."""
     return plan_json(graph, program_of(graph, configuration, None))
 
 

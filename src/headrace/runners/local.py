@@ -1,7 +1,7 @@
-"""The local runner: the same operators in one plain Python process, no JVM, no workers.
+"""The local runner: all operators run in this Python process, without JVM and workers.
 
-For tests, notebooks and a debugger. Micro-batches follow each other in a loop; every record of
-one is through all stages and in the sinks before the next begins.
+It is for tests, notebooks and debugging. Micro-batches run one after another: each passes all
+stages and sinks before the next one starts.
 """
 
 from __future__ import annotations
@@ -48,12 +48,12 @@ UNLIMITED = 1 << 60
 
 
 class LocalRun:
-    """One run of a job in this process. ``step`` does one micro-batch; ``run`` all of them.
+    """One run of a job. ``step`` runs one micro-batch, ``run`` all of them.
 
-    ``budgets`` (records per micro-batch) lets a test cut the input anywhere, ``backends`` lets it
-    choose the state backend, and ``one_key_group=False`` keeps the program's key groups.
-    ``listeners`` are called with each micro-batch once it is in the sinks. By ``clock_ns`` it is
-    measured how long tasks work.
+    Arguments for tests: ``budgets`` yields the maximum number of records of each micro-batch,
+    ``backends`` makes the state backends, ``one_key_group=False`` keeps the program's key groups,
+    and ``clock_ns`` measures the time that tasks take. ``listeners`` are called after each
+    committed micro-batch.
     """
 
     def __init__(
@@ -104,15 +104,15 @@ class LocalRun:
 
     @property
     def ended(self) -> bool:
-        """True when every source is read to its end, or to where it stops."""
+        """Whether all sources have been read to their end, or to where they stop."""
         return self._coordinator.ended(self._offset)
 
     def accumulators(self) -> dict[str, Number]:
-        """The figures of what was committed, by name."""
+        """The values of the counters in committed micro-batches, by name."""
         return figures(self.reporting.totals)
 
     def step(self) -> bool:
-        """Do one micro-batch; False when there was nothing to do."""
+        """Run one micro-batch; return False if there was nothing to do."""
         try:
             return self._step()
         except KeyboardInterrupt:
@@ -137,7 +137,7 @@ class LocalRun:
             self._route(self._source_task.run(task), waiting, to_sinks, parts)
         for number in range(1, len(self.program.stages) + 1):
             self._stage(number, waiting.pop(number, []), waiting, to_sinks, parts)
-        counted = self.metrics.parts()  # before anything is published: a gauge may fail
+        counted = self.metrics.parts()  # before the commit, as a gauge may fail
         self._write(to_sinks)
         self.reporting.add(counted)
         self._states = merge_states(self._states, parts)
@@ -160,7 +160,7 @@ class LocalRun:
         if not self.program.batch or end is start:
             self._planned = end
             return end if end is not start else self._offset
-        # A batch is one micro-batch: it begins once all of its input is there.
+        # A batch is a single micro-batch, which starts when all of its input is planned.
         self._planned = end.merged_with_earlier(start)
         return self._planned if self._coordinator.ended(end) else self._offset
 
@@ -222,9 +222,9 @@ class LocalRun:
         return backend
 
     def _new_backend(self, vertex: VertexProgram, group: int) -> StateBackend:
-        """State on the heap. If failures are captured, a stream's is in pages, as on Spark.
+        """A new state backend on the heap; in pages, as on Spark, if failed calls are captured.
 
-        On the heap values change in place, so what they were before the call would be lost.
+        On the heap values change in place, so the state before the failed call would be lost.
         """
         if self._captures is None or self.program.batch:
             return HeapBackend(for_pages=not self.program.batch)
@@ -265,7 +265,7 @@ class LocalRun:
             self._committers[sink.id].finish()
 
     def run(self, cancelled: Callable[[], bool] = lambda: False) -> None:
-        """Do micro-batches until the input ends or ``cancelled`` says so; then close."""
+        """Run micro-batches until the input ends or ``cancelled`` returns True; then close."""
         try:
             while not self.ended and not cancelled():
                 if not self.step():
@@ -279,8 +279,8 @@ class LocalRun:
         self.close()
 
     def close(self) -> None:
-        """Close user functions, sources and sinks (once): all of them, whichever fails."""
-        with contextlib.ExitStack() as stack:  # the last to be named is the first to be closed
+        """Close functions, sources and sinks, all of them even if some fail."""
+        with contextlib.ExitStack() as stack:  # closed in reverse order
             stack.callback(self._directory.cleanup)
             stack.callback(self._coordinator.close)
             stack.callback(self._tasks.close)

@@ -1,7 +1,7 @@
-"""Which processes run on this machine; time and looks at processes come from here, for tests too.
+"""Processes of this machine: which ones run.
 
-A process is known by its id and by when it began, for ids are given out again. An id means nothing
-on another machine, or in another container: ``Machine.identity`` tells those apart.
+A process is identified by its id and its start time, as ids are used again. An id is valid only on
+one machine, or in one container: ``Machine.identity`` distinguishes these.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Process:
-    """A process of some machine. ``host`` is for people; ``machine`` is what is compared."""
+    """A process on some machine. ``host`` is for people, ``machine`` for comparison."""
 
     host: str
     machine: str
@@ -27,7 +27,7 @@ class Process:
     began: str
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data."""
+        """The JSON value."""
         return {
             "host": self.host,
             "machine": self.machine,
@@ -37,7 +37,7 @@ class Process:
 
     @classmethod
     def of_json(cls, value: dict[str, Any]) -> Process:
-        """The process that ``to_json`` described."""
+        """The process of a JSON value."""
         return cls(value["host"], value["machine"], value["process"], value["process began"])
 
     def __str__(self) -> str:
@@ -50,10 +50,10 @@ def _seconds() -> float:
 
 @dataclass(frozen=True)
 class Machine:
-    """This machine, as a process sees it.
+    """This machine, as seen by this process.
 
-    ``began``: when a running process began, as a text that is only compared, or None where no
-    process has the id. ``seconds`` is a clock that never goes back.
+    ``began`` returns the start time of a process, as an opaque text; None if there is no such
+    process. ``seconds`` is a monotonic clock.
     """
 
     host: str
@@ -64,22 +64,22 @@ class Machine:
     sleep: Callable[[float], None] = time.sleep
 
     def process(self, pid: int) -> Process | None:
-        """A running process of this machine, or None."""
+        """A running process of this machine; None if there is none with this id."""
         began = self.began(pid)
         return None if began is None else Process(self.host, self.identity, pid, began)
 
     def current_process(self) -> Process:
-        """The process that this runs in."""
+        """This process."""
         return Process(
             self.host, self.identity, self.current_pid, self.began(self.current_pid) or ""
         )
 
     def can_look_up(self, process: Process) -> bool:
-        """True when this machine can say whether the process runs."""
+        """Whether a process is of this machine, so that ``is_running`` can tell."""
         return process.machine == self.identity
 
     def is_running(self, process: Process) -> bool:
-        """True when a process of this machine still runs; ask ``can_look_up`` first."""
+        """Whether a process of this machine is still running; check ``can_look_up`` first."""
         return self.began(process.pid) == process.began
 
 
@@ -87,7 +87,7 @@ def this_machine() -> Machine:
     """The machine that this process runs on."""
     host = socket.gethostname()
     if sys.platform.startswith("linux"):
-        # Two containers may have one host name and one kernel, but not one table of processes.
+        # Containers may share host name and kernel, but each has its own process table.
         boot = _read("/proc/sys/kernel/random/boot_id").strip()
         table = os.readlink("/proc/self/ns/pid")
         return Machine(host, f"{host} {boot} {table}", os.getpid(), _start_time_linux)
@@ -104,7 +104,7 @@ def _start_time_linux(pid: int) -> str | None:
         fields = _read(f"/proc/{pid}/stat").rpartition(")")[2].split()
     except (FileNotFoundError, ProcessLookupError):
         return None
-    # proc(5): the third field is the state, the 22nd when it began, in ticks since the boot.
+    # proc(5): the third field is the state, the 22nd the start time in ticks since the boot.
     return None if fields[0] in "ZX" else fields[19]
 
 

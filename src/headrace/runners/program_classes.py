@@ -1,8 +1,9 @@
-"""Classes that are sent within a program, and how a worker finds them by name.
+"""Classes that are pickled with a program, so that workers can find them by name.
 
-cloudpickle sends a class of the driver's script, or of a module that workers cannot import, whole.
-Records, keys and state are pickled without it, for speed, and name their class only. So a program
-says of each such class what it is called, and who loads it puts the class there.
+cloudpickle pickles a class completely if it is from the driver's script, or from a module that
+workers cannot import. Records, keys and state are pickled without cloudpickle, for speed: they only
+name their class. So a program carries such classes with their names, and loading it puts them where
+pickle looks for them.
 """
 
 from __future__ import annotations
@@ -24,21 +25,21 @@ ClassesByName = dict[tuple[str, str], type]
 """Classes by module and qualified name."""
 
 _loaded: ClassesByName = {}
-"""The classes that the current load has made so far."""
+"""The classes of the ``loads`` call in progress."""
 
 _missing: list[str] = []
-"""The secrets that the current load has not found in the environment."""
+"""The secrets that the ``loads`` call in progress did not find in the environment."""
 
 _FULL_CLASS_PARTS = 6
-"""The parts of a class that cloudpickle sends whole; of one sent by name there are two."""
+"""The size of the tuple to which cloudpickle reduces a complete class; it is 2 for a class by name.
+"""
 
 
 def dumps(value: Any, used_by: Any = None, *, secrets: bool = True) -> bytes:
-    """The value pickled by cloudpickle. A process that loads it can find its classes by name.
+    """Pickle a value with cloudpickle, together with the classes that it needs.
 
-    It can also find the classes of ``used_by``, which is not sent itself. ``secrets``: whether
-    the passwords of what ``KeepsSecrets`` are in it; else who loads it takes them from the
-    environment.
+    The classes of ``used_by`` are added, but not ``used_by`` itself. ``secrets`` False: passwords
+    in ``KeepsSecrets`` objects are left out; loading takes them from environment variables.
     """
     used_by_pickler = _Pickler(io.BytesIO(), protocol=5)
     used_by_pickler.dump(used_by)
@@ -50,7 +51,7 @@ def dumps(value: Any, used_by: Any = None, *, secrets: bool = True) -> bytes:
 
 
 def loads(data: bytes) -> tuple[Any, ClassesByName]:
-    """The value, and the classes that came with it: they are in their places."""
+    """Load a value and register its classes. Return both."""
     _loaded.clear()
     _missing.clear()
     value, _ = pickle.loads(data)
@@ -58,12 +59,12 @@ def loads(data: bytes) -> tuple[Any, ClassesByName]:
 
 
 def missing_secrets() -> list[str]:
-    """What the last load was without: each environment variable, and what it is for."""
+    """For the last ``loads``: the environment variables that were missing, and what needs them."""
     return [*_missing]
 
 
 def register_classes(names: ClassesByName) -> None:
-    """Put classes where unpickling looks for them, in place of others of these names."""
+    """Put classes where pickle looks for them, in place of classes of the same names."""
     for (module, name), made in names.items():
         _set_class(module, name, made)
 
@@ -72,7 +73,7 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no
     def __init__(self, file: io.BytesIO, protocol: int) -> None:
         super().__init__(file, protocol=protocol)
         self.classes: list[type] = []
-        """Those sent whole."""
+        """The classes that were pickled completely."""
         self.secrets = True
 
     def reducer_override(self, obj: Any) -> Any:
@@ -89,7 +90,7 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no
 
 
 def _restore_secrets(bare: KeepsSecrets, variables: tuple[str, ...]) -> KeepsSecrets:
-    """Called by unpickling: with the secrets that the environment has."""
+    """Called when unpickling: add the secrets from the environment."""
     found = {name: os.environ[name] for name in variables if name in os.environ}
     _missing.extend(f"{name}, for {bare!r}" for name in variables if name not in found)
     return bare.with_secrets(found) if found else bare
@@ -98,7 +99,10 @@ def _restore_secrets(bare: KeepsSecrets, variables: tuple[str, ...]) -> KeepsSec
 def _make_class(
     make: Callable[..., type], arguments: tuple[Any, ...], module: str, name: str
 ) -> type:
-    """Called by unpickling. A class made within a function has no place: pickle reports it."""
+    """Called when unpickling.
+
+    A class defined in a function is not registered: it has no importable name.
+    """
     made = make(*arguments)
     made.__qualname__ = name  # cloudpickle keeps the last part only
     if "<locals>" not in name:
@@ -121,9 +125,9 @@ def _set_class(module_name: str, name: str, made: type) -> None:
 
 
 class _ModuleStandIn(ModuleType):
-    """Stands for the driver's script, or for a module that is not here.
+    """Stands for the driver's script, or for a module that is missing here.
 
-    The worker's own script goes on with its own names, and is asked for what is not here.
+    In a process with a script of its own, names that are not found are looked up in that script.
     """
 
     def __init__(self, name: str, real: ModuleType | None) -> None:
@@ -147,7 +151,7 @@ def _module(name: str) -> ModuleType:
 
 
 def _ensure_package(name: str) -> None:
-    """See to a package that pickle imports with each of its modules: the real one where it is."""
+    """Import the parent package, which pickle imports too; or put a stand-in if it is missing."""
     if name not in sys.modules:
         try:
             importlib.import_module(name)

@@ -1,9 +1,8 @@
-"""``import pyflink`` gives Headrace: an import hook, for programs of which no line is changed.
+"""An import hook that makes ``import pyflink`` import Headrace, for unchanged PyFlink programs.
 
-``pyflink.datastream`` and what lies below it are Headrace's own modules under a second name, so a
-class is the same one under both. The hook comes before all others: a PyFlink that is installed is
-not looked at. Where the hook is installed when a job starts, the job's workers install it too, as
-the program's own modules import ``pyflink`` there.
+``pyflink.datastream`` and its submodules are Headrace's modules under a second name, so classes are
+identical. The hook is the first import finder: an installed PyFlink is ignored. If it is installed
+when a job starts, the job's workers install it too.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from headrace.common._unsupported import UNSUPPORTED_PACKAGES
 from headrace.errors import UnsupportedModuleError
 
 PYFLINK_VERSION = "2.3.0"
-"""The version whose names are there."""
+"""The version of PyFlink whose names are provided."""
 
 _ROOT = "pyflink"
 _MIRRORED_PACKAGES = ("common", "datastream", "metrics")
-"""Packages that have the same paths here."""
+"""Packages with the same path in Headrace."""
 
 _JVM = "Flink's JVM is not there"
 _REASONS = {
@@ -44,7 +43,7 @@ _REASONS = {
 
 
 def install() -> None:
-    """Let ``pyflink`` mean Headrace in this process, from the next import on."""
+    """Make ``pyflink`` mean Headrace in this process, for all later imports."""
     if is_installed():
         return
     for name in [name for name in sys.modules if name.partition(".")[0] == _ROOT]:
@@ -53,7 +52,7 @@ def install() -> None:
 
 
 def is_installed() -> bool:
-    """Whether ``pyflink`` means Headrace in this process."""
+    """Whether the hook is installed."""
     return any(isinstance(finder, _Finder) for finder in sys.meta_path)
 
 
@@ -68,7 +67,7 @@ def headrace_module_name(name: str) -> str:
     """The name of Headrace's module for one of PyFlink's.
 
     Raises:
-        UnsupportedModuleError: it has none; the message says why.
+        UnsupportedModuleError: there is none; the message says why.
     """
     _, *parts = name.split(".")
     if parts and parts[0] in _MIRRORED_PACKAGES:
@@ -97,14 +96,14 @@ class _Finder(MetaPathFinder):
 
 
 class _Version(Loader):
-    """Makes a module that knows PyFlink's version."""
+    """Loads a module that has PyFlink's version."""
 
     def exec_module(self, module: ModuleType) -> None:
         module.__dict__["__version__"] = PYFLINK_VERSION
 
 
 class _Root(_Version):
-    """Makes the package ``pyflink``: it has the version, and is asked for its parts."""
+    """Loads the package ``pyflink``."""
 
     def exec_module(self, module: ModuleType) -> None:
         super().exec_module(module)
@@ -112,7 +111,7 @@ class _Root(_Version):
 
 
 class _Alias(Loader):
-    """Gives a module that is there under another name, and leaves it as it was."""
+    """Loads an existing module under a second name, and keeps its attributes unchanged."""
 
     def __init__(self, own: str) -> None:
         self._headrace_module = own
@@ -126,6 +125,4 @@ class _Alias(Loader):
         return module
 
     def exec_module(self, module: ModuleType) -> None:
-        vars(module).update(
-            self._module_attributes
-        )  # importing has put the other name's in their place
+        vars(module).update(self._module_attributes)  # the import has overwritten them

@@ -1,4 +1,4 @@
-"""What a job's listeners are given: the counts of each committed micro-batch."""
+"""Reports of committed micro-batches to job listeners."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from headrace.runtime.program import JobProgram
 
 
 class Reporting:
-    """Adds up the figures of a run's committed micro-batches, and gives them to listeners.
+    """Adds up the metrics of a run's committed micro-batches, and calls the listeners.
 
-    ``totals``: the figures since the run began.
+    ``totals``: the metrics since the run started.
     """
 
     def __init__(self, program: JobProgram, listeners: Sequence[JobListener]) -> None:
@@ -25,7 +25,7 @@ class Reporting:
         self._program, self._listeners = program, (*listeners,)
 
     def add(self, parts: Mapping[MetricId, Part]) -> None:
-        """Add the figures of a micro-batch that is committed."""
+        """Add the metrics of a committed micro-batch."""
         self.totals = merged(self.totals, parts)
 
     def report(
@@ -35,11 +35,10 @@ class Reporting:
         watermarks: Mapping[str, int],
         now_ms: int,
     ) -> None:
-        """Call the listeners with a micro-batch, whose figures were added.
+        """Call the listeners for a micro-batch, after ``add``.
 
-        ``watermarks``: the lowest of each source that has one, by its id. ``now_ms``: the time of
-        day, which watermarks are compared with. Raises what a listener raises, with the listener as
-        a note.
+        ``watermarks``: the lowest watermark of each source, by id. ``now_ms``: the wall clock time,
+        from which the watermark lag is computed. An exception of a listener is raised with a note.
         """
         if not self._listeners:
             return

@@ -1,4 +1,4 @@
-"""After a failure: whether a job begins again from its last checkpoint, and how long it waits."""
+"""Restart strategies: whether a failed job restarts from its checkpoint, and after which delay."""
 
 from __future__ import annotations
 
@@ -11,29 +11,29 @@ from headrace.common.configuration import Configuration
 
 
 class RestartStrategy(Protocol):
-    """Is called at every failure of one job, and remembers what it needs of earlier ones."""
+    """Decides at each failure of one job; an instance may keep earlier failures."""
 
     def delay_ms(self, now_ms: int) -> int | None:
-        """The wait before the restart that follows a failure now; None to give up."""
+        """The delay before the restart after a failure at ``now_ms``; None: no restart."""
 
 
 class NoRestarts:
-    """The first failure ends the job."""
+    """Never restart."""
 
     def delay_ms(self, now_ms: int) -> int | None:
-        """Always None."""
+        """None: no restart."""
         return None
 
 
 @dataclass
 class FixedDelay:
-    """A fixed number of restarts, each after the same wait."""
+    """Restart up to ``attempts`` times, each time after the same delay."""
 
     attempts: int
     wait_ms: int
 
     def delay_ms(self, now_ms: int) -> int | None:
-        """The wait, until the attempts are used up."""
+        """The delay; None after the last attempt."""
         if self.attempts <= 0:
             return None
         self.attempts -= 1
@@ -42,7 +42,7 @@ class FixedDelay:
 
 @dataclass
 class FailureRate:
-    """Restarts unless more than ``max_failures`` failures fall within an interval."""
+    """Restart unless more than ``max_failures`` happen within the interval."""
 
     max_failures: int
     interval_ms: int
@@ -50,7 +50,7 @@ class FailureRate:
     _failures: list[int] = field(default_factory=list)
 
     def delay_ms(self, now_ms: int) -> int | None:
-        """The wait, or None when this failure is one too many."""
+        """The delay; None if there are too many failures."""
         recent = [at for at in self._failures if now_ms - at < self.interval_ms]
         self._failures = [*recent, now_ms]
         return self.wait_ms if len(self._failures) <= self.max_failures else None
@@ -58,11 +58,10 @@ class FailureRate:
 
 @dataclass
 class ExponentialDelay:
-    """Waits that grow with each failure, and begin anew once the job has run well for a while.
+    """The delay grows with each failure, and is reset after the job has run for ``reset_ms``.
 
-    ``random_unit`` gives numbers in [-1, 1]. The n-th failure in a row waits
-    ``min(initial_ms * multiplier ** (n - 1), max_ms) * (1 + jitter * random_unit())``, at most
-    ``max_ms``.
+    The n-th failure in a row waits ``min(initial_ms * multiplier ** (n - 1), max_ms) * (1 + jitter
+    * random_unit())``, at most ``max_ms``. ``random_unit`` returns numbers in [-1, 1].
 
     Source: Flink's exponential-delay restart strategy.
     """
@@ -78,13 +77,13 @@ class ExponentialDelay:
     _running_since_ms: float | None = None
 
     def delay_ms(self, now_ms: int) -> int | None:
-        """The wait, or None when the attempts are used up."""
+        """The delay; None after the last attempt."""
         since = self._running_since_ms
         if since is not None and now_ms - since >= self.reset_ms:
             self._failures = 0
         if self._failures >= self.attempts:
             return None
-        # no more factors than it takes to reach the longest wait: powers of floats overflow
+        # stop at the maximum: a power of floats could overflow
         wait = float(self.initial_ms)
         for _ in range(self._failures):
             if wait >= self.max_ms:
@@ -100,7 +99,7 @@ class ExponentialDelay:
 def restart_strategy(
     configuration: Configuration, random_unit: Callable[[], float]
 ) -> RestartStrategy:
-    """What ``restart-strategy.*`` asks for."""
+    """The strategy that ``restart-strategy.*`` configures."""
 
     read = options.read
     kind = read(configuration, options.RESTART_STRATEGY)

@@ -1,4 +1,4 @@
-"""A sink's writers and committers, for every runner: errors name the sink."""
+"""Writers and committers of sinks, for all runners; errors get a note that names the sink."""
 
 from __future__ import annotations
 
@@ -20,23 +20,22 @@ from headrace.runtime.program import JobProgram, SinkProgram
 
 
 def has_committer(sink: SinkProgram) -> bool:
-    """True for sinks with a committer: not those that their tasks, the driver or Spark commit."""
+    """Whether a sink has a committer: not if tasks, the driver or Spark commit it."""
     connector = sink.sink
     return connector.executed_by is ExecutedBy.TASKS and connector.commits is CommitBy.DRIVER
 
 
 def make_committer(program: JobProgram, sink: SinkProgram) -> Committer:
-    """A new committer of a sink."""
+    """Make a sink's committer."""
     with at_sink(sink, "making its committer"):
         made: Committer = sink.sink.committer(CommitterContext(program.sink_id(sink), program.name))
         return made
 
 
 class SinkWriting:
-    """One task's writing to one sink: any number of writes, then ``prepare_commit``.
+    """Writes the records of one task to one sink: any number of writes, then ``prepare_commit``.
 
-    What the writer raises keeps its type and gets a note that names the sink. In a ``with`` block
-    that fails before the end, the writer is aborted.
+    In a ``with`` block the writer is aborted if the block fails before ``prepare_commit``.
     """
 
     def __init__(self, sink: SinkProgram, context: WriterContext) -> None:
@@ -61,7 +60,7 @@ class SinkWriting:
             self._writer.write(values, [*times] if times else [None] * len(values))
 
     def prepare_commit(self) -> Any:
-        """What the sink's committer is to get, or None."""
+        """Return what the committer needs, or None."""
         with self._at_sink:
             found = self._writer.prepare_commit()
         self._ended = True

@@ -1,4 +1,4 @@
-"""The one host of source tasks and keyed tasks, for every runner."""
+"""The source tasks and keyed tasks of a run in one process, for all runners."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Tasks:
         self.program = program
         self.metrics = MetricGroup()
         self.resources = WorkerResources()
-        """What the writers of this run keep from one micro-batch to the next."""
+        """What this run's writers share across micro-batches."""
         self._process_facts = TaskInfo() if process_facts is None else process_facts
         self._key_groups = key_groups or {}
         self._source: SourceTask | None = None
@@ -44,7 +44,7 @@ class Tasks:
         return self._source
 
     def keyed(self, vertex: VertexProgram, group: int) -> KeyedTask:
-        """The task of a vertex: one for all its key groups, or one for each of its subtasks."""
+        """The task of a vertex: one for all key groups; without keys, one per subtask."""
         subtask = 0 if vertex.keyed else group
         task = self._keyed.get((vertex.id, subtask))
         if task is None:
@@ -76,8 +76,8 @@ class Tasks:
         )
 
     def close(self) -> None:
-        """Close user functions, and what writers shared: all of them, whichever fails."""
-        with contextlib.ExitStack() as stack:  # the last to be named is the first to be closed
+        """Close functions and shared resources, all of them even if some fail."""
+        with contextlib.ExitStack() as stack:  # closed in reverse order
             stack.callback(self.resources.close)
             for task in reversed(self._keyed.values()):
                 stack.callback(task.close)

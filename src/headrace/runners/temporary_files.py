@@ -1,12 +1,11 @@
-"""The folder that a process of Headrace has below the system's one for temporary files.
+"""The temporary folder of a process, which only its owner can read.
 
-Others can write to the system's folder, and predict a name with a process id in it: a link that
-lies there already would be followed. So everything is in one folder, whose name is random and which
-only its owner may enter. It is removed when the process ends. What a process that was killed has
-left is removed by its fork server, or by the next process.
+In the system's temporary folder others could place a link under a predictable name. So all files
+are in one folder with a random name, which is removed at the end of the process. After a process
+that was killed, its fork server or a later process removes the folder.
 
-Spark's log is in it too. It stays for a week where a job has failed, as the error's details are in
-it, and where the process was killed.
+Spark's log is in this folder. It is kept for a week if a job failed, for the details of the error,
+or if the process was killed.
 """
 
 from __future__ import annotations
@@ -24,23 +23,23 @@ from pathlib import Path
 
 _PREFIX = "headrace-run-"
 _OWNER = "owner"
-"""A file in the folder that its process has locked, as long as it lives."""
+"""A file in the folder that the process keeps locked."""
 
 _LOG = "spark.log"
 _LOG_SECONDS = 7 * 86_400
 
 _MAKING_SECONDS = 60
-"""A process has locked the file by then."""
+"""Within this time after its folder was made, a process has locked the file."""
 
 _folders: dict[int, Path] = {}
-"""The folder by process id: a fork needs one of its own."""
+"""Folders by process id, as a forked process needs its own."""
 
 _keeps_log: set[int] = set()
 _lock = threading.Lock()
 
 
 def process_folder() -> Path:
-    """The folder of this process; it is made at the first call."""
+    """The folder of this process, made at the first call."""
     pid = os.getpid()
     with _lock:
         if pid not in _folders:
@@ -57,36 +56,36 @@ def process_folder() -> Path:
 
 
 def new_subfolder(prefix: str) -> Path:
-    """A new folder in that of this process. Its name begins with ``prefix``."""
+    """Make a folder in that of this process; its name starts with ``prefix``."""
     return Path(tempfile.mkdtemp(prefix=prefix, dir=process_folder()))
 
 
 def private_file(path: Path) -> int:
-    """A descriptor that appends to a file which only its owner may read, whatever the umask is."""
+    """Open a file for appending, with permissions for its owner only; return the descriptor."""
     found = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-    os.fchmod(found, 0o600)  # it may have been there
+    os.fchmod(found, 0o600)  # it may have existed
     return found
 
 
 def write_private(path: Path, text: str) -> None:
-    """Write a text to a file which only its owner may read."""
+    """Write a text file that only its owner can read."""
     with open(private_file(path), "w", encoding="utf-8") as file:
         file.truncate()
         file.write(text)
 
 
 def log_path() -> Path:
-    """Where the JVM of a session made here writes its log."""
+    """The path of Spark's log, for sessions made by this process."""
     return process_folder() / _LOG
 
 
 def keep_log() -> None:
-    """A job has failed: the log stays when this process ends."""
+    """Keep the log at the end of this process, as a job has failed."""
     _keeps_log.add(os.getpid())
 
 
 def _remove_all_but_log(folder: Path) -> None:
-    """Remove the folder of a process that has ended; a log stays, in its folder."""
+    """Remove the folder of a process that has ended; keep a log in it."""
     if not (folder / _LOG).exists():
         shutil.rmtree(folder, ignore_errors=True)
         return
@@ -100,7 +99,7 @@ def _remove_all_but_log(folder: Path) -> None:
 
 
 def remove_after_owner(folder: Path) -> None:
-    """Wait for the end of a folder's process, and remove what it has left."""
+    """Wait until a folder's process ends, then remove the folder."""
     with suppress(FileNotFoundError), open(folder / _OWNER, "rb") as owner:
         fcntl.flock(owner, fcntl.LOCK_EX)
         _remove_all_but_log(folder)
@@ -115,9 +114,9 @@ def _remove_at_exit(pid: int, folder: Path) -> None:
 
 
 def remove_abandoned(folder: Path, now: float) -> None:
-    """Remove what processes of this user have left; ``now`` is in seconds since the epoch."""
+    """Remove folders of this user's ended processes. ``now``: seconds since the epoch."""
     for path in folder.glob(f"{_PREFIX}*"):
-        # Another process may be removing the same.
+        # Another process may remove it at the same time.
         with suppress(FileNotFoundError, NotADirectoryError):
             found = path.lstat()
             if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
@@ -131,11 +130,11 @@ def remove_abandoned(folder: Path, now: float) -> None:
 
 
 def _is_in_use(folder: Path, age_seconds: float) -> bool:
-    """True when the process of a folder still runs, in whichever container."""
+    """Whether the folder's process is still running, in any container."""
     try:
         owner = os.open(folder / _OWNER, os.O_RDWR | os.O_NOFOLLOW)
     except FileNotFoundError:
-        # Its process has just made it, or it was removed in part.
+        # Its process is starting, or the folder was removed in part.
         return age_seconds < _MAKING_SECONDS
     try:
         fcntl.flock(owner, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,1 +1,1 @@
-"""What a job's functions need beside the job: modules, archives, packages, files."""
+"""Dependencies of a job's functions: Python files, archives, packages, cached files."""

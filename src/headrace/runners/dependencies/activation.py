@@ -1,4 +1,4 @@
-"""The dependencies of the job that is at work in this process: one job's at a time."""
+"""Activates the dependencies of the job that runs in this process, one job at a time."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from headrace.runners.dependencies.folder import PATH, working_folder
 
 @dataclass
 class _Activation:
-    """What a job's dependencies have changed here, so that it can be undone."""
+    """What was changed in this process for a job's dependencies, to be undone later."""
 
     folder: str
     entries: list[str]
     previous_folder: str | None = None
-    """The working folder before, where the job has one of its own."""
+    """The working folder before, if the job has one of its own."""
     modules: dict[str, ModuleType] = field(default_factory=dict)
-    """What was imported from the folder, while another job is at work."""
+    """Modules imported from the folder, kept while another job is active."""
 
 
 _activations: dict[tuple[str, tuple[str, ...]], _Activation] = {}
 _active: list[_Activation] = []
-"""At most one."""
+"""Has at most one element."""
 
 
 def activate(folder: str, extra_paths: Sequence[str] = (), *, changes_folder: bool = True) -> None:
@@ -57,7 +57,7 @@ def activate(folder: str, extra_paths: Sequence[str] = (), *, changes_folder: bo
 
 
 def deactivate() -> None:
-    """Undo what ``activate`` did."""
+    """Undo ``activate``."""
     if not _active:
         return
     activation = _active.pop()
@@ -76,7 +76,7 @@ def deactivate() -> None:
 
 @contextmanager
 def activated(folder: str, extra_paths: Sequence[str] = ()) -> Iterator[None]:
-    """Inside the ``with`` modules and files are found in a folder of dependencies."""
+    """Activate a folder of dependencies within a ``with`` block."""
     activate(folder, extra_paths)
     try:
         yield
@@ -85,7 +85,7 @@ def activated(folder: str, extra_paths: Sequence[str] = ()) -> Iterator[None]:
 
 
 def module_path_entries(folder: str) -> list[str]:
-    """What a folder of dependencies puts on the module path; "" has nothing."""
+    """The entries that a folder of dependencies adds to the module path; none for ""."""
     if not folder:
         return []
     with open(os.path.join(folder, PATH), encoding="utf-8") as lines:
@@ -93,7 +93,7 @@ def module_path_entries(folder: str) -> list[str]:
 
 
 def _lies_in(module: ModuleType, folder: str) -> bool:
-    # Not by getattr: a module may import another when it is asked for a name.
+    # Not by getattr: a module's ``__getattr__`` may import other modules.
     known = getattr(module, "__dict__", {})
     places = [known.get("__file__"), *(known.get("__path__") or [])]
     return any(isinstance(p, str) and os.path.realpath(p).startswith(folder) for p in places)

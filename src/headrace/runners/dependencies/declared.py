@@ -1,4 +1,4 @@
-"""What a job's configuration says that its functions need, checked on the driver's machine."""
+"""The dependencies that a job's configuration declares, checked on the driver's machine."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from headrace.common.configuration import Configuration
 from headrace.errors import ConfigurationError
 
 ARCHIVES = (".zip", ".jar", ".whl", ".egg", ".tar", ".tar.gz", ".tgz")
-"""How the names of archives end."""
+"""Supported file name endings of archives."""
 
 
 @dataclass(frozen=True)
 class CachedFile:
-    """A file that functions find under a name of its own."""
+    """A file that functions find under ``name`` in their working folder."""
 
     path: str
     name: str
@@ -30,10 +30,10 @@ class CachedFile:
 
 @dataclass(frozen=True)
 class Dependencies:
-    """What a job's functions need. All paths are local and absolute.
+    """The dependencies of a job's functions. All paths are local and absolute.
 
-    ``archives``: pairs of a path and the name of the folder it is extracted to. ``requirements``:
-    a requirements file, and a folder with packages or "". ``executable`` is as it was given.
+    ``archives``: pairs of a path and the name of the folder for its content. ``requirements``: a
+    requirements file, and a folder with packages or "". ``executable``: as configured.
     """
 
     files: tuple[str, ...] = ()
@@ -45,15 +45,15 @@ class Dependencies:
 
     @property
     def needs_folder(self) -> bool:
-        """Whether anything has to be brought to the workers."""
+        """Whether anything must be shipped to the workers."""
         return bool(self.files or self.archives or self.requirements or self.cached_files)
 
 
 def declared_dependencies(configuration: Configuration) -> Dependencies:
-    """What a configuration asks for.
+    """Read the dependencies from a configuration.
 
     Raises:
-        ConfigurationError: a file is not there, or an archive is of an unknown kind.
+        ConfigurationError: a file is missing, or an archive is of an unknown kind.
     """
     return Dependencies(
         files=tuple(
@@ -71,9 +71,9 @@ def declared_dependencies(configuration: Configuration) -> Dependencies:
 
 
 def interpreter_of(executable: str, work: str | None) -> str:
-    """The path of an interpreter that was given as a name, a path, or a path within an archive.
+    """The path of an interpreter, given as a name, a path, or a path within an archive.
 
-    ``work``: the folder into which archives were extracted.
+    ``work``: the folder with extracted archives.
 
     Raises:
         ConfigurationError: there is none.
@@ -90,11 +90,11 @@ def interpreter_of(executable: str, work: str | None) -> str:
 
 
 def is_this_interpreter(executable: str) -> bool:
-    """Whether an interpreter is the one that runs this program, under this or another name."""
+    """Whether an interpreter is the one that runs this program, perhaps under another name."""
     found, own = shutil.which(executable), sys.executable
     if found is None:
         return False
-    # An environment's interpreter is a link to another's: the folder counts, too.
+    # A virtual environment's interpreter is a link, so the folders are compared too.
     same_folder = os.path.samefile(os.path.dirname(found), os.path.dirname(own))
     return same_folder and os.path.samefile(found, own)
 
@@ -148,7 +148,7 @@ def _cached_file(text: str) -> CachedFile:
 
 
 def _require_inside(name: str, option: str) -> str:
-    """The name, which stays within the working folder."""
+    """Check that a path stays within the working folder, and return it."""
     normal = os.path.normpath(name)
     if os.path.isabs(normal) or normal.startswith("..") or normal == ".":
         raise ConfigurationError(

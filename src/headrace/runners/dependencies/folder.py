@@ -1,11 +1,11 @@
-"""A job's dependencies as one folder, which is the same for every worker.
+"""A folder with all dependencies of a job, with the same content on each worker.
 
     path        a line for each entry of the module path, relative to this folder
     files/      the Python files, each in a folder of its own
-    packages/   what pip installed
-    work/       the working folder: extracted archives and cached files; only if there are any
+    packages/   packages installed by pip
+    work/       the working folder: extracted archives and cached files, if there are any
 
-Its name is a digest of what went in, so that equal content is made, and sent, once per process.
+The folder's name is a digest of its content, so equal content is made and shipped once per process.
 """
 
 from __future__ import annotations
@@ -28,11 +28,11 @@ from headrace.runners.temporary_files import new_subfolder
 PATH, FILES, PACKAGES, WORK = "path", "files", "packages", "work"
 
 _folders: dict[str, Path] = {}
-"""The folders that this process has made, by digest."""
+"""The folders made by this process, by digest."""
 
 
 def dependencies_folder(dependencies: Dependencies) -> Path | None:
-    """The folder with what was declared; None where nothing needs to be brought to workers.
+    """Make the folder of these dependencies; None if nothing must be shipped.
 
     Raises:
         ConfigurationError: packages cannot be installed, or an archive cannot be read.
@@ -49,7 +49,7 @@ def dependencies_folder(dependencies: Dependencies) -> Path | None:
 
 
 def working_folder(folder: str | os.PathLike[str] | None) -> str | None:
-    """The working folder in a folder of dependencies; None where there is none."""
+    """The working folder within a folder of dependencies; None if there is none."""
     work = None if folder is None else os.path.join(folder, WORK)
     return work if work and os.path.isdir(work) else None
 
@@ -73,7 +73,7 @@ def _fill(folder: Path, dependencies: Dependencies) -> None:
 
 
 def _copy_python_file(folder: Path, number: int, path: Path) -> str:
-    """Copy a Python file; what is to be on the module path for it."""
+    """Copy a Python file or folder; return the entry of the module path for it."""
     own_folder = folder / FILES / str(number)
     copy = own_folder / path.name
     own_folder.mkdir(parents=True)
@@ -92,7 +92,7 @@ def extract(archive: Path, target: Path) -> None:
     """Extract an archive into a folder, with permissions and links.
 
     Raises:
-        ConfigurationError: it cannot be read, or holds something that lies outside of the folder.
+        ConfigurationError: it cannot be read, or has a member that lies outside the folder.
     """
     target.mkdir(parents=True, exist_ok=True)
     try:
@@ -145,7 +145,7 @@ def _install(requirements: str, cache: str, target: Path) -> None:
     if cache:
         command += ["--no-index", "--find-links", cache]
     target.mkdir()
-    # In the file's own folder: relative paths in it are meant from there.
+    # Relative paths in the file are relative to its folder.
     folder = os.path.dirname(requirements)
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
@@ -160,7 +160,7 @@ def _install(requirements: str, cache: str, target: Path) -> None:
 
 
 def _digest(dependencies: Dependencies) -> str:
-    """A digest of the content: that of every file, and what is done with it."""
+    """A digest of all files, and of their use."""
     digest = hashlib.sha256(f"{sys.version_info[:2]} {sys.platform}".encode())
     inputs = [(path, "file", os.path.basename(path)) for path in dependencies.files]
     inputs += [(path, "archive", target) for path, target in dependencies.archives]

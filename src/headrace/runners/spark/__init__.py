@@ -1,1 +1,1 @@
-"""Runs programs on Spark; nothing else imports pyspark."""
+"""The Spark runner; nothing else imports pyspark."""

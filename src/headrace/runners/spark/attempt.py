@@ -1,4 +1,4 @@
-"""One attempt of a job on Spark: a streaming query, or a batch write, from its start to its end."""
+"""One attempt of a job on Spark: a streaming query, or a batch write."""
 
 from __future__ import annotations
 
@@ -48,12 +48,12 @@ _ANSWER_POLL_SECONDS = 0.01
 
 @dataclass
 class Attempt:
-    """One attempt of a job, which goes on from the checkpoint where there is one.
+    """One attempt of a job, starting from the checkpoint if there is one.
 
     Fields:
-        name: the query's, for Spark's listeners and logs.
+        name: the query's name, for Spark's listeners and logs.
         group: Spark's job group, by which a batch is cancelled.
-        cancelled: the attempt stops when this is set; it is looked at every 0.1 s.
+        cancelled: the attempt stops when this is set; it is checked every 0.1 s.
     """
 
     spark: SparkSession
@@ -73,7 +73,7 @@ class Attempt:
         """Run to the end of the input, or until the job is cancelled.
 
         Raises:
-            JobError: it failed, and not in the user's code; else the user's own exception.
+            JobError: it failed, and not in the user's code; otherwise the user's own exception.
         """
         failure = self._write_error = None
         _register(self.spark)
@@ -86,7 +86,7 @@ class Attempt:
         except (PySparkException, Py4JError, ConnectionError) as error:
             failure = self._to_user_error(error)
         if failure is not None:
-            raise failure  # here, so that Spark's is not shown as its context
+            raise failure  # outside of `except`, so that it has no context
 
     def _to_user_error(self, error: BaseException) -> BaseException:
         lost = lost_jvm_error(error)
@@ -102,7 +102,7 @@ class Attempt:
         return failure
 
     def _disk_space(self) -> dict[str, str]:
-        """The room where Spark writes, as far as this machine sees it."""
+        """The free space of the disks that Spark writes to, as far as this machine can tell."""
         places = {"checkpoint": self.checkpoint.directory}
         if (self.spark.sparkContext.master or "").startswith("local"):
             local = self.spark.sparkContext.getConf().get("spark.local.dir") or gettempdir()
@@ -110,7 +110,7 @@ class Attempt:
         return {name: disk_space_text(path) for name, path in places.items() if os.path.isdir(path)}
 
     def _damage(self, error: BaseException) -> CheckpointError | None:
-        """What is damaged in Spark's part of the checkpoint, if that is why the query failed."""
+        """The error for damage in Spark's part of the checkpoint, if that made the query fail."""
         failed = self._write_error or error
         if self.program.batch or failure_in(str(failed)) is not None:
             return None
@@ -142,7 +142,7 @@ class Attempt:
             )
             return
         if checkpoint.generation.origin is not None:
-            # In a separate query: the job's own must not need the folder that the state comes from.
+            # In a query of its own, so that the job's query does not need the older folder.
             # Our source plans one micro-batch for this trigger, with or without records (4.3.0).
             self._run_query({"availableNow": True})
             if self._must_not_continue():
@@ -193,11 +193,10 @@ class Attempt:
         return self.cancelled.is_set() or self.link.failure is not None
 
     def _should_stop(self) -> bool:
-        """True when the query is to be stopped now.
+        """Whether to stop the query now.
 
-        It is told first that it will be: then its sources know that all micro-batches are
-        committed, and let brokers know. A micro-batch in progress is completed, if that does not
-        take too long.
+        It is announced first: then the sources report that all micro-batches are committed, for
+        example to brokers. A micro-batch in progress is completed, unless that takes too long.
         """
         if self.link.failure is not None:
             return True
@@ -212,18 +211,14 @@ class Attempt:
 
     @property
     def _must_finish_batch(self) -> bool:
-        """True where a micro-batch that another program repeats may not give the same.
-
-        Then sinks and state must agree at the stop, whatever program comes next.
-        """
+        """Whether a micro-batch must be completed: another program might repeat it differently."""
         return bool(self.program.stages) or any(map(commits_by_task, self.program.sinks))
 
     def _is_done(self) -> bool:
-        """True when Spark has committed the micro-batch at the end of every source.
+        """Whether Spark has committed the micro-batch that reads the end of all sources.
 
-        Bounded or not: a source says itself when it has ended. Spark's own trigger for bounded
-        input (availableNow) ends when a source has nothing at the moment, which is not the end of a
-        source with a rate.
+        Spark's own trigger for bounded input (availableNow) is not used: it ends when a source has
+        nothing to read at the moment, which is not the end of a source with a rate limit.
         """
         report = self.reports.last
         if report is None or not report.ended:
@@ -239,13 +234,13 @@ class Attempt:
             self._write(batch_frame(spark, program, self.ref, plan), plan, 0)
 
     def _write_batch(self, frame: DataFrame, plan: str, batch: int) -> None:
-        """Write one micro-batch (Spark's number), called by the JVM; what went wrong is kept here.
+        """Write one micro-batch (Spark's number); called by the JVM. The error is kept here.
 
-        Spark takes the text of what is raised apart with a regular expression that overflows its
-        stack on a text as long as a Java stack trace (4.3.0).
+        Spark parses the text of a raised error with a regular expression, which overflows its stack
+        if the text is as long as a Java stack trace (4.3.0).
 
         Raises:
-            JobError: in a few words.
+            JobError: with a short text.
         """
         try:
             self._write(frame, plan, batch)
@@ -254,7 +249,7 @@ class Attempt:
             raise JobError(f"micro-batch {batch} was not written") from None
 
     def _write(self, frame: DataFrame, plan: str, batch: int) -> None:
-        """Write one micro-batch (Spark's number), or the batch, to every sink."""
+        """Write one micro-batch (Spark's number), or the batch, to all sinks."""
         batch += self.checkpoint.generation.first_batch
         has_own_sinks = bool(dataframe_sinks(self.program))
         if has_own_sinks:
@@ -271,10 +266,10 @@ class Attempt:
 
 
 def _register(spark: SparkSession) -> None:
-    """Make source and sinks known to Spark, with workers of their own.
+    """Register source and sinks with Spark, with different worker processes for both.
 
-    Spark hands an idle worker to whichever task comes next, if it has the same environment. Those
-    that read keep consumers and what these have fetched ahead, and those that write keep producers.
+    Spark reuses an idle worker for any task with the same environment. Workers that read keep
+    consumers with prefetched records, and workers that write keep producers.
     """
     spark.dataSource.register(HeadraceDataSource)
     environment = spark.sparkContext.environment
@@ -286,7 +281,7 @@ def _register(spark: SparkSession) -> None:
 
 
 def user_error(error: BaseException) -> BaseException:
-    """The user's exception inside Spark's, or a ``JobError`` that says where the log is."""
+    """The user's exception inside Spark's error, or a ``JobError`` that names the log."""
     if isinstance(error, HeadraceError):
         return error
     text, log = str(error), _log_location()
@@ -305,7 +300,7 @@ def user_error(error: BaseException) -> BaseException:
 
 
 def disk_space_text(path: str) -> str:
-    """A folder, with the room on its disk."""
+    """A folder, with the free space of its disk."""
     disk = shutil.disk_usage(path)
     free, total = (f"{size / (1 << 20):,.0f} MiB" for size in (disk.free, disk.total))
     return f"{path}, {free} free of {total}"

@@ -1,9 +1,8 @@
-"""How an exception travels from a Python worker through the JVM to the user.
+"""How an exception gets from a Python worker through the JVM to the user.
 
-Spark turns it into text inside a Java exception. The text carries the exception itself, pickled,
-between two markers; the driver takes it out and raises it again. Its traceback begins where the
-worker called the user's function, and goes on in the driver's: one exception with one traceback.
-The Java stack stays in the log.
+Spark turns it into text inside a Java exception. This text contains the pickled exception between
+two markers. The driver unpickles it and raises it again, with one traceback that starts in the
+worker, where the user's function was called. The Java stack trace stays in the log.
 """
 
 from __future__ import annotations
@@ -36,7 +35,7 @@ _PATTERN = re.compile(r"\[headrace-failure:([A-Za-z0-9+/=]+)\]")
 _TRACEBACK = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n|\n)*(?P<error>\S.*)")
 _MAX_REASON_CHARS = 500
 _MAX_CAUSES = 8
-"""How many causes of causes are sent."""
+"""The maximum depth of causes that are sent."""
 
 
 class WorkerTraceback(Exception):
@@ -52,9 +51,9 @@ class WorkerTraceback(Exception):
 
 @dataclass(frozen=True)
 class PackedError:
-    """An exception as it is sent: pickled where it can be, and what pickling leaves out.
+    """An exception as it is sent: pickled if possible, and what pickling does not include.
 
-    ``locations``: where its traceback's frames stood. ``cause`` and ``context`` are exceptions too.
+    ``locations``: of its traceback's frames.
     """
 
     data: bytes
@@ -72,7 +71,7 @@ class TaskFailure(Exception):
 
 
 def raise_encoded(error: BaseException) -> NoReturn:
-    """Raise an exception whose text the driver can read.
+    """Raise an exception whose text the driver can decode.
 
     Raises:
         TaskFailure: always.
@@ -87,7 +86,7 @@ def raise_encoded(error: BaseException) -> NoReturn:
 
 
 def encodes_errors(method: Callable[P, T]) -> Callable[P, T]:
-    """A method for Spark to call: the driver can read what it raises."""
+    """Decorator for methods that Spark calls: the driver can decode exceptions that they raise."""
 
     @functools.wraps(method)
     def encode_errors(*arguments: P.args, **named: P.kwargs) -> T:
@@ -133,7 +132,7 @@ def _unpack(packed: PackedError) -> BaseException:
 
 
 def reason_in(text: str) -> str:
-    """An error of Spark in one line: its first line, and the last of a Python traceback."""
+    """An error of Spark in one line: its first line, and the last line of a Python traceback."""
     text = text.strip()
     first = text.partition("\n")[0]
     found = _TRACEBACK.search(text)
@@ -143,7 +142,7 @@ def reason_in(text: str) -> str:
 
 
 def failure_in(text: str) -> BaseException | None:
-    """The exception that a worker packed into ``text``, ready to be raised, or None."""
+    """The exception of a worker that is encoded in ``text``; None if there is none."""
     found = _PATTERN.search(text)
     if found is None:
         return None

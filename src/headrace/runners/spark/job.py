@@ -1,4 +1,4 @@
-"""A job on Spark: its thread, its attempts, and what a client may ask of it."""
+"""A job on Spark: its thread, its attempts, and its ``JobHandle``."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _NO_BATCH = -1
 
 
 class SparkJob:
-    """One run of a program on Spark, started when made; a ``JobHandle``."""
+    """One run of a program on Spark, started by the constructor; a ``JobHandle``."""
 
     def __init__(
         self,
@@ -80,15 +80,15 @@ class SparkJob:
         self._thread = threading.Thread(target=self._run, name="headrace-job", daemon=True)
         self._thread.start()
 
-    # What a JobHandle answers.
+    # The methods of a JobHandle.
 
     def status(self) -> JobStatus:
-        """Where the job stands."""
+        """The job's status."""
         return self._status
 
     def cancel(self) -> None:
-        """Stop the job and wait for its end."""
-        self._cancelled.set()  # the run's own thread looks at it, and stops the query
+        """Cancel the job and wait for its end."""
+        self._cancelled.set()  # the run's thread checks it, and stops the query
         if self._program.batch:
             # In another thread: py4j logs a Ctrl-C that interrupts a call into the JVM.
             stop = self._spark.sparkContext.cancelJobGroup
@@ -99,7 +99,7 @@ class SparkJob:
         """Wait for the job's end.
 
         Raises:
-            JobError: it failed, and not in the user's code; else the user's own exception.
+            JobError: it failed, and not in the user's code; otherwise the user's own exception.
         """
         self._thread.join()
         if self._failure is not None:
@@ -107,7 +107,7 @@ class SparkJob:
         return JobExecutionResult(self.job_id, self._net_runtime_ms, self.accumulators())
 
     def accumulators(self) -> Mapping[str, Any]:
-        """The job's counters so far, the watermark (ms) and the number of micro-batches."""
+        """The current counters, the watermark (ms) and the number of micro-batches."""
         return self._reports.accumulators()
 
     # The run.
@@ -137,7 +137,7 @@ class SparkJob:
             self.delivery.close()
 
     def _run_until_it_ends(self) -> None:
-        """Run, and after failures run again from the checkpoint, as the restart strategy allows."""
+        """Run attempts, each from the checkpoint, as the restart strategy allows."""
         number, run_id = 0, self._program.run_id
         while True:
             self._status = JobStatus.RUNNING
@@ -148,7 +148,7 @@ class SparkJob:
                 raise  # it would fail again
             except Exception as error:
                 delay_ms = self._restarts.delay_ms(monotonic_ms())
-                lost = self._link.failure is not None  # what was delivered cannot be again
+                lost = self._link.failure is not None  # delivered records cannot be repeated
                 if delay_ms is None or lost or self._cancelled.is_set():
                     raise
                 number += 1
@@ -161,7 +161,7 @@ class SparkJob:
                 self._status = JobStatus.RESTARTING
                 if self._cancelled.wait(delay_ms / 1000):
                     return
-                # Workers know a run by its id: with a new one they open its operators anew.
+                # With a new run id, workers open the operators again.
                 run_id = f"{self._program.run_id}-{number}"
                 self._checkpoint.transfer_to_run(run_id)
 

@@ -1,4 +1,4 @@
-"""Whether an error of py4j means that Spark's JVM has ended, and how that ended."""
+"""Whether Spark's JVM has ended, and how."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ _END_SECONDS = 5.0
 
 
 def lost_jvm_error(error: BaseException) -> ErrorParts | None:
-    """The message for an error of the connection to the JVM; None for any other error."""
+    """The error for a lost connection to the JVM; None for other errors."""
     process: subprocess.Popen[bytes] | None = getattr(SparkContext._gateway, "proc", None)
     if _is_connection_error(error):
         return explain_lost_jvm(None if process is None else _exit_code(process))
-    # A later call shows only that nobody listens any more, as any other server's end does.
+    # A later call is refused, as by any server that has ended.
     if not isinstance(error, ConnectionRefusedError) or process is None:
         return None
     code = _exit_code(process)
@@ -33,7 +33,7 @@ def _is_connection_error(error: BaseException) -> bool:
         return isinstance(error.__context__, Py4JNetworkError)
     if isinstance(error, Py4JNetworkError):
         return True
-    # An empty answer to a call: neither an exception of Java nor a trace.
+    # An empty answer to a call, without an exception of Java or a trace.
     return (
         isinstance(error, Py4JError)
         and not isinstance(error, Py4JJavaError)
@@ -61,9 +61,9 @@ def _is_other_record(record: logging.LogRecord) -> bool:
 
 
 def _exit_code(process: subprocess.Popen[bytes]) -> int | None:
-    """The exit code, 128 + n after signal n; None where the process still runs."""
+    """The exit code, 128 + n after signal n; None if the process still runs."""
     try:
-        code = process.wait(_END_SECONDS)  # its sockets close a moment before it has ended
+        code = process.wait(_END_SECONDS)  # its sockets close a moment before it ends
     except subprocess.TimeoutExpired:
         return None
     return code if code >= 0 else 128 - code

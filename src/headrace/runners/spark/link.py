@@ -1,4 +1,4 @@
-"""How reports get from the process of the sink's commit to the user's process."""
+"""Reports from the process of the sink's commit to the user's process."""
 
 from __future__ import annotations
 
@@ -23,18 +23,21 @@ from headrace.metrics._merging import MetricId, Part
 from headrace.runtime.failure import failure_of
 
 _HANDSHAKE_SECONDS = 30.0
-"""A peer that does not show its key is left after this time. Reports wait meanwhile."""
+"""A peer that has not authenticated after this time is disconnected.
+
+Other reports wait meanwhile.
+"""
 
 _CLOSING_SECONDS = 5.0
 
 
 @dataclass
 class BatchReport:
-    """The report of one committed micro-batch.
+    """The report of a committed micro-batch.
 
-    ``delivered``: sink id to a list of (group, records) in order. ``metrics``: what those
-    attempts counted whose records are in it. ``watermarks``: the least watermark (ms) over the
-    splits of each source that has one, by its id. ``ended``: every source is at its end.
+    ``delivered``: by sink id, a list of (group, records) in order. ``metrics``: of the attempts
+    that were committed. ``watermarks``: by source id, the minimum watermark (ms) of its splits.
+    ``ended``: whether all sources are at their end.
     """
 
     batch_id: int
@@ -45,16 +48,18 @@ class BatchReport:
 
     @property
     def watermark(self) -> int | None:
-        """The least watermark (ms) over all splits, or None."""
+        """The minimum watermark (ms) of all sources, or None."""
         return min(self.watermarks.values(), default=None)
 
 
 class DriverLink:
-    """Listens on loopback for reports, and hands each on once, in the order of micro-batches."""
+    """Receives reports on a loopback socket, and passes each on once, in order of micro-batches."""
 
     def __init__(self, on_report: Callable[[BatchReport], None]) -> None:
         self.token = os.urandom(16)
-        self._listener = Listener(("127.0.0.1", 0))  # a key here would be waited for without end
+        self._listener = Listener(
+            ("127.0.0.1", 0)
+        )  # the authentication follows later, with a timeout
         self.address: tuple[str, int] = self._listener.address
         self._on_report = on_report
         self._last = -1
@@ -65,14 +70,14 @@ class DriverLink:
 
     def _serve(self) -> None:
         while not self._closing:
-            # No failure of the job: a stranger connected, or a committer died while it sent its
-            # report; then its micro-batch comes again.
+            # An error does not fail the job: another program connected, or a committer died while
+            # it sent its report; then the micro-batch is repeated.
             with contextlib.suppress(Exception), self._listener.accept() as connection:
                 if not self._closing:
                     self._receive_report(connection)
 
     def _receive_report(self, connection: Connection) -> None:
-        """Take a committer's report. Raises if the peer is not a committer, or ends early."""
+        """Receive a report. Raises if the peer is not a committer, or disconnects."""
         _set_read_timeout(connection, _HANDSHAKE_SECONDS)
         deliver_challenge(connection, self.token)
         answer_challenge(connection, self.token)
@@ -86,31 +91,31 @@ class DriverLink:
             if report.batch_id > self._last:
                 self._last = report.batch_id
                 self._on_report(report)
-        except BaseException as error:  # a user's code is called here: sys.exit ends no thread
+        except BaseException as error:  # it calls user code, which may call sys.exit
             self.failure = failure_of(error)
 
     def close(self) -> None:
         """Stop listening."""
         self._closing = True
-        with contextlib.suppress(OSError):  # the thread waits for somebody
+        with contextlib.suppress(OSError):  # wakes the thread, which waits for a connection
             socket.create_connection(self.address, _CLOSING_SECONDS).close()
         self._thread.join(_CLOSING_SECONDS)
         self._listener.close()
 
 
 def _set_read_timeout(connection: Connection, seconds: float) -> None:
-    """Let reads fail after this time; 0: they wait for ever."""
+    """Set the timeout of reads; 0 for none."""
     limit = struct.pack("ll", int(seconds), int(seconds % 1 * 1e6))
     with socket.socket(fileno=os.dup(connection.fileno())) as same:
-        same.setblocking(True)  # the two share it, and a default timeout takes it away
+        same.setblocking(True)  # a default timeout would make the shared socket non-blocking
         same.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
 
 
 def send_report(address: tuple[str, int], token: bytes, report: BatchReport) -> None:
-    """Send a micro-batch's report to the user's process, and wait until it is taken.
+    """Send a report to the user's process, and wait until it is processed.
 
     Raises:
-        OSError, EOFError: that process is gone.
+        OSError, EOFError: that process has ended.
     """
     with Client(address, authkey=token) as connection:
         connection.send(report)

@@ -1,9 +1,9 @@
-"""How a user's own modules reach the workers: by their folders, or within the program.
+"""How a user's modules reach the workers: by their module path, or in the pickled program.
 
-Workers of a session made here get the module path that the driver had then (see ``interpreter``);
-other local workers have the working folder and ``PYTHONPATH``. A module that lies elsewhere, or was
-loaded from a file by a test runner or a notebook, travels inside the program. On a cluster modules
-are taken to be there, as for any PySpark job.
+Workers of a session made by Headrace have the module path that the driver had (see
+``interpreter``); other local workers have the working folder and ``PYTHONPATH``. Modules from
+elsewhere, or loaded by a test runner or a notebook, are pickled with the program. On a cluster,
+modules are expected to be installed, as for any PySpark job.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _session_folders: dict[str, list[str]] = {}
 
 
 def user_paths() -> list[str]:
-    """The folders on the module path that are not the interpreter's own, absolute, in order."""
+    """The absolute folders on the module path, without those of the interpreter, in order."""
     own = tuple(os.path.join(path, "") for path in _interpreter_paths())
     found: dict[str, None] = {}
     for entry in sys.path:
@@ -40,7 +40,7 @@ def user_paths() -> list[str]:
 
 
 def worker_module_folders(spark: SparkSession) -> list[str]:
-    """Where the workers of a session look for modules, apart from the interpreter's own folders."""
+    """The folders where a session's workers look for modules, without those of the interpreter."""
     context = spark.sparkContext
     session_folders = _session_folders.get(context.applicationId or "")
     if session_folders is not None:
@@ -53,12 +53,12 @@ def worker_module_folders(spark: SparkSession) -> list[str]:
 
 
 def is_local(master: str) -> bool:
-    """Whether a master runs its tasks on this machine, in the driver's JVM."""
+    """Whether a Spark master runs tasks in the driver's JVM."""
     return master == "local" or master.startswith("local[")
 
 
 def record_session(spark: SparkSession, folders: Sequence[str]) -> None:
-    """Note that a session was made here, and that its workers have these folders on their path."""
+    """Record that this process made a session, and the folders on its workers' module path."""
     _session_folders[spark.sparkContext.applicationId or ""] = list(folders)
 
 
@@ -70,18 +70,18 @@ def dumps(
     *,
     secrets: bool = True,
 ) -> bytes:
-    """The value pickled, with what it uses of modules that are in none of the workers' folders.
+    """Pickle a value, with those of its modules that are in none of the workers' folders.
 
-    ``used_by`` and ``secrets``: see ``program_classes.dumps``. ``provided``: entries of the
-    module path that workers have for this job alone; what is found there is imported there, though
-    the driver may have it from elsewhere.
+    ``used_by`` and ``secrets``: see ``program_classes.dumps``. ``provided``: entries of the module
+    path that workers have for this job only. Modules found there are imported there, even if the
+    driver has them from elsewhere.
     """
     with _pickled_by_value(_modules_outside(folders, provided)):
         return program_classes.dumps(value, used_by, secrets=secrets)
 
 
 _ANY_PATH = ("",)
-"""The beginning of any place."""
+"""A prefix of any path."""
 
 
 def _interpreter_paths() -> list[str]:
@@ -91,9 +91,9 @@ def _interpreter_paths() -> list[str]:
 
 @functools.cache
 def _installed_paths() -> tuple[str, ...]:
-    """Where this interpreter finds what is installed: its own folders, and all that ``site`` adds.
+    """The folders with installed packages: the interpreter's own, and all that ``site`` adds.
 
-    Another environment's packages are among them, where this one includes those.
+    That includes packages of other environments that this one includes.
     """
     sites = [*site.getsitepackages()]
     if site.ENABLE_USER_SITE:
@@ -105,10 +105,10 @@ def _installed_paths() -> tuple[str, ...]:
 
 
 def _modules_outside(folders: Sequence[str], provided: Sequence[str] = ()) -> list[ModuleType]:
-    """The modules that workers with these folders would not find, each once.
+    """The loaded modules that workers with these folders would not find.
 
-    A module goes by the name that it has itself: pickles refer to that one, and what
-    ``sys.modules`` knows it by besides is an alias.
+    A module counts by its own name, to which pickles refer. Other names in ``sys.modules`` are
+    aliases.
     """
     own = _installed_paths()
     path = [*folders, *own]
@@ -134,7 +134,7 @@ def _modules_outside(folders: Sequence[str], provided: Sequence[str] = ()) -> li
 
 
 def _package_paths(root: str, path: list[str]) -> tuple[str, ...] | None:
-    """The files of a package or module that is found on the path; None where there is none."""
+    """The paths of a package or module on the path; None if it is not found."""
     spec = PathFinder.find_spec(root, path)
     if spec is None:
         return None
@@ -151,7 +151,7 @@ def _real_file_path(file: str) -> str:
 
 @functools.cache
 def _real_path(folder: str) -> str:
-    """The folder without symbolic links: an environment may be reached through one."""
+    """The folder without symbolic links, by which environments may be reached."""
     return os.path.realpath(folder)
 
 

@@ -1,12 +1,12 @@
-"""Finds at the start that a checkpoint is an older copy: sinks have later micro-batches than it.
+"""Detects that a checkpoint is an older copy: sinks have later micro-batches than it.
 
 Sinks know the numbers of the micro-batches that they have committed. A micro-batch is in Spark's
-log before a task of it is run, so no sink has a later one than the last in the log. If one has,
-the checkpoint was replaced by a copy of an earlier moment. Then the next micro-batches would have
-numbers that the sink knows, but other records.
+log before its tasks run, so no sink has a later one than the log. If one has, the checkpoint was
+replaced by an older copy. Then the next micro-batches would have numbers that the sink has
+committed, but other records.
 
-The last in the log may be in the sinks already: a driver died before Spark noted that it is done.
-The log has its end, so it has the same records when it comes again.
+The last one in the log may be committed: the driver may have died before Spark completed it. As the
+log has its end offset, it is repeated with the same records.
 """
 
 from __future__ import annotations
@@ -29,19 +29,19 @@ from headrace.runtime.failure import at_sink
 from headrace.runtime.program import JobProgram, SinkProgram
 
 SinksAhead = Sequence[tuple[SinkProgram, int]]
-"""Sinks, and the last micro-batch that each of them has."""
+"""Sinks, and the last micro-batch that each has."""
 
 
 def with_consistent_sinks(
     checkpoint: Checkpoint, program: JobProgram, spark: SparkSession, write_again: bool
 ) -> JobProgram:
-    """The program, whose sinks have nothing that the checkpoint does not know of.
+    """The program, if its sinks have no later micro-batches than the checkpoint.
 
-    ``write_again``: sinks that have later micro-batches than the checkpoint are no error. All
-    sinks then write under other ids, and take over what they held back of earlier micro-batches.
+    ``write_again``: if they have, all sinks get new ids, and take over what they held back of
+    earlier micro-batches.
 
     Raises:
-        CheckpointError: the checkpoint is an older copy, and ``write_again`` is false.
+        CheckpointError: sinks have later ones, and ``write_again`` is False.
     """
     if not checkpoint.existed:
         return program
@@ -67,7 +67,7 @@ def with_consistent_sinks(
 
 
 def sinks_ahead(spark: SparkSession, program: JobProgram, planned: int) -> SinksAhead:
-    """The sinks with a later micro-batch than the last planned one."""
+    """The sinks that have a later micro-batch than the last planned one."""
     found = ((sink, _last_batch(spark, program, sink)) for sink in program.sinks)
     return [(sink, last) for sink, last in found if last is not None and last > planned]
 
@@ -75,7 +75,7 @@ def sinks_ahead(spark: SparkSession, program: JobProgram, planned: int) -> Sinks
 def older_copy_error(
     program: JobProgram, ahead: SinksAhead, planned: int, location: str
 ) -> CheckpointError:
-    """The error for a checkpoint that sinks are ahead of."""
+    """The error for a checkpoint that is older than its sinks."""
     return CheckpointError(
         f"the checkpoint of {program.name!r} is older than what its sinks have: it ends with"
         f" {_batch_text(planned)}, and {_sink_list(ahead)}. To go on would lose records or write"
@@ -89,7 +89,7 @@ def older_copy_error(
 
 
 def _last_batch(spark: SparkSession, program: JobProgram, sink: SinkProgram) -> int | None:
-    """The last micro-batch that a sink has; -1: none. None: it does not know."""
+    """The last micro-batch that a sink has; -1 for none, None if it does not know."""
     if sink.sink.executed_by is ExecutedBy.DRIVER:
         return None
     sink_id = program.sink_id(sink)

@@ -1,6 +1,6 @@
-"""Why Spark stopped a job, in a sentence: what happened, where, and what to do.
+"""Short explanations of Spark's failures: what happened, where, and what to do.
 
-Its own messages name the query by two ids, the task by four numbers, and then the reason. The
+Spark's messages start with ids of the query and numbers of the task, before the reason. The
 patterns are those of Spark 4.3.
 """
 
@@ -47,7 +47,7 @@ class ErrorParts(NamedTuple):
 
 
 def explain_failure(text: str, kind: str) -> ErrorParts:
-    """The message for a failure of Spark. ``kind`` is its type, for a failure without a text."""
+    """The error for a failure of Spark. ``kind``: its type, for a failure without a text."""
     text = _QUERY.sub("", text.strip())
     where: dict[str, str] = {}
     task = _TASK.match(text)
@@ -69,7 +69,7 @@ def explain_failure(text: str, kind: str) -> ErrorParts:
 
 
 def full_disk_error(text: str) -> ErrorParts | None:
-    """The message where a text of Spark's or Java's says that a disk is full; else None."""
+    """The error if a text of Spark or Java says that a disk is full; otherwise None."""
     found = _FULL_DISK.search(text)
     if found is None:
         return None
@@ -82,7 +82,10 @@ def full_disk_error(text: str) -> ErrorParts | None:
 
 
 def explain_lost_jvm(code: int | None) -> ErrorParts:
-    """The message where the JVM does not answer; ``code``: its exit code (128 + n: signal n)."""
+    """The error if the JVM does not answer.
+
+    ``code``: its exit code (128 + n: signal n), if known.
+    """
     again = "start the program again: a job with a checkpoint continues from its last micro-batch"
     if code is None:
         return ErrorParts("Spark's JVM has ended, or does not answer any more", {}, again)
@@ -99,7 +102,7 @@ def _worker_died(text: str) -> str:
 
 
 def _exit_code_text(text: str) -> str | None:
-    """What an exit code in the text means."""
+    """The meaning of an exit code in the text; None if there is none."""
     found = _EXIT_CODE.search(text)
     return None if found is None else _exit_text(int(found["code"]))
 
@@ -118,7 +121,7 @@ def _jvm_hint() -> str:
 
 
 def hint_for(text: str) -> str | None:
-    """What to do about a failure that has a known remedy."""
+    """The hint for a failure with a known remedy."""
     missing = _NO_MODULE.search(text)
     if missing is None:
         return None

@@ -1,4 +1,4 @@
-"""What committed micro-batches tell the driver: records to deliver, counters, the watermark."""
+"""Handles reports of committed micro-batches in the driver: deliveries, counters, watermark."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headrace.runtime.program import JobProgram
 
 
 class Reports:
-    """Takes the reports of a job's micro-batches, each once and in order."""
+    """Receives the reports of a job's micro-batches, each once and in order."""
 
     def __init__(
         self, program: JobProgram, delivery: Delivery, listeners: Sequence[JobListener] = ()
@@ -26,7 +26,7 @@ class Reports:
         self._reporting = Reporting(program, listeners)
 
     def take(self, report: BatchReport) -> None:
-        """Count what a micro-batch counted, and deliver what it printed or collected."""
+        """Add the metrics of a micro-batch, and deliver what it printed or collected."""
         self._reporting.add(report.metrics)
         for sink_id, parts in sorted(report.delivered.items()):
             sink = self._program.sink(sink_id)
@@ -37,7 +37,7 @@ class Reports:
         self._reporting.report(report.batch_id, report.metrics, report.watermarks, wall_clock_ms())
 
     def accumulators(self) -> dict[str, Any]:
-        """The job's counters so far, the watermark (ms) and the number of micro-batches."""
+        """The current counters, the watermark (ms) and the number of micro-batches."""
         found: dict[str, Any] = {**figures(self._reporting.totals)}
         if self.last is not None:
             found["microBatches"] = self.last.batch_id + 1

@@ -1,6 +1,6 @@
-"""A job's savepoint on Spark: read from its checkpoint, and the beginning of another one.
+"""Exports the savepoint of a job on Spark, and starts a checkpoint from a savepoint.
 
-The state passes through this process: as much as lies in it must fit into its memory.
+The state passes through this process, so it must fit into memory.
 """
 
 from __future__ import annotations
@@ -44,14 +44,14 @@ _RECORDS = pa.schema(
 
 
 def export_savepoint(spark: SparkSession, base: str, program: JobProgram) -> Savepoint:
-    """All of a stopped job's state, as it is after its last micro-batch.
+    """Export all state of a stopped job, as it is after its last micro-batch.
 
-    ``base``: the folder of checkpoints; ``program``: the one that the job ran last.
+    ``base``: the folder of checkpoints. ``program``: the one that the job ran last.
 
     Raises:
-        CheckpointError: there is no checkpoint, it is damaged, or its last micro-batch was not
-            completed: sinks may have some of it. Or it is an older copy: sinks have more than it.
-        CheckpointLockedError: the job runs.
+        CheckpointError: there is no checkpoint, it is damaged, or older than its sinks; or its last
+            micro-batch was not completed, so sinks may have parts of it.
+        CheckpointLockedError: the job is running.
     """
     checkpoint_folder = CheckpointFolder.of_job(base, program.name)
     with _ownership_of(checkpoint_folder):
@@ -97,15 +97,15 @@ def export_savepoint(spark: SparkSession, base: str, program: JobProgram) -> Sav
 def begin_from(
     savepoint: Savepoint, base: str, program: JobProgram, ignore_unclaimed: bool = False
 ) -> None:
-    """Make a checkpoint from which the program goes on where the form was taken.
+    """Make a checkpoint from which the program resumes at a savepoint.
 
-    The program may have other key groups, another parallelism and other stages. It takes the state
-    over in its first micro-batch; until then each start begins with it.
+    The program may have another parallelism, other key groups and other stages. Its first
+    micro-batch takes over the state; until that is committed, each start begins with the savepoint.
 
     Raises:
-        CheckpointError: the job has a checkpoint there already, the form is damaged, or the program
-            has no owner for what is in it (unless ``ignore_unclaimed``).
-        CheckpointLockedError: a job runs there.
+        CheckpointError: the job has a checkpoint already, the savepoint is damaged, or the program
+            has no owner for some of its state (unless ``ignore_unclaimed``).
+        CheckpointLockedError: a job is running there.
     """
     _check_claims(savepoint, program, ignore_unclaimed)
     checkpoint_folder = CheckpointFolder.of_job(base, program.name)
@@ -134,7 +134,7 @@ def begin_from(
 
 @contextmanager
 def _ownership_of(checkpoint_folder: CheckpointFolder) -> Iterator[None]:
-    """Nobody else runs on the checkpoint meanwhile."""
+    """Own the checkpoint within a ``with`` block."""
     ownership = Ownership(checkpoint_folder.store, checkpoint_folder.signals, this_machine())
     ownership.acquire(uuid.uuid4().hex)
     try:
@@ -153,7 +153,7 @@ def _committers(program: JobProgram) -> dict[str, Committer]:
 
 
 def _check_claims(savepoint: Savepoint, program: JobProgram, ignore_unclaimed: bool) -> None:
-    """Key groups may be others than before, so they are not compared."""
+    """Check that the program owns the savepoint's state. Numbers of key groups may differ."""
     now = Layout.of(program)
     known = {part.id: part for part in now.parts}
     before: list[Part] = []

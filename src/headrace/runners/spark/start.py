@@ -1,4 +1,4 @@
-"""Starting a job on Spark: the session, the checkpoint, the run."""
+"""Starts a job on Spark: session, checkpoint and run."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def start_on_spark(
     dependencies: Dependencies | None = None,
     listeners: Sequence[JobListener] = (),
 ) -> SparkJob:
-    """Start a job in the active session, or in a local one made for it."""
+    """Start a job in the active session, or in a new local one."""
     base = None if program.batch else options.read(configuration, options.CHECKPOINT_DIR)
     ignore_unclaimed = options.read(configuration, options.IGNORE_UNCLAIMED_STATE)
     dependencies = dependencies or Dependencies()
@@ -78,7 +78,7 @@ def start_on_spark(
         if warning and not checkpoint.temporary:
             print(f"headrace: {program.name!r} has operators with {warning}", file=sys.stderr)
         prepare(settings, parallelism)
-        # While the JVM starts: these bring pyarrow and numpy.
+        # While the JVM starts: these import pyarrow and numpy.
         from headrace.runners.spark.job import SparkJob
         from headrace.runners.spark.older_copy import with_consistent_sinks
         from headrace.runners.spark.query.dataframes import materialize_dataframes
@@ -103,7 +103,7 @@ def start_on_spark(
 def _read_states(
     settings: Mapping[str, str], parallelism: int | None, folder: str, stages: Stages, batch: int
 ) -> States:
-    """The states in a checkpoint that a program has lost an operator of; Spark alone reads them."""
+    """The names of states in a checkpoint, for the error that a stateful operator is missing."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 

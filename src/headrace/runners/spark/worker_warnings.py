@@ -1,7 +1,7 @@
-"""Headrace's warnings from the processes that Spark starts, in the log of the user's process.
+"""Forwards Headrace's warnings from Spark's Python processes to the log of the user's process.
 
 What these processes log goes to Spark's log file, which nobody reads while a job waits. So they
-append their warnings to a file in the job's temporary folder, and the user's process reads it.
+append their warnings to a file in the job's temporary folder, which the user's process reads.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from pathlib import Path
 _LOGGER = logging.getLogger("headrace")
 _POLL_SECONDS = 0.2
 REPEAT_SECONDS = 10.0
-"""Workers that wait for the same server say the same: it is logged once in this time."""
+"""Within this time an equal warning is logged once: many workers may wait for the same server."""
 
 
 class _WarningFileHandler(logging.Handler):
-    """Appends records to a file, a line of JSON each."""
+    """Appends records to a file, as lines of JSON."""
 
     def __init__(self, path: str) -> None:
         super().__init__(logging.WARNING)
@@ -29,13 +29,13 @@ class _WarningFileHandler(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         line = json.dumps([record.name, record.levelno, record.getMessage()])
-        # The job may be over, and its folder removed, while one of its workers still waits.
+        # The job may have ended, and its folder may be removed, while a worker still waits.
         with contextlib.suppress(FileNotFoundError), Path(self.path).open("ab", 0) as file:
-            file.write(f"{line}\n".encode())  # in one piece, whoever else writes
+            file.write(f"{line}\n".encode())  # one write, as other processes write too
 
 
 def write_warnings_to(path: str | None) -> None:
-    """Write this process's warnings to a file from now on; None: to no file."""
+    """Append this process's warnings to a file from now on; None: to no file."""
     for handler in [each for each in _LOGGER.handlers if isinstance(each, _WarningFileHandler)]:
         if handler.path == path:
             return
@@ -45,7 +45,7 @@ def write_warnings_to(path: str | None) -> None:
 
 
 class WarningForwarder:
-    """Logs here what other processes append to a file, until it is closed."""
+    """Logs the warnings that other processes append to a file, until it is closed."""
 
     def __init__(self, path: str, clock: Callable[[], float] = time.monotonic) -> None:
         self._path, self._clock = Path(path), clock
@@ -62,7 +62,7 @@ class WarningForwarder:
         self._log_new_lines()
 
     def _log_new_lines(self) -> None:
-        """Log the lines that are complete and new."""
+        """Log the complete new lines."""
         if self._path.stat().st_size == self._read_bytes:
             return
         with self._path.open("rb") as file:
@@ -81,6 +81,6 @@ class WarningForwarder:
             logging.getLogger(name).log(level, "%s", text)
 
     def close(self) -> None:
-        """Log the rest."""
+        """Log the remaining lines."""
         self._closing.set()
         self._thread.join()

@@ -1,1 +1,1 @@
-"""What a job keeps between runs."""
+"""A job's checkpoint."""

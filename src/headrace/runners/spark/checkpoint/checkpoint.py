@@ -1,4 +1,4 @@
-"""A job's checkpoint in the driver: taken, checked, and given back. ``layout.py`` draws it."""
+"""The checkpoint of a run, as the driver uses it (``layout.py`` has its files)."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from headrace.runtime.program import JobProgram
 
 
 class Checkpoint:
-    """The checkpoint of one run, owned from ``open`` to ``close``."""
+    """A checkpoint that this driver owns from ``open`` to ``close``."""
 
     def __init__(
         self,
@@ -42,9 +42,10 @@ class Checkpoint:
             metadata,
         )
         self.program = program
-        """The program that goes on from it: instances are as they are there, changes counted."""
+        """The program that resumes, with the numbers of instances and the identity that the
+        checkpoint has."""
         self.existed = existed
-        """True when an earlier run has made it: sinks may have something of it."""
+        """Whether an earlier run made it, so that sinks may have its results."""
         self._sources = frozenset(source.id for source in program.sources)
         self._closed = False
 
@@ -93,46 +94,46 @@ class Checkpoint:
 
     @property
     def directory(self) -> str:
-        """The folder that holds it."""
+        """The path of the checkpoint's folder."""
         return self._folder.directory
 
     @property
     def temporary(self) -> bool:
-        """True when it goes with the run."""
+        """Whether it is removed at the end of the run."""
         return self._folder.temporary
 
     @property
     def folder(self) -> CheckpointFolder:
-        """Where it lies."""
+        """The checkpoint's folder."""
         return self._folder
 
     @property
     def spark(self) -> str:
-        """The folder for Spark's own checkpoint."""
+        """The path of Spark's own checkpoint."""
         return self._folder.spark(self.generation.number)
 
     @property
     def generation(self) -> Generation:
-        """Which of Spark's folders that is, and what state it has to take over."""
+        """The current generation of Spark's checkpoint, and the state that it must take over."""
         return self._metadata.generation
 
     @property
     def resumed(self) -> bool:
-        """True when an earlier run has planned micro-batches here."""
+        """Whether an earlier run has planned micro-batches here."""
         return self.generation.origin is not None or progress.has_planned(self.spark)
 
     @property
     def started_sources(self) -> frozenset[str]:
-        """The ids of the sources that some micro-batch was planned to read."""
+        """The ids of the sources that a planned micro-batch reads."""
         origin = self.generation.origin
         before = frozenset(origin.start["sources"]) if origin is not None else frozenset()
         return before | progress.sources_of(self.spark)
 
     @property
     def finished(self) -> bool:
-        """True when an earlier run has read all sources to their end.
+        """Whether an earlier run has read all sources to their end.
 
-        A source that was added since has not been read.
+        A source that was added since has not.
         """
         origin = self.generation.origin
         if origin is not None and origin.planned is None and not progress.has_planned(self.spark):
@@ -143,11 +144,11 @@ class Checkpoint:
 
     @property
     def suspended(self) -> bool:
-        """True when a source has only stopped: what sinks hold back is for the run that goes on."""
+        """Whether a source has only stopped: sinks keep what they hold back for the next run."""
         return progress.is_suspended(self.spark)
 
     def settle_generation(self) -> None:
-        """Leave the older generation, if this one has taken its state over."""
+        """Remove the older generation, if this one has taken over its state."""
         if self.generation.origin is None:
             return
         before = self._metadata
@@ -164,32 +165,32 @@ class Checkpoint:
 
     @property
     def dataframes(self) -> list[str]:
-        """The ids of the streaming DataFrames in the order of Spark's query."""
+        """The ids of the streaming DataFrames, in the order of Spark's query."""
         return self._metadata.dataframes or []
 
     @property
     def scope(self) -> str:
-        """What distinguishes this checkpoint's sinks from those of any other."""
+        """The part of sink ids that is unique to this checkpoint."""
         return self._metadata.scope
 
     def change_scope(self, scope: str) -> None:
-        """From now on sinks write under other ids: what they have of the old ones is left."""
+        """Give all sinks new ids; what they wrote under the old ids is left as it is."""
         self._metadata = write_if_changed(
             self._metadata, replace(self._metadata, scope=scope), self._folder.store
         )
 
     @property
     def last_batches(self) -> tuple[int, int]:
-        """The numbers of the last micro-batch that is done, and of the last planned; -1: none."""
+        """The numbers of the last completed and of the last planned micro-batch; -1 for none."""
         return self.generation.last_batches(progress.log_of(self.spark))
 
     @property
     def owner(self) -> int:
-        """The owner epoch whose commits count."""
+        """The owner epoch of this driver."""
         return self._ownership.epoch
 
     def transfer_to_run(self, run_id: str) -> None:
-        """From now on only the commits of this run count, not those of the one before.
+        """Acquire the checkpoint for another run of this driver: earlier runs cannot commit.
 
         Raises:
             CheckpointLockedError: another driver has taken over.
@@ -197,7 +198,7 @@ class Checkpoint:
         self._ownership.acquire_next(run_id)
 
     def mark_published(self) -> None:
-        """Say that a sink may publish from now on: the job's shape is fixed.
+        """Record that sinks may publish from now on, which fixes the job's shape.
 
         Raises:
             CheckpointLockedError: another driver has taken over.
@@ -206,11 +207,11 @@ class Checkpoint:
         mark_published(self._folder)
 
     def record_jvm(self, jvm_pid: int | None) -> None:
-        """Write down in which process Spark runs on the checkpoint."""
+        """Record the process in which Spark runs on the checkpoint."""
         self._ownership.record_jvm(jvm_pid)
 
     def close(self) -> None:
-        """Give the checkpoint back; a temporary one is removed."""
+        """Release the checkpoint; a temporary one is removed."""
         if self._closed:
             return
         self._closed = True
@@ -233,7 +234,7 @@ class Checkpoint:
 
 @contextmanager
 def commit_of(folder: CheckpointFolder, owner: int, batch: int) -> Iterator[None]:
-    """Publish a micro-batch inside; mostly called beside the driver, in a process of its own.
+    """Publish a micro-batch within a ``with`` block, usually in a process beside the driver.
 
     Raises:
         CheckpointLockedError: another driver has taken over.
@@ -246,14 +247,14 @@ def commit_of(folder: CheckpointFolder, owner: int, batch: int) -> Iterator[None
 
 
 def _remove_old_generations(folder: CheckpointFolder, generation: Generation) -> None:
-    """Remove the generations that are not needed any more."""
+    """Remove the generations that are no longer needed."""
     for number in folder.generations():
         if number not in generation.needed:
             shutil.rmtree(folder.spark(number))
 
 
 def started_jvm_pid() -> int | None:
-    """The process id of this driver's JVM, where this process started it."""
+    """The process id of the driver's JVM, if this process started it."""
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway

@@ -1,7 +1,7 @@
-"""Damage to Spark's part of a checkpoint, as an error that names the file.
+"""Detects damage to Spark's part of a checkpoint, and names the file.
 
-It is recognised by the types of Java's exceptions and by Spark's error conditions. Text alone does
-not count: that may be a user's. Types and conditions are those of Spark 4.3.
+It is detected by the classes of Java exceptions and by Spark's error conditions, as of Spark 4.3.
+Messages alone do not count, as they may be a user's.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from headrace.runners.spark.checkpoint.spark_files import damaged_error, first_b
 
 
 class Cause(NamedTuple):
-    """One exception of a chain of causes: its class in Java, and its message."""
+    """One exception of a Java cause chain."""
 
     kind: str
     message: str
 
     @property
     def condition(self) -> str:
-        """Spark's name for what went wrong, such as ``CANNOT_LOAD_STATE_STORE.UNCATEGORIZED``."""
+        """Spark's error condition, such as ``CANNOT_LOAD_STATE_STORE.UNCATEGORIZED``; or empty."""
         found = (
             _CONDITION.match(self.message) if self.kind.startswith("org.apache.spark.") else None
         )
@@ -64,9 +64,9 @@ _MAX_CAUSES = 20
 
 
 def causes_of(error: BaseException) -> list[Cause]:
-    """The exceptions of Java in an error of PySpark, outermost first; its text hides most of them.
+    """The Java exceptions in an error of PySpark, outermost first; its text hides most of them.
 
-    None where there is none of Java, or the JVM does not answer any more.
+    Empty if there are none, or the JVM does not answer any more.
     """
     java: Any = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
     found: list[Cause] = []
@@ -82,9 +82,9 @@ def causes_of(error: BaseException) -> list[Cause]:
 def damage_in(
     causes: Sequence[Cause], checkpoint: str, spark_folder: str
 ) -> CheckpointError | None:
-    """The error for a chain of causes, outermost first; None where no damage is shown.
+    """The error for a cause chain (outermost first); None if it does not show damage.
 
-    ``checkpoint``: the folder in which a named file must lie.
+    ``checkpoint``: only files below this folder count.
     """
     if not causes or any(cause.kind == _USER_ERROR for cause in causes):
         return None
@@ -92,7 +92,7 @@ def damage_in(
     for cause in reversed(causes):
         named_file = inside.search(cause.message)
         if named_file is not None and _shows_damage(cause):
-            # Spark may name only a folder: then all files are checked.
+            # If Spark names only a folder, all files are checked.
             broken = first_broken(spark_folder) if Path(named_file[0]).is_dir() else None
             return _damage_error(*(broken or (named_file[0], _first_line(cause))))
     if not _may_be_damage(causes):
@@ -120,7 +120,7 @@ def _has_condition(cause: Cause) -> bool:
 
 
 def _may_be_damage(causes: Sequence[Cause]) -> bool:
-    """Whether to check all files: not if the last cause is a full disk or a slow one."""
+    """Whether to check all files: not if the last cause is, for example, a full disk."""
     last = causes[-1]
     if last.kind == _ROCKSDB:
         return _CORRUPT.search(last.message) is not None

@@ -1,8 +1,9 @@
-"""Which of Spark's folders counts, and how a new one goes on from the last. Pure.
+"""Generations of Spark's checkpoint, for state that must move between stages. Pure.
 
-Spark knows a stage by its number and moves no state between them. Where state must move, a job
-begins a new folder of Spark's, the next **generation**, whose first micro-batch takes the state of
-the last one over. Its **origin** says what to take, until that micro-batch is committed.
+Spark identifies a stage by its number and cannot move state between stages. If state must move, a
+job starts a new folder of Spark's, its next **generation**. The first micro-batch takes over the
+state of the last generation. Until it is committed, the new generation has an **origin**, which
+says what to take over.
 """
 
 from __future__ import annotations
@@ -14,15 +15,16 @@ from typing import Any, Self
 from headrace.runtime.coordination.offset import Offset
 
 Stages = tuple[tuple[str, ...], ...]
-"""The ids of the vertices of each stage."""
+"""For each stage, the ids of its vertices."""
 
 
 @dataclass(frozen=True)
 class QueryLog:
-    """What lies in Spark's folder: its last micro-batches.
+    """The last micro-batches in a folder of Spark's.
 
-    ``committed``: the number of the last one that Spark calls done, -1: none. ``end``: the offset
-    at its end. ``planned``: the end of one after it, which sinks may have committed already.
+    ``committed``: the number of the last committed one; -1: none. ``end``: its end offset.
+    ``planned``: the end offset of one that was planned after it; sinks may have committed it
+    already.
     """
 
     committed: int = -1
@@ -32,12 +34,12 @@ class QueryLog:
 
 @dataclass(frozen=True)
 class Origin:
-    """What a generation begins with.
+    """The state with which a generation starts.
 
-    ``batch``: Spark's number, in the generation ``number``, of the micro-batch whose state is
-    taken; -1: there is none. ``stages``: where that state lies. ``start``: the offset to begin at.
-    ``planned``: the offset at which the first micro-batch must end, as it was planned before.
-    ``groups``: over how many groups the state of each operator lies spread there.
+    ``number``: the older generation. ``batch``: Spark's number of the micro-batch whose state is
+    taken over; -1: none. ``stages``: the stages of that state. ``start``: the offset to start at.
+    ``planned``: the end offset of the first micro-batch, if it was planned before. ``groups``: by
+    operator, the number of groups that its state is divided into.
     """
 
     number: int
@@ -50,7 +52,10 @@ class Origin:
 
 @dataclass(frozen=True)
 class Generation:
-    """One of Spark's folders. ``first_batch``: the job's number of its micro-batch 0."""
+    """A generation of Spark's checkpoint.
+
+    ``first_batch``: the job's number of its micro-batch 0.
+    """
 
     number: int = 0
     first_batch: int = 0
@@ -58,22 +63,22 @@ class Generation:
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Self:
-        """The value of the plain data that ``dataclasses.asdict`` gives."""
+        """The inverse of ``dataclasses.asdict``."""
         origin = found["origin"]
         if origin is not None:
             origin = Origin(**{**origin, "stages": tuple(map(tuple, origin["stages"]))})
         return cls(found["number"], found["first_batch"], origin)
 
     def without_origin_if(self, committed: bool) -> Generation:
-        """The same, without an origin once it has taken the state over: once it has committed."""
+        """This generation, without its origin if its first micro-batch was ``committed``."""
         return replace(self, origin=None) if committed else self
 
     def following(
         self, log: QueryLog, stages: Stages, groups: Mapping[str, int] | None = None
     ) -> Generation:
-        """The next generation of a settled one, whose folder holds ``log`` and state ``stages``.
+        """The next generation, given the log and the stages of this one.
 
-        A generation that has not taken the state over is left out: the next one has its origin.
+        If this one has not taken over its state yet, the next one gets its origin.
         """
         origin, first_batch = self.origin, self.first_batch
         if origin is None:
@@ -82,16 +87,16 @@ class Generation:
             first_batch += log.committed + 1
         planned = log.planned if log.planned is not None else origin.planned
         if planned is not None and planned["epoch"] == origin.start["epoch"]:
-            # A micro-batch without records, which the sinks may have under this number. Spark
-            # would not plan it again where no state moves, so its number is passed over.
+            # A micro-batch without records, which sinks may have committed. Spark would not plan
+            # it again if no state moves, so its number is skipped.
             planned, first_batch = None, first_batch + 1
         return Generation(self.number + 1, first_batch, replace(origin, planned=planned))
 
     def last_batches(self, log: QueryLog) -> tuple[int, int]:
-        """The job's numbers of the last micro-batch that is done, and of the last planned one.
+        """The job's numbers of the last completed and of the last planned micro-batch; -1 for none.
 
-        No sink has a later one than that, if this generation, whose folder holds ``log``, is the
-        newest. -1: none.
+        No sink has a later one than the last planned, if this generation, with ``log``, is the
+        newest.
         """
         done = self.first_batch + log.committed
         planned = log.planned
@@ -101,12 +106,12 @@ class Generation:
 
     @property
     def needed(self) -> frozenset[int]:
-        """The generations whose folders must stay."""
+        """The generations whose folders must be kept."""
         return frozenset({self.number} | ({self.origin.number} if self.origin else set()))
 
 
 def _offset_before(planned: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """The offset before the first micro-batch: Spark does not log it."""
+    """The offset before the first micro-batch, which Spark does not log."""
     if planned is None:
         raise ValueError("nothing was planned: the job begins anew")
     first = Offset.from_json(planned)

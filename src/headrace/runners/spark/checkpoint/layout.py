@@ -39,7 +39,7 @@ SPLITS = "splits"
 _SPARK = "spark"
 _RESTORED = "restored"
 RESTORED = -1
-"""Instead of a generation's number: state that comes from a savepoint."""
+"""Stands for a generation's number: state from a savepoint."""
 
 _GENERATION = re.compile(f"{_SPARK}(?:-([1-9][0-9]*))?")
 _KEPT_WHEN_CLEARED = (OWNERS, LEASES, COMMITTING)
@@ -50,36 +50,39 @@ _MAX_NAME_CHARS = 120
 
 @dataclass(frozen=True)
 class CheckpointFolder:
-    """A job's checkpoint; a temporary one goes with its run, so nothing of it is synced to disk."""
+    """The folder of a job's checkpoint.
+
+    A temporary one is removed after the run, and never synced.
+    """
 
     directory: str
     temporary: bool = False
 
     @classmethod
     def of_job(cls, base: str | None, name: str) -> CheckpointFolder:
-        """The place of a job of this name below a folder; a temporary one where none is given."""
+        """The folder of a job below ``base``; a temporary one if ``base`` is None."""
         if base is None:
             return cls(str(new_subfolder("checkpoint-")), True)
         return cls(os.path.realpath(os.path.join(local_path(base), folder_name(name))))
 
     @property
     def store(self) -> ObjectStore:
-        """What must be there after a power cut."""
+        """The object store, whose writes are durable: they survive a power cut."""
         return FolderStore(self.directory, durable=not self.temporary)
 
     @property
     def signals(self) -> ObjectStore:
-        """The same objects; what is stored through it matters only while processes run."""
+        """The same objects without durable writes, for signals between running processes."""
         return FolderStore(self.directory, durable=False)
 
     def spark(self, generation: int) -> str:
-        """The folder for a generation of Spark's own checkpoint, or for restored state."""
+        """The path of a generation of Spark's checkpoint, or of restored state."""
         if generation == RESTORED:
             return os.path.join(self.directory, _RESTORED)
         return os.path.join(self.directory, f"{_SPARK}-{generation}" if generation else _SPARK)
 
     def generations(self) -> list[int]:
-        """The generations of Spark's own checkpoint, and ``RESTORED``, that have a folder."""
+        """The generations, and ``RESTORED``, that have a folder."""
         with suppress(FileNotFoundError):
             names = os.listdir(self.directory)
             found = [int(each[1] or 0) for each in map(_GENERATION.fullmatch, names) if each]
@@ -87,16 +90,16 @@ class CheckpointFolder:
         return []
 
     def of_source(self, source: int | str) -> str:
-        """The folder for a source's enumerator."""
+        """The path of the folder for a source's enumerator."""
         return os.path.join(self.directory, f"source-{folder_name(str(source))}")
 
     def clear(self) -> None:
-        """Remove everything but who owns the place.
+        """Remove everything except the owners.
 
-        Whose it is goes first: what a crash leaves of the rest is then no checkpoint.
+        The job object is removed first: after a crash in between, the rest is no checkpoint.
         """
         self.store.delete(JOB)
-        self.store.tidy()  # it must not be there again after a power cut
+        self.store.tidy()  # durable: the job must not reappear after a power cut
         with suppress(FileNotFoundError):
             for entry in os.scandir(self.directory):
                 if entry.name in _KEPT_WHEN_CLEARED:
@@ -107,22 +110,22 @@ class CheckpointFolder:
                     os.unlink(entry.path)
 
     def remove(self) -> None:
-        """Remove a temporary place; another one stays."""
+        """Remove a temporary folder; another one stays."""
         if self.temporary:
             shutil.rmtree(self.directory, ignore_errors=True)
 
 
 def is_restored(folder: str) -> bool:
-    """True for a folder with restored state, False for one of Spark's."""
+    """Whether a folder has restored state, not a generation."""
     return os.path.basename(folder) == _RESTORED
 
 
 def folder_name(name: str) -> str:
-    """The folder of a job's name; two names never have the same one.
+    """The folder name for a job's name; different names have different folders.
 
-    Letters of ASCII, digits, ``-``, ``_`` and ``.`` stay, everything else is ``+`` and the hex
-    digits of its bytes in UTF-8. A file system may take capitals for small letters, and does not
-    take names of any length: a name with capitals, or a long one, ends in ``~`` and a hash.
+    ASCII letters, digits, ``-``, ``_`` and ``.`` are kept. Each other byte in UTF-8 becomes ``+``
+    and two hex digits. A name with capitals, or a long one, ends with ``~`` and a hash, since file
+    systems may ignore case and limit lengths.
     """
     quoted = "".join(
         chr(byte) if chr(byte) in _LITERAL else f"+{byte:02x}"

@@ -1,4 +1,4 @@
-"""Whose a checkpoint is: what is written down of the program that it was made by."""
+"""The metadata of a checkpoint: which job and program it belongs to."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _FORMAT = ObjectFormat("job")
 
 @dataclass(frozen=True)
 class CheckpointMetadata:
-    """The job's name, what of its program keeps something, Spark's partitions, the sinks' scope.
+    """What is stored of the program that a checkpoint belongs to.
 
-    ``contents``: (source, its name, ``Source.fingerprint``) of the sources that have one.
-    ``generation``: which of Spark's folders counts. ``routes``: what another program
-    must leave as it is to repeat a micro-batch (``runtime.routes``). ``dataframes``: the streaming
-    DataFrames in the order of Spark's query, which knows them by their number; None in checkpoints
-    of older builds. ``places``: by the ids of sinks that may hold records back, where they write.
-    ``identity``: that of the program (``JobProgram.identity``); empty in checkpoints of older
-    builds.
+    ``layout``: the operators with state. ``partitions``: Spark's shuffle partitions. ``scope``:
+    part of the sink ids. ``contents``: (source, name, ``Source.fingerprint``) of the sources that
+    have a fingerprint. ``generation``: the current generation of Spark's checkpoint. ``routes``:
+    the replay fingerprints, which must be equal to repeat a micro-batch. ``dataframes``: the
+    streaming DataFrames in the order of Spark's query, which numbers them; None in checkpoints of
+    older builds. ``places``: by the id of a sink that may hold records back, where it writes.
+    ``identity``: ``JobProgram.identity``; empty in checkpoints of older builds.
     """
 
     name: str
@@ -50,7 +50,7 @@ class CheckpointMetadata:
 
     @classmethod
     def of(cls, program: JobProgram, with_contents: bool = True) -> CheckpointMetadata:
-        """Those of a program, for a new checkpoint; ``with_contents``: it is to be used again."""
+        """The metadata of a new checkpoint. ``with_contents``: whether a later run may use it."""
         return cls(
             program.name,
             Layout.of(program).to_json(),
@@ -64,13 +64,13 @@ class CheckpointMetadata:
         )
 
     def resumed_by(self, program: JobProgram, repeats: bool = False) -> CheckpointMetadata:
-        """Those of a program that goes on from this checkpoint, once it was checked.
+        """The metadata after ``program`` resumed from this checkpoint; check it before.
 
-        ``repeats``: it begins with a micro-batch that was planned by another run.
+        ``repeats``: it starts with a micro-batch that another run planned.
         """
         layout = Layout.of(program).following(Layout.from_json(self.layout))
         known = {source: [source, *rest] for source, *rest in (*self.contents, *_contents(program))}
-        # A sink that is left out and comes back may have some partitions of what is repeated.
+        # A sink that was removed and is back may have some partitions of the repeated micro-batch.
         fingerprints = {**(self.routes if repeats else {}), **replay_fingerprints(program)}
         return replace(
             self,
@@ -86,14 +86,14 @@ class CheckpointMetadata:
 
     @property
     def has_task_commits(self) -> bool:
-        """True when some sink commits by task: such commits are not reported to the driver."""
+        """Whether a sink commits by task: such commits are not reported to the driver."""
         return any(sink != FOR_WATERMARKS for sink in self.routes)
 
     def needs_new_generation(self, program: JobProgram) -> bool:
-        """True when the program needs a new query of Spark's, which takes the state over.
+        """Whether the program needs a new query of Spark's, which takes over the state.
 
-        State of this checkpoint lies in other stages of it or belongs to another number of
-        instances, or it reads other streaming DataFrames.
+        That is so if state moves to other stages, if the number of instances of its operator
+        changes, or if other streaming DataFrames are read.
         """
         if must_move(Layout.from_json(self.layout), Layout.of(program)):
             return True
@@ -103,17 +103,17 @@ class CheckpointMetadata:
         return {*(self.dataframes or ())} != {*streaming_dataframes(program)}
 
     def with_new_generation(self, log: QueryLog) -> CheckpointMetadata:
-        """Those of the same program, with a new generation after one that holds ``log``."""
+        """The metadata with a new generation after the current one, whose log is ``log``."""
         layout = Layout.from_json(self.layout)
         following = self.generation.following(log, layout.stages, layout.groups())
         return replace(self, generation=following)
 
     @classmethod
     def read(cls, store: ObjectStore) -> CheckpointMetadata | None:
-        """Those of a checkpoint; None where none are written down.
+        """Read the metadata; None if there is none.
 
         Raises:
-            CheckpointError: they are damaged.
+            CheckpointError: it is damaged.
         """
         found = get_json(store, JOB, _FORMAT)
         if found is None:
@@ -125,12 +125,12 @@ class CheckpointMetadata:
         return replace(metadata, generation=Generation.from_json(generation))
 
     def write(self, store: ObjectStore) -> None:
-        """Write them down."""
+        """Store the metadata."""
         put_json(store, JOB, _FORMAT, asdict(self))
 
 
 def new_scope() -> str:
-    """A scope that no other checkpoint has."""
+    """A unique scope."""
     return uuid.uuid4().hex[:12]
 
 
@@ -169,13 +169,13 @@ def check_program(
 
 
 def check_repeatable(metadata: CheckpointMetadata, program: JobProgram, location: str) -> None:
-    """Whether a program may repeat a micro-batch that was planned and not completed.
+    """Check that a program may repeat a micro-batch that was planned and not completed.
 
-    Sinks may have published it, or some of it, already (see ``runtime.routes``).
+    Sinks may have published it, or parts of it (see ``runtime.coordination.replay_fingerprints``).
 
     Raises:
-        CheckpointError: its records would reach a sink that commits by task in other partitions,
-            or its timers would fire in another micro-batch.
+        CheckpointError: its records would reach a sink that commits by task in other partitions, or
+            its timers would fire in another micro-batch.
     """
     known = {part.id for part in Layout.from_json(metadata.layout).parts if part.role == SOURCE}
     now = replay_fingerprints(program, known)
@@ -220,9 +220,9 @@ def streaming_dataframes(program: JobProgram) -> list[str]:
 
 
 def _check_movable(before: Layout, program: JobProgram, location: str) -> None:
-    """Raise if a streaming DataFrame goes on: its position is in the folder that is left.
+    """Refuse a new generation if a streaming DataFrame is read on: its position would be lost.
 
-    One that is new is read from its beginning anyway.
+    A new DataFrame is read from its start anyway.
     """
     known, streaming = {part.id for part in before.parts}, streaming_dataframes(program)
     for source in program.sources:
@@ -251,7 +251,10 @@ def _check_contents(metadata: CheckpointMetadata, program: JobProgram, location:
 
 
 def _check_sink_locations(metadata: CheckpointMetadata, program: JobProgram, location: str) -> None:
-    """What a sink holds back lies where it writes, unless both were moved together."""
+    """Refuse another location of a sink that may hold records back.
+
+    It is accepted if the old location is gone: then the files were moved.
+    """
     for sink_id, now in _sink_locations(program).items():
         was = metadata.places.get(sink_id, now)
         if was == now or not os.path.exists(was):
@@ -266,7 +269,7 @@ def _check_sink_locations(metadata: CheckpointMetadata, program: JobProgram, loc
 
 
 def _sink_locations(program: JobProgram) -> dict[str, str]:
-    """Where sinks write that may hold records back; paths as they are on this machine."""
+    """By the id of a sink that may hold records back, where it writes."""
     sinks = (sink for sink in program.sinks if sink.keeps_state and sink.sink.locator)
     return {sink.id: _sink_location(sink.sink.locator) for sink in sinks}
 

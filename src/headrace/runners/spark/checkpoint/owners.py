@@ -1,18 +1,18 @@
-"""Who owns a checkpoint: an epoch that is taken once, a lease, and a look at both in each commit.
+"""Ownership of a checkpoint: an epoch that one driver acquires, a lease, and a check per commit.
 
-A driver takes the next epoch by ``put_if_absent``; the highest one counts, on any host. Before it
-does, the driver of the highest one must be gone. On the same machine its process is looked up, so
-a driver that was killed is replaced at once. The process of another machine cannot be looked up:
-its lease must stay as it is for ``EXPIRY_SECONDS`` of the clock here. No two clocks are compared.
+A driver acquires the next epoch with ``put_if_absent``; the highest epoch owns the checkpoint.
+Before that, the owner of the highest epoch must have ended. On the same machine its process is
+looked up, so a killed driver is replaced at once. On another machine, its lease must not change for
+``EXPIRY_SECONDS`` of the local clock. Clocks of different machines are never compared.
 
-A commit announces itself (``committing/<epoch>``), then looks whether its epoch is the highest,
-then publishes. A driver that takes over writes its epoch first, then waits for commits that were
-announced. So one of the two sees the other: a commit of a driver that was replaced is refused, or
-it has ended before its successor plans anything.
+A commit announces itself (``committing/<epoch>``), then checks that its epoch is the highest, then
+publishes. A new owner writes its epoch first, then waits for announced commits. So one of both sees
+the other: either the commit of the old owner is refused, or it ends before the new owner plans
+anything.
 
-What is left is a commit on another machine that stands still for longer than its driver's lease
-lasts, and goes on later. It finds everything done: committers know the numbers of their
-micro-batches, and split states are put if absent (``split_states.py``).
+One case is left: a commit on another machine that pauses for longer than its driver's lease, and
+continues later. It changes nothing: committers recognize the numbers of their micro-batches, and
+split states are put if absent (``split_states.py``).
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ _COMMIT = ObjectFormat("checkpoint commit")
 
 @dataclass(frozen=True)
 class Owner:
-    """Which run, in which process, took the checkpoint as its owner number ``epoch``.
+    """The run and process that acquired ``epoch``.
 
-    ``jvm``: the process of its Spark, where that was running already.
+    ``jvm``: the process of its Spark, if it was running.
     """
 
     epoch: int
@@ -53,13 +53,13 @@ class Owner:
     jvm: Process | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data, without the epoch, which is in the object's name."""
+        """The JSON value, without the epoch: that is in the object's name."""
         jvm = None if self.jvm is None else self.jvm.to_json()
         return {"run": self.run, "process": self.process.to_json(), "jvm": jvm}
 
     @classmethod
     def of_json(cls, epoch: int, value: dict[str, Any]) -> Owner:
-        """From what ``to_json`` gave."""
+        """The inverse of ``to_json``."""
         jvm = value["jvm"]
         return cls(
             epoch,
@@ -71,26 +71,26 @@ class Owner:
 
 @dataclass(frozen=True)
 class Lease:
-    """That an owner is alive: ``beat`` rises as long as it is. ``jvm``: its Spark's process."""
+    """Shows that an owner is alive: ``beat`` keeps rising. ``jvm``: the process of its Spark."""
 
     beat: int = 0
     released: bool = False
     jvm: Process | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """As plain data."""
+        """The JSON value."""
         jvm = None if self.jvm is None else self.jvm.to_json()
         return {"beat": self.beat, "released": self.released, "jvm": jvm}
 
     @classmethod
     def of_json(cls, value: dict[str, Any]) -> Lease:
-        """From what ``to_json`` gave."""
+        """The inverse of ``to_json``."""
         jvm = value["jvm"]
         return cls(value["beat"], value["released"], None if jvm is None else Process.of_json(jvm))
 
 
 class Ownership:
-    """A checkpoint held by this driver, from ``acquire`` to ``release``."""
+    """The ownership of a checkpoint by this driver, from ``acquire`` to ``release``."""
 
     def __init__(
         self,
@@ -106,10 +106,10 @@ class Ownership:
         self._ended = threading.Event()
 
     def acquire(self, run: str) -> None:
-        """Become the owner, where the last one is gone.
+        """Become the owner, after the last owner has ended.
 
         Raises:
-            CheckpointLockedError: another driver is alive, or its Spark or its commit is.
+            CheckpointLockedError: another driver is alive, or its Spark, or its commit.
         """
         while True:
             last = latest_owner(self._store)
@@ -120,11 +120,11 @@ class Ownership:
         self._prune()
 
     def acquire_next(self, run: str) -> None:
-        """Become the next owner, for another run of the same driver.
+        """Acquire the next epoch, for another run of the same driver.
 
         Raises:
             CheckpointLockedError: another driver has taken over.
-            CheckpointError: the checkpoint was deleted, or replaced.
+            CheckpointError: the checkpoint was deleted or replaced.
         """
         check_owner(self._store, self.epoch)
         if not self._try_epoch(self.epoch + 1, run):
@@ -154,7 +154,7 @@ class Ownership:
             self._wait_for_jvm(owner.jvm if lease is None else lease.jvm)
 
     def _wait_for_jvm(self, jvm: Process | None) -> None:
-        """A driver that was killed leaves a JVM that notices a moment later."""
+        """Wait for the JVM of a killed driver, which ends a moment later."""
         if jvm is not None:
             self._wait_for_process(
                 jvm, "the Spark of an earlier driver is still running on this checkpoint"
@@ -181,7 +181,7 @@ class Ownership:
                 )
 
     def _wait_for_commits(self) -> None:
-        """Let commits of earlier owners end that were announced before this one had its epoch."""
+        """Wait for commits of earlier owners that were announced before this epoch was written."""
         for epoch in stored_numbers(self._signals, COMMITTING):
             name = numbered_name(COMMITTING, epoch)
             found = _read(self._signals, name, _COMMIT)
@@ -189,19 +189,19 @@ class Ownership:
                 continue
             process = Process.of_json(found)
             if self._machine.can_look_up(process):
-                # Its end, or that of the commit alone.
+                # Until the process ends, or only its commit.
                 self._wait_for_process(
                     process,
                     "a commit of an earlier driver is still going on in this checkpoint",
                     announced=name,
                 )
-            # That of another machine: its driver's lease has expired, and with it the commit.
+            # On another machine, the commit has expired with its driver's lease.
             self._signals.delete(name)
 
     def _wait_for_process(
         self, process: Process, problem: str, announced: str | None = None
     ) -> None:
-        """Wait for the end of a process, or of what it has announced."""
+        """Wait for the end of a process, or until the object ``announced`` is removed."""
         deadline = self._machine.seconds() + _WAIT_FOR_PROCESS_SECONDS
         while self._machine.is_running(process):
             if announced is not None and self._signals.get(announced) is None:
@@ -218,14 +218,14 @@ class Ownership:
         )
 
     def record_jvm(self, jvm_pid: int | None) -> None:
-        """Write down which process Spark runs in, so that a successor waits for its end."""
+        """Record the process of Spark, so that the next owner waits for its end."""
         jvm = None if jvm_pid is None else self._machine.process(jvm_pid)
         with self._lock:
             self._lease = replace(self._lease, jvm=jvm)
             self._write_lease()
 
     def renew(self) -> None:
-        """Show that the owner is alive."""
+        """Renew the lease."""
         with self._lock:
             if not self._lease.released:
                 self._lease = replace(self._lease, beat=self._lease.beat + 1)
@@ -242,11 +242,11 @@ class Ownership:
             try:
                 self.renew()
             except CheckpointError as error:
-                # Who commits looks at the epoch, so nothing is lost if another driver takes over.
+                # Commits check the epoch, so a takeover by another driver loses nothing.
                 self._notify(f"the lease of the checkpoint was not renewed: {error}")
 
     def release(self) -> None:
-        """Give the checkpoint back: the next driver need not wait."""
+        """Release the checkpoint, so that the next driver need not wait."""
         self._ended.set()
         with self._lock:
             if self.epoch and not self._lease.released:
@@ -254,7 +254,7 @@ class Ownership:
                 try:
                     self._write_lease()
                 except CheckpointError as error:
-                    # The process ends, or its lease expires, and then the checkpoint is free, too.
+                    # It is released when the process ends, or the lease expires.
                     self._notify(f"the checkpoint was not given back: {error}")
 
     def _write_lease(self) -> None:
@@ -268,20 +268,20 @@ class Ownership:
 
 
 def latest_owner(store: ObjectStore) -> Owner | None:
-    """The owner with the highest epoch; None before the first."""
+    """The owner with the highest epoch; None if there is none."""
     for epoch in reversed(stored_numbers(store, OWNERS)):
         found = _read(store, numbered_name(OWNERS, epoch), _OWNER)
-        if found is not None:  # else its successor has pruned it meanwhile
+        if found is not None:  # otherwise its successor has removed it meanwhile
             return Owner.of_json(epoch, found)
     return None
 
 
 def check_owner(store: ObjectStore, epoch: int) -> None:
-    """Whether an epoch is the highest.
+    """Check that an epoch is the highest.
 
     Raises:
         CheckpointLockedError: there is a higher one.
-        CheckpointError: the epoch is not there any more.
+        CheckpointError: the epoch does not exist any more.
     """
     highest = max(stored_numbers(store, OWNERS), default=0)
     if highest > epoch:
@@ -303,7 +303,7 @@ def _read(store: ObjectStore, name: str, kind: ObjectFormat) -> Any | None:
     try:
         return get_json(store, name, kind)
     except CheckpointError as error:
-        # To start anew would not help: that takes the checkpoint too.
+        # Starting anew would not help: it acquires the checkpoint too.
         error.hint = "see that no driver runs on this checkpoint, then delete this object"
         raise
 
@@ -312,11 +312,11 @@ def _read(store: ObjectStore, name: str, kind: ObjectFormat) -> Any | None:
 def announced_commit(
     store: ObjectStore, signals: ObjectStore, epoch: int, machine: Machine
 ) -> Iterator[None]:
-    """Publish inside, as the owner of an epoch.
+    """Publish within a ``with`` block, as the owner of an epoch.
 
     Raises:
         CheckpointLockedError: the epoch is not the highest any more.
-        CheckpointError: the checkpoint was deleted, or replaced.
+        CheckpointError: the checkpoint was deleted or replaced.
     """
     name = numbered_name(COMMITTING, epoch)
     put_json(signals, name, _COMMIT, machine.current_process().to_json())

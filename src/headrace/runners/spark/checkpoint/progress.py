@@ -1,6 +1,6 @@
-"""How far a query has come, read from the logs in Spark's own checkpoint.
+"""The progress of a query, from the logs in Spark's checkpoint.
 
-``offsets/<n>`` is written when a micro-batch is planned, ``commits/<n>`` when it is done.
+``offsets/<n>`` is written when a micro-batch is planned, ``commits/<n>`` when it is completed.
 """
 
 from __future__ import annotations
@@ -26,30 +26,31 @@ from headrace.runtime.coordination.offset import Offset, source_key
 def all_sources_ended(
     spark_folder: str, batch: int, sources: Collection[str] | None = None
 ) -> bool:
-    """True when a micro-batch, planned already, reads the last of every source.
+    """Whether a planned micro-batch reads the end of each source.
 
-    ``sources``: the ids of those that count; one that the micro-batch does not know has not ended.
+    ``sources``: the ids of the sources that count; one that the micro-batch does not read has not
+    ended.
     """
     offset = _planned(Path(spark_folder) / "offsets" / str(batch))
     return offset is not None and have_ended(offset, sources)
 
 
 def have_ended(offset: Mapping[str, Any], sources: Collection[str] | None = None) -> bool:
-    """True when an offset lies at the end of every source; ``sources`` as above."""
+    """Whether an offset is at the end of each source; ``sources`` as above."""
     read = offset["sources"]
     keys = read if sources is None else map(source_key, sources)
     return all(key in read and read[key]["ended"] for key in keys)
 
 
 def have_been_read(offset: Mapping[str, Any], sources: Collection[str]) -> bool:
-    """True when nothing is left to do: all have ended, and none has only stopped."""
+    """Whether nothing is left to do: all sources have ended, and none has only stopped."""
     read = offset["sources"]
     stopped = any(read[key].get("suspended") for key in map(source_key, sources) if key in read)
     return have_ended(offset, sources) and not stopped
 
 
 def is_suspended(spark_folder: str) -> bool:
-    """True when a source has stopped in the last micro-batch that another run reads on from."""
+    """Whether a source has stopped in the last micro-batch, so that another run may read on."""
     last = max(_batches(spark_folder, "offsets"), default=-1)
     if last < 0:
         return False
@@ -57,18 +58,18 @@ def is_suspended(spark_folder: str) -> bool:
 
 
 def sources_of(spark_folder: str) -> frozenset[str]:
-    """The ids of the sources that the last planned micro-batch knows."""
+    """The ids of the sources in the last planned micro-batch."""
     last = max(_batches(spark_folder, "offsets"), default=-1)
     return frozenset(_offset(spark_folder, last)["sources"]) if last >= 0 else frozenset()
 
 
 def is_committed(spark_folder: str, batch: int) -> bool:
-    """True when Spark calls a micro-batch done."""
+    """Whether Spark has completed a micro-batch."""
     return (Path(spark_folder) / "commits" / str(batch)).exists()
 
 
 def is_finished(spark_folder: str, sources: Collection[str]) -> bool:
-    """True when nothing is left to do for a job of these sources, all of which end."""
+    """Whether nothing is left to do for a job with these sources."""
     last = max(_batches(spark_folder, "offsets"), default=-1)
     if last < 0 or not is_committed(spark_folder, last):
         return False
@@ -76,26 +77,26 @@ def is_finished(spark_folder: str, sources: Collection[str]) -> bool:
 
 
 def has_planned(spark_folder: str) -> bool:
-    """True when some micro-batch was planned: Spark would go on with it."""
+    """Whether a micro-batch was planned, with which Spark would continue."""
     return bool(_batches(spark_folder, "offsets"))
 
 
 def has_committed(spark_folder: str) -> bool:
-    """True when Spark has called some micro-batch done."""
+    """Whether Spark has completed a micro-batch."""
     return bool(_batches(spark_folder, "commits"))
 
 
 def remove_unplanned(spark_folder: str) -> None:
-    """Remove what a driver left that was killed before it had planned a micro-batch.
+    """Remove what a killed driver left before its first micro-batch was planned.
 
-    Spark refuses to begin in such a folder, and nothing in it counts yet.
+    Spark refuses to start in such a folder.
     """
     if (Path(spark_folder) / "offsets").exists() and not has_planned(spark_folder):
         shutil.rmtree(spark_folder)
 
 
 def log_of(spark_folder: str) -> QueryLog:
-    """The last micro-batches in the folder.
+    """The last micro-batches of the query.
 
     Raises:
         CheckpointError: the offset of one of them is missing or damaged.
@@ -110,10 +111,10 @@ def log_of(spark_folder: str) -> QueryLog:
 
 
 def check_logs(spark_folder: str, epoch: int) -> int:
-    """Check that Spark's logs hold what it begins with; gives the last committed micro-batch.
+    """Check that Spark's logs are complete; return the last committed micro-batch.
 
-    Spark itself would take a log whose end is missing for a shorter log, and would then report
-    another file as missing. ``epoch``: the last one that the sinks have published; the log has it.
+    Spark does not notice that the end of a log is missing, and would report another file as missing
+    later. ``epoch``: the last one that sinks have published, which the log must have.
 
     Raises:
         CheckpointError: a file of a log is missing or damaged.
@@ -139,7 +140,7 @@ def check_logs(spark_folder: str, epoch: int) -> int:
 
 
 def _missing_files(log: Path) -> list[int]:
-    """The numbers of files of which the checksums are left."""
+    """The numbers of files that are missing although their checksums exist."""
     described = [found for path in log.iterdir() if (found := file_of_checksum(path)) is not None]
     return [int(path.name) for path in described if path.name.isdigit() and not path.exists()]
 
@@ -169,9 +170,9 @@ def _batches(spark_folder: str, log: str) -> list[int]:
 
 
 def _planned(path: Path) -> dict[str, Any] | None:
-    """The offset of Headrace's source in one file of the log.
+    """The offset of Headrace's source in a file of the log.
 
-    After a version, one JSON text of Spark's, and one text per source (JSON, mostly).
+    The file has a version, a JSON text of Spark's, and one text per source, mostly JSON.
     """
     if not path.exists():
         return None

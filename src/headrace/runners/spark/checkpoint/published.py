@@ -1,4 +1,4 @@
-"""Whether sinks may have published something from a checkpoint: no other program begins there."""
+"""Whether sinks may have published results from a checkpoint; if so, its job is fixed."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ _PUBLISHED = ObjectFormat("begun")
 
 
 def mark_published(checkpoint_folder: CheckpointFolder) -> None:
-    """Say that something may be published from here: no other program may begin here."""
+    """Record that results may be published from here."""
     if checkpoint_folder.store.get(BEGUN) is None:
         checkpoint_folder.store.put_if_absent(BEGUN, seal(_PUBLISHED, json_bytes({})))
 
 
 def may_have_published(checkpoint_folder: CheckpointFolder) -> bool:
-    """Whether a sink may have published something from here."""
+    """Whether a sink may have published results from here."""
     return (
         get_json(checkpoint_folder.store, BEGUN, _PUBLISHED) is not None
         or SplitStates(checkpoint_folder.store).last > 0
@@ -32,7 +32,7 @@ def may_have_published(checkpoint_folder: CheckpointFolder) -> bool:
 
 
 def _tasks_may_have_published(checkpoint_folder: CheckpointFolder) -> bool:
-    """True when a sink that commits by task was at work: such commits are not reported."""
+    """Whether a sink that commits by task has run: such commits are not reported."""
     if not any(
         progress.has_planned(checkpoint_folder.spark(n)) for n in checkpoint_folder.generations()
     ):

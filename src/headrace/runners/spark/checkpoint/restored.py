@@ -1,7 +1,6 @@
-"""Restored state: records for Spark's state stores, in one Parquet file that Spark has not written.
+"""State restored from a savepoint: records for Spark's state stores, in one Parquet file.
 
-It is there from the moment a checkpoint is made of a savepoint until its first micro-batch has
-taken the state over.
+The file exists from the restore until the first micro-batch has taken over the state.
 """
 
 from __future__ import annotations
@@ -18,13 +17,13 @@ _ABOUT = "restored/_about"  # Spark does not read a file whose name begins with 
 
 
 def write(checkpoint_folder: CheckpointFolder, data: bytes) -> None:
-    """Write a Parquet file of records ``bucket, stage, name, data``."""
+    """Write the Parquet file, with records ``bucket, stage, name, data``."""
     checkpoint_folder.store.put(_FILE, data)
     put_json(checkpoint_folder.store, _ABOUT, _FORMAT, {"sha256": sha256(data).hexdigest()})
 
 
 def check_restored(checkpoint_folder: CheckpointFolder) -> None:
-    """Whether the file is what was written.
+    """Check that the file is unchanged.
 
     Raises:
         CheckpointError: it is missing or damaged.

@@ -1,4 +1,4 @@
-"""Whether a program may go on from a checkpoint, and what is written down of it then."""
+"""Checks whether a program may resume from a checkpoint, and updates the checkpoint's metadata."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ from headrace.runtime.layout import Layout, States, shares_out
 from headrace.runtime.program import JobProgram
 
 ReadStates = Callable[[str, Stages, int], States]
-"""Gives the states in a folder of Spark's with such stages, after a micro-batch."""
+"""Reads the names of states: takes a folder of Spark's, its stages, and a micro-batch."""
 
 
 def metadata_for(
@@ -39,9 +39,9 @@ def metadata_for(
     ignore_unclaimed: bool,
     read_states: ReadStates | None,
 ) -> CheckpointMetadata:
-    """What is written down of the program, after a look whether it may go on here.
+    """Check that the program may resume, and return the checkpoint's new metadata.
 
-    Until a first micro-batch was published nothing was promised, so another program may begin.
+    Before the first micro-batch is published, any program may start; then the folder is cleared.
     """
     store = checkpoint_folder.store
     if may_have_published(checkpoint_folder):
@@ -70,10 +70,10 @@ def metadata_for(
 def with_checkpoint_subtasks(
     checkpoint_folder: CheckpointFolder, program: JobProgram
 ) -> JobProgram:
-    """The program, with as many instances as there were where their state cannot be shared out.
+    """The program, with the checkpoint's number of instances where state cannot be redistributed.
 
-    A micro-batch that sinks may have published must be repeated by the same instances. And the
-    position of a streaming DataFrame stays in its folder, so no state moves out of that.
+    A micro-batch that sinks may have published must be repeated with the same instances. And a
+    streaming DataFrame's position is bound to Spark's folder, so state cannot move to a new one.
     """
     metadata = CheckpointMetadata.read(checkpoint_folder.store)
     if metadata is None:
@@ -90,7 +90,7 @@ def with_checkpoint_subtasks(
 def _has_uncommitted_batch(
     checkpoint_folder: CheckpointFolder, metadata: CheckpointMetadata
 ) -> bool:
-    """True where a micro-batch was planned and not completed."""
+    """Whether a micro-batch was planned and not completed."""
     folder = checkpoint_folder.spark(metadata.generation.number)
     origin = metadata.generation.without_origin_if(progress.has_committed(folder)).origin
     planned = progress.log_of(folder).planned is not None
@@ -104,7 +104,7 @@ def _resumed_metadata(
     ignore_unclaimed: bool,
     read_states: ReadStates | None,
 ) -> CheckpointMetadata:
-    """Those of a program that goes on, in a new generation where state must move."""
+    """The metadata after the program resumed, with a new generation if state must move."""
     folder = checkpoint_folder.spark(metadata.generation.number)
     metadata = replace(
         metadata,
@@ -120,8 +120,8 @@ def _resumed_metadata(
     log = progress.log_of(folder)
     planned = log.planned or (origin.planned if origin is not None else None)
     repeats = planned is not None
-    # Who came after the program that planned it has changed no state. Older builds wrote down
-    # nowhere else which program ran last.
+    # A later program than the one that planned it has changed no state. Older builds stored only
+    # there which program ran last.
     last = planned or (None if metadata.identity else log.end)
     if last is not None:
         metadata = replace(metadata, identity=last["program"])
@@ -140,9 +140,9 @@ def _resumed_metadata(
 def _check_sources_and_clock(
     folder: str, metadata: CheckpointMetadata, program: JobProgram, location: str
 ) -> None:
-    """Raise if a source is to read on that was drained; else the run would end at once.
+    """Check that no drained source is to be read on: the run would end at once.
 
-    Warn where the clock is behind the time that was reached.
+    Prints a notice if the clock is behind the time that the job has reached.
     """
     log, origin = progress.log_of(folder), metadata.generation.origin
     last = log.planned or log.end
@@ -164,7 +164,7 @@ def _check_sources_and_clock(
 def _stored_states(
     checkpoint_folder: CheckpointFolder, metadata: CheckpointMetadata, read_states: ReadStates
 ) -> States:
-    """The states of the last committed micro-batch, wherever they lie."""
+    """The states of the last committed micro-batch."""
     number, origin = metadata.generation.number, metadata.generation.origin
     if origin is not None:
         number, stages, batch = origin.number, origin.stages, origin.batch
@@ -175,7 +175,7 @@ def _stored_states(
 
 
 def check_spark_files(checkpoint_folder: CheckpointFolder, metadata: CheckpointMetadata) -> None:
-    """Check the small files of Spark's part. Its state is checked by Spark.
+    """Check the small files of Spark's checkpoint. Spark checks its state itself.
 
     Raises:
         CheckpointError: a file is missing or damaged.
@@ -205,7 +205,7 @@ def _relocate_and_check(folder: str, committed: int, stages: int) -> None:
 def write_if_changed(
     before: CheckpointMetadata, now: CheckpointMetadata, store: ObjectStore
 ) -> CheckpointMetadata:
-    """The facts as they are now, which are written down where they have changed."""
+    """Store the metadata ``now`` if it differs from ``before``, and return it."""
     if now != before:
         now.write(store)
     return now
@@ -218,5 +218,5 @@ def _print_restart(checkpoint_folder: CheckpointFolder, reason: str) -> None:
 
 
 def print_notice(text: str) -> None:
-    """Say something to who started the job."""
+    """Print a notice for the user on standard error."""
     print(f"headrace: {text}", file=sys.stderr)

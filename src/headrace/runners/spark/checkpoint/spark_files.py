@@ -1,14 +1,14 @@
-"""Spark's own files in a checkpoint: a look at them before a start, and after Spark has failed.
+"""Checks of the files in Spark's checkpoint, before a start and after a failure.
 
     metadata                           the query's id
-    sources/<n>/<m>                    what Spark's own source of files has seen
+    sources/<n>/<m>                    what Spark's own file source has read
     offsets/<n>, commits/<n>           logs (``progress.py``)
-    state/<operator>/_metadata/v2/<n>  of an operator, with the paths of its schemas
+    state/<operator>/_metadata/v2/<n>  an operator, with the paths of its schemas
     state/<operator>/_stateSchema/…
     state/<operator>/<partition>/      <version>_<id>.changelog, <version>_<id>.zip, SSTs/…
 
-A local file system has a checksum next to each file (``.<name>.crc``, of Hadoop), and Spark one of
-its own next to each file of the state (``<name>.crc``). The names are those of Spark 4.3.
+On a local file system, Hadoop writes a checksum for each file (``.<name>.crc``), and Spark one of
+its own for each file of the state (``<name>.crc``). The names are those of Spark 4.3.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ def damaged_error(what: str, file: str | Path, problem: str = "") -> CheckpointE
 
 
 def missing_error(what: str, file: str | Path) -> CheckpointError:
-    """The error for a file of Spark's that must be there; ``what``: what it says."""
+    """The error for a missing file of Spark's; ``what``: its content."""
     return damaged_error(f"{what} is missing", file)
 
 
@@ -48,10 +48,10 @@ def missing_error(what: str, file: str | Path) -> CheckpointError:
 
 
 def check_files(spark_folder: str, committed: int, stages: int) -> None:
-    """Check that the files that Spark opens first are there, and can be read.
+    """Check the files that Spark opens first.
 
-    ``committed``: the last micro-batch that Spark calls done; ``stages``: the operators with state
-    that the job had then. What is read in the tasks, Spark checks itself.
+    ``committed``: the last completed micro-batch. ``stages``: the number of stateful operators at
+    that time. Files that tasks read are checked by Spark.
 
     Raises:
         CheckpointError: one is missing or damaged.
@@ -79,12 +79,12 @@ def check_files(spark_folder: str, committed: int, stages: int) -> None:
 
 
 def check_sources(spark_folder: str, offsets: Sequence[str]) -> None:
-    """Check that a source of Spark's has its list of files; without it they would be read again.
+    """Check that Spark's own file sources have their lists of files, to avoid reading files again.
 
-    ``offsets``: the offsets of all sources at the end of a planned micro-batch, in their order.
+    ``offsets``: the offsets of all sources in a planned micro-batch, in their order.
 
     Raises:
-        CheckpointError: one is missing.
+        CheckpointError: a list is missing.
     """
     for number, text in enumerate(offsets):
         found = _LOG_OFFSET.fullmatch(text.strip())
@@ -100,7 +100,7 @@ def _check_version(state: Path, version: str) -> None:
 
 
 def _json_of(file: Path, what: str) -> dict[str, Any]:
-    """The JSON object that is the file's last line."""
+    """The JSON object in the file's last line."""
     try:
         check_sum(file)
         found = json.loads(file.read_text(encoding="utf-8").splitlines()[-1])
@@ -114,10 +114,10 @@ def _json_of(file: Path, what: str) -> dict[str, Any]:
 
 
 def check_sum(file: Path) -> None:
-    """Compare a file with its checksum, where there is one.
+    """Compare a file with its checksum, if there is one.
 
     Raises:
-        ValueError: they do not agree.
+        ValueError: they do not match.
     """
     checksum = _checksum_of(file)
     if checksum.exists() and not _matches_checksum(file, checksum.read_bytes()):
@@ -136,9 +136,9 @@ def _numbers(folder: Path) -> list[int]:
 
 
 def relocate(spark_folder: str) -> bool:
-    """Let a folder that was moved or copied here point into itself; True when it did not.
+    """Update the paths in a folder that was moved or copied; return True if any was updated.
 
-    Spark writes down the full path of each schema of state, and nothing else of its own with one.
+    Spark stores the full path of each state schema, and no other full paths.
     """
     folder, moved = Path(spark_folder), False
     for file in sorted(folder.glob("state/*/_metadata/v2/*")):
@@ -158,14 +158,14 @@ def _relocate_operator(file: Path, operator: Path) -> bool:
     if moved:
         draft = file.with_name(f".{file.name}{_DRAFT_SUFFIX}")
         draft.write_text(f"{version}\n{json.dumps(found, separators=(',', ':'))}", encoding="utf-8")
-        # First the checksum: a file without one is as good, one with another's is not.
+        # First remove the checksum: none is fine, a wrong one is not.
         _checksum_of(file).unlink(missing_ok=True)
         os.replace(draft, file)
     return moved
 
 
 def _schema_path(path: str, operator: Path) -> str:
-    """The path of a schema that lies below the folder of an operator now."""
+    """The path of a schema below the operator's current folder."""
     mark = "/_stateSchema/"
     if not path.startswith("file:/") or mark not in path:
         return path
@@ -173,7 +173,7 @@ def _schema_path(path: str, operator: Path) -> str:
 
 
 def check_folder(folder: Path, last: str, what: str) -> None:
-    """Check that a folder that Spark wrote is as it was; ``last``: the file written last.
+    """Check that a folder that Spark wrote is complete; ``last``: the file that was written last.
 
     Raises:
         CheckpointError: a file is missing or damaged.
@@ -195,9 +195,9 @@ def check_folder(folder: Path, last: str, what: str) -> None:
 
 
 def first_broken(spark_folder: str) -> tuple[Path, str] | None:
-    """A file that is not as it was written, and its problem; None: none is found.
+    """The first damaged or missing file, and its problem; None if all are in order.
 
-    All of the state is read, so this is for a query that has failed.
+    It reads all of the state, so it is for queries that have failed.
     """
     files = sorted(path for path in Path(spark_folder).rglob("*") if path.is_file())
     for file in files:
@@ -246,9 +246,9 @@ def _checksum_of(file: Path) -> Path:
 
 
 def _matches_checksum(file: Path, checksum: bytes) -> bool:
-    """Whether a file is what Hadoop's checksum (a CRC-32 for each piece of it) was made of."""
+    """Whether a file matches Hadoop's checksum, a CRC-32 for each block."""
     if not checksum.startswith(_MAGIC):
-        return True  # then Hadoop does not look at it either
+        return True  # Hadoop ignores it too
     size = int.from_bytes(checksum[4:8], "big")
     if size <= 0:
         return False
@@ -258,9 +258,10 @@ def _matches_checksum(file: Path, checksum: bytes) -> bool:
 
 
 def file_of_checksum(file: Path) -> Path | None:
-    """The file that a checksum is of; where it is not there, it was lost.
+    """The file that a checksum file belongs to; None for other files.
 
-    Hadoop gives a file its name before its checksum, and removes the checksum first.
+    If it is missing, it was lost: Hadoop creates a file before its checksum, and removes the
+    checksum first.
     """
     name = file.name
     if not name.endswith(_CHECKSUM):

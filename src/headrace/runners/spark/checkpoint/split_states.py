@@ -1,10 +1,10 @@
-"""What splits remember between micro-batches: one object of the checkpoint per epoch.
+"""The states of source splits after each epoch, as objects in the checkpoint.
 
-The sink's commit writes the states at the end of an epoch, before Spark calls the micro-batch
-done; the source plans the next one from them. So a micro-batch that is run again starts from
-the same states.
+The sink's commit writes the states at the end of an epoch, before Spark completes the micro-batch.
+The source plans the next micro-batch from them. So a repeated micro-batch starts from the same
+states.
 
-The object is JSON: for each source, for each split, its watermark and what its operators keep.
+The object is JSON: for each source and split, its watermark and the snapshots of its operators.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ _KEPT_EPOCHS = 8
 
 
 class SplitStates:
-    """A log with one object per epoch; the last few are kept."""
+    """The stored split states, one object per epoch; only the last few are kept."""
 
     def __init__(self, store: ObjectStore) -> None:
         self._store = store
         self._last: tuple[int, States] = (0, {})
 
     def load(self, epoch: int) -> States:
-        """The states at the end of an epoch; before the first one (epoch 0) there are none.
+        """The states at the end of an epoch; empty for epoch 0.
 
         Raises:
             CheckpointError: the object is missing or damaged.
@@ -48,10 +48,10 @@ class SplitStates:
         return self._last[1]
 
     def save(self, epoch: int, states: States) -> States:
-        """Write the states of an epoch and give them back; old ones go.
+        """Store the states of an epoch and return them; old ones are removed.
 
-        Where the epoch has states already, those count: they were written by the commit that has
-        published the micro-batch, of this driver or of the one before it.
+        If the epoch has states already, these are returned: the commit that published the
+        micro-batch wrote them.
         """
         data = seal(_FORMAT, json_bytes(_to_plain(states)))
         if not self._store.put_if_absent(numbered_name(SPLITS, epoch), data):
@@ -62,17 +62,17 @@ class SplitStates:
         return states
 
     def has(self, epoch: int) -> bool:
-        """True when the states at the end of an epoch are written."""
+        """Whether the states at the end of an epoch are stored."""
         return self._store.get(numbered_name(SPLITS, epoch)) is not None
 
     @property
     def last(self) -> int:
-        """The last epoch that has states; 0 before the first."""
+        """The last epoch with states; 0 if there is none."""
         return max(stored_numbers(self._store, SPLITS), default=0)
 
 
 def _to_plain(states: States) -> list[Any]:
-    """A list of (source, splits), splits a list of (split, watermark, nodes); keys as they are."""
+    """A list of (source, splits), where splits is a list of (split, watermark, nodes)."""
     sources: dict[Any, list[Any]] = {}
     for (source, split), state in states.items():
         nodes = [[node, to_json(kept)] for node, kept in state.nodes.items()]

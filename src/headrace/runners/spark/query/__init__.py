@@ -1,1 +1,1 @@
-"""The query of a job: its source, keyed stages and sink, and the rows between them."""
+"""The Spark query of a job: source, keyed stages and sink, and the rows between them."""

@@ -1,12 +1,11 @@
-"""Files that a ``DataFrameSink`` appends to a folder, each micro-batch's exactly once.
+"""Exactly-once appends of a ``DataFrameSink`` to a folder of files.
 
-Spark writes a micro-batch aside, into ``_headrace/<sink>`` inside the folder, which readers pass
-over. A manifest then names its files; from there on the content of the micro-batch is decided. Its
-files are moved to where readers find them. A micro-batch that comes again, after a crash or a
-cancel anywhere, finds the manifest, moves what was not moved yet, and writes nothing.
+Spark writes a micro-batch to a staging folder, ``_headrace/<sink>`` inside the target folder, which
+readers ignore. Then a manifest with its files is written, which decides the micro-batch. Then the
+files are moved into the target folder. If the micro-batch is repeated after a crash or a cancel,
+the manifest exists: only the remaining files are moved, and nothing is written.
 
-The folder stays a plain one, for any reader: what it lacks, unlike one that Spark's own file sink
-wrote, is a log of its own that readers must follow.
+Unlike the folder of Spark's own file sink, the target folder has no log that readers must follow.
 """
 
 from __future__ import annotations
@@ -21,11 +20,11 @@ from pyspark.sql import DataFrameWriter, SparkSession
 from headrace.errors import JobError
 
 FORMATS = frozenset({"parquet", "orc", "json", "csv", "text"})
-"""Formats whose files can be written in one folder and moved to another."""
+"""File formats whose files can be moved to another folder."""
 
 
 class HadoopFolder:
-    """A folder in any file system that Spark knows."""
+    """A folder in a file system that Spark supports."""
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._jvm: Any = spark._jvm
@@ -37,15 +36,15 @@ class HadoopFolder:
         return self._jvm.org.apache.hadoop.fs.Path(*parts)
 
     def path_of(self, name: str) -> Any:
-        """The path of a file or folder inside, by its relative name."""
+        """The path of a file or folder, by its name relative to this folder."""
         return self._path(self.path, name)
 
     def exists(self, name: str) -> bool:
-        """Whether there is a file or folder of that name."""
+        """Whether a file or folder exists."""
         return bool(self._system.exists(self.path_of(name)))
 
     def children(self, name: str) -> list[str]:
-        """The names in a folder inside this one; none where it does not exist."""
+        """The names in a subfolder; none if it does not exist."""
         if not self.exists(name):
             return []
         return [
@@ -53,7 +52,7 @@ class HadoopFolder:
         ]
 
     def files(self, name: str) -> Iterator[str]:
-        """The files below a folder inside that readers would read, relative to it."""
+        """The files below a subfolder that readers would read, relative to it."""
         top = self._system.makeQualified(self.path_of(name)).toUri()
         found = self._system.listFiles(self.path_of(name), True)
         while found.hasNext():
@@ -70,7 +69,7 @@ class HadoopFolder:
             stream.close()
 
     def put(self, name: str, data: bytes) -> None:
-        """Write a file whole: under another name first."""
+        """Write a complete file: under a temporary name first."""
         aside = f"{name}.{uuid.uuid4().hex}.tmp"
         stream = self._system.create(self.path_of(aside), True)
         stream.write(bytearray(data))
@@ -78,7 +77,7 @@ class HadoopFolder:
         self.move(aside, name)
 
     def move(self, name: str, to: str) -> None:
-        """Move a file, unless it was moved before.
+        """Move a file, unless the target exists.
 
         Raises:
             JobError: the file system refuses.
@@ -92,18 +91,18 @@ class HadoopFolder:
             raise JobError(f"{name} cannot be moved to {to}", where={"folder": str(self.path)})
 
     def delete(self, name: str) -> None:
-        """Remove a file, or a folder with all that is in it."""
+        """Delete a file, or a folder with its content."""
         self._system.delete(self.path_of(name), True)
 
 
 def last_appended(folder: HadoopFolder, sink_id: str) -> int:
-    """The last micro-batch whose content a sink has decided on; -1: there is none."""
+    """The last micro-batch of a sink with a manifest; -1 for none."""
     names = (name.removesuffix(".json") for name in folder.children(f"_headrace/{sink_id}"))
     return max((int(name) for name in names if name.isdigit()), default=-1)
 
 
 def append_once(writer: DataFrameWriter, folder: HadoopFolder, sink_id: str, batch: int) -> None:
-    """Append what ``writer`` writes to a folder, as a sink's micro-batch ``batch``, once."""
+    """Append what ``writer`` writes, as micro-batch ``batch`` of a sink, exactly once."""
     sink_folder = f"_headrace/{sink_id}"
     manifest = f"{sink_folder}/{batch}.json"
     if not folder.exists(manifest):
@@ -115,7 +114,7 @@ def append_once(writer: DataFrameWriter, folder: HadoopFolder, sink_id: str, bat
     for name in manifest_content["files"]:
         if folder.exists(f"{manifest_content['aside']}/{name}"):
             folder.move(f"{manifest_content['aside']}/{name}", name)
-    # Only the last micro-batch comes again: manifests before it, and what was left aside, can go.
+    # Only the last micro-batch can be repeated: older manifests and staged files are removed.
     for child in folder.children(sink_folder):
         if child != f"{batch}.json":
             folder.delete(f"{sink_folder}/{child}")

@@ -1,4 +1,4 @@
-"""DataFrames as sources and sinks: rows in, rows out, the job in between."""
+"""DataFrames as sources and sinks of a job."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _NOW = "__headrace_now_ms"
 
 
 def dataframe_sources(program: JobProgram) -> dict[str, DataFrame]:
-    """The DataFrames that a job reads, by source number."""
+    """The DataFrames that a job reads, by source id."""
     return {
         source.id: source.source.dataframe
         for source in program.sources
@@ -51,26 +51,26 @@ def dataframe_sources(program: JobProgram) -> dict[str, DataFrame]:
 
 
 def dataframe_sinks(program: JobProgram) -> list[SinkProgram]:
-    """The sinks that Spark writes by itself."""
+    """The sinks that Spark writes itself."""
     return [sink for sink in program.sinks if sink.sink.executed_by is ExecutedBy.SPARK]
 
 
 def has_dataframes(program: JobProgram) -> bool:
-    """True when Spark's own operators are part of the job."""
+    """Whether Spark reads or writes DataFrames in the job."""
     return bool(dataframe_sinks(program)) or bool(dataframe_sources(program))
 
 
 def materialize_dataframes(
     program: JobProgram, directory: Path, started: frozenset[str] = frozenset()
 ) -> JobProgram:
-    """The program with its batch DataFrames as Parquet files, so that a stream can read them.
+    """Write the batch DataFrames of a streaming program to Parquet files, and read these instead.
 
-    Spark does not join a batch DataFrame to a stream, and a stream needs to know their end. They
-    are written once; a job that goes on finds them in its checkpoint. ``started``: the ids of the
-    sources that were read from already.
+    Spark does not union a batch DataFrame with a stream, and a stream needs to know their end. They
+    are written once; a job that resumes finds the files in its checkpoint. ``started``: the ids of
+    the sources that were read already.
 
     Raises:
-        CheckpointError: the files of one of these are missing or damaged.
+        CheckpointError: files of one of these are missing or damaged.
     """
     sources = []
     read_by_spark = dataframe_sources(program)
@@ -88,7 +88,7 @@ def materialize_dataframes(
             source = dataclasses.replace(source, source=files, reader=files.reader())
             dropped.update(Channel(e.id, group=ALL_TASKS) for e in source.chain.exchanges)
         sources.append(source)
-    # Files announce their channels themselves; that of the DataFrame would wait for ever.
+    # Tasks that read files announce their channels; the DataFrame's channel would never end.
     stages = tuple(
         tuple(
             dataclasses.replace(
@@ -104,28 +104,28 @@ def materialize_dataframes(
 def union_dataframes(
     frame: DataFrame, program: JobProgram, ref: ProgramRef, order: Sequence[str] = ()
 ) -> DataFrame:
-    """The envelopes of the planned sources together with those of the DataFrames.
+    """Union the envelopes of other sources with those of the DataFrames.
 
-    ``order``: ids in the order in which the query must have them; others come after these.
+    ``order``: source ids in the order that the query must keep; others follow.
     """
     found = dataframe_sources(program)
     ordered = [source_id for source_id in order if source_id in found]
     for source_id in dict.fromkeys([*ordered, *found]):
         rows = found[source_id]
-        # The micro-batch's own time: Spark logs it, so a repetition sees the same.
+        # The micro-batch's time, which Spark logs, so a repetition has the same.
         timed = rows.withColumn(_NOW, F.unix_millis(F.current_timestamp()))
         frame = frame.union(timed.mapInArrow(_DataFrameChain(ref, source_id), WIRE_DDL))
     return frame
 
 
 class _DataFrameChain:
-    """Runs the chain after a DataFrame over one partition's rows."""
+    """Runs the chain after a DataFrame, on one partition."""
 
     def __init__(self, ref: ProgramRef, source_id: str) -> None:
         self._ref, self._source_id = ref, source_id
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The envelopes of a partition."""
+        """The envelopes for a partition's rows."""
         job = worker_job(self._ref)
         yield from to_arrow(wire_rows(job, self._envelopes(job, batches)))
 
@@ -166,7 +166,7 @@ class _DataFrameChain:
 
 
 def write_dataframes(frame: DataFrame, program: JobProgram, ref: ProgramRef, batch: int) -> None:
-    """Write a micro-batch's records of every ``DataFrameSink``; ``frame`` is persisted."""
+    """Write a micro-batch's records to each ``DataFrameSink``; ``frame`` is persisted."""
     for program_sink in dataframe_sinks(program):
         sink: Any = program_sink.sink
         schema = _schema(program_sink, frame.sparkSession)
@@ -192,7 +192,7 @@ def write_dataframes(frame: DataFrame, program: JobProgram, ref: ProgramRef, bat
 
 
 def last_written(spark: SparkSession, sink: SinkProgram, sink_id: str) -> int | None:
-    """The last micro-batch that a ``DataFrameSink`` has; -1: none. None: it does not know."""
+    """The last micro-batch that a ``DataFrameSink`` has; -1 for none, None if it does not know."""
     description: Any = sink.sink
     if _is_appended_once(spark, description):
         return last_appended(HadoopFolder(spark, description.path), sink_id)
@@ -232,19 +232,20 @@ def _schema(sink: SinkProgram, spark: SparkSession) -> StructType:
 
 
 class _SinkRows:
-    """Envelopes of a sink as rows of its columns."""
+    """Converts envelopes for a sink to rows with its columns."""
 
     def __init__(self, ref: ProgramRef, sink_id: str, names: list[str], schema_json: str) -> None:
         self._ref, self._sink_id, self._names, self._schema_json = ref, sink_id, names, schema_json
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """The rows of a partition."""
-        sink = worker_job(self._ref).program.sink(self._sink_id)  # and the classes of the records
+        # worker_job also registers the classes of the records
+        sink = worker_job(self._ref).program.sink(self._sink_id)
         try:
             with at_sink(sink, "writing"):
                 yield from self._decoded(batches)
         except GeneratorExit:
-            raise  # Spark wants no more of them
+            raise  # Spark stopped reading
         except BaseException as error:
             raise_encoded(error)
 

@@ -1,8 +1,8 @@
-"""Which micro-batches of a sink a Delta table has, as its log says.
+"""The last micro-batch of a sink in a Delta table, from the table's log.
 
-For each ``txnAppId`` Delta keeps the highest ``txnVersion`` that it has committed. It is an action
-``txn`` in the commits of the log (``<version>.json``, a line for each action), and after some time
-in a checkpoint of the log alone. Source: the protocol of Delta's transaction log.
+Delta stores the highest committed ``txnVersion`` of each ``txnAppId``. It is a ``txn`` action in a
+commit of the log (``<version>.json``, one action per line), and later only in a checkpoint of the
+log. Source: the protocol of Delta's transaction log.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _CHECKPOINT = re.compile(r"([0-9]{20})\.checkpoint\..*")
 
 
 def last_transaction(spark: SparkSession, path: str, app_id: str) -> int:
-    """The highest ``txnVersion`` of an ``txnAppId`` in the table at a path; -1: it has none."""
+    """The highest ``txnVersion`` of a ``txnAppId`` in the table at a path; -1 for none."""
     folder = HadoopFolder(spark, path)
     names, pointer = folder.children(_LOG), f"{_LOG}/_last_checkpoint"
     checkpoint = json.loads(folder.read(pointer))["version"] if folder.exists(pointer) else -1
@@ -43,13 +43,13 @@ def last_transaction(spark: SparkSession, path: str, app_id: str) -> int:
 
 
 def _number(form: re.Pattern[str], name: str) -> int:
-    """The version in a file's name; -1 for names of another form."""
+    """The version in a file name; -1 if the name does not match."""
     found = form.fullmatch(name)
     return int(found[1]) if found else -1
 
 
 def location_of(spark: SparkSession, table: str) -> str | None:
-    """The path of a table; None: there is no such table."""
+    """The path of a table; None if there is no such table."""
     if not spark.catalog.tableExists(table):
         return None
     described = spark.sql(f"DESCRIBE TABLE EXTENDED {table}").where("col_name = 'Location'")

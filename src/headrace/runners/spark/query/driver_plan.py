@@ -1,4 +1,4 @@
-"""What the processes beside the driver need to know of a job, and how it reaches them."""
+"""The plan of a job for the processes beside the driver, passed through a folder."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ _PROGRAM, _QUERY = "program", "query"
 
 @dataclass(frozen=True)
 class StopSignal:
-    """An end between two micro-batches, asked for and answered by files in a folder."""
+    """Requests a stop between two micro-batches, with files in a folder."""
 
     folder: str
 
     @property
     def requested(self) -> Path:
-        """A file that exists once no further micro-batch is to be planned."""
+        """Exists once no more micro-batches are to be planned."""
         return Path(self.folder) / "stop-asked"
 
     @property
     def acknowledged(self) -> Path:
-        """A file that exists once none is planned any more: all micro-batches are committed."""
+        """Exists once no more are planned, and all are committed."""
         return Path(self.folder) / "stop-answered"
 
 
@@ -58,16 +58,16 @@ class QueryPlan:
 
 @dataclass(frozen=True)
 class DriverPlan:
-    """A whole program, collections included, and the query that it runs in."""
+    """A complete program, with the data of collections, and its query."""
 
     program: JobProgram
     query: QueryPlan
 
 
 class PlanFolder:
-    """A temporary folder with the plan of a job, found by its path.
+    """A temporary folder with the plan of a job.
 
-    The program is written once, however many queries the job has. ``pickled`` gives its bytes.
+    The program is written once for all queries of the job. ``pickled`` pickles it.
     """
 
     def __init__(self, program: JobProgram, pickled: Callable[[JobProgram], bytes]) -> None:
@@ -76,28 +76,31 @@ class PlanFolder:
 
     @property
     def warnings_file(self) -> str:
-        """The file for the warnings of the job's processes."""
+        """The file for warnings of the job's processes."""
         return str(self._path / "notices")
 
     @property
     def stop(self) -> StopSignal:
-        """Where an end of the query is asked for."""
+        """The signal that stops the query."""
         return StopSignal(str(self._path))
 
     def write_query(self, query: QueryPlan) -> str:
-        """The folder's path, for a query that starts now. It replaces the query before."""
+        """Write the plan of the next query, and return the folder's path."""
         for left in (self.stop.requested, self.stop.acknowledged):
             left.unlink(missing_ok=True)
         (self._path / _QUERY).write_bytes(pickle.dumps(query, 5))
         return str(self._path)
 
     def remove(self) -> None:
-        """Remove the folder; what Spark's processes still write into it goes with this process."""
+        """Remove the folder.
+
+        Files that Spark's processes write later are removed with this process.
+        """
         shutil.rmtree(self._path, ignore_errors=True)
 
 
 def read_plan(folder: str) -> DriverPlan:
-    """The plan in a folder."""
+    """Read the plan in a folder."""
     path = Path(folder)
     query: QueryPlan = pickle.loads((path / _QUERY).read_bytes())
     write_warnings_to(query.warnings_file)

@@ -1,4 +1,4 @@
-"""A keyed stage: a bucket of key groups per call, its state in Spark's state store."""
+"""Keyed stages: each call processes a bucket of key groups, with state in Spark's state store."""
 
 from __future__ import annotations
 
@@ -44,9 +44,9 @@ def run_group(
     backend_of: MakeBackend,
     extra_targets: Iterable[str] = (),
 ) -> Iterator[Envelope]:
-    """One key group's part of a stage; ``received`` is sorted by (sender, seq).
+    """Process one key group; ``received`` is sorted by (sender, seq).
 
-    ``extra_targets``: vertices that are run without an envelope of the group's own.
+    ``extra_targets``: vertices to run even without an envelope for this group.
     """
     by_target: dict[str, tuple[list[Block], list[int], list[bytes]]] = {}
     captures = job.captures
@@ -73,9 +73,9 @@ def run_group(
 class _BroadcastEnvelopes:
     """The broadcast envelopes of one partition, in one call of a stage.
 
-    ``index``: the number of the partition. There may be fewer subtasks than partitions. A partition
-    without a subtask then works as one whose output nobody reads, so that its copy of the shared
-    state is there when subtasks are added.
+    ``index``: the number of the partition. If there are fewer subtasks than partitions, a partition
+    may have no subtask. Then the vertex is run all the same and its output is dropped, so that the
+    partition's copy of the shared state is up to date when subtasks are added.
     """
 
     def __init__(self, job: WorkerJob, index: int) -> None:
@@ -84,7 +84,7 @@ class _BroadcastEnvelopes:
         self._without_group: list[str] = []
 
     def take(self, work: StageCall, received: Iterable[Envelope]) -> None:
-        """Hand the envelopes, sorted by (sender, seq), to their vertices' tasks."""
+        """Pass the envelopes, sorted by (sender, seq), to the tasks of their vertices."""
         by_target: dict[str, tuple[list[Block], list[int]]] = {}
         for envelope in received:
             blocks, senders = by_target.setdefault(envelope.target, ([], []))
@@ -108,20 +108,20 @@ class _BroadcastEnvelopes:
         return self._groups.get(group, ())
 
     def run_without_group(self, work: StageCall, backend_of: MakeBackend) -> None:
-        """Run the vertices without a group here, so that their shared state is kept up to date."""
+        """Run the vertices that have no group here, to update their shared state."""
         for target in self._without_group:
             for _ in run_group(self._job, work, self._index, (), backend_of, [target]):
-                pass  # other tasks send the same
+                pass  # other tasks send this output
 
     def drain(self, work: StageCall) -> Iterator[Envelope]:
-        """What waits to be sent, except the output of vertices without a group here."""
+        """The buffered output, without that of vertices that have no group here."""
         return work.drain(except_for=self._without_group)
 
 
 class StageProcessor(StatefulProcessor):
-    """Spark calls it once per bucket and micro-batch.
+    """Called by Spark once per bucket and micro-batch.
 
-    ``claimed``: what it takes over of an older generation's state (``moved_state.py``).
+    ``claimed``: the state to take over from an older generation (``moved_state.py``).
     """
 
     def __init__(self, ref: ProgramRef, stage: int, claimed: ClaimedState | None = None) -> None:
@@ -132,10 +132,10 @@ class StageProcessor(StatefulProcessor):
         self._pages = handle.getMapState("pages", "name string", "data binary")
 
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
-        """Take over some records of a bucket, before its first packets; called for each frame.
+        """Take over state records of a bucket, before its first packets; called for each frame.
 
-        A record is written as it was; of the headers, which are one record per stage and bucket,
-        those of the operators that are claimed.
+        Records are written unchanged. Headers are one record per stage and bucket; of these, only
+        the claimed operators' entries are taken.
         """
         state = BucketState(self._pages)
         rows = zip(initialState["stage"], initialState["name"], initialState["data"], strict=True)
@@ -158,18 +158,18 @@ class StageProcessor(StatefulProcessor):
         rows: Any,  # an iterator of DataFrames; Spark's annotation allows rows as well
         timerValues: Any,
     ) -> Iterator[pandas.DataFrame]:
-        """Work through a bucket's packets.
+        """Process a bucket's packets.
 
-        Of DataFrames each leaves as it comes. Rows of a call would be gathered to one record
-        batch, which cannot be larger than 2 GiB (Spark 4.3: ``convert_results`` in
-        ``pyspark/worker.py``).
+        Results are yielded as DataFrames, each of which Spark sends at once. Spark would collect
+        yielded rows in one record batch, which cannot exceed 2 GiB (Spark 4.3: ``convert_results``
+        in ``pyspark/worker.py``).
         """
         job = worker_job(self._ref)
         index = bucket_keys(job.program.partitions).index(int(key[0]))
         yield from frames(wire_rows(job, self._output(job, rows, index), self._stage + 1))
 
     def _output(self, job: WorkerJob, rows: Any, index: int) -> Iterator[Envelope | Row]:
-        """What is for this stage is worked on, group by group; other packets are passed on."""
+        """Process the packets for this stage, group by group, and pass other packets on."""
         received: SpilledEnvelopes[int] = SpilledEnvelopes()
         for frame in rows:
             for row in map(Row._make, frame.itertuples(index=False, name=None)):
@@ -203,7 +203,7 @@ class StageProcessor(StatefulProcessor):
             of_group = received.take(group)
             yield from run_group(job, work, group, of_group, backend_of, broadcasts.targets(group))
         received.close()
-        # Before those whose output nobody reads are run: what they count is no task's.
+        # Collected before vertices without a group run, as their counts must not be reported.
         metrics = job.metrics_envelope(sender, sender)
         broadcasts.run_without_group(work, backend_of)
         yield from broadcasts.drain(work)
@@ -212,17 +212,17 @@ class StageProcessor(StatefulProcessor):
             yield metrics
 
     def close(self) -> None:
-        """Nothing to release: workers are kept."""
+        """Do nothing: workers are kept."""
 
 
 class BatchStage:
-    """A stage over a whole partition, sorted by key group: state on the heap, group by group."""
+    """Processes a whole partition, sorted by key group, with state on the heap."""
 
     def __init__(self, ref: ProgramRef, stage: int) -> None:
         self._ref, self._stage = ref, stage
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The stage's packets for those of a partition."""
+        """The stage's output for the packets of a partition."""
         job = worker_job(self._ref)
         yield from to_arrow(wire_rows(job, self._output(job, batches), self._stage + 1))
 
@@ -266,7 +266,7 @@ class BatchStage:
         broadcasts: _BroadcastEnvelopes,
         following: int | None,
     ) -> Iterator[Envelope]:
-        """Work on a group, then on groups before ``following`` that get nothing but broadcasts."""
+        """Process a group, then the groups before ``following`` that only get broadcasts."""
         if group == ALL_GROUPS:
             broadcasts.take(work, received)
         else:

@@ -1,4 +1,4 @@
-"""State read out of an older folder of Spark's: to be taken over, or to be named."""
+"""Reads state from an older generation of Spark's checkpoint, to take it over or to name it."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.state.pages.backend import HEADER, PagedBackend
 
 ClaimedState = Mapping[int, frozenset[str]]
-"""By the stage where state lies, the ids of the vertices whose state is taken from there."""
+"""By the number of an older stage, the ids of the vertices whose state is taken from it."""
 
 
 REDISTRIBUTED = 0
-"""The number, among claims, of no stage: the state of instances that was shared out anew."""
+"""Stands for a stage number: state of operator instances that was redistributed."""
 
 
 def claimed_state(origin: Origin, stage: tuple[VertexProgram, ...]) -> ClaimedState:
-    """What the vertices of a stage take over as it is, and from where."""
+    """The state that a stage's vertices take over unchanged, and its stages."""
     wanted = {vertex.id for vertex in stage} - {
         vertex.id for vertex in rescaled_vertices(origin, stage)
     }
@@ -39,7 +39,7 @@ def claimed_state(origin: Origin, stage: tuple[VertexProgram, ...]) -> ClaimedSt
 def rescaled_vertices(
     origin: Origin, stage: tuple[VertexProgram, ...]
 ) -> tuple[VertexProgram, ...]:
-    """The vertices of a stage that have state of another number of instances to take over."""
+    """The vertices of a stage whose state is of another number of instances."""
     if origin.batch < 0:
         return ()
     kept = {id_ for ids in origin.stages for id_ in ids}
@@ -81,9 +81,9 @@ def state_records(
     claimed: ClaimedState,
     also: Iterable[DataFrame] = (),
 ) -> GroupedData:
-    """The records of stages in Spark's folder, by bucket: ``bucket, stage, name, data``.
+    """The state records to take over, by bucket: ``bucket, stage, name, data``.
 
-    ``also``: records that were made otherwise.
+    ``also``: further records.
     """
     stages, batch = origin.stages, origin.batch
     frames = [_read_stage(spark, folder, stages, batch, number) for number in claimed if number]
@@ -93,10 +93,10 @@ def state_records(
 def state_names(
     spark: SparkSession, folder: str, stages: Stages, batch: int
 ) -> dict[str, frozenset[str]]:
-    """The states that lie in Spark's folder after a micro-batch, by the id of their operator.
+    """The names of the states in a folder of Spark's after a micro-batch, by operator id.
 
-    States are declared in the workers, and their names stored with the state, in its headers. Only
-    the headers are read.
+    States are declared in workers, and their names are stored in the headers of the state. Only the
+    headers are read.
     """
     found: dict[str, frozenset[str]] = {}
     for number in range(1, len(stages) + 1):
@@ -108,7 +108,7 @@ def state_names(
 
 
 def states_in(headers: Iterable[tuple[str, bytes]]) -> Iterable[tuple[str, frozenset[str]]]:
-    """The operator and the states, with their kinds, in each header ``<operator>/<group>/``."""
+    """For each header ``<operator>/<group>/``: the operator, and its states with their kinds."""
     for prefix, header in headers:
         backend = PagedBackend(_HeaderStore(header), 1)
         kinds = {
@@ -121,7 +121,7 @@ def states_in(headers: Iterable[tuple[str, bytes]]) -> Iterable[tuple[str, froze
 
 
 class _HeaderStore:
-    """A ``PageStore`` that has a header."""
+    """A ``PageStore`` that only has a header."""
 
     def __init__(self, header: bytes) -> None:
         self._header = header
@@ -139,23 +139,23 @@ class _HeaderStore:
 def records(
     spark: SparkSession, folder: str, stages: Stages, batch: int
 ) -> Iterator[tuple[int, str, bytes]]:
-    """The records of all stages: bucket, name and data of each, stage by stage."""
+    """The state records of all stages: bucket, name and data."""
     for number in range(1, len(stages) + 1):
         for row in _read_stage(spark, folder, stages, batch, number).toLocalIterator():
             yield row["bucket"], row["name"], bytes(row["data"])
 
 
 _URL_ESCAPED = frozenset(' "<>\\^`{|}%')
-"""What a URL cannot hold as it is."""
+"""Characters that are escaped in a URL."""
 
 _links: dict[str, str] = {}
-"""By folder, where a link to it lies as long as this process lives."""
+"""Symbolic links to folders, by folder."""
 
 
 def _url_safe(folder: str) -> str:
-    """The folder, or a link to it on this machine where its path has signs that a URL escapes.
+    """The folder, or a symbolic link to it if its path has characters that a URL escapes.
 
-    Spark's state data source escapes the path, and then looks for the escaped one (4.3.0).
+    Spark's state data source escapes the path, and then looks for the escaped path (4.3.0).
     """
     if _URL_ESCAPED.isdisjoint(folder):
         return folder

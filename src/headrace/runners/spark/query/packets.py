@@ -1,11 +1,11 @@
 """Packets: the envelopes that one task sends to one partition, as one byte string.
 
-A packet holds the content of each envelope once, one after another, as it was encoded for the wire,
-and at its end an index. Whoever reads it gets envelopes whose payloads are decoded when they are
-asked for, out of the packet's own memory. Whoever only passes it on never looks inside.
+A packet has the encoded envelopes one after another, and an index at its end. A reader decodes
+payloads only when they are used, from the packet's memory. A task that only forwards a packet does
+not decode it.
 
-Blocks of columns that are slices of one whole share one Arrow message: a message costs as much as
-some thousand rows, and a key group often has fewer.
+Blocks of columns that are slices of the same columns share one Arrow message: a message costs as
+much as some thousand rows, and a key group often has fewer.
 """
 
 from __future__ import annotations
@@ -30,21 +30,21 @@ if TYPE_CHECKING:
     from headrace.runtime.columns.batch import Columns
 
 _TRAILER_BYTES = 8
-"""The last bytes of a packet say where its index begins."""
+"""The last bytes of a packet are the position of its index."""
 
 _ALIGNMENT_BYTES = 64
-"""Arrow reads its messages fastest where they begin at a multiple of this."""
+"""Arrow reads messages fastest if they start at a multiple of this."""
 
 
 class Content(Protocol):
-    """The bytes of a packet, wherever they lie."""
+    """The bytes of a packet, in memory or in a file."""
 
     def view(self) -> memoryview:
-        """The bytes, to be read only."""
+        """The bytes, read-only."""
 
 
 class MemoryContent:
-    """The bytes of a packet, or of a payload, in memory."""
+    """Bytes in memory."""
 
     __slots__ = ("_view",)
 
@@ -52,12 +52,12 @@ class MemoryContent:
         self._view = memoryview(data)
 
     def view(self) -> memoryview:
-        """The bytes."""
+        """The bytes, read-only."""
         return self._view
 
 
 class EncodedPayload:
-    """A payload as it was encoded: some of the bytes of a packet."""
+    """An encoded payload: a part of a packet's bytes."""
 
     __slots__ = ("_content", "_start", "_stop")
 
@@ -66,21 +66,21 @@ class EncodedPayload:
 
     @property
     def size_bytes(self) -> int:
-        """How many bytes it has."""
+        """The size of the payload."""
         return self._stop - self._start
 
     def view(self) -> memoryview:
-        """Its bytes."""
+        """The payload's bytes, read-only."""
         return self._content.view()[self._start : self._stop]
 
     def payload(self, kind: int) -> Any:
-        """The payload of an envelope of this kind."""
+        """Decode the payload of an envelope of this kind."""
         data = self.view()
         return decode(data) if kind == Kind.DATA else pickle.loads(data)
 
 
 class ArrowMessage:
-    """The rows of several blocks in one Arrow message, read when the first of them is."""
+    """The rows of several blocks in one Arrow message, which is decoded at the first access."""
 
     __slots__ = ("_columns", "_content", "_decode_arguments", "_start", "_stop")
 
@@ -95,11 +95,11 @@ class ArrowMessage:
 
     @property
     def size_bytes(self) -> int:
-        """How many bytes it has."""
+        """The size of the message."""
         return self._stop - self._start
 
     def columns(self) -> Columns:
-        """The rows, in the memory of the packet."""
+        """The rows, which use the packet's memory."""
         if self._columns is None:
             import pyarrow as pa
 
@@ -111,9 +111,9 @@ class ArrowMessage:
 
 
 class MessageRows:
-    """A block of columns on the wire: from ``start``, before ``stop`` of a message's rows.
+    """A block of columns in a packet: the rows ``start`` to ``stop`` of a message.
 
-    ``plain``: what else the block holds. ``size_bytes``: its share of the message.
+    ``plain``: the other fields of the block. ``size_bytes``: its share of the message.
     """
 
     __slots__ = ("_plain", "_start", "_stop", "message", "size_bytes")
@@ -125,7 +125,7 @@ class MessageRows:
         self.size_bytes = size_bytes
 
     def payload(self, kind: int) -> Block:
-        """The block."""
+        """Decode the block."""
         from headrace.runtime.columns.keys import ColumnKeys
 
         names, _, _, *rest = from_plain_tuple(self._plain)
@@ -136,7 +136,7 @@ class MessageRows:
 
 
 def payload_of(envelope: Envelope) -> Any:
-    """The payload, decoded where it came over the wire."""
+    """The payload, decoded if it is from a packet."""
     payload = envelope.payload
     return (
         payload.payload(envelope.kind)
@@ -146,7 +146,7 @@ def payload_of(envelope: Envelope) -> Any:
 
 
 def payload_bytes(envelope: Envelope) -> bytes:
-    """The payload in bytes, alone: as they came, but for columns that share a message."""
+    """The encoded payload."""
     payload = envelope.payload
     if isinstance(payload, EncodedPayload):
         return bytes(payload.view())
@@ -156,7 +156,7 @@ def payload_bytes(envelope: Envelope) -> bytes:
 
 
 def encode_payload(envelope: Envelope) -> Envelope:
-    """The envelope with its payload in bytes of its own."""
+    """The envelope with its payload encoded on its own."""
     data = payload_bytes(envelope)
     return envelope._replace(payload=EncodedPayload(MemoryContent(data), 0, len(data)))
 
@@ -169,9 +169,9 @@ def _encode(payload: Any, out: BytesIO) -> None:
 
 
 class PacketWriter:
-    """Puts envelopes of one stage and partition into a packet.
+    """Builds a packet of envelopes for one stage and partition.
 
-    ``size_bytes``: about how many bytes it has. Columns are written when the packet is complete.
+    ``size_bytes``: the approximate size. Columns are written when the packet is finished.
     """
 
     def __init__(self) -> None:
@@ -182,7 +182,7 @@ class PacketWriter:
         self._columns: list[Envelope] = []
 
     def add(self, envelope: Envelope) -> int:
-        """Add an envelope; gives by how many bytes the packet has grown."""
+        """Add an envelope; return by how many bytes the packet has grown."""
         payload, before = envelope.payload, self.size_bytes
         if isinstance(payload, Block) and not isinstance(payload.values, list):
             self._columns.append(envelope)
@@ -199,7 +199,7 @@ class PacketWriter:
         return self.size_bytes - before
 
     def finished(self) -> bytes:
-        """The packet's bytes; nothing may be added afterwards."""
+        """Finish the packet and return its bytes."""
         for _, found in groupby(self._columns, lambda each: id(each.payload.values.whole)):
             self._write_message([*found])
         start = self._out.tell()
@@ -208,7 +208,7 @@ class PacketWriter:
         return self._out.getvalue()
 
     def _write_message(self, envelopes: list[Envelope]) -> None:
-        """Write blocks that are slices of one whole: their rows as one message."""
+        """Write blocks that are slices of the same columns as one message."""
         out, blocks = self._out, [each.payload for each in envelopes]
         slices: list[Columns] = [block.values for block in blocks]
         first = min(columns.start for columns in slices)
@@ -226,7 +226,7 @@ class PacketWriter:
 
 
 def envelopes_in(content: Content, stage: int) -> Iterator[Envelope]:
-    """The envelopes of a packet for a stage. Their payloads are decoded by ``payload_of``."""
+    """Yield the envelopes of a packet. Decode their payloads with ``payload_of``."""
     data = content.view()
     end = len(data) - _TRAILER_BYTES
     start = int.from_bytes(data[end:], "little")
@@ -248,7 +248,7 @@ def envelopes_in(content: Content, stage: int) -> Iterator[Envelope]:
 
 
 def make_packet(envelopes: Iterable[Envelope]) -> bytes:
-    """One packet with some envelopes."""
+    """Make one packet of some envelopes."""
     writer = PacketWriter()
     for envelope in envelopes:
         writer.add(envelope)

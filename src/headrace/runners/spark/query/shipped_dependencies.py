@@ -1,4 +1,4 @@
-"""A job's dependencies on their way to Spark's workers, also of a session that runs already."""
+"""Ships a job's dependencies to Spark's workers, for new and for running sessions."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from headrace.runners import pyflink_imports
 from headrace.runners.dependencies import activation
 
 _shipped: set[tuple[str, str]] = set()
-"""Applications with the folders that were sent to them."""
+"""Pairs of an application and a folder that was shipped to it."""
 
 
 @dataclass(frozen=True)
 class ShippedDependencies:
-    """Where a job's dependencies are found.
+    """Where the driver and the workers find a job's dependencies.
 
     Fields:
-        here: their folder on the driver's machine; empty: there are none.
-        name: under which Spark has extracted them for its workers.
-        path: further folders of the workers' machines with modules.
-        pyflink: the program's modules import Headrace as ``pyflink``.
+        driver_folder: their folder on the driver's machine; empty for none.
+        name: of the folder that Spark has extracted for its workers.
+        path: more module folders, on the workers' machines.
+        pyflink: whether to install the ``pyflink`` import hook.
     """
 
     driver_folder: str = ""
@@ -37,15 +37,15 @@ class ShippedDependencies:
     def ship(
         cls, spark: SparkSession, folder: Path | None, path: Sequence[str]
     ) -> ShippedDependencies:
-        """Let Spark bring a folder to the workers of a session: once, whatever jobs it is for."""
+        """Let Spark ship a folder to the workers of a session, once for all jobs."""
         pyflink = pyflink_imports.is_installed()
         if folder is None:
             return cls(path=tuple(path), pyflink=pyflink)
         context = spark.sparkContext
         shipped = context.applicationId or "", folder.name
         if shipped not in _shipped:
-            # Of a tar that is zipped, Spark keeps links and permissions (4.3.0). It stays until
-            # this process ends: executors fetch it when they start.
+            # From a compressed tar, Spark restores links and permissions (4.3.0). The file is kept
+            # until this process ends: executors fetch it when they start.
             packed = folder.parent / f"{folder.name}.tgz"
             with tarfile.open(packed, "w:gz", compresslevel=0) as tar:
                 for entry in sorted(folder.iterdir()):
@@ -55,12 +55,12 @@ class ShippedDependencies:
         return cls(str(folder), folder.name, tuple(path), pyflink)
 
     def activate_in_worker(self) -> None:
-        """Find modules and files there, in a worker."""
+        """Activate the dependencies in a worker."""
         self._install_pyflink()
         activation.activate(SparkFiles.get(self.name) if self.name else "", self.path)
 
     def activate_on_driver(self) -> None:
-        """Find modules there, in a process of the driver's machine."""
+        """Activate the modules in a process on the driver's machine."""
         self._install_pyflink()
         activation.activate(self.driver_folder, self.path, changes_folder=False)
 
@@ -70,4 +70,4 @@ class ShippedDependencies:
 
 
 NO_DEPENDENCIES = ShippedDependencies()
-"""A job whose functions need nothing."""
+"""For jobs without dependencies."""

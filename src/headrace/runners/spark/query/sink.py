@@ -1,4 +1,4 @@
-"""The one data sink of a job: every sink's writers in the tasks, their committers at the driver."""
+"""The data sink of a job for Spark: writers of all sinks in tasks, committers beside the driver."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _log = logging.getLogger(__name__)
 
 
 class _SinkCommit:
-    """The part that both kinds of writer share; it runs beside the driver.
+    """The commit for stream and batch writers; it runs beside the driver.
 
     ``batch`` is the job's number of a micro-batch: Spark counts from 0 in each generation.
     """
@@ -70,7 +70,7 @@ class _SinkCommit:
                 with at_sink(sink, "committing"):
                     committer.commit(batch, [p for p in committables if p is not None])
             report = _report(task_messages, batch, self._save_states(task_messages))
-            # One that was added may not be in a micro-batch that another program has planned.
+            # A new source may not be in a micro-batch that another program has planned.
             sources = {source.id for source in program.sources}
             report.ended = all_sources_ended(self._spark, batch - self._first_batch, sources)
             send_report(self._address, self._token, report)
@@ -83,10 +83,10 @@ class _SinkCommit:
         return source_watermarks(self._saved_states(reported_states[0][1], committables))
 
     def _saved_states(self, epoch: int, committables: Sequence[StateChanges]) -> States:
-        """The split states after an epoch, for the next one to start from.
+        """Save and return the split states after an epoch, from which the next one starts.
 
-        They are there already where the micro-batch comes again, and where it has records of
-        DataFrames alone: then the epoch is the one before.
+        They exist already if the micro-batch is repeated, or if it has only records of DataFrames:
+        then its epoch is that of the micro-batch before.
         """
         states = SplitStates(self._checkpoint_folder.store)
         if epoch == 0 or states.has(epoch):
@@ -96,7 +96,7 @@ class _SinkCommit:
     def _discard(self, messages: Sequence[Any], batch: int) -> None:
         """Discard what tasks have written.
 
-        It raises nothing: Spark would report that, and not what the micro-batch has failed with.
+        Errors are only logged: Spark would report them instead of the micro-batch's failure.
         """
         program, task_messages = self._decode_messages(messages)
         for sink in program.sinks:
@@ -126,7 +126,7 @@ def _report(messages: Sequence[TaskMessage], batch: int, watermarks: dict[str, i
 
 
 class StreamSinkWriter(_SinkCommit, DataSourceStreamArrowWriter):
-    """Writes and commits micro-batches."""
+    """Writes and commits micro-batches of a stream."""
 
     @encodes_errors
     def write(self, iterator: Iterator[pa.RecordBatch]) -> WriterCommitMessage:
@@ -145,14 +145,14 @@ class StreamSinkWriter(_SinkCommit, DataSourceStreamArrowWriter):
 
 
 class BatchSinkWriter(_SinkCommit, DataSourceArrowWriter):
-    """Writes and commits a batch, or one micro-batch of a stream that has ``DataFrameSink``s."""
+    """Writes and commits a batch, or a micro-batch of a stream that has ``DataFrameSink``s."""
 
     def __init__(self, plan: DriverPlan, batch: int) -> None:
         super().__init__(plan.query)
         self._batch, self._is_last = batch, plan.program.batch
 
     def _saved_states(self, epoch: int, committables: Sequence[StateChanges]) -> States:
-        """No micro-batch comes after a batch; one does in a stream."""
+        """States are saved only in a stream."""
         return (
             merge_states({}, committables)
             if self._is_last
@@ -176,7 +176,7 @@ class BatchSinkWriter(_SinkCommit, DataSourceArrowWriter):
 
 
 class HeadraceDataSink(DataSource):
-    """All sinks of every job; the option ``plan`` is the path of a ``PlanFolder``."""
+    """Spark's data sink for all sinks of a job. ``plan``: the path of a ``PlanFolder``."""
 
     @classmethod
     def name(cls) -> str:
@@ -184,10 +184,10 @@ class HeadraceDataSink(DataSource):
         return SINKS
 
     def streamWriter(self, schema: Any, overwrite: bool) -> StreamSinkWriter:
-        """The writer of all sinks of a streaming query."""
+        """The writer for a streaming query."""
         return StreamSinkWriter(read_plan(self.options["plan"]).query)
 
     def writer(self, schema: Any, overwrite: bool) -> Any:
-        """The writer of all sinks of a batch."""
+        """The writer for a batch."""
         batch = int(self.options.get("batch", "0"))
         return BatchSinkWriter(read_plan(self.options["plan"]), batch)

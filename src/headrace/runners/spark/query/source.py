@@ -1,4 +1,4 @@
-"""The one data source of a job: Spark asks it for offsets, partitions and records."""
+"""The data source of a job for Spark, which plans offsets and reads records."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _IDLE_SECONDS = 0.01
 
 @dataclass
 class TaskPartition(InputPartition):
-    """One source task; pickled, as Spark reads a partition before the program is there."""
+    """The input of a source task; pickled, as Spark unpickles it before the program is loaded."""
 
     data: bytes
 
@@ -63,14 +63,14 @@ def _coordinator(plan: DriverPlan) -> Coordinator:
 
 
 def _no_states(epoch: int) -> States:
-    """A batch is one micro-batch, however many rounds its plan has."""
+    """A batch is a single micro-batch, so there are no states of earlier ones."""
     return {}
 
 
 def _read_task(
     ref: ProgramRef, partition: InputPartition, writing: int | None
 ) -> Iterator[pa.RecordBatch]:
-    """A task's packets. ``writing``: the micro-batch that it writes itself, if it does."""
+    """The packets of a task. ``writing``: the micro-batch, if the task also writes to the sinks."""
     assert isinstance(partition, TaskPartition)
     job = worker_job(ref)
     task: SourceTaskInput = pickle.loads(partition.data)
@@ -92,7 +92,7 @@ def _read_task(
 
 
 class StreamReader(DataSourceStreamReader):
-    """Beside the driver it plans; in a worker it reads. Only what reading needs is pickled."""
+    """Plans beside the driver, and reads in workers. Only what reading needs is pickled."""
 
     def __init__(self, plan: DriverPlan) -> None:
         self._plan: DriverPlan | None = plan
@@ -128,21 +128,21 @@ class StreamReader(DataSourceStreamReader):
 
     @encodes_errors
     def initialOffset(self) -> dict[str, Any]:
-        """The offset before anything was read, in this generation of Spark's checkpoint."""
+        """The start offset of this generation of Spark's checkpoint."""
         if self._origin is not None:
             return dict(self._origin.start)
         return self._coordinator.initial(wall_clock_ms()).to_json()
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """The job's own pace limits a micro-batch."""
+        """No limit: the job's own settings limit micro-batches."""
         return ReadAllAvailable()
 
     @encodes_errors
     def latestOffset(self, start: dict[str, Any], limit: ReadLimit) -> dict[str, Any]:
-        """The offset to read up to next.
+        """Plan the next micro-batch: the offset to read up to.
 
-        What lies before ``start`` is committed: Spark asks when a micro-batch is done, and again
-        and again while nothing is new.
+        Spark calls this after each completed micro-batch, and repeatedly while nothing is new. So
+        everything before ``start`` is committed.
         """
         stop = self._plan.query.stop if self._plan is not None else None
         if stop is not None and stop.acknowledged.exists():
@@ -154,9 +154,9 @@ class StreamReader(DataSourceStreamReader):
             self._coordinator.committed(offset)
         planned = self._origin.planned if self._origin is not None else None
         if planned is not None and planned["epoch"] == offset.epoch + 1:
-            return dict(planned)  # the sinks may have committed up to there
+            return dict(planned)  # sinks may have committed this micro-batch
         if stop is not None and stop.requested.exists():
-            self._coordinator.close()  # Spark ends this process without asking
+            self._coordinator.close()  # Spark kills this process
             stop.acknowledged.touch()
             return start
         assert self._clock is not None, "a reader in a worker does not plan"
@@ -176,24 +176,24 @@ class StreamReader(DataSourceStreamReader):
         """The source tasks between two offsets."""
         first, last = Offset.from_json(start), Offset.from_json(end)
         if first.epoch == last.epoch:
-            return []  # the first of a generation, before anything new came
+            return []  # the first micro-batch of a generation, without new records
         tasks = self._coordinator.reporting_plan(first, last)
         if self._pacer is not None:
             self._pacer.sized(last.epoch, sum(task.records for task in tasks))
         return [TaskPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The envelopes of one source task."""
+        """Read the input of one source task."""
         batch = self._first_batch + batch_id() if self._writes_in_place else None
         return _read_task(self._ref, partition, batch)
 
     @encodes_errors
     def commit(self, end: dict[str, Any]) -> None:
-        """Nothing: ``latestOffset`` knew it when this micro-batch was done, Spark says it later."""
+        """Do nothing: ``latestOffset`` has noticed the commit before."""
 
 
 class BatchReader(DataSourceReader):
-    """All of the input at once."""
+    """Plans and reads the whole input."""
 
     def __init__(self, plan: DriverPlan) -> None:
         self._plan: DriverPlan | None = plan
@@ -205,32 +205,32 @@ class BatchReader(DataSourceReader):
 
     @encodes_errors
     def partitions(self) -> Sequence[InputPartition]:
-        """The source tasks that read everything."""
+        """The source tasks that read the whole input."""
         assert self._plan is not None
         coordinator = _coordinator(self._plan)
         now_ms, began_ms = wall_clock_ms(), monotonic_ms()
         start = end = coordinator.initial(now_ms)
         while not coordinator.ended(end):
-            # Time goes on also at its end: a source waits for its servers by it, and gives up.
+            # Time still advances, as sources use it for timeouts of their servers.
             at = _END_OF_TIME_MS + monotonic_ms() - began_ms
             later = coordinator.latest(end, JobTime(at, at), _UNLIMITED)
             if later is end:
                 time.sleep(_IDLE_SECONDS)
             else:
                 end = later.merged_with_earlier(end)
-        # Spark reads a source without partitions all the same: there is a task at least.
+        # Spark reads a source without partitions too, so there is at least one task.
         tasks = coordinator.reporting_plan(start, replace(end, epoch=1, now_ms=now_ms))
         tasks = [replace(task, ticks=False) for task in tasks]
         coordinator.close()
         return [TaskPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
-        """The envelopes of one source task."""
+        """Read the input of one source task."""
         return _read_task(self._ref, partition, self._writing)
 
 
 class HeadraceDataSource(DataSource):
-    """The source of every job; the option ``plan`` is the path of a ``PlanFolder``."""
+    """Spark's data source for all sources of a job. ``plan``: the path of a ``PlanFolder``."""
 
     @classmethod
     def name(cls) -> str:
@@ -238,13 +238,13 @@ class HeadraceDataSource(DataSource):
         return FORMAT
 
     def schema(self) -> str:
-        """Packets of envelopes."""
+        """The columns of packets."""
         return WIRE_DDL
 
     def streamReader(self, schema: Any) -> StreamReader:
-        """A reader for a streaming query."""
+        """The reader for a streaming query."""
         return StreamReader(read_plan(self.options["plan"]))
 
     def reader(self, schema: Any) -> BatchReader:
-        """A reader for a batch."""
+        """The reader for a batch."""
         return BatchReader(read_plan(self.options["plan"]))

@@ -1,4 +1,4 @@
-"""Bytes beyond what memory should hold, in a temporary file of the worker."""
+"""Spills bytes that exceed a limit to a temporary file of the worker."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ from headrace.runners.spark.query.packets import (
 from headrace.runtime.block import Envelope
 
 MAX_MEMORY_BYTES = 32 << 20
-"""So many bytes stay in memory; what comes then lies in the file."""
+"""Bytes beyond this are spilled."""
 
 Reader = TypeVar("Reader", int, str)
-"""A key group, or a sink by its id."""
+"""A key group, or the id of a sink."""
 
 _KeptEnvelope = tuple[int, int, Envelope]
 
 
 class Spill:
-    """Byte strings that are read again, in any order: the first of them in memory.
+    """Byte strings, of which the first ones are in memory and others in a file.
 
-    The file has no name, so it is gone with the worker, however that ends.
+    The file has no name, so it is removed when the worker ends, even if it is killed.
     """
 
     def __init__(self, max_bytes: int = MAX_MEMORY_BYTES) -> None:
@@ -40,7 +40,7 @@ class Spill:
         self._end = 0
 
     def put(self, data: bytes) -> Content:
-        """The bytes, in memory or where they lie in the file."""
+        """Store bytes, in memory or in the file."""
         if self._in_memory_bytes + len(data) <= self._max_bytes:
             self._in_memory_bytes += len(data)
             return MemoryContent(data)
@@ -52,14 +52,14 @@ class Spill:
         return _FileContent(self._file, start, self._end)
 
     def close(self) -> None:
-        """Forget everything."""
+        """Remove everything."""
         if self._file is not None:
             self._file.close()
         self._file, self._end, self._in_memory_bytes = None, 0, 0
 
 
 class _FileContent:
-    """Bytes in a file, mapped into memory while they are read."""
+    """Bytes in a file, mapped into memory when they are read."""
 
     __slots__ = ("_file", "_start", "_stop")
 
@@ -67,7 +67,6 @@ class _FileContent:
         self._file, self._start, self._stop = file, start, stop
 
     def view(self) -> memoryview:
-        """The bytes."""
         self._file.flush()
         before = self._start % mmap.ALLOCATIONGRANULARITY
         length = self._stop - self._start + before
@@ -83,27 +82,27 @@ def _spill_payload(envelope: Envelope, spill: Spill) -> Envelope:
 
 
 class SpilledOverflow:
-    """What a task emits in the middle of a call, as bytes (see ``Overflow``)."""
+    """Output that a task emits in the middle of a call, encoded (see ``Overflow``)."""
 
     def __init__(self) -> None:
         self._spill = Spill()
         self._waiting: deque[Envelope] = deque()
 
     def put(self, envelope: Envelope) -> None:
-        """Put an envelope aside as it is now."""
+        """Store an envelope as it is now."""
         self._waiting.append(_spill_payload(envelope, self._spill))
 
     def take(self) -> Iterator[Envelope]:
-        """All that was put aside; nothing is left afterwards.
+        """Remove and yield all envelopes.
 
-        An envelope's payload can be read until the next one is taken.
+        An envelope's payload is valid until the next one is yielded.
         """
         while self._waiting:
             yield self._waiting.popleft()
         self._spill.close()
 
     def clear(self) -> None:
-        """Forget what was put aside."""
+        """Remove all envelopes."""
         self._waiting.clear()
         self._spill.close()
 
@@ -112,29 +111,29 @@ class SpilledOverflow:
 
 
 class SpilledEnvelopes(Generic[Reader]):
-    """Envelopes by their reader, in the order of (sender, seq), as they came in packets."""
+    """Received envelopes by reader, sorted by (sender, seq)."""
 
     def __init__(self) -> None:
         self._spill = Spill()
         self._by_reader: dict[Reader, list[_KeptEnvelope]] = {}
 
     def open(self, packet: bytes, stage: int) -> Iterator[Envelope]:
-        """The envelopes of a packet, whose bytes are kept here."""
+        """Store a packet, and yield its envelopes."""
         return envelopes_in(self._spill.put(packet), stage)
 
     def add(self, reader: Reader, envelope: Envelope) -> None:
-        """Keep an envelope for a reader (a group, or a sink); its payload is encoded."""
+        """Encode an envelope, and store it for a reader."""
         self.keep(reader, _spill_payload(envelope, self._spill))
 
     def keep(self, reader: Reader, envelope: Envelope) -> None:
-        """Keep an envelope of a packet that was opened here, for a reader."""
+        """Store an envelope of an opened packet for a reader."""
         self._by_reader.setdefault(reader, []).append((envelope.sender, envelope.seq, envelope))
 
     def __bool__(self) -> bool:
         return bool(self._by_reader)
 
     def readers(self) -> list[Reader]:
-        """The readers that have envelopes, in order."""
+        """The readers that have envelopes, sorted."""
         return sorted(self._by_reader)
 
     def targets(self) -> Iterator[str]:
@@ -142,13 +141,13 @@ class SpilledEnvelopes(Generic[Reader]):
         return (envelope.target for each in self._by_reader.values() for *_, envelope in each)
 
     def take(self, reader: Reader) -> Iterator[Envelope]:
-        """A reader's envelopes, one after another; they are forgotten."""
+        """Remove and yield a reader's envelopes."""
         waiting = self._by_reader.pop(reader, [])
         waiting.sort(key=itemgetter(0, 1))
         for *_, envelope in waiting:
             yield envelope
 
     def close(self) -> None:
-        """Forget everything."""
+        """Remove everything."""
         self._by_reader.clear()
         self._spill.close()

@@ -1,4 +1,4 @@
-"""The state of a bucket in Spark's state store: few calls, and errors that say what failed."""
+"""The state of a bucket in Spark's state store, with few calls and clear errors."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from headrace.runtime.state.refusals import check_size
 
 
 class BucketState:
-    """The state of one bucket in Spark's state store, one ``PageStore`` per vertex and group.
+    """The state of one bucket, with a ``PageStore`` for each vertex and group.
 
-    A call into the state store costs more than a small record: the headers of all groups, which
-    every micro-batch reads and writes, are one record.
+    A call into the state store costs more than a small record. So the headers of all groups, which
+    each micro-batch reads and writes, are one record.
     """
 
     def __init__(self, pages: Any) -> None:
@@ -35,7 +35,7 @@ class BucketState:
         return _GroupPages(self, f"{vertex.id}/{group}/", max_bytes)
 
     def flush(self) -> None:
-        """Write the headers, if one has changed."""
+        """Write the headers, if they have changed."""
         data = pickle.dumps(self.headers, 5)
         if data != self._stored:
             with reporting_storage_errors():
@@ -43,7 +43,7 @@ class BucketState:
 
 
 class _GroupPages:
-    """A ``PageStore`` under a prefix of a bucket's state."""
+    """A ``PageStore`` under a prefix in a bucket's state."""
 
     def __init__(self, bucket: BucketState, prefix: str, max_bytes: int) -> None:
         self._pages, self._headers, self._prefix = bucket.pages, bucket.headers, prefix
@@ -72,12 +72,12 @@ class _GroupPages:
             self._pages.removeKey((self._prefix + name,))
 
 
-class reporting_storage_errors:  # a function to its callers
-    """Inside a ``with``: a call into the state store that fails says so.
+class reporting_storage_errors:  # used like a function
+    """Raise a ``StorageError`` if a call into the state store fails within a ``with`` block.
 
-    In Spark 4.3 an error that is none of its own ends the JVM's thread for the state store without
-    an answer: only the JVM's log has it. A class, as a generator would add frames of contextlib to
-    what a user reads.
+    In Spark 4.3, an unexpected error ends the JVM's thread for the state store without an answer,
+    and only the JVM's log has it. It is a class because a generator would add frames of contextlib
+    to the user's traceback.
     """
 
     def __enter__(self) -> None:

@@ -1,4 +1,4 @@
-"""What Spark's state stores hold as backends, and backends as what state stores hold."""
+"""Conversion between records of Spark's state stores and state backends."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ StoredRecord = tuple[int, str, bytes]
 
 
 def vertex_of(name: str) -> str:
-    """The vertex that a record ``<vertex>/<group>/<page>`` belongs to."""
+    """The vertex of a record ``<vertex>/<group>/<page>``."""
     return name.rsplit("/", 2)[0]
 
 
 def records_of_vertices(
     stored: Iterable[StoredRecord], wanted: Collection[str]
 ) -> Iterator[StoredRecord]:
-    """The records of these vertices; headers without those of others."""
+    """The records of some vertices, with headers restricted to these."""
     for bucket, name, data in stored:
         if name == HEADER:
             headers: Mapping[str, bytes] = pickle.loads(data)
@@ -47,9 +47,9 @@ def redistribute(
     vertices: tuple[VertexProgram, ...],
     before: Mapping[str, int],
 ) -> list[tuple[int, int, str, bytes]]:
-    """The records of vertices with state of their instances, for as many instances as they have.
+    """The records of vertices with operator state, redistributed to their number of instances.
 
-    ``before``: how many there were. The records' stage is 0.
+    ``before``: the earlier numbers of instances. The records' stage is 0.
     """
     then = tuple(replace(vertex, groups=before[vertex.id]) for vertex in vertices)
     was, now = (replace(program, stages=(each,)) for each in (then, vertices))
@@ -58,9 +58,9 @@ def redistribute(
 
 
 def backends_of(program: JobProgram, stored: Iterable[tuple[int, str, bytes]]) -> Backends:
-    """The records of Spark's state stores as backends, by vertex and key group.
+    """State backends of the records, by vertex and key group.
 
-    Every bucket has a copy of what its task shares; that of the first one found counts.
+    Each bucket has a copy of broadcast state; the first one found is used.
     """
     pages: dict[tuple[str, int], HeldPages] = {}
     of_bucket: dict[tuple[str, int], int] = {}
@@ -88,7 +88,7 @@ def backends_of(program: JobProgram, stored: Iterable[tuple[int, str, bytes]]) -
 
 
 def records_of(savepoint: Savepoint, program: JobProgram) -> Iterator[dict[str, Any]]:
-    """The form as records of Spark's state stores, by stage and bucket."""
+    """A savepoint as records of Spark's state stores, with stage and bucket."""
     keys, page_bytes = bucket_keys(program.partitions), program.settings.page_bytes
     stages = {vertex.id: vertex.stage for stage in program.stages for vertex in stage}
     pages: dict[tuple[str, int], HeldPages] = {}

@@ -1,4 +1,4 @@
-"""How many bytes tasks send to each other, counted by who reads them."""
+"""Counts the bytes that tasks exchange."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from headrace.runtime.program import JobProgram
 from headrace.runtime.tasks.source_task import TICK
 
 FIRST_OF_DATAFRAMES = 1 << 18
-"""The senders of DataFrames come after every planned source task, before every keyed one."""
+"""The first sender number of DataFrames, after those of source tasks and before those of keyed
+tasks."""
 
 
 class Traffic:
-    """Counts encoded records, for the task that sent them and for the task or sink that reads them.
+    """Counts encoded records, for the sending and for the reading task.
 
-    The reader counts for both: what it has read is what was committed, whatever was sent in vain.
-    A broadcast counts once for each task that reads it.
+    The reader counts both, so that only committed records are counted. A broadcast record counts
+    once for each task that reads it.
     """
 
     def __init__(self, program: JobProgram, metrics: MetricGroup) -> None:
@@ -33,7 +34,7 @@ class Traffic:
         self._tallies: dict[tuple[str, str], Tally] = {}
 
     def count(self, envelope: Envelope) -> None:
-        """Count an envelope that came in a packet."""
+        """Count an envelope from a packet."""
         payload = envelope.payload
         if (
             envelope.kind == Kind.DATA
@@ -45,7 +46,7 @@ class Traffic:
             self._tally(self._sender(envelope.sender), BYTES_OUT).n += size_bytes
 
     def _sender(self, sender: int) -> str:
-        """The id of the operator at the head of the task that a sender number is of."""
+        """The id of the first operator in the task with a sender number."""
         if sender >= SENDERS_PER_VERTEX:
             return self._vertices[sender // SENDERS_PER_VERTEX - 1]
         if sender >= FIRST_OF_DATAFRAMES:

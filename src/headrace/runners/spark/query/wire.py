@@ -1,10 +1,9 @@
-"""Envelopes as Spark's rows: packets.
+"""The rows between Spark's operators: packets of envelopes.
 
-Every row costs Python some 10 µs on its way into or out of transformWithState (Spark 4.3), and
-every group of rows a few calls more. So what one task sends to one partition travels as few rows,
-each a packet of envelopes, and a keyed stage is called once per partition: for a **bucket** of key
-groups, those whose number leaves the same remainder. A packet for a later stage, or for a sink,
-passes the stages before it as it is.
+Each row costs Python about 10 µs on its way into or out of transformWithState (Spark 4.3), and each
+group of rows costs a few more calls. So tasks send few rows, each a packet of envelopes, and a
+keyed stage is called once per partition: for a **bucket**, the key groups whose numbers have the
+same remainder. Packets for a later stage, or for a sink, pass the stages in between unchanged.
 """
 
 from __future__ import annotations
@@ -21,8 +20,11 @@ from headrace.runners.spark.query.packets import PacketWriter, encode_payload, m
 from headrace.runtime.block import ALL_GROUPS, Envelope
 
 WIRE_DDL = "bucket int, key_group int, sender long, seq long, stage int, payload binary"
-"""A row: one packet for one stage. ``key_group``, ``sender`` and ``seq`` order those that hold one
-envelope; the ``key_group`` of what is for all tasks of a later stage is ``ALL_GROUPS``."""
+"""The columns of a row, which is a packet for one stage.
+
+``key_group``, ``sender`` and ``seq`` sort packets of a single envelope. ``key_group`` is
+``ALL_GROUPS`` for all tasks of a later stage.
+"""
 
 _ARROW = pa.schema(
     [
@@ -37,7 +39,7 @@ _ARROW = pa.schema(
 
 
 class Row(NamedTuple):
-    """A packet on its way through Spark (see ``WIRE_DDL``)."""
+    """A packet, as a row of Spark (see ``WIRE_DDL``)."""
 
     bucket: int
     key_group: int
@@ -57,7 +59,7 @@ _WORD = 0xFFFFFFFF
 
 @lru_cache
 def bucket_keys(partitions: int) -> tuple[int, ...]:
-    """For each partition a number that Spark's hash partitioning puts there."""
+    """For each partition, a number that Spark's hash partitioning assigns to it."""
     found: dict[int, int] = {}
     number = 0
     while len(found) < partitions:
@@ -67,7 +69,7 @@ def bucket_keys(partitions: int) -> tuple[int, ...]:
 
 
 def _spark_hash(number: int) -> int:
-    """Spark's hash of an int: MurmurHash3 (x86, 32 bits) of one word, seed 42, as signed.
+    """Spark's hash of an int: MurmurHash3 (x86, 32 bits) of one word, seed 42, signed.
 
     Source: ``Murmur3_x86_32.hashInt`` of Spark 4.3, used by its hash partitioning.
     """
@@ -86,9 +88,9 @@ def _rotate_left(word: int, bits: int) -> int:
 
 
 def target_partitions(envelope: Envelope, partitions: int, reader: int) -> Sequence[int]:
-    """The partitions that get an envelope, where stage ``reader`` is next to read.
+    """The partitions that get an envelope, if ``reader`` is the next stage.
 
-    What is for all tasks goes to every partition of its stage; on the way there it is sent once.
+    An envelope for all tasks goes to all partitions of its stage; up to there it is sent once.
     """
     if envelope.group != ALL_GROUPS:
         return (envelope.group % partitions,)
@@ -98,14 +100,13 @@ def target_partitions(envelope: Envelope, partitions: int, reader: int) -> Seque
 
 
 def pack(envelopes: Iterable[Envelope | Row], partitions: int, reader: int = 1) -> Iterator[Row]:
-    """Envelopes as packets of a few megabytes, each for one bucket and one stage.
+    """Pack envelopes into packets of a few megabytes, each for one bucket and stage.
 
-    In a packet envelopes lie in the order in which they came. Rows among them are packets of other
-    tasks, which are passed on as they are. ``reader``: the stage that is next to read.
+    A packet keeps the order of its envelopes. Rows among the envelopes are packets of other tasks,
+    which are forwarded. ``reader``: the next stage.
 
-    Shapes:
-        envelopes: n. Result: at least one row for each bucket and stage that gets an envelope, at
-        most one for each envelope and bucket; at most 32 MB of payloads wait at a time.
+    For n envelopes there is at least one row for each bucket and stage that gets an envelope, and
+    at most one per envelope and bucket. At most 32 MB of payloads are buffered.
     """
     keys = bucket_keys(partitions)
     waiting: dict[tuple[int, int, int], PacketWriter] = {}
@@ -144,7 +145,7 @@ def _row(keys: Sequence[int], packet_key: tuple[int, int, int], writer: PacketWr
 
 
 def forward_packet(row: Row, partitions: int, reader: int) -> Iterator[Row]:
-    """A packet of an earlier task on its way to a later stage, where ``reader`` is next to read."""
+    """Forward a packet of an earlier task to a later stage; ``reader`` is the next stage."""
     if row.key_group != ALL_GROUPS or row.stage != reader:
         yield row
     else:
@@ -155,9 +156,9 @@ def forward_packet(row: Row, partitions: int, reader: int) -> Iterator[Row]:
 def pack_singly(
     envelopes: Iterable[Envelope | Row], partitions: int, reader: int = 1
 ) -> Iterator[Row]:
-    """Each envelope as a packet of its own, for a stage whose rows are sorted by Spark.
+    """Pack each envelope into its own packet, for a stage whose rows are sorted by Spark.
 
-    What is for all groups of a partition comes first there. Rows and ``reader`` as in ``pack``.
+    Envelopes for all groups of a partition are sorted first. Rows and ``reader`` as in ``pack``.
     """
     keys = bucket_keys(partitions)
     for envelope in envelopes:
@@ -176,12 +177,12 @@ def rows_of(batch: pa.RecordBatch) -> Iterator[Row]:
 
 
 def to_arrow(rows: Iterable[Row]) -> Iterator[pa.RecordBatch]:
-    """Rows in record batches of some megabytes at most, if a packet is no larger."""
+    """Convert rows to record batches of some megabytes."""
     return map(_record_batch, _in_batches(rows))
 
 
 def frames(rows: Iterable[Row]) -> Iterator[pandas.DataFrame]:
-    """Rows in DataFrames of some megabytes at most, if a packet is no larger."""
+    """Convert rows to DataFrames of some megabytes."""
     for piece in _in_batches(rows):
         yield pandas.DataFrame(piece, columns=_ARROW.names)
 
@@ -206,15 +207,15 @@ def _record_batch(rows: list[Row]) -> pa.RecordBatch:
 
 
 def empty_batch() -> pa.RecordBatch:
-    """No rows, with the wire's columns."""
+    """A record batch without rows."""
     return pa.RecordBatch.from_pylist([], schema=_ARROW)
 
 
 def encode_errors(rows: Iterator[Row]) -> Iterator[Row]:
-    """The same rows; exceptions are encoded so that the driver can raise them again."""
+    """Yield the same rows, with exceptions encoded for the driver."""
     try:
         yield from rows
     except GeneratorExit:
-        raise  # Spark wants no more of them
+        raise  # Spark stopped reading
     except BaseException as error:
         raise_encoded(error)

@@ -1,7 +1,7 @@
-"""What lives in a Python worker of Spark: one instance of each job at work there.
+"""The state of a Python worker of Spark: one ``WorkerJob`` for each run.
 
-Spark keeps its Python workers for many tasks. A job's program is decoded once per worker, and
-its user functions are opened once, by the run's id.
+Spark uses a Python worker for many tasks. For each run id, the program is unpickled once per
+worker, and its functions are opened once.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class ProgramRef:
 
 
 class WorkerJob(Tasks):
-    """One run of one job in this worker process."""
+    """One run of a job in this worker."""
 
     def __init__(self, program: JobProgram, names: ClassesByName, for_replay: bytes = b"") -> None:
         here = TaskInfo(
@@ -80,9 +80,9 @@ class WorkerJob(Tasks):
         return chain
 
     def metrics_envelope(self, sender: int, group: int) -> Envelope | None:
-        """What this attempt of a task counted, addressed to the driver.
+        """The metrics of this attempt of a task, addressed to the driver.
 
-        It travels with the attempt's own records, so it counts where these are committed.
+        They are sent with the attempt's records, so they count only if these are committed.
         """
         counted = self.metrics.told(partition_id())
         if not counted:
@@ -91,7 +91,7 @@ class WorkerJob(Tasks):
         return Envelope(stage, group, "", Kind.METRICS, sender, 1 << 41, counted)
 
     def close(self) -> None:
-        """Close user functions, and what writers shared."""
+        """Close functions, and resources of writers."""
         with contextlib.ExitStack() as stack:
             stack.callback(super().close)
             for chain in self._dataframe_chains.values():
@@ -100,15 +100,18 @@ class WorkerJob(Tasks):
 
 _MAX_RUNS = 16
 _GC_THRESHOLD = 50_000
-"""Objects that a collection waits for. A micro-batch makes many and drops them without cycles, so
-collections find nothing: with Python's 700 they took a fifth of the time at 1,000,000 keys."""
+"""Allocations before a garbage collection.
+
+A micro-batch makes many objects without cycles, so collections find nothing: with Python's 700 they
+took a fifth of the time at 1,000,000 keys.
+"""
 
 _jobs: dict[str, WorkerJob] = {}
-"""The last one used stands last."""
+"""By run id, the last used one last."""
 
 
 def worker_job(ref: ProgramRef) -> WorkerJob:
-    """The job of a run in this process; earlier runs on its checkpoint are closed, and old ones."""
+    """The job of a run in this worker. Earlier runs on its checkpoint are closed, and old ones."""
     if _jobs and next(reversed(_jobs)) == ref.run_id:
         return _jobs[ref.run_id]
     job = _jobs.pop(ref.run_id, None)
@@ -129,7 +132,7 @@ def worker_job(ref: ProgramRef) -> WorkerJob:
 
 
 def _close(job: WorkerJob) -> None:
-    """Close a job that is over. What its functions raise is logged: the next job goes on."""
+    """Close a job that is over. Errors are only logged, so that the next job can run."""
     try:
         job.close()
     except Exception:
@@ -137,7 +140,7 @@ def _close(job: WorkerJob) -> None:
 
 
 def partition_id() -> int:
-    """The number of the partition at work."""
+    """The number of the current partition."""
     context = TaskContext.get()
     return context.partitionId() if context is not None else 0
 
@@ -148,26 +151,24 @@ def _attempt() -> int:
 
 
 def attempt_name() -> str:
-    """A name that no other attempt of any task has."""
+    """A name that is unique among all attempts of all tasks."""
     context = TaskContext.get()
     number = context.taskAttemptId() if context is not None else 0
     return f"{number}-{os.getpid()}-{os.urandom(4).hex()}"
 
 
 def batch_id(default: int = 0) -> int:
-    """The number of the micro-batch at work."""
+    """Spark's number of the current micro-batch."""
     context = TaskContext.get()
     value = context.getLocalProperty("streaming.sql.batchId") if context is not None else None
     return int(value) if value is not None else default
 
 
 def wire_rows(job: WorkerJob, sent: Iterator[Envelope | Row], reader: int = 1) -> Iterator[Row]:
-    """What an attempt of a task sends, as rows: sorted by Spark in a batch, else few.
+    """The rows that a task sends: packets of many envelopes; in a batch of one each, to be sorted.
 
-    Rows among the envelopes are packets that the task passes on. ``reader``: the stage that is next
-    to read.
-
-    A worker process runs one attempt at a time; this is where one begins.
+    Rows among the envelopes are packets that the task forwards. ``reader``: the next stage. A
+    worker runs one attempt at a time, which starts here.
     """
     job.metrics.begin_attempt()
     make = pack_singly if job.program.batch else pack

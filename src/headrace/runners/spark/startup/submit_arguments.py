@@ -1,8 +1,8 @@
-"""The settings of a JVM that starts, in files that only their owner may read.
+"""Passes the settings of a new JVM in files that only their owner can read.
 
-A command line can be read by every user of the machine (``ps``), and settings may be passwords. So
-Spark gets them in a properties file, and Java its options in a file of arguments. Spark's launcher
-and the JVM have read both when the JVM answers; then they are removed.
+A command line can be read by all users of the machine (``ps``), and settings may have passwords. So
+Spark gets them in a properties file, and Java its options in an argument file. Both files are
+removed when the JVM answers: it has read them by then.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _JAVA_OPTIONS = ("spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptio
 
 @contextmanager
 def submitted_in_files(settings: Mapping[str, str]) -> Iterator[None]:
-    """Inside this ``with``, a JVM that pyspark launches starts with the settings.
+    """Within this ``with`` block, a JVM that pyspark launches starts with the settings.
 
-    As with settings on the command line, those that the user has in ``PYSPARK_SUBMIT_ARGS`` count
-    before them, and they count before those in ``spark-defaults.conf``.
+    As for settings on the command line, those in the user's ``PYSPARK_SUBMIT_ARGS`` have priority
+    over them, and they have priority over ``spark-defaults.conf``.
 
     Raises:
-        ConfigurationError: options of the JVM cannot be read, or set its memory.
+        ConfigurationError: options of the JVM cannot be parsed, or set its memory.
     """
     given = os.environ.get(_VARIABLE)
     user_file, rest = _split(shlex.split(_SHELL if given is None else given))
@@ -56,7 +56,7 @@ def submitted_in_files(settings: Mapping[str, str]) -> Iterator[None]:
 
 
 def _split(arguments: list[str]) -> tuple[str | None, list[str]]:
-    """The properties file among arguments of ``spark-submit``, and the others."""
+    """The properties file in arguments of ``spark-submit``, and the other arguments."""
     found, rest = None, []
     left = iter(arguments)
     for argument in left:
@@ -70,7 +70,7 @@ def _split(arguments: list[str]) -> tuple[str | None, list[str]]:
 
 
 def _java_options(settings: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """The settings with options of the JVM, each as the name of a file with them."""
+    """The settings with JVM options, as references to argument files."""
     named = {}
     for key in _JAVA_OPTIONS:
         if settings.get(key):
@@ -92,7 +92,7 @@ def _options(key: str, text: str) -> list[str]:
 
 
 def _argument(option: str) -> str:
-    """A line of a file of arguments. Source: the manual of the java command."""
+    """A line of an argument file. Source: the manual of the java command."""
     quoted = option.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{quoted}"\n'
 
