@@ -80,7 +80,7 @@ def test_how_far_it_was_read(version: Path) -> None:
     assert end.sources["numbers"].positions == {"sequence": 120}
     assert planned.sources["numbers"].finished == {"sequence": 160}
     assert planned.sources["numbers"].ended and not end.sources["numbers"].ended
-    assert (end.work_limits.tasks, end.cut.chunk_records) == (2, 4096)
+    assert (end.work_limits.tasks, end.work_limits.chunk_records) == (2, 4096)
 
 
 def test_what_its_sink_holds_back(version: Path, tmp_path: Path) -> None:

@@ -383,7 +383,7 @@ def test_what_is_in_the_cache_overtakes_no_watermark(wait: Any, expected: list[s
         harness.process("a")
         values, marks = ["b", "a", "a"], [Mark(2, channel, 7)]
         block = Block(None, values, [1, 2, 9], False, marks, None, 0, input=0)
-        harness._advance(block._replace(openings=((0, channel),)))
+        harness._advance(block._replace(channel_starts=((0, channel),)))
         assert harness.output() == expected
 
 
@@ -442,7 +442,7 @@ def test_watermarks_of_a_failed_task_run_are_dropped() -> None:
     with ProcessHarness(node.spec) as harness:
         channel = Channel("input 0")
         block = Block(None, [13], [0], False, [Mark(1, channel, 7)], None, 0, input=0)
-        block = block._replace(openings=((0, channel),))
+        block = block._replace(channel_starts=((0, channel),))
         with pytest.raises(TypeMismatchError):
             harness._advance(block)
         harness.process(2)
