@@ -533,7 +533,7 @@ class Committer(ABC):
         """
         return iter(())
 
-    def restore(self, held: Iterable[bytes]) -> None:
+    def restore(self, snapshot: Iterable[bytes]) -> None:
         """Take over what another committer of the sink held back, from its ``snapshot``.
 
         Called before the first commit of a job that continues elsewhere, perhaps with another sink
@@ -543,7 +543,7 @@ class Committer(ABC):
         Raises:
             CheckpointError: the sink holds nothing back, or does not know the format.
         """
-        if any(True for _ in held):
+        if any(True for _ in snapshot):
             raise CheckpointError(
                 "a sink is to go on with what another one held back, and holds nothing back itself",
                 hint="use the sink that the savepoint was made with",

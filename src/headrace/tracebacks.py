@@ -76,10 +76,10 @@ def trimmed_traceback(error: BaseException) -> TracebackType | None:
     entries = [*_traceback_entries(error.__traceback__)]
     if wants_full_tracebacks() or not entries:
         return error.__traceback__
-    kept = [entry for entry in entries if not _location(entry).is_library]
-    if kept[-1:] != entries[-1:] and not isinstance(error, HeadraceError):
-        kept.append(entries[-1])
-    return _link_entries(kept)
+    remaining = [entry for entry in entries if not _location(entry).is_library]
+    if remaining[-1:] != entries[-1:] and not isinstance(error, HeadraceError):
+        remaining.append(entries[-1])
+    return _link_entries(remaining)
 
 
 def trim_tracebacks(error: BaseException) -> BaseException:

@@ -144,7 +144,7 @@ def _class_archive() -> list[Finding]:
         return []
     if archive is None:
         return [Finding("classes", "note", "no folder was found to keep them in")]
-    if archive.made:
+    if archive.exists:
         return [Finding("classes", "ok", f"kept in {archive.top}")]
     advice = "`headrace prepare` keeps Spark's classes: jobs then start in half the time"
     return [Finding("classes", "note", "not kept", advice)]

@@ -20,7 +20,7 @@ def prepare(
     began = time.monotonic()
     java = ensure_java()
     archive = archive_of(java)
-    if archive is not None and archive.made and not again:
+    if archive is not None and archive.exists and not again:
         typer.echo(f"{archive.top} is there already")
         return
     with writing_archive(java) as jvm_options:

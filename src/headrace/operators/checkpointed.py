@@ -257,9 +257,9 @@ class CheckpointedOperator(Operator):
         subtask, backend = self._context.get_index_of_this_subtask(), self.key_context.backend
         lists = instance.states.lists
         _declare_lists(lists, backend)
-        kept: _Stored = {}
+        stored_elements: _Stored = {}
         for name, state in lists.items():
-            before, now = instance.stored.pop(name, []), kept.setdefault(name, [])
+            before, now = instance.stored.pop(name, []), stored_elements.setdefault(name, [])
             for position, element in enumerate(state.elements):
                 data = pickle.dumps(element, 5)
                 digest = hashlib.blake2b(data, digest_size=16).digest()
@@ -274,8 +274,8 @@ class CheckpointedOperator(Operator):
                 backend.changed(key)
                 now.append((key, digest))
             _remove_elements(backend, before, now)
-        instance.stored = kept
-        self._digest = hashlib.blake2b(pickle.dumps(kept, 5), digest_size=16).digest()
+        instance.stored = stored_elements
+        self._digest = hashlib.blake2b(pickle.dumps(stored_elements, 5), digest_size=16).digest()
 
     def _end_instance(self) -> None:
         if self._instance is not None:

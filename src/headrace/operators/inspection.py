@@ -213,23 +213,25 @@ def _reachable_code(target: Any) -> Iterator[CodeType]:
 
 def _references(function: FunctionType, package: str) -> Iterator[Any]:
     """The user's functions and classes that a function's code names or closes over."""
-    found = [
+    referenced = [
         function.__globals__[name]
         for name in global_names(function.__code__)
         if name in function.__globals__
     ]
     for cell in function.__closure__ or ():
         try:
-            found.append(cell.cell_contents)
+            referenced.append(cell.cell_contents)
         except ValueError:  # a variable not bound yet
             continue
     attributes: set[str] | None = None
-    for value in found:  # grows: a package has modules
+    for value in referenced:  # grows: a package has modules
         if isinstance(value, ModuleType):
             if _is_user_module(value.__name__, package):
                 attributes = attributes or _attributes_read(function.__code__)
                 inner = (vars(value).get(name) for name in attributes)
-                found.extend(one for one in inner if not any(one is known for known in found))
+                referenced.extend(
+                    one for one in inner if not any(one is known for known in referenced)
+                )
         elif isinstance(value, FunctionType | type) and _is_user_module(
             str(value.__module__), package
         ):

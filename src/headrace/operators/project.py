@@ -59,5 +59,5 @@ class ProjectOperator(Operator):
         if not has_positions or not all(0 <= index < batch.num_columns for index in indexes):
             return None
         names = [f"f{number}" for number in range(len(indexes))]  # as of tuples in batches
-        found = pa.RecordBatch.from_arrays([*map(batch.column, indexes)], names=names)
-        return Columns(found, Tuples(), columns.times)
+        selected_batch = pa.RecordBatch.from_arrays([*map(batch.column, indexes)], names=names)
+        return Columns(selected_batch, Tuples(), columns.times)

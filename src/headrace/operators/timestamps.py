@@ -214,8 +214,8 @@ class TimestampsOperator(Operator, WatermarkOutput):
 
     def max_timestamp(self) -> int:
         """The maximum timestamp that the generator has seen; initially less than any timestamp."""
-        found: int | None = self._generator.max_timestamp
-        return _BEFORE_FIRST if found is None else found
+        current: int | None = self._generator.max_timestamp
+        return _BEFORE_FIRST if current is None else current
 
     def set_max_timestamp(self, timestamp: int) -> None:
         """Set the maximum timestamp that the generator has seen."""

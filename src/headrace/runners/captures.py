@@ -69,13 +69,13 @@ class Captures:
         try:
             yield from groups.work(task, task_input, backend)
         except (Exception, SystemExit) as error:
-            found = original(error)
-            annotate(found)  # its note comes first
-            if is_of_sink(found):
+            failure = original(error)
+            annotate(failure)  # its note comes first
+            if is_of_sink(failure):
                 raise  # sinks are not captured
             shared = groups.broadcast(task.vertex) if task.vertex.broadcast else None
-            found.add_note(
-                self._capture_note(task, task_input, backend, blocks, encode_error, found, shared)
+            failure.add_note(
+                self._capture_note(task, task_input, backend, blocks, encode_error, failure, shared)
             )
             raise
 
@@ -142,10 +142,10 @@ def write_call(folder: str, call: FailedCall) -> str:
 def _digest(call: FailedCall) -> str:
     """A digest that is equal for all attempts of one call, in one run."""
     where = f"{call.vertex} {call.group} {call.now_ms}".encode()
-    found = sha256()
+    digest = sha256()
     for part in (call.program, where, call.shared or b"", *call.blocks):
-        found.update(len(part).to_bytes(8, "big") + part)
-    return found.hexdigest()[:_DIGEST_CHARACTERS]
+        digest.update(len(part).to_bytes(8, "big") + part)
+    return digest.hexdigest()[:_DIGEST_CHARACTERS]
 
 
 def _file_name_part(text: str) -> str:
@@ -161,12 +161,12 @@ def _files_of(folder: str) -> list[str]:
 
 def _remove_oldest(folder: str, max_files: int) -> None:
     """Remove the oldest files beyond a limit."""
-    found: list[tuple[int, str]] = []
+    files: list[tuple[int, str]] = []
     for name in _files_of(folder):
         path = os.path.join(folder, name)
         with suppress(FileNotFoundError):  # another process may remove files too
-            found.append((os.stat(path).st_mtime_ns, path))
-    for _, path in sorted(found)[: max(len(found) - max_files, 0)]:
+            files.append((os.stat(path).st_mtime_ns, path))
+    for _, path in sorted(files)[: max(len(files) - max_files, 0)]:
         with suppress(FileNotFoundError):
             os.unlink(path)
 

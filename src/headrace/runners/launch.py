@@ -226,8 +226,8 @@ def start(
 
 def _is_local(configuration: Configuration) -> bool:
     """Whether jobs run in this process, by ``headrace run --local`` or by the configuration."""
-    asked = os.environ.get(options.LOCAL_VARIABLE) == "1"
-    return asked or options.read(configuration, options.TARGET) == "local"
+    is_requested = os.environ.get(options.LOCAL_VARIABLE) == "1"
+    return is_requested or options.read(configuration, options.TARGET) == "local"
 
 
 def _with_absolute_paths(program: JobProgram) -> JobProgram:

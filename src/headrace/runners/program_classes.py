@@ -65,8 +65,8 @@ def missing_secrets() -> list[str]:
 
 def register_classes(names: ClassesByName) -> None:
     """Put classes where pickle looks for them, in place of classes of the same names."""
-    for (module, name), made in names.items():
-        _set_class(module, name, made)
+    for (module, name), class_ in names.items():
+        _set_class(module, name, class_)
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no types
@@ -91,9 +91,9 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no
 
 def _restore_secrets(bare: KeepsSecrets, variables: tuple[str, ...]) -> KeepsSecrets:
     """Called when unpickling: add the secrets from the environment."""
-    found = {name: os.environ[name] for name in variables if name in os.environ}
-    _missing.extend(f"{name}, for {bare!r}" for name in variables if name not in found)
-    return bare.with_secrets(found) if found else bare
+    secrets = {name: os.environ[name] for name in variables if name in os.environ}
+    _missing.extend(f"{name}, for {bare!r}" for name in variables if name not in secrets)
+    return bare.with_secrets(secrets) if secrets else bare
 
 
 def _make_class(
@@ -103,25 +103,25 @@ def _make_class(
 
     A class defined in a function is not registered: it has no importable name.
     """
-    made = make(*arguments)
-    made.__qualname__ = name  # cloudpickle keeps the last part only
+    class_ = make(*arguments)
+    class_.__qualname__ = name  # cloudpickle keeps the last part only
     if "<locals>" not in name:
-        _loaded[module, name] = made
-        _set_class(module, name, made)
-    return made
+        _loaded[module, name] = class_
+        _set_class(module, name, class_)
+    return class_
 
 
-def _set_class(module_name: str, name: str, made: type) -> None:
+def _set_class(module_name: str, name: str, class_: type) -> None:
     *path, last = name.split(".")
     holder: Any = _module(module_name)
     for part in path:
         if not hasattr(holder, part):
             setattr(holder, part, SimpleNamespace())
         holder = getattr(holder, part)
-    if getattr(holder, last, None) is made:
+    if getattr(holder, last, None) is class_:
         return
     if path or isinstance(holder, _ModuleStandIn) or not hasattr(holder, last):
-        setattr(holder, last, made)
+        setattr(holder, last, class_)
 
 
 class _ModuleStandIn(ModuleType):
@@ -143,11 +143,11 @@ class _ModuleStandIn(ModuleType):
 
 
 def _module(name: str) -> ModuleType:
-    found = sys.modules.get(name)
-    if found is None or (name == "__main__" and not isinstance(found, _ModuleStandIn)):
-        sys.modules[name] = found = _ModuleStandIn(name, found)
+    module = sys.modules.get(name)
+    if module is None or (name == "__main__" and not isinstance(module, _ModuleStandIn)):
+        sys.modules[name] = module = _ModuleStandIn(name, module)
         _ensure_package(name.partition(".")[0])
-    return found
+    return module
 
 
 def _ensure_package(name: str) -> None:

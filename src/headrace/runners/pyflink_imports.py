@@ -113,8 +113,8 @@ class _Root(_Version):
 class _Alias(Loader):
     """Loads an existing module under a second name, and keeps its attributes unchanged."""
 
-    def __init__(self, own: str) -> None:
-        self._headrace_module = own
+    def __init__(self, headrace_module: str) -> None:
+        self._headrace_module = headrace_module
         self._module_attributes: dict[str, Any] = {}
 
     def create_module(self, spec: ModuleSpec) -> ModuleType:

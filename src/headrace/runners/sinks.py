@@ -28,8 +28,10 @@ def has_committer(sink: SinkProgram) -> bool:
 def make_committer(program: JobProgram, sink: SinkProgram) -> Committer:
     """Make a sink's committer."""
     with at_sink(sink, "making its committer"):
-        made: Committer = sink.sink.committer(CommitterContext(program.sink_id(sink), program.name))
-        return made
+        committer: Committer = sink.sink.committer(
+            CommitterContext(program.sink_id(sink), program.name)
+        )
+        return committer
 
 
 class SinkWriting:
@@ -39,8 +41,8 @@ class SinkWriting:
     """
 
     def __init__(self, sink: SinkProgram, context: WriterContext) -> None:
-        place = f"micro-batch {context.batch_id}, partition {context.partition}"
-        self._at_sink, self._ended = at_sink(sink, f"writing {place}"), False
+        location = f"micro-batch {context.batch_id}, partition {context.partition}"
+        self._at_sink, self._ended = at_sink(sink, f"writing {location}"), False
         self._takes_columns = sink.sink.takes_columns
         with self._at_sink:
             self._writer: SinkWriter = sink.sink.writer(context)
@@ -62,9 +64,9 @@ class SinkWriting:
     def prepare_commit(self) -> Any:
         """Return what the committer needs, or None."""
         with self._at_sink:
-            found = self._writer.prepare_commit()
+            committable = self._writer.prepare_commit()
         self._ended = True
-        return found
+        return committable
 
     def __exit__(
         self,

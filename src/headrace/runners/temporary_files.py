@@ -62,9 +62,9 @@ def new_subfolder(prefix: str) -> Path:
 
 def private_file(path: Path) -> int:
     """Open a file for appending, with permissions for its owner only; return the descriptor."""
-    found = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-    os.fchmod(found, 0o600)  # it may have existed
-    return found
+    descriptor = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    os.fchmod(descriptor, 0o600)  # it may have existed
+    return descriptor
 
 
 def write_private(path: Path, text: str) -> None:
@@ -118,10 +118,10 @@ def remove_abandoned(folder: Path, now: float) -> None:
     for path in folder.glob(f"{_PREFIX}*"):
         # Another process may remove it at the same time.
         with suppress(FileNotFoundError, NotADirectoryError):
-            found = path.lstat()
-            if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+            status = path.lstat()
+            if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.geteuid():
                 continue
-            if _is_in_use(path, now - found.st_mtime):
+            if _is_in_use(path, now - status.st_mtime):
                 continue
             log = path / _LOG
             if log.exists() and log.stat().st_mtime < now - _LOG_SECONDS:

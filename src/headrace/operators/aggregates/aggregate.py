@@ -241,8 +241,8 @@ def fold_of(function: UserFunction) -> Fold | None:
     A subclass may treat records differently, so the fold of its base class does not count.
     """
     target: Any = function.target
-    found = getattr(target, "fold", None) if "fold" in vars(type(target)) else target
-    return found if isinstance(found, Fold) else None
+    fold = getattr(target, "fold", None) if "fold" in vars(type(target)) else target
+    return fold if isinstance(fold, Fold) else None
 
 
 def reduction_of(function: UserFunction) -> RecordFold | None:

@@ -73,8 +73,8 @@ def grouped_aggregates(
     positions.update(zip(others, rest, strict=False))
     arrays = {name: _array(grouped_table.column(index)) for name, index in positions.items()}
     if first_columns:
-        kept = table.select([*first_columns]).take(arrays.pop(_ROW)).combine_chunks()
-        arrays.update((name, _array(kept.column(name))) for name in first_columns)
+        first_rows = table.select([*first_columns]).take(arrays.pop(_ROW)).combine_chunks()
+        arrays.update((name, _array(first_rows.column(name))) for name in first_columns)
     return arrays
 
 

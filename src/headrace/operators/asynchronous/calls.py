@@ -107,16 +107,16 @@ class Calls:
         self._awake = False  # before the calls start: calls added meanwhile must wake it again
         if self._abandoned:
             return
-        new, begun = self._new, []
+        new, started = self._new, []
         while new:
             call = new.popleft()
             try:
                 self._start(call)
             except Exception as error:  # a key that cannot be compared, say
                 self._finish(call, None, error)
-            begun.append(call)
+            started.append(call)
         if self._settings.timeout_s is not None:
-            self._deadlines.add(begun, self._settings.timeout_s)
+            self._deadlines.add(started, self._settings.timeout_s)
 
     def _start(self, call: Call) -> None:
         call.work = self._loop.create_task(self._work(call))

@@ -68,12 +68,12 @@ class KeyedMapBatchesOperator(StatefulOperator):
         positions: dict[Any, list[int]] = {}
         for position, key in enumerate(keys):
             positions.setdefault(key, []).append(position)
-        order = [position for found in positions.values() for position in found]
+        order = [position for of_key in positions.values() for position in of_key]
         take = records.extract
         batch = records.batch([take(values[position]) for position in order])
         times = timestamps and timestamps_array([timestamps[position] for position in order])
         self._call_by_key(
-            [(key, len(found)) for key, found in positions.items()], Columns(batch, times=times)
+            [(key, len(of_key)) for key, of_key in positions.items()], Columns(batch, times=times)
         )
 
     def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:

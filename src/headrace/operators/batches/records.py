@@ -55,8 +55,8 @@ class RecordBatchBuilder:
                 f"records have {len(columns)} fields instead of {len(names)}: {', '.join(names)}",
                 where={"record": repr(rows[0])},
             )
-        made = [self.column(f, values) for f, values in zip(self.schema, columns, strict=True)]
-        return pa.RecordBatch.from_arrays(made, schema=self.schema)
+        arrays = [self.column(f, values) for f, values in zip(self.schema, columns, strict=True)]
+        return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
 def _identity(value: Any) -> Any:
@@ -69,8 +69,8 @@ def _fields_of(names: tuple[str, ...]) -> Callable[[Any], Sequence[Any]]:
     def fields(value: Any) -> Sequence[Any]:
         kind = type(value)
         if kind is tuple:
-            found: Sequence[Any] = value
-            return found
+            as_tuple: Sequence[Any] = value
+            return as_tuple
         if kind is Row:
             return tuple(_row_fields(value, names, as_list))
         if isinstance(value, Mapping):
@@ -88,8 +88,8 @@ def _fields_of(names: tuple[str, ...]) -> Callable[[Any], Sequence[Any]]:
 def _row_fields(row: Row, names: tuple[str, ...], as_list: list[str]) -> Sequence[Any]:
     if row._row_kind is not RowKind.INSERT:
         raise _not_insert_error(row)
-    own = row._names()
-    if own is None or own in (as_list, names):
+    row_names = row._names()
+    if row_names is None or row_names in (as_list, names):
         return row._values
     try:
         return row.get_fields_by_names(names)

@@ -115,8 +115,8 @@ def _record_batches(returned: Any) -> list[Any] | None:
     if isinstance(returned, pa.RecordBatch):
         return [returned]
     if isinstance(returned, pa.Table):
-        found: list[Any] = returned.combine_chunks().to_batches()
-        return found
+        table_batches: list[Any] = returned.combine_chunks().to_batches()
+        return table_batches
     if type(returned).__module__.partition(".")[0] != "pandas":
         return None
     import pandas as pd

@@ -83,17 +83,17 @@ def match_finder(spec: AsOfJoinSpec) -> Callable[[TimeBuffer, int], RightMatch]:
     min_distance_ms = 0 if spec.exact else 1
 
     def backward(right: TimeBuffer, moment: int) -> RightMatch:
-        found = right.last_at_or_before(moment - min_distance_ms)
-        if found is not None and tolerance_ms is not None and moment - found[0] > tolerance_ms:
+        match = right.last_at_or_before(moment - min_distance_ms)
+        if match is not None and tolerance_ms is not None and moment - match[0] > tolerance_ms:
             return None
-        return found
+        return match
 
     def forward(right: TimeBuffer, moment: int) -> RightMatch:
-        found = right.first_at_or_after(moment + min_distance_ms)
+        match = right.first_at_or_after(moment + min_distance_ms)
         assert tolerance_ms is not None, "who looks ahead has a tolerance"
-        if found is None or found[0] - moment > tolerance_ms:
+        if match is None or match[0] - moment > tolerance_ms:
             return None
-        return right.last_at_or_before(found[0])
+        return right.last_at_or_before(match[0])
 
     def nearest(right: TimeBuffer, moment: int) -> RightMatch:
         earlier, later = backward(right, moment), forward(right, moment)
@@ -211,9 +211,9 @@ class AsOfJoinOperator(JoinOperator):
         key_context.enter(key)
         for timestamp, value in zip(times, values, strict=True):
             key_context.event_ms = timestamp + left_wait_ms
-            found = find_match(right, timestamp)
-            if found is not None:
-                right_ms, right_value = found
+            match = find_match(right, timestamp)
+            if match is not None:
+                right_ms, right_value = match
                 join(value, timestamp, right_value, right_ms)
             elif not inner:
                 join(value, timestamp, None, None)

@@ -84,9 +84,9 @@ class WindowSpec(Windowing, OperatorSpec):
 
     def copied(self) -> Self:
         """A copy with its own functions, for one task."""
-        made = super().copied()
-        vars(made)["contents"] = self.contents.copied()
-        return made
+        copy = super().copied()
+        vars(copy)["contents"] = self.contents.copied()
+        return copy
 
     def combiner(self, selector: UserFunction, key_type: Any, by_time: bool) -> Combiner | None:
         """The first of two phases, if accumulators merge and windows fire by event time only.

@@ -94,6 +94,6 @@ def module_path_entries(folder: str) -> list[str]:
 
 def _lies_in(module: ModuleType, folder: str) -> bool:
     # Not by getattr: a module's ``__getattr__`` may import other modules.
-    known = getattr(module, "__dict__", {})
-    places = [known.get("__file__"), *(known.get("__path__") or [])]
-    return any(isinstance(p, str) and os.path.realpath(p).startswith(folder) for p in places)
+    attributes = getattr(module, "__dict__", {})
+    paths = [attributes.get("__file__"), *(attributes.get("__path__") or [])]
+    return any(isinstance(p, str) and os.path.realpath(p).startswith(folder) for p in paths)

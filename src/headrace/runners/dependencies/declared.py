@@ -79,24 +79,24 @@ def interpreter_of(executable: str, work: str | None) -> str:
         ConfigurationError: there is none.
     """
     in_archive = os.path.join(work, executable) if work else None
-    found = in_archive if in_archive and os.path.isfile(in_archive) else shutil.which(executable)
-    if found is None:
+    path = in_archive if in_archive and os.path.isfile(in_archive) else shutil.which(executable)
+    if path is None:
         raise ConfigurationError(
             f"there is no Python interpreter at {executable!r}",
             where={"option": options.PYTHON_EXECUTABLE.key},
             hint="give a path of this machine, or one within an archive: env.zip/env/bin/python",
         )
-    return os.path.abspath(found)
+    return os.path.abspath(path)
 
 
 def is_this_interpreter(executable: str) -> bool:
     """Whether an interpreter is the one that runs this program, perhaps under another name."""
-    found, own = shutil.which(executable), sys.executable
-    if found is None:
+    path, this_path = shutil.which(executable), sys.executable
+    if path is None:
         return False
     # A virtual environment's interpreter is a link, so the folders are compared too.
-    same_folder = os.path.samefile(os.path.dirname(found), os.path.dirname(own))
-    return same_folder and os.path.samefile(found, own)
+    same_folder = os.path.samefile(os.path.dirname(path), os.path.dirname(this_path))
+    return same_folder and os.path.samefile(path, this_path)
 
 
 def _split_by_comma(text: str) -> Iterator[str]:

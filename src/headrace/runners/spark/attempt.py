@@ -103,11 +103,13 @@ class Attempt:
 
     def _disk_space(self) -> dict[str, str]:
         """The free space of the disks that Spark writes to, as far as this machine can tell."""
-        places = {"checkpoint": self.checkpoint.directory}
+        folders = {"checkpoint": self.checkpoint.directory}
         if (self.spark.sparkContext.master or "").startswith("local"):
             local = self.spark.sparkContext.getConf().get("spark.local.dir") or gettempdir()
-            places["spark.local.dir"] = os.environ.get("SPARK_LOCAL_DIRS", local).split(",")[0]
-        return {name: disk_space_text(path) for name, path in places.items() if os.path.isdir(path)}
+            folders["spark.local.dir"] = os.environ.get("SPARK_LOCAL_DIRS", local).split(",")[0]
+        return {
+            name: disk_space_text(path) for name, path in folders.items() if os.path.isdir(path)
+        }
 
     def _damage(self, error: BaseException) -> CheckpointError | None:
         """The error for damage in Spark's part of the checkpoint, if that made the query fail."""
@@ -285,18 +287,18 @@ def user_error(error: BaseException) -> BaseException:
     if isinstance(error, HeadraceError):
         return error
     text, log = str(error), _log_location()
-    found = failure_in(text)
-    if found is None:
+    failure = failure_in(text)
+    if failure is None:
         messages = [cause.message for cause in causes_of(error)]
         full = full_disk_error("\n".join([text, *messages]))
         parts = full or explain_failure(text, type(error).__name__)
         kind = JobError if full is None else StorageError
         return kind(parts.message, where={**parts.where, **log}, hint=parts.hint)
-    lines = [f"hint:     {hint_for(str(found))}"] if isinstance(found, ImportError) else []
+    lines = [f"hint:     {hint_for(str(failure))}"] if isinstance(failure, ImportError) else []
     lines += [f"{name}:      {path}" for name, path in log.items()]
-    if lines and not isinstance(found, HeadraceError):
-        found.add_note("\n".join(lines))
-    return found
+    if lines and not isinstance(failure, HeadraceError):
+        failure.add_note("\n".join(lines))
+    return failure
 
 
 def disk_space_text(path: str) -> str:

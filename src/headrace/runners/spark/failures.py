@@ -135,18 +135,18 @@ def reason_in(text: str) -> str:
     """An error of Spark in one line: its first line, and the last line of a Python traceback."""
     text = text.strip()
     first = text.partition("\n")[0]
-    found = _TRACEBACK.search(text)
-    if found is not None:
-        first = f"{first.partition('Traceback (')[0].strip()} {found['error']}".strip()
+    match = _TRACEBACK.search(text)
+    if match is not None:
+        first = f"{first.partition('Traceback (')[0].strip()} {match['error']}".strip()
     return first if len(first) <= _MAX_REASON_CHARS else f"{first[:_MAX_REASON_CHARS]} …"
 
 
 def failure_in(text: str) -> BaseException | None:
     """The exception of a worker that is encoded in ``text``; None if there is none."""
-    found = _PATTERN.search(text)
-    if found is None:
+    match = _PATTERN.search(text)
+    if match is None:
         return None
-    packed, text = pickle.loads(base64.b64decode(found.group(1)))
+    packed, text = pickle.loads(base64.b64decode(match.group(1)))
     error = trim_tracebacks(_unpack(packed))
     if wants_full_tracebacks():
         error.__cause__ = WorkerTraceback(text)

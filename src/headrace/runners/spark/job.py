@@ -69,7 +69,9 @@ class SparkJob:
             dependencies,
             activation.module_path_entries(dependencies.driver_folder),
         )
-        self._plans = PlanFolder(program, lambda whole: dumps(whole, folders, None, provided))
+        self._plans = PlanFolder(
+            program, lambda unpickled: dumps(unpickled, folders, None, provided)
+        )
         staying = [source.source for source in program.sources]
         self._data = dumps(program.for_workers(), folders, staying, provided)
         self._for_replay = b""

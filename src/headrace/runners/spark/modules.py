@@ -30,13 +30,13 @@ _session_folders: dict[str, list[str]] = {}
 
 def user_paths() -> list[str]:
     """The absolute folders on the module path, without those of the interpreter, in order."""
-    own = tuple(os.path.join(path, "") for path in _interpreter_paths())
-    found: dict[str, None] = {}
+    interpreter_folders = tuple(os.path.join(path, "") for path in _interpreter_paths())
+    folders: dict[str, None] = {}
     for entry in sys.path:
         path = os.path.abspath(entry or os.getcwd())
-        if not os.path.join(path, "").startswith(own) and Path(path).is_dir():
-            found[path] = None
-    return list(found)
+        if not os.path.join(path, "").startswith(interpreter_folders) and Path(path).is_dir():
+            folders[path] = None
+    return list(folders)
 
 
 def worker_module_folders(spark: SparkSession) -> list[str]:
@@ -110,11 +110,11 @@ def _modules_outside(folders: Sequence[str], provided: Sequence[str] = ()) -> li
     A module counts by its own name, to which pickles refer. Other names in ``sys.modules`` are
     aliases.
     """
-    own = _installed_paths()
-    path = [*folders, *own]
-    inside = tuple(os.path.join(_real_path(folder), "") for folder in own)
+    installed = _installed_paths()
+    path = [*folders, *installed]
+    inside = tuple(os.path.join(_real_path(folder), "") for folder in installed)
     paths_by_root: dict[str, tuple[str, ...] | None] = {}
-    found: dict[str, ModuleType] = {}
+    outside: dict[str, ModuleType] = {}
     for entry in list(sys.modules.values()):
         name = getattr(entry, "__name__", None)
         module = sys.modules.get(name) if isinstance(name, str) else None
@@ -129,8 +129,8 @@ def _modules_outside(folders: Sequence[str], provided: Sequence[str] = ()) -> li
             paths_by_root[root] = _ANY_PATH if is_provided else _package_paths(root, path)
         paths = paths_by_root[root]
         if paths is None or not _real_file_path(file).startswith(paths):
-            found[module.__name__] = module
-    return [*found.values()]
+            outside[module.__name__] = module
+    return [*outside.values()]
 
 
 def _package_paths(root: str, path: list[str]) -> tuple[str, ...] | None:

@@ -55,8 +55,8 @@ def with_consistent_sinks(
     for sink in program.sinks:
         if sink.keeps_state:
             with at_sink(sink, "taking over what it held back"):
-                held = make_committer(program, sink).snapshot(done)
-                make_committer(other, sink).restore(held)
+                held_back = make_committer(program, sink).snapshot(done)
+                make_committer(other, sink).restore(held_back)
     checkpoint.change_scope(other.scope)
     print_notice(
         f"the checkpoint of {program.name!r} is older than what its sinks have: it ends with"
@@ -68,8 +68,8 @@ def with_consistent_sinks(
 
 def sinks_ahead(spark: SparkSession, program: JobProgram, planned: int) -> SinksAhead:
     """The sinks that have a later micro-batch than the last planned one."""
-    found = ((sink, _last_batch(spark, program, sink)) for sink in program.sinks)
-    return [(sink, last) for sink, last in found if last is not None and last > planned]
+    last_batches = ((sink, _last_batch(spark, program, sink)) for sink in program.sinks)
+    return [(sink, last) for sink, last in last_batches if last is not None and last > planned]
 
 
 def older_copy_error(
@@ -96,8 +96,8 @@ def _last_batch(spark: SparkSession, program: JobProgram, sink: SinkProgram) -> 
     with at_sink(sink, "reading which micro-batches it has"):
         if sink.sink.executed_by is ExecutedBy.SPARK:
             return last_written(spark, sink, sink_id)
-        found: int | None = sink.sink.last_batch(CommitterContext(sink_id, program.name))
-        return found
+        last: int | None = sink.sink.last_batch(CommitterContext(sink_id, program.name))
+        return last
 
 
 def _sink_list(ahead: SinksAhead) -> str:

@@ -70,12 +70,12 @@ def explain_failure(text: str, kind: str) -> ErrorParts:
 
 def full_disk_error(text: str) -> ErrorParts | None:
     """The error if a text of Spark or Java says that a disk is full; otherwise None."""
-    found = _FULL_DISK.search(text)
-    if found is None:
+    match = _FULL_DISK.search(text)
+    if match is None:
         return None
     return ErrorParts(
-        f"a disk that Spark writes to is full: {found['what']}",
-        {"file": found["file"]} if found["file"] else {},
+        f"a disk that Spark writes to is full: {match['what']}",
+        {"file": match["file"]} if match["file"] else {},
         "make room where the checkpoint lies (execution.checkpointing.dir) and under"
         " headrace.spark.conf.spark.local.dir (/tmp without it), then start the program again",
     )
@@ -103,8 +103,8 @@ def _worker_died(text: str) -> str:
 
 def _exit_code_text(text: str) -> str | None:
     """The meaning of an exit code in the text; None if there is none."""
-    found = _EXIT_CODE.search(text)
-    return None if found is None else _exit_text(int(found["code"]))
+    match = _EXIT_CODE.search(text)
+    return None if match is None else _exit_text(int(match["code"]))
 
 
 def _exit_text(code: int) -> str:

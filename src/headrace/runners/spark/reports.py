@@ -38,9 +38,9 @@ class Reports:
 
     def accumulators(self) -> dict[str, Any]:
         """The current counters, the watermark (ms) and the number of micro-batches."""
-        found: dict[str, Any] = {**figures(self._reporting.totals)}
+        accumulators: dict[str, Any] = {**figures(self._reporting.totals)}
         if self.last is not None:
-            found["microBatches"] = self.last.batch_id + 1
+            accumulators["microBatches"] = self.last.batch_id + 1
             if self.last.watermark is not None:
-                found["currentWatermark"] = self.last.watermark
-        return found
+                accumulators["currentWatermark"] = self.last.watermark
+        return accumulators

@@ -28,8 +28,8 @@ class Holding(Committer):
     def snapshot(self, last_batch: int | None = None) -> Iterator[bytes]:
         return iter(self.held)
 
-    def restore(self, held: Iterable[bytes]) -> None:
-        self.held = [*held]
+    def restore(self, snapshot: Iterable[bytes]) -> None:
+        self.held = [*snapshot]
 
 
 def test_pieces_go_to_the_sink_of_the_same_id_in_their_order() -> None:

@@ -146,12 +146,12 @@ class FileCommitter(Committer):
             with open(os.path.join(self.staging, piece.file), "rb") as file:
                 yield piece, file
 
-    def restore(self, held: Iterable[bytes]) -> None:
+    def restore(self, snapshot: Iterable[bytes]) -> None:
         """Write the pieces aside again, and a journal that knows of them and of no micro-batch."""
         journal, before, file = Journal(), None, None
         pieces: list[Piece] = []
         try:
-            for chunk in map(HeldChunk.from_bytes, held):
+            for chunk in map(HeldChunk.from_bytes, snapshot):
                 journal = replace(journal, parts=chunk.parts)
                 if chunk.piece is None:
                     continue

@@ -294,12 +294,12 @@ class ColumnWindowOperator(BufferedColumnsOperator):
 def _pane_starts(batch: Any) -> np.ndarray[Any, Any]:
     from headrace.operators.windows.aligned.partials import PANE
 
-    found: np.ndarray[Any, Any] = batch.column(PANE).to_numpy()
-    return found
+    starts: np.ndarray[Any, Any] = batch.column(PANE).to_numpy()
+    return starts
 
 
-def _filter_rows(batch: Any, wanted: np.ndarray[Any, Any]) -> Any:
+def _filter_rows(batch: Any, mask: np.ndarray[Any, Any]) -> Any:
     import numpy as np
     import pyarrow as pa
 
-    return batch.take(pa.array(np.flatnonzero(wanted)))
+    return batch.take(pa.array(np.flatnonzero(mask)))

@@ -124,11 +124,11 @@ class PartialAggregator:
         max_abs_sum = 0
         for each in self._aggregates.values():
             at = column_index(columns, each.field)
-            found = None if at is None else numbers_by_group(batch.column(at), each.how)
-            if found is None or (self.shape.record_shape and found.column.null_count):
+            numbers = None if at is None else numbers_by_group(batch.column(at), each.how)
+            if numbers is None or (self.shape.record_shape and numbers.column.null_count):
                 return None
-            arrays.append(found.column)
-            max_abs_sum = max(max_abs_sum, found.reach)
+            arrays.append(numbers.column)
+            max_abs_sum = max(max_abs_sum, numbers.reach)
         return ProjectedBatch(arrays, columns, max_abs_sum)
 
     def panes(self, columns: Columns) -> Any | None:
@@ -137,8 +137,8 @@ class PartialAggregator:
 
         if columns.kinds is not None or type(columns.shape) not in (Dicts, NamedRows):
             return None
-        found = panes_of(columns.times, self.pane_ms, self.offset_ms)
-        return None if found is None else pa.array(found)
+        pane_starts = panes_of(columns.times, self.pane_ms, self.offset_ms)
+        return None if pane_starts is None else pa.array(pane_starts)
 
     def aggregate(self, projected: Sequence[ProjectedBatch]) -> Any:
         """One partial aggregate for each key and pane, as a record batch."""
@@ -182,8 +182,8 @@ class PartialAggregator:
     @cached_property
     def _aggregates(self) -> dict[str, FieldAggregate]:
         """The aggregates that have a field, by column name."""
-        found = zip(self._aggregate_names, self.fold.aggregates, strict=True)
-        return {name: each for name, each in found if each.field is not None}
+        by_name = zip(self._aggregate_names, self.fold.aggregates, strict=True)
+        return {name: each for name, each in by_name if each.field is not None}
 
     def to_columns(self, batch: Any) -> Columns:
         """Partial aggregates as they are sent; the timestamp is the last moment of the pane."""
@@ -200,8 +200,8 @@ class PartialAggregator:
         """The results of partial aggregates as a record batch, and their conversion to records."""
         if self.shape.record_shape is not None:
             return self.shape.record_batch(batch), self.shape.record_shape
-        found = [batch.column(name) for name in self._aggregate_names]
-        return function.result_columns(found), NAMED_ROWS
+        columns = [batch.column(name) for name in self._aggregate_names]
+        return function.result_columns(columns), NAMED_ROWS
 
 
 def partial_aggregator(
@@ -234,10 +234,10 @@ class ProjectedBatch:
 
     def panes(self, partials: PartialAggregator) -> np.ndarray[Any, Any]:
         """The start of each record's pane."""
-        found: np.ndarray[Any, Any] = self.arrays[
+        pane_starts: np.ndarray[Any, Any] = self.arrays[
             len(partials.shape.first_record_columns)
         ].to_numpy()
-        return found
+        return pane_starts
 
     def __len__(self) -> int:
         return len(self.columns)

@@ -95,13 +95,13 @@ class WindowTables:
         starts = self.starts()
         if not self.by_pane:
             return starts
-        found: list[int] = []
+        window_starts: list[int] = []
         for start in sorted(starts):
             # Adjacent panes share nearly all of their windows, which may be thousands.
             windows = self._grid.windows_of(start)
-            known = bisect_right(windows, found[-1]) if found else 0
-            found += windows[known:]
-        return found
+            known = bisect_right(windows, window_starts[-1]) if window_starts else 0
+            window_starts += windows[known:]
+        return window_starts
 
     def drop(self, window: int) -> None:
         """Drop the tables that only this window, or windows before it, need."""

@@ -62,9 +62,9 @@ class CombineContentsSpec(OperatorSpec):
 
     def copied(self) -> Self:
         """A copy with its own functions, for one task."""
-        made = super().copied()
-        vars(made)["contents"] = self.contents.copied()
-        return made
+        copy = super().copied()
+        vars(copy)["contents"] = self.contents.copied()
+        return copy
 
 
 @dataclass(frozen=True)

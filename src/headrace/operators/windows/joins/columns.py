@@ -35,9 +35,9 @@ class BufferedSide(NamedTuple):
         """The rows from index ``start`` up to ``stop``."""
         return self._replace(rows=self.rows[start:stop], panes=self.panes[start:stop])
 
-    def take(self, places: Numbers) -> BufferedSide:
+    def take(self, indices: Numbers) -> BufferedSide:
         """The rows at some indices."""
-        return self._replace(rows=self.rows[places], panes=self.panes[places])
+        return self._replace(rows=self.rows[indices], panes=self.panes[indices])
 
     def count_before(self, pane: int) -> int:
         """The number of rows whose window starts before ``pane``."""
@@ -81,10 +81,10 @@ def group_numbers(first: BufferedSide, second: BufferedSide) -> tuple[Numbers, N
             side.columns.batch.column(name).take(_indices(side.rows))
             for side, name in zip((first, second), names, strict=True)
         ]
-        found = _codes(*columns)
-        if found is None:
+        encoded_columns = _codes(*columns)
+        if encoded_columns is None:
             return None
-        numbers, count = found
+        numbers, count = encoded_columns
         # Renumbered, so that products stay within 64 bits.
         _, codes = np.unique(codes * count + numbers, return_inverse=True)
     return codes[:cut], codes[cut:]

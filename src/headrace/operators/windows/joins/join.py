@@ -151,8 +151,8 @@ class WindowJoinOperator(BufferedColumnsOperator):
     def _write_to_tables(self) -> None:
         waiting = self._buffer
         self._clear_buffer()
-        for side, found in enumerate(waiting):
-            for each in found:
+        for side, sides in enumerate(waiting):
+            for each in sides:
                 self._write_side(side, each)
 
     def _write_side(self, side: int, buffered: BufferedSide) -> None:
@@ -192,8 +192,8 @@ class WindowJoinOperator(BufferedColumnsOperator):
         done = MIN_WATERMARK
         for start in sorted(start for start in self._tables.starts() if start < end):
             self._join_windows(due, done, start)
-            for side, found in enumerate(due):
-                in_window = _between(found, start, start + 1)
+            for side, rows in enumerate(due):
+                in_window = _between(rows, start, start + 1)
                 if in_window is not None:
                     self._write_side(side, in_window)
             self._fire_tables(start)
@@ -202,7 +202,7 @@ class WindowJoinOperator(BufferedColumnsOperator):
 
     def _join_windows(self, due: list[BufferedSide | None], first: int, end: int) -> None:
         """Emit the pairs of windows that start in ``[first, end)`` and are not in the tables."""
-        left, right = (_between(found, first, end) for found in due)
+        left, right = (_between(rows, first, end) for rows in due)
         if left is None or right is None:
             return
         from headrace.operators.windows.joins.columns import group_numbers, matching_pairs

@@ -26,10 +26,10 @@ class Cause(NamedTuple):
     @property
     def condition(self) -> str:
         """Spark's error condition, such as ``CANNOT_LOAD_STATE_STORE.UNCATEGORIZED``; or empty."""
-        found = (
+        match = (
             _CONDITION.match(self.message) if self.kind.startswith("org.apache.spark.") else None
         )
-        return "" if found is None else found[1]
+        return "" if match is None else match[1]
 
 
 _CONDITION = re.compile(r"\[([A-Z_0-9]+(?:\.[A-Z_0-9]+)?)\] ")
@@ -69,14 +69,14 @@ def causes_of(error: BaseException) -> list[Cause]:
     Empty if there are none, or the JVM does not answer any more.
     """
     java: Any = getattr(error, "java_exception", None) or getattr(error, "_origin", None)
-    found: list[Cause] = []
+    causes: list[Cause] = []
     try:
-        while java is not None and len(found) < _MAX_CAUSES:
-            found.append(Cause(java.getClass().getName(), java.getMessage() or ""))
+        while java is not None and len(causes) < _MAX_CAUSES:
+            causes.append(Cause(java.getClass().getName(), java.getMessage() or ""))
             java = java.getCause()
     except Py4JError:
         return []
-    return found
+    return causes
 
 
 def damage_in(

@@ -85,8 +85,8 @@ class CheckpointFolder:
         """The generations, and ``RESTORED``, that have a folder."""
         with suppress(FileNotFoundError):
             names = os.listdir(self.directory)
-            found = [int(each[1] or 0) for each in map(_GENERATION.fullmatch, names) if each]
-            return sorted([*found, *([RESTORED] if _RESTORED in names else [])])
+            numbers = [int(each[1] or 0) for each in map(_GENERATION.fullmatch, names) if each]
+            return sorted([*numbers, *([RESTORED] if _RESTORED in names else [])])
         return []
 
     def of_source(self, source: int | str) -> str:

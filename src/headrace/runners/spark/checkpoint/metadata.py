@@ -115,11 +115,11 @@ class CheckpointMetadata:
         Raises:
             CheckpointError: it is damaged.
         """
-        found = get_json(store, JOB, _FORMAT)
-        if found is None:
+        fields = get_json(store, JOB, _FORMAT)
+        if fields is None:
             return None
-        generation = found.pop("generation", None)
-        metadata = cls(**found)
+        generation = fields.pop("generation", None)
+        metadata = cls(**fields)
         if generation is None:
             return metadata
         return replace(metadata, generation=Generation.from_json(generation))
@@ -282,12 +282,12 @@ def _sink_location(locator: str) -> str:
 
 
 def _contents(program: JobProgram) -> list[list[Any]]:
-    found = [
+    fingerprints = [
         [source.id, source.name, source.source.fingerprint]
         for source in program.sources
         if source.source is not None
     ]
-    return [each for each in found if each[2] is not None]
+    return [each for each in fingerprints if each[2] is not None]
 
 
 def _start_fresh_hint(otherwise: str) -> str:

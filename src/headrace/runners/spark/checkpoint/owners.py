@@ -161,8 +161,8 @@ class Ownership:
             )
 
     def _lease_of(self, owner: Owner) -> Lease | None:
-        found = _read(self._signals, numbered_name(LEASES, owner.epoch), _LEASE)
-        return None if found is None else Lease.of_json(found)
+        stored = _read(self._signals, numbered_name(LEASES, owner.epoch), _LEASE)
+        return None if stored is None else Lease.of_json(stored)
 
     def _wait_for_expiry(self, owner: Owner, seen: Lease | None) -> None:
         self._notify(
@@ -184,10 +184,10 @@ class Ownership:
         """Wait for commits of earlier owners that were announced before this epoch was written."""
         for epoch in stored_numbers(self._signals, COMMITTING):
             name = numbered_name(COMMITTING, epoch)
-            found = _read(self._signals, name, _COMMIT)
-            if epoch >= self.epoch or found is None:
+            stored = _read(self._signals, name, _COMMIT)
+            if epoch >= self.epoch or stored is None:
                 continue
-            process = Process.of_json(found)
+            process = Process.of_json(stored)
             if self._machine.can_look_up(process):
                 # Until the process ends, or only its commit.
                 self._wait_for_process(
@@ -270,9 +270,9 @@ class Ownership:
 def latest_owner(store: ObjectStore) -> Owner | None:
     """The owner with the highest epoch; None if there is none."""
     for epoch in reversed(stored_numbers(store, OWNERS)):
-        found = _read(store, numbered_name(OWNERS, epoch), _OWNER)
-        if found is not None:  # otherwise its successor has removed it meanwhile
-            return Owner.of_json(epoch, found)
+        stored = _read(store, numbered_name(OWNERS, epoch), _OWNER)
+        if stored is not None:  # otherwise its successor has removed it meanwhile
+            return Owner.of_json(epoch, stored)
     return None
 
 

@@ -180,9 +180,9 @@ def _planned(path: Path) -> dict[str, Any] | None:
         check_sum(path)
         for line in path.read_text(encoding="utf-8").splitlines():
             if line.startswith("{"):
-                found: dict[str, Any] = json.loads(line)
-                if "epoch" in found and "sources" in found:
-                    return found
+                offset: dict[str, Any] = json.loads(line)
+                if "epoch" in offset and "sources" in offset:
+                    return offset
     except (OSError, ValueError) as error:
         raise damaged_error("Spark's log of offsets is damaged", path, str(error)) from error
     raise damaged_error("Spark's log of offsets is damaged", path, "it has no offset of Headrace")

@@ -63,8 +63,8 @@ def check_files(spark_folder: str, committed: int, stages: int) -> None:
     for operator in range(stages):
         described = folder / "state" / str(operator) / "_metadata" / "v2"
         last = max(_numbers(described), default=0)
-        found = _json_of(described / str(last), "Spark's description of an operator's state")
-        for schema in _schemas(found):
+        description = _json_of(described / str(last), "Spark's description of an operator's state")
+        for schema in _schemas(description):
             if not Path(schema.removeprefix("file:")).exists():
                 raise missing_error(
                     "the schema of an operator's state", schema.removeprefix("file:")
@@ -87,9 +87,9 @@ def check_sources(spark_folder: str, offsets: Sequence[str]) -> None:
         CheckpointError: a list is missing.
     """
     for number, text in enumerate(offsets):
-        found = _LOG_OFFSET.fullmatch(text.strip())
-        if found is not None:
-            file = Path(spark_folder) / "sources" / str(number) / found[1]
+        match = _LOG_OFFSET.fullmatch(text.strip())
+        if match is not None:
+            file = Path(spark_folder) / "sources" / str(number) / match[1]
             if not file.exists() and not file.with_name(f"{file.name}.compact").exists():
                 raise missing_error("the list of files that Spark has read", file)
 
@@ -103,14 +103,14 @@ def _json_of(file: Path, what: str) -> dict[str, Any]:
     """The JSON object in the file's last line."""
     try:
         check_sum(file)
-        found = json.loads(file.read_text(encoding="utf-8").splitlines()[-1])
-        if not isinstance(found, dict):
+        content = json.loads(file.read_text(encoding="utf-8").splitlines()[-1])
+        if not isinstance(content, dict):
             raise ValueError("it is no JSON object")
     except FileNotFoundError:
         raise missing_error(what, file) from None
     except (OSError, ValueError, IndexError) as error:
         raise damaged_error(f"{what} cannot be read", file, str(error)) from error
-    return found
+    return content
 
 
 def check_sum(file: Path) -> None:
@@ -148,16 +148,18 @@ def relocate(spark_folder: str) -> bool:
 
 
 def _relocate_operator(file: Path, operator: Path) -> bool:
-    found = _json_of(file, "Spark's description of an operator's state")
+    description = _json_of(file, "Spark's description of an operator's state")
     version, _, _ = file.read_text(encoding="utf-8").partition("\n")
     moved = False
-    for store in found.get("stateStoreInfo", ()):
+    for store in description.get("stateStoreInfo", ()):
         before = store.get("stateSchemaFilePaths", [])
         now = [_schema_path(path, operator) for path in before]
         moved, store["stateSchemaFilePaths"] = moved or now != before, now
     if moved:
         draft = file.with_name(f".{file.name}{_DRAFT_SUFFIX}")
-        draft.write_text(f"{version}\n{json.dumps(found, separators=(',', ':'))}", encoding="utf-8")
+        draft.write_text(
+            f"{version}\n{json.dumps(description, separators=(',', ':'))}", encoding="utf-8"
+        )
         # First remove the checksum: none is fine, a wrong one is not.
         _checksum_of(file).unlink(missing_ok=True)
         os.replace(draft, file)
@@ -223,12 +225,12 @@ def _problem(file: Path) -> str | None:
         return _problem_of_zip(file)
     if name.endswith(_CHECKSUM):
         try:
-            wanted = json.loads(file.read_text(encoding="utf-8"))["mainFileSize"]
+            expected_bytes = json.loads(file.read_text(encoding="utf-8"))["mainFileSize"]
         except (ValueError, KeyError, TypeError) as error:
             return f"it is no checksum of Spark's: {error}"
         described = file.with_name(name.removesuffix(_CHECKSUM))
-        if described.exists() and described.stat().st_size != wanted:
-            return f"{described.name} has {described.stat().st_size} bytes, not {wanted}"
+        if described.exists() and described.stat().st_size != expected_bytes:
+            return f"{described.name} has {described.stat().st_size} bytes, not {expected_bytes}"
     return None
 
 

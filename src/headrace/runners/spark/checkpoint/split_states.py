@@ -75,14 +75,16 @@ def _to_plain(states: States) -> list[Any]:
     """A list of (source, splits), where splits is a list of (split, watermark, nodes)."""
     sources: dict[Any, list[Any]] = {}
     for (source, split), state in states.items():
-        nodes = [[node, to_json(kept)] for node, kept in state.nodes.items()]
+        nodes = [[node, to_json(snapshot)] for node, snapshot in state.nodes.items()]
         sources.setdefault(source, []).append([split, state.watermark, nodes])
     return [[source, splits] for source, splits in sources.items()]
 
 
 def _from_plain(plain: list[Any]) -> States:
     return {
-        (source, split): SplitState(watermark, {node: from_json(kept) for node, kept in nodes})
+        (source, split): SplitState(
+            watermark, {node: from_json(snapshot) for node, snapshot in nodes}
+        )
         for source, splits in plain
         for split, watermark, nodes in splits
     }

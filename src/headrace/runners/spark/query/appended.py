@@ -54,9 +54,9 @@ class HadoopFolder:
     def files(self, name: str) -> Iterator[str]:
         """The files below a subfolder that readers would read, relative to it."""
         top = self._system.makeQualified(self.path_of(name)).toUri()
-        found = self._system.listFiles(self.path_of(name), True)
-        while found.hasNext():
-            path = found.next().getPath()
+        files = self._system.listFiles(self.path_of(name), True)
+        while files.hasNext():
+            path = files.next().getPath()
             if not path.getName().startswith(("_", ".")):
                 yield top.relativize(path.toUri()).getPath()
 
@@ -70,11 +70,11 @@ class HadoopFolder:
 
     def put(self, name: str, data: bytes) -> None:
         """Write a complete file: under a temporary name first."""
-        aside = f"{name}.{uuid.uuid4().hex}.tmp"
-        stream = self._system.create(self.path_of(aside), True)
+        temporary = f"{name}.{uuid.uuid4().hex}.tmp"
+        stream = self._system.create(self.path_of(temporary), True)
         stream.write(bytearray(data))
         stream.close()
-        self.move(aside, name)
+        self.move(temporary, name)
 
     def move(self, name: str, to: str) -> None:
         """Move a file, unless the target exists.
@@ -108,8 +108,8 @@ def append_once(writer: DataFrameWriter, folder: HadoopFolder, sink_id: str, bat
     if not folder.exists(manifest):
         staged = f"{sink_folder}/{batch}-{uuid.uuid4().hex}"
         writer.mode("overwrite").save(folder.path_of(staged).toString())
-        found = {"version": 1, "aside": staged, "files": sorted(folder.files(staged))}
-        folder.put(manifest, json.dumps(found).encode())
+        manifest_json = {"version": 1, "aside": staged, "files": sorted(folder.files(staged))}
+        folder.put(manifest, json.dumps(manifest_json).encode())
     manifest_content = json.loads(folder.read(manifest))
     for name in manifest_content["files"]:
         if folder.exists(f"{manifest_content['aside']}/{name}"):

@@ -108,10 +108,10 @@ def union_dataframes(
 
     ``order``: source ids in the order that the query must keep; others follow.
     """
-    found = dataframe_sources(program)
-    ordered = [source_id for source_id in order if source_id in found]
-    for source_id in dict.fromkeys([*ordered, *found]):
-        rows = found[source_id]
+    dataframes = dataframe_sources(program)
+    ordered = [source_id for source_id in order if source_id in dataframes]
+    for source_id in dict.fromkeys([*ordered, *dataframes]):
+        rows = dataframes[source_id]
         # The micro-batch's time, which Spark logs, so a repetition has the same.
         timed = rows.withColumn(_NOW, F.unix_millis(F.current_timestamp()))
         frame = frame.union(timed.mapInArrow(_DataFrameChain(ref, source_id), WIRE_DDL))
@@ -227,8 +227,8 @@ def _schema(sink: SinkProgram, spark: SparkSession) -> StructType:
             hint='DataFrameSink(schema="id BIGINT, name STRING", ...), or declare the stream\'s'
             " type as Types.ROW_NAMED(...)",
         )
-    found: Any = from_arrow_schema(columns_of_type)
-    return StructType(found.fields)
+    struct: Any = from_arrow_schema(columns_of_type)
+    return StructType(struct.fields)
 
 
 class _SinkRows:

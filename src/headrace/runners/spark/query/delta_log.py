@@ -27,25 +27,25 @@ def last_transaction(spark: SparkSession, path: str, app_id: str) -> int:
     checkpoint = json.loads(folder.read(pointer))["version"] if folder.exists(pointer) else -1
     commits = [name for name in names if _number(_COMMIT, name) > checkpoint]
     of_log = [name for name in names if 0 <= _number(_CHECKPOINT, name) == checkpoint]
-    found = [-1]
+    versions = [-1]
     for name in (*commits, *(name for name in of_log if name.endswith(".json"))):
         for line in folder.read(f"{_LOG}/{name}").splitlines():
             action = json.loads(line).get("txn") if b'"txn"' in line else None
             if action and action["appId"] == app_id:
-                found.append(action["version"])
+                versions.append(action["version"])
     files = [
         folder.path_of(f"{_LOG}/{name}").toString() for name in of_log if name.endswith(".parquet")
     ]
     if files:
-        own = spark.read.parquet(*files).where(F.col("txn.appId") == app_id)
-        found += [row[0] for row in own.select("txn.version").collect()]
-    return max(found)
+        of_app = spark.read.parquet(*files).where(F.col("txn.appId") == app_id)
+        versions += [row[0] for row in of_app.select("txn.version").collect()]
+    return max(versions)
 
 
 def _number(form: re.Pattern[str], name: str) -> int:
     """The version in a file name; -1 if the name does not match."""
-    found = form.fullmatch(name)
-    return int(found[1]) if found else -1
+    match = form.fullmatch(name)
+    return int(match[1]) if match else -1
 
 
 def location_of(spark: SparkSession, table: str) -> str | None:

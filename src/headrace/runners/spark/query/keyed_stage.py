@@ -144,8 +144,8 @@ class StageProcessor(StatefulProcessor):
             if name == HEADER:
                 headers: dict[str, bytes] = pickle.loads(data)
                 state.headers.update(
-                    (prefix, found)
-                    for prefix, found in headers.items()
+                    (prefix, header)
+                    for prefix, header in headers.items()
                     if vertex_of(prefix) in claimed
                 )
             elif vertex_of(name) in claimed:

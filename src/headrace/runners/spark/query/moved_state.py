@@ -32,8 +32,8 @@ def claimed_state(origin: Origin, stage: tuple[VertexProgram, ...]) -> ClaimedSt
     }
     if origin.batch < 0:
         return {}
-    found = {number: wanted & {*ids} for number, ids in enumerate(origin.stages, 1)}
-    return {number: frozenset(ids) for number, ids in found.items() if ids}
+    claimed = {number: wanted & {*ids} for number, ids in enumerate(origin.stages, 1)}
+    return {number: frozenset(ids) for number, ids in claimed.items() if ids}
 
 
 def rescaled_vertices(
@@ -98,13 +98,13 @@ def state_names(
     States are declared in workers, and their names are stored in the headers of the state. Only the
     headers are read.
     """
-    found: dict[str, frozenset[str]] = {}
+    names_by_operator: dict[str, frozenset[str]] = {}
     for number in range(1, len(stages) + 1):
         rows = _read_stage(spark, folder, stages, batch, number).where(F.col("name") == HEADER)
         for row in rows.select("data").collect():
             for operator, names in states_in(pickle.loads(row["data"]).items()):
-                found[operator] = found.get(operator, frozenset()) | names
-    return found
+                names_by_operator[operator] = names_by_operator.get(operator, frozenset()) | names
+    return names_by_operator
 
 
 def states_in(headers: Iterable[tuple[str, bytes]]) -> Iterable[tuple[str, frozenset[str]]]:

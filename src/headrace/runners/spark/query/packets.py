@@ -200,8 +200,8 @@ class PacketWriter:
 
     def finished(self) -> bytes:
         """Finish the packet and return its bytes."""
-        for _, found in groupby(self._columns, lambda each: id(each.payload.values.whole)):
-            self._write_message([*found])
+        for _, slices in groupby(self._columns, lambda each: id(each.payload.values.whole)):
+            self._write_message([*slices])
         start = self._out.tell()
         pickle.dump((self._messages, self._index), self._out, 5)
         self._out.write(start.to_bytes(_TRAILER_BYTES, "little"))

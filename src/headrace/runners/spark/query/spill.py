@@ -70,10 +70,10 @@ class _FileContent:
         self._file.flush()
         before = self._start % mmap.ALLOCATIONGRANULARITY
         length = self._stop - self._start + before
-        found = mmap.mmap(
+        mapped = mmap.mmap(
             self._file.fileno(), length, access=mmap.ACCESS_READ, offset=self._start - before
         )
-        return memoryview(found)[before:]
+        return memoryview(mapped)[before:]
 
 
 def _spill_payload(envelope: Envelope, spill: Spill) -> Envelope:

@@ -26,8 +26,8 @@ class BucketState:
     def __init__(self, pages: Any) -> None:
         self.pages = pages
         with reporting_storage_errors():
-            found = pages.getValue((HEADER,))
-        self._stored = b"" if found is None else bytes(found[0])
+            row = pages.getValue((HEADER,))
+        self._stored = b"" if row is None else bytes(row[0])
         self.headers: dict[str, bytes] = pickle.loads(self._stored) if self._stored else {}
 
     def of(self, vertex: VertexProgram, group: int, max_bytes: int) -> PageStore:
@@ -53,8 +53,8 @@ class _GroupPages:
         if name == HEADER:
             return self._headers.get(self._prefix)
         with reporting_storage_errors():
-            found = self._pages.getValue((self._prefix + name,))
-        return None if found is None else bytes(found[0])
+            row = self._pages.getValue((self._prefix + name,))
+        return None if row is None else bytes(row[0])
 
     def put(self, name: str, data: bytes) -> None:
         if name == HEADER:

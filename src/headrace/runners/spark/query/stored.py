@@ -33,7 +33,7 @@ def records_of_vertices(
         if name == HEADER:
             headers: Mapping[str, bytes] = pickle.loads(data)
             wanted_headers = {
-                prefix: found for prefix, found in headers.items() if vertex_of(prefix) in wanted
+                prefix: header for prefix, header in headers.items() if vertex_of(prefix) in wanted
             }
             if wanted_headers:
                 yield bucket, name, pickle.dumps(wanted_headers, 5)
@@ -108,6 +108,6 @@ def records_of(savepoint: Savepoint, program: JobProgram) -> Iterator[dict[str, 
                 else:
                     record = f"{vertex}/{group}/{name}"
                     yield {"bucket": bucket, "stage": stage, "name": record, "data": data}
-    for (stage, bucket), found in headers.items():
-        data = pickle.dumps(found, 5)
+    for (stage, bucket), group_headers in headers.items():
+        data = pickle.dumps(group_headers, 5)
         yield {"bucket": bucket, "stage": stage, "name": HEADER, "data": data}

@@ -60,12 +60,12 @@ _WORD = 0xFFFFFFFF
 @lru_cache
 def bucket_keys(partitions: int) -> tuple[int, ...]:
     """For each partition, a number that Spark's hash partitioning assigns to it."""
-    found: dict[int, int] = {}
+    numbers: dict[int, int] = {}
     number = 0
-    while len(found) < partitions:
-        found.setdefault(_spark_hash(number) % partitions, number)
+    while len(numbers) < partitions:
+        numbers.setdefault(_spark_hash(number) % partitions, number)
         number += 1
-    return tuple(found[partition] for partition in range(partitions))
+    return tuple(numbers[partition] for partition in range(partitions))
 
 
 def _spark_hash(number: int) -> int:
@@ -115,14 +115,14 @@ def pack(envelopes: Iterable[Envelope | Row], partitions: int, reader: int = 1) 
         if isinstance(envelope, Row):
             yield from forward_packet(envelope, partitions, reader)
             continue
-        found = target_partitions(envelope, partitions, reader)
+        targets = target_partitions(envelope, partitions, reader)
         group = 0
         if envelope.group == ALL_GROUPS:
             if envelope.stage > reader:
                 group = ALL_GROUPS
-            if len(found) > 1:
+            if len(targets) > 1:
                 envelope = encode_payload(envelope)
-        for index in found:
+        for index in targets:
             packet_key = index, envelope.stage, group
             writer = waiting.get(packet_key)
             if writer is None:

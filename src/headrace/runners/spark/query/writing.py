@@ -138,8 +138,8 @@ class _SinkTask:
         for sink_id in self._spilled.readers():
             received = self._spilled.take(sink_id)
             if Delivery.takes(self._job.program.sink(sink_id)):
-                found = [(each.group, records_of(payload_of(each))) for each in received]
-                self.message.delivered[sink_id] = found
+                records = [(each.group, records_of(payload_of(each))) for each in received]
+                self.message.delivered[sink_id] = records
             else:
                 for envelope in received:
                     self._write(envelope)

@@ -33,7 +33,7 @@ class ClassArchive:
     base: Path | None
 
     @property
-    def made(self) -> bool:
+    def exists(self) -> bool:
         """Whether the archive exists."""
         return self.top.is_file() and (self.base is None or self.base.is_file())
 
@@ -64,7 +64,7 @@ def archive_of(java: JavaRuntime, environ: Mapping[str, str] | None = None) -> C
 def archive_options(java: JavaRuntime) -> list[str]:
     """The JVM options that use the archive; none if it does not exist."""
     archive = archive_of(java)
-    return [archive.option] if archive is not None and archive.made else []
+    return [archive.option] if archive is not None and archive.exists else []
 
 
 @contextmanager

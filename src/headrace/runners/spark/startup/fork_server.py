@@ -65,14 +65,14 @@ def can_serve(request: Request, environment: Mapping[str, str]) -> bool:
     """
     if len(request.arguments) < 2 or request.arguments[0] != "-m":
         return False
-    wanted = request.environment
-    if "OMP_NUM_THREADS" in wanted and wanted["OMP_NUM_THREADS"] != environment.get(
+    requested = request.environment
+    if "OMP_NUM_THREADS" in requested and requested["OMP_NUM_THREADS"] != environment.get(
         "OMP_NUM_THREADS"
     ):
         return False
     return all(
-        wanted.get(name) == environment.get(name)
-        for name in wanted.keys() | environment.keys()
+        requested.get(name) == environment.get(name)
+        for name in requested.keys() | environment.keys()
         if not name.startswith(_READ_LATER) and name not in _IGNORED
     )
 

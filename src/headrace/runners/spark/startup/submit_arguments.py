@@ -57,16 +57,16 @@ def submitted_in_files(settings: Mapping[str, str]) -> Iterator[None]:
 
 def _split(arguments: list[str]) -> tuple[str | None, list[str]]:
     """The properties file in arguments of ``spark-submit``, and the other arguments."""
-    found, rest = None, []
+    properties_file, rest = None, []
     left = iter(arguments)
     for argument in left:
         if argument == _FILE:
-            found = next(left, None)
+            properties_file = next(left, None)
         elif argument.startswith(f"{_FILE}="):
-            found = argument.partition("=")[2]
+            properties_file = argument.partition("=")[2]
         else:
             rest.append(argument)
-    return found, rest
+    return properties_file, rest
 
 
 def _java_options(settings: Mapping[str, str], folder: Path) -> dict[str, str]:

@@ -63,7 +63,7 @@ def test_it_is_used_once_it_is_made() -> None:
         name, _, draft = option.partition("=")
         assert name == "-XX:ArchiveClassesAtExit"
         Path(draft).write_text("classes")
-        assert not archive.made
+        assert not archive.exists
     assert archive.top.read_text() == "classes"
     assert archive_options(JAVA) == [f"-XX:SharedArchiveFile={archive.top}"]
 
