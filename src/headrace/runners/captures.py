@@ -70,7 +70,7 @@ class Captures:
             yield from groups.work(task, task_input, backend)
         except (Exception, SystemExit) as error:
             failure = original(error)
-            annotate(failure)  # its note comes first
+            annotate(failure)  # adds the note on the operator first
             if is_of_sink(failure):
                 raise  # sinks are not captured
             shared = groups.broadcast(task.vertex) if task.vertex.broadcast else None

@@ -314,7 +314,7 @@ def _wait(job: JobHandle) -> JobExecutionResult:
             job.cancel()
         except KeyboardInterrupt:
             print("headrace: the job's end is not waited for", file=sys.stderr)
-        raise interrupt.with_traceback(None) from None  # it came while nothing was at work
+        raise interrupt.with_traceback(None) from None  # its traceback would only show this wait
 
 
 @contextmanager

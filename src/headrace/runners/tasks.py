@@ -67,7 +67,7 @@ class Tasks:
     ) -> TaskInfo:
         return replace(
             self._process_facts,
-            # One more task than that may only announce what there is to read.
+            # A source may have one more task, which only announces new splits.
             subtask=lambda: subtask() % parallelism,
             parallelism=parallelism,
             max_parallelism=max_parallelism,

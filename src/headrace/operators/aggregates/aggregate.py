@@ -186,7 +186,7 @@ class FirstRecord(RecordFold):
                 items[position] = self._value_function(items[position], record[position])
             except IndexError:
                 require_position(position, accumulator, record)
-                raise  # from an operator of the values
+                raise  # raised by the values themselves
             return tuple(items)
         return _combine_field(accumulator, record, self.field, self._value_function)
 
@@ -224,7 +224,7 @@ class ExtremeRecord(RecordFold):
                 return first if choose(value, second[field]) is value else second
             except IndexError:
                 require_position(field, first, second)
-                raise  # from an operator of the values
+                raise  # raised by the values themselves
         if not has_fields(second):
             require_position_zero(field, second)
             return choose(first, second)

@@ -20,7 +20,7 @@ def least(first: Any, second: Any) -> Any:
             return second
         if first < second:
             return first
-    except InvalidOperation:  # raised by a Decimal NaN, which has its place below
+    except InvalidOperation:  # raised by a Decimal NaN, which is ranked below
         pass
     return second if _rank(second) < _rank(first) else first
 
@@ -32,7 +32,7 @@ def greatest(first: Any, second: Any) -> Any:
             return second
         if first > second:
             return first
-    except InvalidOperation:  # raised by a Decimal NaN, which has its place below
+    except InvalidOperation:  # raised by a Decimal NaN, which is ranked below
         pass
     return second if _rank(second) > _rank(first) else first
 

@@ -42,7 +42,7 @@ def column_index(columns: Columns, field: str | int | None) -> int | None:
 def exact_numbers(fold: RecordFold, column: Any) -> Array | None:
     """A column's numbers as an array; None if results would not be exact."""
     if isinstance(fold, ExtremeRecord) and fold.last:
-        return None  # they keep the first of equal ones
+        return None  # kernels keep the first of equal records
     return numbers_in_turn(column, fold.aggregate.how)
 
 
@@ -92,12 +92,12 @@ class FoldedRows(NamedTuple):
 
 
 def running_results(
-    fold: RecordFold, codes: Array, values: Array, results: int
+    fold: RecordFold, codes: Array, values: Array, result_count: int
 ) -> FoldedRows | None:
     """The result after each row, in the order of the rows; None if a sum may exceed 64 bits.
 
     ``codes``: the key of each row, as a small integer. ``values``: as long as ``codes``, and so are
-    the results. ``results``: the first rows, at most one per key, are results of earlier blocks.
+    the results. ``result_count``: the first rows, at most one per key, are results of earlier blocks.
     """
     import numpy as np
 
@@ -113,7 +113,7 @@ def running_results(
     starts = np.flatnonzero(begins)
     counts = np.diff(starts, append=len(codes))
     if fold.aggregate.how == "sum" and values.dtype == np.int64:
-        if not sums_fit(values, results, int(counts.max())):
+        if not sums_fit(values, result_count, int(counts.max())):
             return None
         # The total may wrap around; differences of it are correct all the same.
         total = np.cumsum(sorted_values)
@@ -139,7 +139,7 @@ def _accumulate_by_key(fold: RecordFold, by_key: Array, starts: Array, counts: A
     accumulate, folded = ufuncs[fold.aggregate.how].accumulate, by_key.copy()
     several = counts > 1
     ends = (starts + counts)[several].tolist()
-    with np.errstate(all="ignore"):  # Python's sums of floats are as quiet
+    with np.errstate(all="ignore"):  # no warnings, as for Python's floats
         for start, end in zip(starts[several].tolist(), ends, strict=True):
             of_key = folded[start:end]
             accumulate(of_key, out=of_key)
@@ -147,11 +147,11 @@ def _accumulate_by_key(fold: RecordFold, by_key: Array, starts: Array, counts: A
 
 
 def final_results(
-    fold: RecordFold, codes: Array, values: Array, results: int, keys: int
+    fold: RecordFold, codes: Array, values: Array, result_count: int, keys: int
 ) -> FoldedRows | None:
     """The result of each key after all rows, by code; None if a sum may exceed 64 bits.
 
-    ``codes`` contains each of 0 to ``keys`` - 1. ``results`` as in ``running_results``.
+    ``codes`` contains each of 0 to ``keys`` - 1. ``result_count`` as in ``running_results``.
     """
     import numpy as np
 
@@ -160,13 +160,13 @@ def final_results(
     first[codes[::-1]] = rows_in_order[::-1]  # of several assignments the last one counts
     if fold.aggregate.how == "sum" and values.dtype == np.int64:
         counts = np.bincount(codes, minlength=keys)
-        if not sums_fit(values, results, int(counts.max(initial=0))):
+        if not sums_fit(values, result_count, int(counts.max(initial=0))):
             return None
     folded = values[first]
     others = np.ones(len(codes), bool)
     others[first] = False
     ufuncs = {"sum": np.add, "min": np.minimum, "max": np.maximum}
-    with np.errstate(all="ignore"):  # Python's sums of floats are as quiet
+    with np.errstate(all="ignore"):  # no warnings, as for Python's floats
         ufuncs[fold.aggregate.how].at(folded, codes[others], values[others])
     if not isinstance(fold, ExtremeRecord):
         return FoldedRows(folded, first)

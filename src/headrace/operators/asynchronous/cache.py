@@ -105,7 +105,7 @@ class Cache:
         if self._until_sweep == 0:
             for old in [k for k, row in rows.items() if self._expired(row, now_s)]:
                 del rows[old]
-            self._until_sweep = max(_MIN_SWEEP_ROWS, len(rows))  # so each row pays for one look
+            self._until_sweep = max(_MIN_SWEEP_ROWS, len(rows))  # one check per row, on average
         if limits.max_rows is not None and len(rows) > limits.max_rows:
             rows.popitem(last=False)
 

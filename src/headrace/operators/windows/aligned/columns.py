@@ -92,7 +92,7 @@ class BufferedColumnsOperator(AlignedWindowOperator):
         if self._has_buffered and not idle and watermark < MAX_WATERMARK:
             self._deferred_watermark = watermark
         else:
-            self._deferred_watermark = None  # this one is later
+            self._deferred_watermark = None  # replaced by this later one
             super().watermark(watermark, idle, push_watermark)
 
     def _apply_deferred_watermark(self) -> None:

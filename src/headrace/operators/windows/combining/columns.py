@@ -94,11 +94,13 @@ class CombineColumnsOperator(CombineWindowsOperator):
             if projected is None:
                 self._push_rows(columns.rows(), columns.timestamps and [*columns.timestamps])
                 return
-            self._split_late(projected, aggregator)
+            self._buffer_or_send_late(projected, aggregator)
 
         return push
 
-    def _split_late(self, projected: ProjectedBatch, aggregator: PartialAggregator) -> None:
+    def _buffer_or_send_late(
+        self, projected: ProjectedBatch, aggregator: PartialAggregator
+    ) -> None:
         is_late = projected.panes(aggregator) <= self._watermark - self._grid.pane_ms + 1
         if not is_late.any():
             self._add_to_buffer(projected)

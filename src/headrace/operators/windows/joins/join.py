@@ -139,7 +139,7 @@ class WindowJoinOperator(BufferedColumnsOperator):
             return None
         return panes_of(columns.times, grid.pane_ms, grid.offset_ms)
 
-    # Columns that wait
+    # Buffered columns
 
     @property
     def _has_buffered(self) -> bool:

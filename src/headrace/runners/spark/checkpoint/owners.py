@@ -161,7 +161,7 @@ class Ownership:
             )
 
     def _lease_of(self, owner: Owner) -> Lease | None:
-        stored = _read(self._signals, numbered_name(LEASES, owner.epoch), _LEASE)
+        stored = _read_object(self._signals, numbered_name(LEASES, owner.epoch), _LEASE)
         return None if stored is None else Lease.of_json(stored)
 
     def _wait_for_expiry(self, owner: Owner, seen: Lease | None) -> None:
@@ -184,7 +184,7 @@ class Ownership:
         """Wait for commits of earlier owners that were announced before this epoch was written."""
         for epoch in stored_numbers(self._signals, COMMITTING):
             name = numbered_name(COMMITTING, epoch)
-            stored = _read(self._signals, name, _COMMIT)
+            stored = _read_object(self._signals, name, _COMMIT)
             if epoch >= self.epoch or stored is None:
                 continue
             process = Process.of_json(stored)
@@ -270,7 +270,7 @@ class Ownership:
 def latest_owner(store: ObjectStore) -> Owner | None:
     """The owner with the highest epoch; None if there is none."""
     for epoch in reversed(stored_numbers(store, OWNERS)):
-        stored = _read(store, numbered_name(OWNERS, epoch), _OWNER)
+        stored = _read_object(store, numbered_name(OWNERS, epoch), _OWNER)
         if stored is not None:  # otherwise its successor has removed it meanwhile
             return Owner.of_json(epoch, stored)
     return None
@@ -299,7 +299,7 @@ def check_owner(store: ObjectStore, epoch: int) -> None:
         )
 
 
-def _read(store: ObjectStore, name: str, kind: ObjectFormat) -> Any | None:
+def _read_object(store: ObjectStore, name: str, kind: ObjectFormat) -> Any | None:
     try:
         return get_json(store, name, kind)
     except CheckpointError as error:

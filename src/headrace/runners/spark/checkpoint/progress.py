@@ -15,10 +15,10 @@ from headrace.errors import CheckpointError
 from headrace.runners.spark.checkpoint.generations import QueryLog
 from headrace.runners.spark.checkpoint.spark_files import (
     check_sources,
-    check_sum,
     damaged_error,
     file_of_checksum,
     missing_error,
+    verify_checksum,
 )
 from headrace.runtime.coordination.offset import Offset, source_key
 
@@ -177,7 +177,7 @@ def _planned(path: Path) -> dict[str, Any] | None:
     if not path.exists():
         return None
     try:
-        check_sum(path)
+        verify_checksum(path)
         for line in path.read_text(encoding="utf-8").splitlines():
             if line.startswith("{"):
                 offset: dict[str, Any] = json.loads(line)

@@ -40,5 +40,5 @@ def _tasks_may_have_published(checkpoint_folder: CheckpointFolder) -> bool:
     try:
         metadata = CheckpointMetadata.read(checkpoint_folder.store)
     except CheckpointError:
-        return False  # reported where the facts are needed
+        return False  # reported where the metadata is needed
     return metadata is not None and metadata.has_task_commits

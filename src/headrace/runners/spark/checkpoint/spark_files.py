@@ -102,7 +102,7 @@ def _check_version(state: Path, version: str) -> None:
 def _json_of(file: Path, what: str) -> dict[str, Any]:
     """The JSON object in the file's last line."""
     try:
-        check_sum(file)
+        verify_checksum(file)
         content = json.loads(file.read_text(encoding="utf-8").splitlines()[-1])
         if not isinstance(content, dict):
             raise ValueError("it is no JSON object")
@@ -113,7 +113,7 @@ def _json_of(file: Path, what: str) -> dict[str, Any]:
     return content
 
 
-def check_sum(file: Path) -> None:
+def verify_checksum(file: Path) -> None:
     """Compare a file with its checksum, if there is one.
 
     Raises:
@@ -188,7 +188,7 @@ def check_folder(folder: Path, last: str, what: str) -> None:
         if described is not None and not described.exists():
             raise missing_error(part, described)
         try:
-            check_sum(file)
+            verify_checksum(file)
         except (OSError, ValueError) as error:
             raise damaged_error(f"{part} is damaged", file, str(error)) from error
 
@@ -218,7 +218,7 @@ def _problem(file: Path) -> str | None:
     if name.startswith(".") or name.endswith(_DRAFT_SUFFIX):
         return None
     try:
-        check_sum(file)
+        verify_checksum(file)
     except ValueError as error:
         return str(error)
     if name.endswith(".zip"):

@@ -26,9 +26,9 @@ from headrace.runners.temporary_files import log_path, private_file, process_fol
 _TASK_ATTEMPTS = 4
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
-# A session of our own moves bytes between Python processes: the code of C1 is good enough for that
-# (docs/adr/0009-start-up.md), and C2 takes a third of a cold start. What the JVM has to say of its
-# start belongs in the log, not in the user's output.
+# The JVM only moves bytes between Python processes, for which code compiled by C1 is fast enough
+# (docs/adr/0009-start-up.md); C2 takes a third of a cold start. The JVM's messages at its start go
+# to the log, not to the user's output.
 _QUICK_START = ("-XX:TieredStopAtLevel=1", "-Xlog:disable", "-Xlog:all=warning:stderr")
 _ARCHIVE = "Archive"  # the JVM's options about archives of classes all have it in their names
 
@@ -54,7 +54,7 @@ _LOCAL_CHECKPOINTS = {
     ),
 }
 
-# Our own operators get few and large rows: code made for them costs more than it saves.
+# Our operators process few, large rows: generating code for them costs more than it saves.
 _WITHOUT_CODEGEN = {
     "spark.sql.codegen.wholeStage": "false",
     "spark.sql.codegen.factoryMode": "NO_CODEGEN",
@@ -71,8 +71,8 @@ WORKERS_PYTHON = "spark.pyspark.python"
 
 _DAEMON = ("spark.python.daemon.module", "headrace.runners.spark.startup.daemon")
 
-# Spark logs a failure ten times and more. The error that the user gets names the record and its key
-# (headrace.runtime.failure), so the log leaves them out, and the exception in bytes as well
+# Spark logs a failure ten times or more. The error for the user has the record and its key
+# (headrace.runtime.failure), so they are removed from the log, as is the encoded exception
 # (headrace.runners.spark.failures).
 _LOG4J = """\
 rootLogger.level = warn

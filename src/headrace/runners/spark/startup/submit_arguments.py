@@ -40,9 +40,9 @@ def submitted_in_files(settings: Mapping[str, str]) -> Iterator[None]:
         text = _properties({**settings, **_java_options(settings, folder)})
         chosen = [_FILE, str(folder / "spark.properties")]
         if user_file is None:
-            chosen.append("--load-spark-defaults")  # else Spark reads one file only
+            chosen.append("--load-spark-defaults")  # otherwise Spark reads only this file
         else:
-            # Spark takes one file: of two lines for one key it takes the last.
+            # Spark reads one file, in which the last of two lines for a key counts.
             text = f"{Path(user_file).read_text('utf-8')}\n\n{text}"
         write_private(folder / "spark.properties", text)
         os.environ[_VARIABLE] = shlex.join([*chosen, *rest])
