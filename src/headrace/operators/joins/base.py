@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from typing import Any, ClassVar
 
 from headrace.common._types.data import TypeData
@@ -21,6 +21,18 @@ TIMER_SLOT = RESERVED_NAMES + "join"
 LEFT, RIGHT = TIMER_SLOT + ".left", TIMER_SLOT + ".right"
 
 
+JOIN_TRAITS = Traits(
+    keyed=True,
+    state=True,
+    event_timers=True,
+    event_time=True,
+    side_outputs=True,
+    retains_emitted=True,
+    inputs=2,
+)
+"""Traits that all joins have."""
+
+
 @dataclass(frozen=True)
 class JoinSpec(OperatorSpec):
     """A join in event time; the left stream is the first input.
@@ -32,16 +44,7 @@ class JoinSpec(OperatorSpec):
     _: KW_ONLY
     left_type: TypeInformation | None = None
     right_type: TypeInformation | None = None
-    traits = Traits(
-        keyed=True,
-        state=True,
-        event_timers=True,
-        event_time=True,
-        side_outputs=True,
-        retains_emitted=True,
-        inputs=2,
-        watermarks_in_batch=True,
-    )
+    traits = replace(JOIN_TRAITS, watermarks_in_batch=True)
 
     @property
     def functions(self) -> tuple[UserFunction, ...]:

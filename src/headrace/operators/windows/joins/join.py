@@ -7,11 +7,12 @@ once. Windows that have records of earlier micro-batches in the tables are joine
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 from headrace.common.watermark_strategy import MIN_WATERMARK
+from headrace.operators.joins.base import JOIN_TRAITS
 from headrace.operators.joins.fields import JoinedField
 from headrace.operators.windows.aligned.columns import BufferedColumnsOperator
 from headrace.operators.windows.aligned.grid import Grid, grid_of, panes_of
@@ -50,17 +51,7 @@ class WindowJoinSpec(WindowSpec):
     @cached_property
     def traits(self) -> Traits:  # type: ignore[override]
         """Both inputs may have columns."""
-        return Traits(
-            keyed=True,
-            state=True,
-            event_timers=True,
-            event_time=True,
-            side_outputs=True,
-            retains_emitted=True,
-            inputs=2,
-            takes_columns=True,
-            gives_rows=True,
-        )
+        return replace(JOIN_TRAITS, takes_columns=True, gives_rows=True)
 
     label = "WindowJoin"
 
