@@ -56,7 +56,7 @@ class Tasks:
         return task
 
     def source_task_info(self) -> TaskInfo:
-        """What functions before the first exchange can ask of their context."""
+        """The task info for functions before the first exchange."""
         process_facts = self._process_facts
         return self._task_info(
             self.program.parallelism, process_facts.max_parallelism, process_facts.subtask

@@ -97,7 +97,7 @@ def running_results(
     """The result after each row, in the order of the rows; None if a sum may exceed 64 bits.
 
     ``codes``: the key of each row, as a small integer. ``values``: as long as ``codes``, and so are
-    the results. ``result_count``: the first rows, at most one per key, are results of earlier blocks.
+    the results. ``result_count``: the first rows, at most one per key, are earlier results.
     """
     import numpy as np
 

@@ -101,6 +101,7 @@ class CombineColumnsOperator(CombineWindowsOperator):
     def _buffer_or_send_late(
         self, projected: ProjectedBatch, aggregator: PartialAggregator
     ) -> None:
+        """Buffer records, but send late ones at once, uncombined."""
         is_late = projected.panes(aggregator) <= self._watermark - self._grid.pane_ms + 1
         if not is_late.any():
             self._add_to_buffer(projected)

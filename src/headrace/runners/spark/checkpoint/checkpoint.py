@@ -131,10 +131,7 @@ class Checkpoint:
 
     @property
     def finished(self) -> bool:
-        """Whether an earlier run has read all sources to their end.
-
-        A source that was added since has not.
-        """
+        """Whether an earlier run has read all of the program's sources to their end."""
         origin = self.generation.origin
         if origin is not None and origin.planned is None and not progress.has_planned(self.spark):
             if origin.number == RESTORED:
