@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from headrace.common._no_effect import no_effect
 from headrace.common._options import catalogue as options
 from headrace.common.configuration import Configuration
 from headrace.common.time import TimeAmount, milliseconds_of
@@ -12,12 +13,13 @@ from headrace.errors import PlanError
 
 __all__ = ["ExecutionConfig"]
 
+_JVM = "it concerns Flink's JVM"
+
 
 class ExecutionConfig:
     """A view of a ``Configuration``: what is set here is set there, and the other way round.
 
-    Much of it concerns Flink's JVM. It is kept, so that a program reads back what it set; the
-    docstrings say where it has no effect here.
+    Settings of Flink's JVM have no effect; they are stored, so that a program can read them back.
     """
 
     def __init__(self, configuration: Configuration | None = None) -> None:
@@ -35,51 +37,57 @@ class ExecutionConfig:
         self._configuration.set_integer(key, amount_ms)
         return self
 
+    @no_effect(_JVM)
     def enable_closure_cleaner(self) -> ExecutionConfig:
-        """Kept; no effect."""
+        """Store the setting; it has no effect here."""
         self._configuration.set_string("pipeline.closure-cleaner-level", "RECURSIVE")
         return self
 
+    @no_effect(_JVM)
     def disable_closure_cleaner(self) -> ExecutionConfig:
-        """Kept; no effect."""
+        """Store the setting; it has no effect here."""
         self._configuration.set_string("pipeline.closure-cleaner-level", "NONE")
         return self
 
     def is_closure_cleaner_enabled(self) -> bool:
-        """What was set; true unless disabled."""
+        """The stored setting; true unless disabled."""
         return bool(self._read("pipeline.closure-cleaner-level") != "NONE")
 
+    @no_effect("watermarks follow every chunk of records")
     def set_auto_watermark_interval(self, interval: TimeAmount) -> ExecutionConfig:
-        """Kept; no effect: watermarks follow every chunk of records."""
+        """Store the setting; it has no effect here."""
         return self._set_duration("pipeline.auto-watermark-interval", interval, 0)
 
     def get_auto_watermark_interval(self) -> int:
-        """What was set, in ms."""
+        """The stored setting, in ms."""
         return int(self._read("pipeline.auto-watermark-interval"))
 
+    @no_effect(_JVM)
     def set_latency_tracking_interval(self, interval: TimeAmount) -> ExecutionConfig:
-        """Kept; no effect."""
+        """Store the setting; it has no effect here."""
         return self._set_duration("metrics.latency.interval", interval, 0)
 
     def get_latency_tracking_interval(self) -> int:
-        """What was set, in ms."""
+        """The stored setting, in ms."""
         return int(self._read("metrics.latency.interval"))
 
     def get_parallelism(self) -> int:
-        """The number of tasks of a stage; -1 where none is set."""
+        """The number of tasks of a stage; -1 if not set."""
         value = options.read(self._configuration, options.PARALLELISM)
         return -1 if value is None else value
 
     def set_parallelism(self, parallelism: int) -> ExecutionConfig:
-        """Set the number of tasks of a stage; -1 unsets it.
+        """Set the number of tasks of a stage; -1 removes the setting.
 
         Raises:
-            PlanError: it is neither positive nor -1.
+            PlanError: it is neither -1 nor 1 or more.
         """
         if parallelism == -1:
             self._configuration.remove_config(options.PARALLELISM.key)
         elif parallelism < 1:
-            raise PlanError(f"the parallelism is {parallelism}: it must be at least 1")
+            raise PlanError(
+                f"the parallelism is {parallelism}", hint="it must be 1 or more, or -1 for none"
+            )
         else:
             self._configuration.set_integer(options.PARALLELISM.key, parallelism)
         return self
@@ -92,91 +100,106 @@ class ExecutionConfig:
         """Set the number of key groups: 1 to 32768, as in Flink.
 
         Raises:
-            PlanError: it is outside that range.
+            PlanError: it is outside this range.
         """
         if not 1 <= max_parallelism <= 1 << 15:
-            raise PlanError(f"the maximal parallelism is {max_parallelism}: 1 to 32768 are allowed")
+            raise PlanError(
+                f"the maximal parallelism is {max_parallelism}", hint="it must be from 1 to 32768"
+            )
         self._configuration.set_integer(options.MAX_PARALLELISM.key, max_parallelism)
         return self
 
     def get_task_cancellation_interval(self) -> int:
-        """What was set, in ms."""
+        """The stored setting, in ms."""
         return int(self._read("task.cancellation.interval"))
 
+    @no_effect(_JVM)
     def set_task_cancellation_interval(self, interval: TimeAmount) -> ExecutionConfig:
-        """Kept; no effect."""
+        """Store the setting; it has no effect here."""
         return self._set_duration("task.cancellation.interval", interval, 0)
 
     def get_task_cancellation_timeout(self) -> int:
-        """What was set, in ms."""
+        """The stored setting, in ms."""
         return int(self._read("task.cancellation.timeout"))
 
+    @no_effect(_JVM)
     def set_task_cancellation_timeout(self, timeout: TimeAmount) -> ExecutionConfig:
-        """Kept; no effect."""
+        """Store the setting; it has no effect here."""
         return self._set_duration("task.cancellation.timeout", timeout, 0)
 
+    @no_effect(_JVM)
     def enable_force_kryo(self) -> ExecutionConfig:
-        """Kept; no effect."""
+        """Store the setting; it has no effect here."""
         return self._set_boolean("pipeline.force-kryo", True)
 
+    @no_effect(_JVM)
     def disable_force_kryo(self) -> ExecutionConfig:
-        """Kept; no effect."""
+        """Store the setting; it has no effect here."""
         return self._set_boolean("pipeline.force-kryo", False)
 
     def is_force_kryo_enabled(self) -> bool:
-        """What was set; false unless enabled."""
+        """The stored setting; false unless enabled."""
         return bool(self._read("pipeline.force-kryo"))
 
+    @no_effect(_JVM)
     def enable_generic_types(self) -> ExecutionConfig:
-        """Kept; no effect."""
+        """Store the setting; it has no effect here."""
         return self._set_boolean("pipeline.generic-types", True)
 
+    @no_effect(_JVM)
     def disable_generic_types(self) -> ExecutionConfig:
-        """Kept; no effect."""
+        """Store the setting; it has no effect here."""
         return self._set_boolean("pipeline.generic-types", False)
 
     def has_generic_types_disabled(self) -> bool:
-        """What was set; false unless disabled."""
+        """The stored setting; false unless disabled."""
         return not self._read("pipeline.generic-types")
 
+    @no_effect(_JVM)
     def enable_auto_generated_uids(self) -> ExecutionConfig:
-        """Kept; no effect."""
+        """Store the setting; it has no effect here."""
         return self._set_boolean("pipeline.auto-generate-uids", True)
 
+    @no_effect(_JVM)
     def disable_auto_generated_uids(self) -> ExecutionConfig:
-        """Kept; no effect."""
+        """Store the setting; it has no effect here."""
         return self._set_boolean("pipeline.auto-generate-uids", False)
 
     def has_auto_generated_uids_enabled(self) -> bool:
-        """What was set; true unless disabled."""
+        """The stored setting; true unless disabled."""
         return bool(self._read("pipeline.auto-generate-uids"))
 
+    @no_effect(_JVM)
     def enable_force_avro(self) -> ExecutionConfig:
-        """Kept; no effect."""
+        """Store the setting; it has no effect here."""
         return self._set_boolean("pipeline.force-avro", True)
 
+    @no_effect(_JVM)
     def disable_force_avro(self) -> ExecutionConfig:
-        """Kept; no effect."""
+        """Store the setting; it has no effect here."""
         return self._set_boolean("pipeline.force-avro", False)
 
     def is_force_avro_enabled(self) -> bool:
-        """What was set; false unless enabled."""
+        """The stored setting; false unless enabled."""
         return bool(self._read("pipeline.force-avro"))
 
     def enable_object_reuse(self) -> ExecutionConfig:
-        """Hand an operator's output to the next of its chain without a copy."""
+        """Pass an operator's output to the next operator of its chain without a copy.
+
+        Functions must then not change a record that they have received or emitted.
+        """
         return self._set_boolean("pipeline.object-reuse", True)
 
     def disable_object_reuse(self) -> ExecutionConfig:
-        """The opposite of ``enable_object_reuse``."""
+        """Copy records between the operators of a chain, which is the default."""
         return self._set_boolean("pipeline.object-reuse", False)
 
     def is_object_reuse_enabled(self) -> bool:
-        """Whether object reuse was enabled."""
+        """Whether object reuse is enabled."""
         return bool(self._read("pipeline.object-reuse"))
 
     def get_global_job_parameters(self) -> dict[str, str]:
-        """The job's parameters."""
+        """The job's parameters; a copy."""
         return options.read(self._configuration, options.JOB_PARAMETERS).copy()
 
     def set_global_job_parameters(
@@ -190,23 +213,24 @@ class ExecutionConfig:
         return self
 
     def get_default_kryo_serializer_classes(self) -> dict[str, str]:
-        """Nothing: there are no Kryo serializers."""
+        """Empty: there are no Kryo serializers."""
         return {}
 
     def get_registered_kryo_types(self) -> list[str]:
-        """Nothing: there are no Kryo serializers."""
+        """Empty: there are no Kryo serializers."""
         return []
 
     def get_registered_pojo_types(self) -> list[str]:
-        """Nothing: there are no POJOs."""
+        """Empty: there are no POJOs."""
         return []
 
     def is_use_snapshot_compression(self) -> bool:
-        """What was set; false unless enabled."""
+        """The stored setting; false unless enabled."""
         return bool(self._read("execution.checkpointing.snapshot-compression"))
 
+    @no_effect("Spark compresses state")
     def set_use_snapshot_compression(self, use_snapshot_compression: bool) -> ExecutionConfig:
-        """Kept; no effect: Spark compresses state."""
+        """Store the setting; it has no effect here."""
         return self._set_boolean(
             "execution.checkpointing.snapshot-compression", use_snapshot_compression
         )

@@ -19,7 +19,6 @@ from headrace.common._unsupported import is_unsupported, reason_of
 
 WORKS, ACCEPTED, UNSUPPORTED = "works", "accepted, no effect", "unsupported"
 DIFFERS = "differs"
-_KEPT = "Kept; no effect"
 
 _JVM = "it would give an object of Flink's JVM, and there is none"
 _NESTED = "FileSink's for_ methods give builders; their classes stand beside it, not in it"
@@ -132,7 +131,7 @@ def find_in_package(name: Name) -> Finding:
         found = _attribute(owner, name.member, name)
         if is_unsupported(found):
             return Finding(found, UNSUPPORTED, reason_of(found))
-        reason = no_effect_reason(found) or _kept_reason(found) or reason
+        reason = no_effect_reason(found) or reason
     return Finding(found, ACCEPTED, reason) if reason else Finding(found, WORKS)
 
 
@@ -141,13 +140,6 @@ def _attribute(owner: Any, part: str, name: Name) -> Any:
         return getattr(owner, part)
     except AttributeError as error:
         raise MissingNameError(f"{name}: {error}") from None
-
-
-def _kept_reason(method: Any) -> str | None:
-    doc = inspect.getdoc(method) or ""
-    if not doc.startswith(_KEPT):
-        return None
-    return doc.partition("\n")[0].removeprefix(_KEPT).strip(" :.") or "it concerns Flink's JVM"
 
 
 @cache
