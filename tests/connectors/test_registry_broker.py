@@ -206,7 +206,7 @@ def test_what_was_read_is_read_again_with_the_same_schemas(
     write(kafka_servers, registry_url, topic, V3, {"id": 3, "ticker": "C"})
     for name, planner in planners.items():
         registry_client._clients.clear()  # as in another process
-        tasks = planner.plan(*planner.taken[0])
+        tasks = planner.plan(*planner.micro_batches[0])
         assert read(source(**ways[name]), tasks) == [expected[name]]
         planner.close()
 

@@ -7,7 +7,7 @@ from typing import Any
 from headrace.connector import Budget, Progress, SplitRange
 from headrace.datastream.connectors._kafka.source.outages import BELIEVED_MS
 from headrace.datastream.connectors.kafka import KafkaSource
-from headrace.testing._contracts import LARGE, START_MS
+from headrace.testing._contracts import NO_LIMIT, START_MS
 
 
 class Walk:
@@ -27,7 +27,7 @@ class Walk:
         self.positions = dict(self.enumerator.initial(self.now_ms))
         return self
 
-    def step(self, budget: Budget = LARGE, *, after_ms: int = BELIEVED_MS) -> list[Any]:
+    def step(self, budget: Budget = NO_LIMIT, *, after_ms: int = BELIEVED_MS) -> list[Any]:
         self.now_ms += after_ms
         start = self.positions
         progress: Progress = self.enumerator.advance(start, budget, self.now_ms, frozenset())
@@ -44,7 +44,7 @@ class Walk:
 
     def plan(self) -> list[SplitRange]:
         """The ranges of a next micro-batch that is planned only."""
-        end = self.enumerator.advance(self.positions, LARGE, self.now_ms, frozenset())
+        end = self.enumerator.advance(self.positions, NO_LIMIT, self.now_ms, frozenset())
         ends = {**end.positions, **dict(end.finished)}
         return [*self.enumerator.ranges(self.positions, ends, frozenset(end.finished))]
 

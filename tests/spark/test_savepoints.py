@@ -26,7 +26,7 @@ from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.savepoint.savepoint import Savepoint
 from headrace.runtime.savepoint.whole import restore, savepoint_of, splits_of
 from headrace.runtime.state.heap import HeapBackend
-from headrace.testing._moves import written_and_read
+from headrace.testing._savepoints import round_trip
 from tests.goldens.job import written
 
 pytestmark = pytest.mark.spark
@@ -123,14 +123,14 @@ def scope_of(folder: Path, number: int) -> str:
     return metadata.scope
 
 
-def records_of(form: Savepoint) -> dict[str, Counter[Any]]:
+def records_of(savepoint: Savepoint) -> dict[str, Counter[Any]]:
     """Each table's records, in whatever order and key groups."""
     found: dict[str, Counter[Any]] = {}
-    for name in form.manifest.parts:
+    for name in savepoint.manifest.parts:
         table = name.partition("/")[0]
         plain = (
             record._replace(key_group=0) if hasattr(record, "key_group") else record
-            for record in form.read(name)
+            for record in savepoint.read(name)
         )
         if table == "timers":
             plain = (record._replace(order=0) for record in plain)
@@ -138,16 +138,16 @@ def records_of(form: Savepoint) -> dict[str, Counter[Any]]:
     return found
 
 
-def on_the_heap(form: Savepoint, program: JobProgram) -> Savepoint:
+def on_the_heap(savepoint: Savepoint, program: JobProgram) -> Savepoint:
     """The form, read into backends on the heap and written from them."""
     backends: dict[tuple[str, int], HeapBackend] = {}
 
     def backend_of(vertex: VertexProgram, group: int) -> HeapBackend:
         return backends.setdefault((vertex.id, group), HeapBackend())
 
-    restore(form, program, backend_of)
-    manifest = form.manifest
-    return savepoint_of(program, backends, splits_of(form), manifest.offset, manifest.batch_id)
+    restore(savepoint, program, backend_of)
+    manifest = savepoint.manifest
+    return savepoint_of(program, backends, splits_of(savepoint), manifest.offset, manifest.batch_id)
 
 
 @pytest.mark.timeout(240)
@@ -157,14 +157,14 @@ def test_a_job_goes_on_elsewhere_from_its_savepoint(tmp_path: Path) -> None:
     spark = session_for({}, None)
     for number in (0, 1):
         base = str(tmp_path / f"checkpoints {number}")
-        form = written_and_read(export_savepoint(spark, base, program(tmp_path, number)))
+        savepoint = round_trip(export_savepoint(spark, base, program(tmp_path, number)))
         following = program(tmp_path, number + 1)
-        there = on_the_heap(form, following)
+        there = on_the_heap(savepoint, following)
         for table in ("states", "timers", "splits"):
-            assert records_of(there)[table] == records_of(form)[table] != Counter()
-        begin_from(form, str(tmp_path / f"checkpoints {number + 1}"), following)
+            assert records_of(there)[table] == records_of(savepoint)[table] != Counter()
+        begin_from(savepoint, str(tmp_path / f"checkpoints {number + 1}"), following)
         with pytest.raises(CheckpointError, match="has a checkpoint already"):
-            begin_from(form, str(tmp_path / f"checkpoints {number + 1}"), following)
+            begin_from(savepoint, str(tmp_path / f"checkpoints {number + 1}"), following)
         scopes = {scope_of(tmp_path, each) for each in (number, number + 1)}
         assert len(scopes) == 2  # no sink takes its micro-batches for those of the other checkpoint
         if number == 0:
@@ -181,10 +181,10 @@ def test_a_job_goes_on_elsewhere_from_its_savepoint(tmp_path: Path) -> None:
 def test_what_the_program_does_not_claim_is_refused(tmp_path: Path) -> None:
     run_some(tmp_path, 0)
     base = str(tmp_path / "checkpoints 0")
-    form = export_savepoint(session_for({}, None), base, program(tmp_path, 0))
+    savepoint = export_savepoint(session_for({}, None), base, program(tmp_path, 0))
     env = environment(tmp_path, 1)
     env.from_sequence(0, RECORDS - 1).uid("numbers").map(str).print()
     other = program_of(StreamGraph.of(env._take_sinks()), env._configuration, "tallies")
     with pytest.raises(CheckpointError, match=r"uid=tally.*its states: seen, total"):
-        begin_from(form, str(tmp_path / "elsewhere"), other)
+        begin_from(savepoint, str(tmp_path / "elsewhere"), other)
     assert not (tmp_path / "elsewhere" / "tallies" / "job").exists()

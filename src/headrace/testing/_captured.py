@@ -36,7 +36,7 @@ class Captured:
     """What an operator emitted, and what it was opened with."""
 
     main: Emitted = field(default_factory=list)
-    sides: dict[str, Emitted] = field(default_factory=dict)
+    side_outputs: dict[str, Emitted] = field(default_factory=dict)
     watermarks: list[int] = field(default_factory=list)
     context: TaskContext | None = None
     key_context: KeyContext | None = None
@@ -46,13 +46,13 @@ class Captured:
     @property
     def records(self) -> int:
         """How many records were emitted to all outputs so far."""
-        return self.cleared + len(self.main) + sum(map(len, self.sides.values()))
+        return self.cleared + len(self.main) + sum(map(len, self.side_outputs.values()))
 
     def clear(self) -> None:
         """Forget what was emitted."""
         self.cleared = self.records
         self.main.clear()
-        self.sides.clear()
+        self.side_outputs.clear()
         self.watermarks.clear()
 
 
@@ -62,20 +62,20 @@ class CapturingOutputs(Outputs):
     __slots__ = ("_captured",)
 
     def __init__(self, captured: Captured, push_watermark: PushWatermark) -> None:
-        super().__init__(_into(captured.main), {}, push_watermark)
+        super().__init__(_append_to(captured.main), {}, push_watermark)
         self._captured = captured
 
     def side(self, tag_id: str) -> Push:
-        sides = self._captured.sides
+        side_outputs = self._captured.side_outputs
 
         def push(value: Any, timestamp: int | None) -> None:
             # looked up each time: the test may have cleared the output
-            sides.setdefault(tag_id, []).append((copy_record(value), timestamp))
+            side_outputs.setdefault(tag_id, []).append((copy_record(value), timestamp))
 
         return push
 
 
-def _into(emitted: Emitted) -> Push:
+def _append_to(emitted: Emitted) -> Push:
     def push(value: Any, timestamp: int | None) -> None:
         emitted.append((copy_record(value), timestamp))
 

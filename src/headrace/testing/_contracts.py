@@ -9,7 +9,7 @@ are read through the engine's own coordinator.
 """
 
 from headrace.testing._reading import (
-    LARGE,
+    NO_LIMIT,
     START_MS,
     Planner,
     Reading,
@@ -20,7 +20,7 @@ from headrace.testing._sink_contract import SinkContract
 from headrace.testing._source_contract import SourceContract
 
 __all__ = [
-    "LARGE",
+    "NO_LIMIT",
     "START_MS",
     "Planner",
     "Reading",

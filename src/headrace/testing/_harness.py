@@ -106,7 +106,7 @@ class _Harness:
             broadcast=frozenset(broadcast),
         )
         self._vertex = vertex
-        self._numbers = numbers
+        self._inputs = numbers
         job = JobProgram("harness", "", (), ((vertex,),), (), Settings(), 1, batch)
         task_info = TaskInfo(max_parallelism=1, is_batch=batch)
         self.metrics = MetricGroup()
@@ -118,7 +118,7 @@ class _Harness:
         self._strategy = watermarks
         self._generator = watermarks.create_generator() if watermarks is not None else None
         self._is_batch = batch
-        self._waiting: list[Block] = []
+        self._buffered: list[Block] = []
         self._ended: set[int] = set()
         self._closed = False
 
@@ -148,7 +148,7 @@ class _Harness:
         Raises:
             PlanError: the input has ended, or there is none of this number.
         """
-        if input not in self._numbers:
+        if input not in self._inputs:
             raise PlanError(f"there is no input {input}: they are numbered from 0")
         if self.input_watermark(input) >= MAX_WATERMARK:
             raise PlanError("a record was given after the end of the input")
@@ -161,7 +161,7 @@ class _Harness:
             keys, values, [timestamp], False, [], None, 0, channel_starts=opening, input=input
         )
         if self._is_batch:
-            self._waiting.append(block)
+            self._buffered.append(block)
             return
         self._advance(block)
         if generator is not None and timestamp is not None:
@@ -183,7 +183,7 @@ class _Harness:
             raise PlanError(
                 "event time stands still in a batch until its input ends", hint="end_input()"
             )
-        self._mark(to_ms, False, self._numbers if input is None else [input])
+        self._mark(to_ms, False, self._inputs if input is None else [input])
 
     def mark_idle(self, input: int) -> None:
         """Let an input hold no other back until its next watermark."""
@@ -193,14 +193,14 @@ class _Harness:
         if self._is_batch:
             if to_ms == MAX_WATERMARK:
                 self._ended.update(inputs)
-            if len(self._ended) < len(self._numbers):
+            if len(self._ended) < len(self._inputs):
                 return  # one micro-batch, once all of the input is there
         marks = [
             Block([], [], None, False, [Mark(0, _channel(n), to_ms, idle)], None, 0, input=n)
             for n in inputs
         ]
-        self._advance(*self._waiting, *marks)
-        self._waiting.clear()
+        self._advance(*self._buffered, *marks)
+        self._buffered.clear()
 
     def advance_processing_time(self, to_ms: int) -> None:
         """Set the clock to ``to_ms`` (ms since the epoch); timers that are due fire.
@@ -222,13 +222,13 @@ class _Harness:
     def _advance(self, *blocks: Block) -> None:
         now_ms = self.clock()
         blocks = tuple(block._replace(now_ms=now_ms) for block in blocks)
-        to_all = [block for block in blocks if self._is_broadcast(block)]
-        own = [block for block in blocks if not self._is_broadcast(block)]
+        broadcast_blocks = [block for block in blocks if self._is_broadcast(block)]
+        own_blocks = [block for block in blocks if not self._is_broadcast(block)]
         call = StageCall(lambda vertex, group: self._shared_backend())
-        if to_all:
-            call.broadcast(self._vertex, to_all, [0] * len(to_all))
+        if broadcast_blocks:
+            call.broadcast(self._vertex, broadcast_blocks, [0] * len(broadcast_blocks))
         with AsRaised():
-            sent = [*call.work(self._task, TaskInput(0, own, now_ms), self._backend())]
+            sent = [*call.work(self._task, TaskInput(0, own_blocks, now_ms), self._backend())]
             sent += call.drain()
         if sent:
             raise AssertionError(f"the harness has no receivers, but {sent} was sent")
@@ -256,7 +256,7 @@ class _Harness:
 
     def side_output(self, tag: OutputTag) -> list[Any]:
         """The records of a side output so far, in order."""
-        return [value for value, _ in self._captured.sides.get(tag.tag_id, [])]
+        return [value for value, _ in self._captured.side_outputs.get(tag.tag_id, [])]
 
     def watermarks(self) -> list[int]:
         """The watermarks (ms) that the operator passed on so far."""
@@ -264,8 +264,8 @@ class _Harness:
 
     def counts(self) -> OperatorCounts:
         """What the function has counted so far. Every side output is read here; no time passes."""
-        (found,) = operator_counts(self.metrics.parts(), self._vertex.chain.nodes.values())
-        return replace(found, records_out=self._captured.records)
+        (counts,) = operator_counts(self.metrics.parts(), self._vertex.chain.nodes.values())
+        return replace(counts, records_out=self._captured.records)
 
     def clear_output(self) -> None:
         """Forget the output so far."""
@@ -288,8 +288,10 @@ class _Harness:
 
     def broadcast_state(self, name: str) -> dict[Any, Any]:
         """What a broadcast state holds: a copy, in the order in which the keys were put."""
-        held = [(entry[name], key) for key, entry in self._shared_backend().scan() if name in entry]
-        in_order = sorted(held, key=lambda one: one[0][0])
+        keyed_by_order = [
+            (entry[name], key) for key, entry in self._shared_backend().scan() if name in entry
+        ]
+        in_order = sorted(keyed_by_order, key=lambda one: one[0][0])
         return {copy_record(key): copy_record(value) for (_, value), key in in_order}
 
     def snapshot(self) -> Snapshot:
@@ -310,7 +312,7 @@ class _Harness:
         if self._strategy is not None:
             generator = copy.deepcopy(snapshot.generator)
             self._generator = generator or self._strategy.create_generator()
-        self._waiting.clear()
+        self._buffered.clear()
         self.clock.advance(max(snapshot.now_ms - self.clock(), 0))
 
 
@@ -352,8 +354,8 @@ class KeyedHarness(_Harness):
             for number, each in enumerate(given)
             if each is not None
         }
-        others = {*range(len(given))} - self._selectors.keys()
-        super().__init__(spec, True, backend, watermarks, batch, clock, others)
+        broadcast = {*range(len(given))} - self._selectors.keys()
+        super().__init__(spec, True, backend, watermarks, batch, clock, broadcast)
         task_info = TaskInfo(max_parallelism=1, is_batch=batch)
         for selector in self._selectors.values():
             open_function(selector, TaskContext("key_by", str(site), task_info, self.metrics, None))
@@ -405,9 +407,9 @@ class KeyedHarness(_Harness):
         if handle is None:
             known = ", ".join(sorted(context.states._handles)) or "none"
             raise PlanError(f"there is no state {name!r}; the function asked for: {known}")
-        aside, key = HeapBackend(), as_key(key)
-        aside.enter(key).update(copy_record(dict(self._backend().enter(key))))
-        context.states.attach(aside)
+        scratch, key = HeapBackend(), as_key(key)
+        scratch.enter(key).update(copy_record(dict(self._backend().enter(key))))
+        context.states.attach(scratch)
         key_context.enter(key)
         key_context.now_ms = self.clock()
         if handle.kind == "map":

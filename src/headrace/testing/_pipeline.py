@@ -36,15 +36,15 @@ from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
 from headrace.runtime.state.pages.held import HeldPages
 from headrace.testing._clock import ManualClock
-from headrace.testing._moves import written_and_read
+from headrace.testing._savepoints import round_trip
 
 Streams = DataStream | Mapping[str, DataStream]
 Build = Callable[[StreamExecutionEnvironment], Streams]
 Planner = Callable[[int | None, int | None], JobProgram]
 """Takes the number of key groups and the parallelism."""
 
-_ALL = 1 << 40
-_ONLY = "stream"
+_NO_LIMIT = 1 << 40
+_DEFAULT_NAME = "stream"
 
 
 @dataclass(eq=False)
@@ -136,7 +136,9 @@ def run_pipeline(
         )
     plan, streams = _planner(program, batch)
     job = plan(key_groups, parallelism)
-    others = _later(program, plan, successors, batch, regroup or [(key_groups, parallelism)])
+    restart_jobs = _jobs_after_restarts(
+        program, plan, successors, batch, regroup or [(key_groups, parallelism)]
+    )
     if micro_batches is None and not all(source.source.bounded for source in job.sources):
         raise PlanError(
             "a source of the program has no end", hint="say after how many micro_batches to stop"
@@ -146,9 +148,11 @@ def run_pipeline(
     if backfill is not None:
         first = _planner(backfill, batch, drain=False)[0](key_groups, parallelism)
     clocks = partial(RunClock, clock or ManualClock(), monotonic)
-    runs = _Runs(job, streams, clocks, budgets, backends, key_groups, restarts, others, first)
+    runs = _RestartingRun(
+        job, streams, clocks, budgets, backends, key_groups, restarts, restart_jobs, first
+    )
     try:
-        while runs.goes_on and runs.run.batch_id != micro_batches:
+        while runs.has_more and runs.run.batch_id != micro_batches:
             if restarts and runs.run.batch_id:
                 runs.restart()
             planned = runs.run._planned  # a batch may take several looks at its sources
@@ -167,17 +171,17 @@ def _planner(
     program: Streams | Build, batch: bool, drain: bool = True
 ) -> tuple[Planner, dict[str, list[Any]]]:
     """A function from key groups and parallelism to the job, and the streams to collect."""
-    made = program
-    if not isinstance(made, DataStream | Mapping):
-        made = made(StreamExecutionEnvironment())
-    named = {_ONLY: made} if isinstance(made, DataStream) else made
+    built = program
+    if not isinstance(built, DataStream | Mapping):
+        built = built(StreamExecutionEnvironment())
+    named = {_DEFAULT_NAME: built} if isinstance(built, DataStream) else built
     if (
         not named
         or not isinstance(named, Mapping)
         or not all(isinstance(stream, DataStream) for stream in named.values())
     ):
         raise PlanError(
-            f"run_pipeline was given no stream, but {made!r}",
+            f"run_pipeline was given no stream, but {built!r}",
             hint="give a stream, a dict of streams by name, or a function that returns one",
         )
     env = next(iter(named.values()))._env
@@ -204,12 +208,12 @@ def _planner(
     return plan, {name: [] for name in named}
 
 
-def _later(
+def _jobs_after_restarts(
     program: Streams | Build,
     plan: Planner,
     successors: Sequence[Streams | Build],
     batch: bool,
-    spreads: Sequence[tuple[int | None, int | None]],
+    layouts: Sequence[tuple[int | None, int | None]],
 ) -> list[bytes]:
     """The jobs after each restart: every version of the program, with every spread in turn.
 
@@ -218,20 +222,20 @@ def _later(
     """
     plans, names = [], None
     for version in successors:
-        made, streams = _planner(version, batch)
+        built, streams = _planner(version, batch)
         names = names or streams.keys()
         if streams.keys() != names:
             raise PlanError(f"the streams of a successor are {', '.join(streams)}")
-        plans.append(made)
+        plans.append(built)
     plans.append(plan)
-    turns = math.lcm(len(plans), len(spreads))
+    turns = math.lcm(len(plans), len(layouts))
     return [
-        cloudpickle.dumps(plans[turn % len(plans)](*spreads[turn % len(spreads)]))
+        cloudpickle.dumps(plans[turn % len(plans)](*layouts[turn % len(layouts)]))
         for turn in range(turns)
     ]
 
 
-def _kept_by(job: JobProgram) -> Layout:
+def _state_layout(job: JobProgram) -> Layout:
     """What a program keeps, over however many key groups: these may change in a savepoint."""
     layout = Layout.of(job)
     parts = tuple(replace(part, key_groups=0) for part in layout.parts)
@@ -239,10 +243,10 @@ def _kept_by(job: JobProgram) -> Layout:
 
 
 def _budgets(cuts: Iterable[int] | None) -> Iterator[int]:
-    return itertools.chain(cuts or (), itertools.repeat(_ALL))
+    return itertools.chain(cuts or (), itertools.repeat(_NO_LIMIT))
 
 
-class _Gathering(Delivery):
+class _CollectingDelivery(Delivery):
     """Collects by the names of the streams; prints what is printed."""
 
     def __init__(self, streams: Mapping[str, list[Any]]) -> None:
@@ -257,7 +261,7 @@ class _Gathering(Delivery):
             super().deliver(sink, group, values)
 
 
-class _Runs:
+class _RestartingRun:
     """A local run, and the runs after its restarts."""
 
     def __init__(
@@ -269,16 +273,18 @@ class _Runs:
         backends: str,
         key_groups: int | None,
         restarts: bool | Literal["savepoint"],
-        others: Sequence[bytes],
+        restart_jobs: Sequence[bytes],
         backfill: JobProgram | None = None,
     ) -> None:
         self._job, self._clocks, self._budgets = job, clocks, budgets
         self._backfill = None if backfill is None else cloudpickle.dumps(backfill)
-        self._following = None if backfill is None else cloudpickle.dumps(job)
+        self._main_job = None if backfill is None else cloudpickle.dumps(job)
         # as it is before any function was called: what they keep in attributes is lost
-        self._sent = itertools.cycle(others or ([cloudpickle.dumps(job)] if restarts else []))
+        self._restart_jobs = itertools.cycle(
+            restart_jobs or ([cloudpickle.dumps(job)] if restarts else [])
+        )
         self._by_savepoint = restarts == "savepoint"
-        self._delivery = _Gathering(streams)
+        self._delivery = _CollectingDelivery(streams)
         self._one_key_group = key_groups is None
         self._stores: dict[tuple[str, int], HeldPages] = {}
         self._heap: dict[tuple[str, int], HeapBackend] = {}
@@ -310,28 +316,28 @@ class _Runs:
         return PagedBackend(store, groups, self._job.settings.page_bytes)
 
     @property
-    def goes_on(self) -> bool:
+    def has_more(self) -> bool:
         """True while there is something to do; what a backfill has kept is handed over here."""
-        if self._following is not None and self.run.ended:
-            following, self._backfill, self._following = self._following, None, None
-            self._go_on(following, by_savepoint=self._by_savepoint or not self._paged)
+        if self._main_job is not None and self.run.ended:
+            main_job, self._backfill, self._main_job = self._main_job, None, None
+            self._continue_with(main_job, by_savepoint=self._by_savepoint or not self._paged)
         return not self.run.ended
 
     def restart(self) -> None:
         """Go on in a new run, with nothing but what a checkpoint keeps."""
-        self._go_on(self._backfill or next(self._sent), self._by_savepoint)
+        self._continue_with(self._backfill or next(self._restart_jobs), self._by_savepoint)
 
-    def _go_on(self, job: bytes, by_savepoint: bool) -> None:
+    def _continue_with(self, job: bytes, by_savepoint: bool) -> None:
         before = self.run
         if by_savepoint:
-            form = written_and_read(self._form())
+            savepoint = round_trip(self._savepoint())
             self._stores, self._heap = {}, {}
-        following: JobProgram = pickle.loads(job)
-        after = self._start(following.following(before.program.identity, copied=by_savepoint))
-        check(_kept_by(before.program), _kept_by(after.program), ignore_unclaimed=True)
+        next_job: JobProgram = pickle.loads(job)
+        after = self._start(next_job.following(before.program.identity, copied=by_savepoint))
+        check(_state_layout(before.program), _state_layout(after.program), ignore_unclaimed=True)
         if by_savepoint:
-            restore(form, after.program, self._backend)
-            import_sinks(form.read("sinks"), after._committers)
+            restore(savepoint, after.program, self._backend)
+            import_sinks(savepoint.read("sinks"), after._committers)
         # what sources wrote for themselves lies with the checkpoint
         shutil.copytree(before._directory.name, after._directory.name, dirs_exist_ok=True)
         offset = json.loads(json.dumps(before._offset.to_json()))
@@ -340,13 +346,13 @@ class _Runs:
         after.batch_id = before.batch_id
         after.reporting.add(before.reporting.totals)
         if by_savepoint:
-            after._states = splits_of(form)
-            after._offset = after._planned = Offset.from_json(form.manifest.offset)
-            after.batch_id = form.manifest.batch_id
+            after._states = splits_of(savepoint)
+            after._offset = after._planned = Offset.from_json(savepoint.manifest.offset)
+            after.batch_id = savepoint.manifest.batch_id
         before.close()
         self.run = after
 
-    def _form(self) -> Savepoint:
+    def _savepoint(self) -> Savepoint:
         run = self.run
         vertices = {vertex.id: vertex for stage in run.program.stages for vertex in stage}
         known = self._stores if self._paged else self._heap

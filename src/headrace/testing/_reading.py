@@ -24,7 +24,7 @@ from headrace.runtime.job_time import JobTime
 from headrace.runtime.tasks.source_task import SourceTaskInput
 from headrace.testing._pipeline import _planner
 
-LARGE = Budget(1_000_000_000, 1 << 50)
+NO_LIMIT = Budget(1_000_000_000, 1 << 50)
 MAX_STEPS = 20_000
 START_MS = 1_700_000_000_000
 
@@ -58,7 +58,7 @@ class Reading:
 class Planner:
     """The engine's coordinator over one source: plans micro-batch after micro-batch.
 
-    ``offset`` is where it stands. ``taken`` are the micro-batches so far, as (start, end).
+    ``offset`` is where it stands. ``micro_batches`` are the micro-batches so far, as (start, end).
     ``pause`` holds a split back for a step. ``wrap`` puts something around the enumerator.
     """
 
@@ -76,11 +76,11 @@ class Planner:
         )
         job = plan(None, 2)
         self._id = job.sources[0].id
-        self._pauses = _Pauses(self._id, pause)
+        self._pauses = _ForcedPauses(self._id, pause)
         enumerator = wrap(source.enumerator(str(directory)))
         self._coordinator = Coordinator(job, {self._id: enumerator}, lambda epoch: {}, self._pauses)
         self.offset = offset or through_json(self._coordinator.initial(START_MS))
-        self.taken: list[tuple[Offset, Offset]] = []
+        self.micro_batches: list[tuple[Offset, Offset]] = []
 
     @property
     def progress(self) -> SourceProgress:
@@ -90,7 +90,7 @@ class Planner:
     @property
     def paused(self) -> bool:
         """Whether the last step held a split back."""
-        return self._pauses.some
+        return self._pauses.any_paused
 
     def step(self, budget: Budget, now_ms: int) -> list[SourceTaskInput] | None:
         """Plan the next micro-batch, which is then over; None where nothing is new."""
@@ -99,7 +99,7 @@ class Planner:
         if end is start:
             return None
         self.offset = through_json(end)
-        self.taken.append((start, self.offset))
+        self.micro_batches.append((start, self.offset))
         tasks = self._coordinator.plan(start, self.offset)
         self._coordinator.committed(self.offset)
         return tasks
@@ -113,24 +113,24 @@ class Planner:
         self._coordinator.close()
 
 
-class _Pauses(WatermarkAlignment):
+class _ForcedPauses(WatermarkAlignment):
     """Pauses splits as a test wants it."""
 
     def __init__(self, source_id: Any, pause: Callable[[str], bool]) -> None:
         super().__init__((), lambda epoch: {})
         self._id, self._pause = source_id, pause
-        self.some = False
+        self.any_paused = False
 
     def paused(self, offset: Offset) -> Mapping[Any, frozenset[str]]:
-        found = frozenset(filter(self._pause, offset.source(self._id).positions))
-        self.some = bool(found)
-        return {self._id: found}
+        paused = frozenset(filter(self._pause, offset.source(self._id).positions))
+        self.any_paused = bool(paused)
+        return {self._id: paused}
 
 
 def read_source(
     source: Source,
     directory: Path,
-    budget: Callable[[], Budget] = lambda: LARGE,
+    budget: Callable[[], Budget] = lambda: NO_LIMIT,
     *,
     step_ms: int = 1000,
     restart: bool = False,
@@ -143,7 +143,7 @@ def read_source(
     """
     planner, now_ms = Planner(source, directory, pause=pause), START_MS
     reading = Reading()
-    quiet = 0
+    empty_steps = 0
     while reading.steps < MAX_STEPS:
         reading.steps += 1
         now_ms += step_ms
@@ -152,8 +152,8 @@ def read_source(
             planner = Planner(source, directory, planner.offset, pause)
         tasks = planner.step(budget(), now_ms)
         reading.read(source, tasks or [])
-        quiet = 0 if tasks is not None or planner.paused else quiet + 1
-        if planner.progress.ended or (not source.bounded and quiet > 2):
+        empty_steps = 0 if tasks is not None or planner.paused else empty_steps + 1
+        if planner.progress.ended or (not source.bounded and empty_steps > 2):
             planner.close()
             return reading
     raise AssertionError(f"the source did not end within {MAX_STEPS} steps")
@@ -162,10 +162,10 @@ def read_source(
 def through_json(offset: Offset) -> Offset:
     """The offset as a checkpoint gives it back; it must be the same."""
     text = json.dumps(offset.to_json())
-    found = Offset.from_json(json.loads(text))
-    assert found == offset
-    assert json.dumps(found.to_json()) == text
-    return found
+    decoded = Offset.from_json(json.loads(text))
+    assert decoded == offset
+    assert json.dumps(decoded.to_json()) == text
+    return decoded
 
 
 def counts(values: Sequence[Any]) -> Counter[str]:

@@ -61,7 +61,7 @@ class SinkContract(ABC):
     def committer(self, sink: Sink, sink_id: str = "sink-1") -> Committer:
         """A new committer, as after a restart; an idle one where tasks commit."""
         if sink.commits is CommitBy.TASK:
-            return _CommittedByTasks()
+            return _NoCommitter()
         return sink.committer(CommitterContext(sink_id, "job"))
 
     def last_batch(self, sink: Sink, sink_id: str = "sink-1") -> int | None:
@@ -164,13 +164,13 @@ class SinkContract(ABC):
         values, first = self.values(30), self.committer(sink)
         for batch in range(2):
             first.commit(batch, self.prepare(sink, batch, values[batch * 10 :][:10]))
-        held = [*first.snapshot()]
-        assert held == [*self.committer(sink).snapshot()]
-        assert sink.keeps_state or not held
-        self.committer(sink, "sink-2").restore(held)
+        pending = [*first.snapshot()]
+        assert pending == [*self.committer(sink).snapshot()]
+        assert sink.keeps_state or not pending
+        self.committer(sink, "sink-2").restore(pending)
         second = self.committer(sink, "sink-2")
-        second.restore(held)  # a crash has followed the first time
-        assert len(held) == len([*second.snapshot()])
+        second.restore(pending)  # a crash has followed the first time
+        assert len(pending) == len([*second.snapshot()])
         second.commit(2, self.prepare(sink, 2, values[20:], sink_id="sink-2"))
         self.committer(sink, "sink-2").finish()
         self.check(folder, values)
@@ -186,9 +186,9 @@ class SinkContract(ABC):
             committer.commit(batch, prepared)
             assert self.last_batch(sink) == (None if none is None else batch)
         worker = WorkerResources()
-        one_of_two = self.writer(sink, 3, 1, worker=worker)
-        one_of_two.write(values[30:], [None] * 10)
-        part = one_of_two.prepare_commit()
+        second_of_two = self.writer(sink, 3, 1, worker=worker)
+        second_of_two.write(values[30:], [None] * 10)
+        part = second_of_two.prepare_commit()
         worker.close()
         committer.commit(3, [] if part is None else [part])
         self.writer(sink, 4).abort()
@@ -210,16 +210,16 @@ class SinkContract(ABC):
             assert self.last_batch(sink, "sink-2") is None
             return
         after = counts(values[20:])
-        beside = counts(self.published(folder)) & after
-        held = [*self.committer(sink).snapshot(1)]
+        already_visible = counts(self.published(folder)) & after
+        pending = [*self.committer(sink).snapshot(1)]
         second = self.committer(sink, "sink-2")
-        second.restore(held)
+        second.restore(pending)
         assert self.last_batch(sink, "sink-2") == -1
         for batch, run in ((2, values[20:25]), (3, values[25:])):
             second.commit(batch, self.prepare(sink, batch, run, sink_id="sink-2"))
         assert self.last_batch(sink, "sink-2") == 3
         second.finish()
-        assert counts(self.published(folder)) == counts(values) + beside
+        assert counts(self.published(folder)) == counts(values) + already_visible
 
     @pytest.mark.parametrize("tasks", [2, 1, 3])
     def test_a_repeated_commit_changes_nothing(self, sink: Sink, folder: Path, tasks: int) -> None:
@@ -307,7 +307,7 @@ class SinkContract(ABC):
         self.check(folder, values)
 
 
-class _CommittedByTasks(Committer):
+class _NoCommitter(Committer):
     def commit(self, batch_id: int, committables: Sequence[Any]) -> None:
         """Nothing is left to do."""
         assert not committables, "a writer that commits by itself gives nothing to a committer"

@@ -23,7 +23,7 @@ from headrace.connector import (
 )
 from headrace.runtime.columns.building import of_chunk
 from headrace.testing._reading import (
-    LARGE,
+    NO_LIMIT,
     START_MS,
     Planner,
     Reading,
@@ -33,7 +33,7 @@ from headrace.testing._reading import (
 
 
 @dataclass
-class _AskedOnce(SplitEnumerator):
+class _WithoutInitial(SplitEnumerator):
     """An enumerator that must not be asked for the beginning again."""
 
     inner: SplitEnumerator
@@ -48,21 +48,21 @@ class _AskedOnce(SplitEnumerator):
         return self.inner.ranges(*given)
 
 
-def _flat(chunks: Iterable[Chunk | ColumnChunk]) -> list[tuple[Any, int | None]]:
+def _records_and_timestamps(chunks: Iterable[Chunk | ColumnChunk]) -> list[tuple[Any, int | None]]:
     """Records and timestamps, each bad one in its place."""
-    found: list[tuple[Any, int | None]] = []
+    result: list[tuple[Any, int | None]] = []
     for chunk in chunks:
         if isinstance(chunk, ColumnChunk):
             columns = of_chunk(chunk)
             stamps = columns.timestamps or [None] * len(columns)
-            found += zip(columns.rows(), stamps, strict=True)
+            result += zip(columns.rows(), stamps, strict=True)
             continue
         known = chunk.timestamps or [None] * len(chunk.values)
         records = [*zip(chunk.values, known, strict=True)]
         for at, bad in reversed(chunk.bad):
             records.insert(at, (bad, None))
-        found += records
-    return found
+        result += records
+    return result
 
 
 class SourceContract(ABC):
@@ -85,9 +85,9 @@ class SourceContract(ABC):
     @pytest.fixture
     def directory(self, tmp_path: Path) -> Path:
         """The folder that enumerators may write to."""
-        found = tmp_path / "enumerator"
-        found.mkdir()
-        return found
+        result = tmp_path / "enumerator"
+        result.mkdir()
+        return result
 
     @pytest.fixture
     def source(self, tmp_path: Path) -> Source:
@@ -106,7 +106,7 @@ class SourceContract(ABC):
         self, source: Source, directory: Path, seed: int
     ) -> None:
         """However it is cut, every split gives the same values in the same order."""
-        whole = read_source(source, directory / "whole")
+        uncut = read_source(source, directory / "whole")
         draw = random.Random(seed)
         most = draw.choice([1, 3, 40, 1000])
 
@@ -116,14 +116,14 @@ class SourceContract(ABC):
         cut = read_source(
             source, directory / "cut", budget, pause=lambda split: draw.random() < 0.2
         )
-        assert cut.values == whole.values
-        assert counts(cut.bad) == counts(whole.bad)
+        assert cut.values == uncut.values
+        assert counts(cut.bad) == counts(uncut.bad)
 
     def test_a_restart_at_every_step_changes_nothing(self, source: Source, directory: Path) -> None:
         """Positions as JSON are all that an enumerator needs to go on."""
-        whole = read_source(source, directory / "whole")
+        uncut = read_source(source, directory / "whole")
         cut = read_source(source, directory / "cut", lambda: Budget(7, 200), restart=True)
-        assert cut.values == whole.values
+        assert cut.values == uncut.values
 
     def test_a_range_read_twice_is_equal(self, source: Source, directory: Path) -> None:
         """A task that is run again reads the same."""
@@ -139,11 +139,13 @@ class SourceContract(ABC):
         ranges = read_source(source, directory, lambda: Budget(50, 2000)).ranges
         reader = source.reader()
         for split_range in ranges:
-            found = reader.read_columns(split_range)
-            if found is None:
+            result = reader.read_columns(split_range)
+            if result is None:
                 continue
             assert reader.has_columns, "it gives columns, so the plan must know of them"
-            assert _flat(found) == _flat(reader.read(split_range))
+            assert _records_and_timestamps(result) == _records_and_timestamps(
+                reader.read(split_range)
+            )
 
     def test_a_micro_batch_planned_again_is_the_same(
         self, source: Source, directory: Path, tmp_path: Path
@@ -151,14 +153,14 @@ class SourceContract(ABC):
         """Both ends of what is read are in the log: nothing that happens later changes it."""
         planner, read = Planner(source, directory), []
         for step in range(40):
-            tasks = planner.step(Budget(5, 300) if step < 20 else LARGE, START_MS + step * 1000)
+            tasks = planner.step(Budget(5, 300) if step < 20 else NO_LIMIT, START_MS + step * 1000)
             if tasks is not None:
                 reading = Reading()
                 reading.read(source, tasks)
                 read.append((repr(tasks), reading))
         planner.close()
         self.grow(tmp_path / "input")
-        for (start, end), (tasks_before, reading) in zip(planner.taken, read, strict=True):
+        for (start, end), (tasks_before, reading) in zip(planner.micro_batches, read, strict=True):
             again, other = Planner(source, directory), Reading()
             tasks = again.plan(start, end)
             other.read(source, tasks)
@@ -170,9 +172,9 @@ class SourceContract(ABC):
         """Its first position is in the log before it goes on or finishes."""
         planner = Planner(source, directory)
         for step in range(40):
-            planner.step(Budget(5, 300) if step < 20 else LARGE, START_MS + step * 1000)
+            planner.step(Budget(5, 300) if step < 20 else NO_LIMIT, START_MS + step * 1000)
         started: list[str] = []
-        for _, end in planner.taken:
+        for _, end in planner.micro_batches:
             (progress,) = end.sources.values()
             started += progress.started
             assert {*progress.positions, *progress.finished} <= {*started}
@@ -181,17 +183,17 @@ class SourceContract(ABC):
 
     def test_the_beginning_is_asked_for_once(self, source: Source, directory: Path) -> None:
         """After the first micro-batch its first positions come from the log."""
-        whole = read_source(source, directory / "whole")
+        uncut = read_source(source, directory / "whole")
         first = Planner(source, directory / "cut")
         reading = Reading()
         reading.read(source, first.step(Budget(3, 100), START_MS + 1000) or [])
-        rest = Planner(source, directory / "cut", first.offset, wrap=_AskedOnce)
+        rest = Planner(source, directory / "cut", first.offset, wrap=_WithoutInitial)
         for step in range(2, 60):
             if rest.offset.epoch:
-                reading.read(source, rest.step(LARGE, START_MS + step * 1000) or [])
+                reading.read(source, rest.step(NO_LIMIT, START_MS + step * 1000) or [])
         first.close()
         rest.close()
-        assert counts(reading.all()) == counts(whole.all())
+        assert counts(reading.all()) == counts(uncut.all())
 
     def test_all_paused_means_no_progress(self, source: Source, directory: Path) -> None:
         """Splits that are paused keep their position."""
@@ -199,7 +201,7 @@ class SourceContract(ABC):
         planner.step(Budget(1, 1), START_MS)
         before = planner.progress
         waiting = Planner(source, directory, planner.offset, pause=lambda split: True)
-        waiting.step(LARGE, START_MS)
+        waiting.step(NO_LIMIT, START_MS)
         after = waiting.progress
         assert {split: after.positions[split] for split in before.positions} == before.positions
 
@@ -207,6 +209,6 @@ class SourceContract(ABC):
         """Where nothing is new no micro-batch is planned."""
         planner = Planner(source, directory)
         for step in range(1, 50):
-            planner.step(LARGE, START_MS + step * 1000)
-        assert planner.step(LARGE, START_MS + 100_000) is None
+            planner.step(NO_LIMIT, START_MS + step * 1000)
+        assert planner.step(NO_LIMIT, START_MS + 100_000) is None
         assert planner.progress.ended == source.bounded

@@ -15,7 +15,7 @@ from headrace.common.time import Duration
 from headrace.connector import Budget, Source, SplitEnumerator
 from headrace.datastream.connectors.file_system import FileSource, StreamFormat
 from headrace.errors import CheckpointError, JobError
-from headrace.testing._contracts import LARGE, START_MS, SourceContract
+from headrace.testing._contracts import NO_LIMIT, START_MS, SourceContract
 
 SECOND = Duration.of_seconds(1)
 
@@ -61,7 +61,7 @@ def drain(
     enumerator: SplitEnumerator,
     positions: Mapping[str, Any],
     now_ms: int = START_MS,
-    budget: Budget = LARGE,
+    budget: Budget = NO_LIMIT,
 ) -> tuple[list[Any], Mapping[str, Any]]:
     """The values of one step, and the positions behind it."""
     start = dict(positions) or dict(enumerator.initial(now_ms))
@@ -185,6 +185,6 @@ def test_a_file_that_vanishes_before_it_is_read_is_named(tmp_path: Path) -> None
     end = enumerator.advance(start, Budget(1, 1), START_MS, frozenset()).positions
     os.remove(tmp_path / "a")
     with pytest.raises(JobError, match=r"/a' was listed"):
-        source.enumerator(log).advance(end, LARGE, START_MS, frozenset())
+        source.enumerator(log).advance(end, NO_LIMIT, START_MS, frozenset())
     with pytest.raises(JobError, match="missing"):
         watch(tmp_path / "missing").enumerator(log).initial(START_MS)

@@ -6,13 +6,13 @@ from headrace.runtime.savepoint.manifest import Manifest
 from headrace.runtime.savepoint.savepoint import Savepoint
 
 
-def written_and_read(form: Savepoint) -> Savepoint:
+def round_trip(savepoint: Savepoint) -> Savepoint:
     """The form as it comes back from bytes: JSON and Arrow batches."""
     # Here, as it imports pyarrow: tests of rows start without it.
     from headrace.runtime.savepoint.arrow import from_batches, to_batches
 
     parts = {}
-    for name, records in form.parts.items():
+    for name, records in savepoint.parts.items():
         table = name.partition("/")[0]
         parts[name] = list(from_batches(table, to_batches(table, records)))
-    return Savepoint(Manifest.from_json(form.manifest.to_json()), parts)
+    return Savepoint(Manifest.from_json(savepoint.manifest.to_json()), parts)
