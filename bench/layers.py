@@ -29,7 +29,7 @@ from headrace.datastream.connectors.function import FunctionSink
 from headrace.graph.stream_graph import StreamGraph
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runners.launch import program_of
-from headrace.runners.sinks import Writing
+from headrace.runners.sinks import SinkWriting
 from headrace.runners.spark.query import wire
 from headrace.runners.spark.query.packets import MemoryContent, envelopes_in, payload_of
 from headrace.runners.spark.query.wire import pack
@@ -213,7 +213,7 @@ class _Desk:
         sink = self.program.sinks[0]
         before = sink.sink.target.records
         blocks = map(payload_of, received)
-        with Writing(sink, WriterContext("sink", "a", 0, 0, "bench")) as writing:
+        with SinkWriting(sink, WriterContext("sink", "a", 0, 0, "bench")) as writing:
             for block in blocks:
                 writing.write(block)
             writing.prepare_commit()

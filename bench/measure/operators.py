@@ -338,7 +338,7 @@ def _noting(inputs: list[tuple[KeyedTask, TaskInput]]) -> Iterator[None]:
 
 
 def _again(task: KeyedTask) -> KeyedTask:
-    return KeyedTask(task.vertex, task.job, task.facts, MetricGroup())
+    return KeyedTask(task.vertex, task.job, task.task_info, MetricGroup())
 
 
 def figure(name: str, backend: str) -> str:

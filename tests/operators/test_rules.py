@@ -13,7 +13,7 @@ from headrace.common.watermark_strategy import MIN_WATERMARK, WatermarkStrategy
 from headrace.datastream import DataStream, FilterFunction, StreamExecutionEnvironment
 from headrace.datastream.connectors import _indexed as indexed
 from headrace.errors import PlanError
-from headrace.runners.captures import read, replay_of
+from headrace.runners.captures import read_call, replay_of
 from headrace.testing import KeyedHarness, PipelineResults, ProcessHarness, run_pipeline
 
 from .connecting import broadcast, connected
@@ -375,7 +375,7 @@ def test_a_failed_call_is_made_again_with_its_rules(tmp_path: Path) -> None:
         with pytest.raises(ValueError, match="sees") as first:
             env.execute("rules")
         (file,) = tmp_path.glob("*.headrace-call")
-        again = replay_of(read(str(file)))
+        again = replay_of(read_call(str(file)))
         with pytest.raises(ValueError, match="sees") as second:
             list(again.run())
         again.close()
@@ -396,7 +396,7 @@ def test_a_failed_call_with_nothing_but_rules_is_made_again_at_its_time(tmp_path
         with pytest.raises(ValueError, match=r"^at [1-9]") as first:
             env.execute("rules")
         (file,) = tmp_path.glob("*.headrace-call")
-        again = replay_of(read(str(file)))
+        again = replay_of(read_call(str(file)))
         with pytest.raises(ValueError, match=r"^at [1-9]") as second:
             list(again.run())
         again.close()
