@@ -1,9 +1,9 @@
-"""What programs are tested with, and what connectors are held to.
+"""Tools to test programs, functions and connectors, without Spark.
 
     from headrace.testing import KeyedHarness, ManualClock, ProcessHarness, run_pipeline
 
-Everything is imported when it is asked for: the contract suites want pytest, the rest does not.
-The names are listed in ``__init__.pyi``.
+Names are imported on first use, because only the contract suites need pytest. They are listed in
+``__init__.pyi``.
 """
 
 from headrace._lazy_exports import stub_exports

@@ -1,4 +1,4 @@
-"""An operator whose output a test can see: side outputs, timestamps and watermarks included."""
+"""An operator wrapped so that a test can read its records, timestamps and watermarks."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ Emitted = list[tuple[Any, int | None]]
 
 @dataclass
 class Captured:
-    """What an operator emitted, and what it was opened with."""
+    """The output of an operator, and the contexts that it was opened with."""
 
     main: Emitted = field(default_factory=list)
     side_outputs: dict[str, Emitted] = field(default_factory=dict)
@@ -41,15 +41,15 @@ class Captured:
     context: TaskContext | None = None
     key_context: KeyContext | None = None
     cleared: int = 0
-    """How many records were emitted and forgotten."""
+    """The number of records that ``clear`` has dropped."""
 
     @property
     def records(self) -> int:
-        """How many records were emitted to all outputs so far."""
+        """The number of records emitted so far to all outputs, with those that were cleared."""
         return self.cleared + len(self.main) + sum(map(len, self.side_outputs.values()))
 
     def clear(self) -> None:
-        """Forget what was emitted."""
+        """Drop the captured output."""
         self.cleared = self.records
         self.main.clear()
         self.side_outputs.clear()
@@ -57,7 +57,7 @@ class Captured:
 
 
 class CapturingOutputs(Outputs):
-    """Keeps what is emitted; every tag has a taker."""
+    """Captures what is emitted, to the main output and to every side output."""
 
     __slots__ = ("_captured",)
 
@@ -69,7 +69,7 @@ class CapturingOutputs(Outputs):
         side_outputs = self._captured.side_outputs
 
         def push(value: Any, timestamp: int | None) -> None:
-            # looked up each time: the test may have cleared the output
+            # Looked up for each record, because the test may have cleared the output.
             side_outputs.setdefault(tag_id, []).append((copy_record(value), timestamp))
 
         return push
@@ -83,25 +83,25 @@ def _append_to(emitted: Emitted) -> Push:
 
 
 class CapturedWatermarks(WatermarkOutput):
-    """Keeps what a watermark generator emits."""
+    """Captures what a watermark generator emits."""
 
     def __init__(self) -> None:
         self.emitted: list[int] = []
 
     def emit_watermark(self, watermark: Watermark | int) -> None:
-        """Keep a watermark (ms)."""
+        """Capture a watermark (ms)."""
         self.emitted.append(watermark if isinstance(watermark, int) else watermark.timestamp)
 
     def mark_idle(self) -> None:
-        """There is no other input to hold back."""
+        """Do nothing: there is no other input."""
 
     def mark_active(self) -> None:
-        """There is no other input to hold back."""
+        """Do nothing: there is no other input."""
 
 
 @dataclass(frozen=True)
 class CapturedSpec(OperatorSpec):
-    """The spec of an operator under test, with the same traits and functions."""
+    """Wraps the spec of the operator under test; traits and functions are the same."""
 
     inner: OperatorSpec
     captured: Captured
@@ -113,7 +113,7 @@ class CapturedSpec(OperatorSpec):
 
     @property
     def kind(self) -> str:  # type: ignore[override]
-        """That of the operator under test."""
+        """The kind of the operator under test."""
         return self.inner.kind
 
     @property
@@ -135,7 +135,7 @@ class CapturedSpec(OperatorSpec):
 
 
 class CapturedOperator(KeyedOperator):
-    """Hands everything to the operator under test, and keeps what it emits."""
+    """Passes all calls to the operator under test, and captures what it emits."""
 
     def __init__(self, inner: Operator, captured: Captured) -> None:
         self._inner = inner
@@ -148,11 +148,9 @@ class CapturedOperator(KeyedOperator):
         self._inner.open(node, context, key_context)
 
     def bind(self, outputs: Outputs) -> Push:
-        """The operator's push, with its output captured."""
         return self._inner.bind(self._capturing(outputs))
 
     def bind_inputs(self, outputs: Outputs) -> tuple[Push, ...]:
-        """The pushes of its inputs, with its output captured."""
         return self._inner.bind_inputs(self._capturing(outputs))
 
     def _capturing(self, outputs: Outputs) -> CapturingOutputs:
@@ -165,28 +163,23 @@ class CapturedOperator(KeyedOperator):
         return CapturingOutputs(self._captured, push_watermark)
 
     def processors(self) -> tuple[ProcessBlock, ...]:
-        """What takes the blocks of each input."""
         return self._keyed.processors() if isinstance(self._inner, KeyedOperator) else ()
 
     def bind_columns_inputs(self, outputs: Outputs) -> tuple[PushColumns, ...]:
-        """The pushes of columns of its inputs, with its output captured."""
         return self._inner.bind_columns_inputs(CapturingOutputs(self._captured, self._signal))
 
     def column_processors(self) -> tuple[ProcessColumns, ...]:
-        """What takes the blocks of columns of each input."""
         return self._keyed.column_processors()
 
     def process(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
-        """Hand on the records of a block."""
         self._keyed.process(keys, values, timestamps)
 
     def fire(self, timer: Timer, event_time: bool) -> None:
         self._keyed.fire(timer, event_time)
 
     def finish(self, backend: StateBackend) -> None:
-        """Hand on the end of the input."""
         self._keyed.finish(backend)
 
     @property
@@ -201,15 +194,12 @@ class CapturedOperator(KeyedOperator):
         self._inner.tick()
 
     def complete(self) -> None:
-        """Let the operator emit what it holds back."""
         self._inner.complete()
 
     def snapshot(self) -> Any | None:
-        """What the operator remembers."""
         return self._inner.snapshot()
 
     def restore(self, state: Any | None) -> None:
-        """Let the operator go on from a snapshot."""
         self._inner.restore(state)
 
     def close(self) -> None:

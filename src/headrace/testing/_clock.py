@@ -1,4 +1,4 @@
-"""A clock that a test moves."""
+"""``ManualClock``: a clock for tests that moves only when the test says so."""
 
 from __future__ import annotations
 
@@ -6,17 +6,17 @@ from headrace.common.time import TimeAmount, milliseconds_of
 
 
 class ManualClock:
-    """Says the time it was set to: ``clock()`` gives ms since the epoch."""
+    """A clock that stands still until it is advanced; ``clock()`` returns ms since the epoch."""
 
     def __init__(self, now_ms: int = 0) -> None:
         self.now_ms = now_ms
 
     def __call__(self) -> int:
-        """The time, ms since the epoch."""
+        """The current time, ms since the epoch."""
         return self.now_ms
 
     def advance(self, amount: TimeAmount) -> int:
-        """The new time (ms), later by an int of milliseconds, a timedelta, Duration or Time.
+        """Move the clock forward (an int is milliseconds); the new time in ms.
 
         Raises:
             PlanError: the amount is negative.

@@ -1,11 +1,11 @@
-"""What every source and sink must do, as test suites to inherit from.
+"""Test suites for connectors: every source and every exactly-once sink must pass them.
 
     class TestMySource(SourceContract):
         def make_source(self, folder): return MySource(...)
         def expected(self): return [1, 2, 3]
 
-pytest collects the inherited tests. ``folder`` is a fresh ``pathlib.Path`` for each test. Sources
-are read through the engine's own coordinator.
+A test class inherits from a suite, and pytest collects the inherited tests. ``folder`` is a new
+``pathlib.Path`` for each test. Sources are read through the engine's own coordinator.
 """
 
 from headrace.testing._reading import (

@@ -1,4 +1,4 @@
-"""Which operator runs a function that a test hands to a harness."""
+"""The operator that runs a user's function in a test harness."""
 
 from __future__ import annotations
 
@@ -56,17 +56,18 @@ _METHODS: list[tuple[type, str, Any, Any]] = [
     (CoProcessFunction, "process_element1", CoProcessSpec, KeyedCoProcessSpec),
     (KeyedCoProcessFunction, "process_element1", None, KeyedCoProcessSpec),
 ]
-"""A kind of function, its method, and the specs that run it without a key and with one."""
+"""The class of a function, its method, and its specs on streams without keys and with keys."""
 
 
 def spec_for(function: Any, keyed: bool, states: Sequence[MapStateDescriptor] = ()) -> OperatorSpec:
-    """The spec that runs a function; a spec is returned unchanged.
+    """The spec of the operator that runs ``function``; a spec is returned unchanged.
 
-    ``states``: the broadcast states, of a function with a broadcast side.
+    ``states`` are the broadcast states of a function with a broadcast input.
 
     Raises:
-        NotKeyedError: the function needs a key, and the harness has none.
-        PlanError: no operator runs this, or the operator has no use for the key.
+        NotKeyedError: the function needs keys, or the broadcast function is for the other kind
+            of stream.
+        PlanError: no operator runs this object, or the operator does not use keys.
     """
     if isinstance(function, OperatorSpec):
         if function.traits.keyed and not keyed:
@@ -74,11 +75,15 @@ def spec_for(function: Any, keyed: bool, states: Sequence[MapStateDescriptor] = 
                 f"{function.label} needs a keyed stream", hint="test it with a KeyedHarness"
             )
         if keyed and not function.traits.keyed:
-            raise PlanError(f"{function.label} has no key", hint="test it with a ProcessHarness")
+            raise PlanError(
+                f"{function.label} does not use keys", hint="test it with a ProcessHarness"
+            )
         return function
     if isinstance(function, AsyncFunction):
         if keyed:
-            raise PlanError("an AsyncFunction has no key", hint="test it with a ProcessHarness")
+            raise PlanError(
+                "an AsyncFunction does not use keys", hint="test it with a ProcessHarness"
+            )
         return AsyncWaitSpec(UserFunction(function, "async_invoke"), True, 0, 1)
     if isinstance(function, BroadcastProcessFunction | KeyedBroadcastProcessFunction):
         return _broadcast_spec(function, keyed, states)
@@ -95,7 +100,7 @@ def spec_for(function: Any, keyed: bool, states: Sequence[MapStateDescriptor] = 
             return spec
     raise PlanError(
         f"a harness runs function objects and operator specs, not {function!r}",
-        hint="wrap a plain function: MapSpec(UserFunction(f)), or test it by calling it",
+        hint="wrap a plain function as MapSpec(UserFunction(f)), or test it by calling it",
     )
 
 

@@ -1,4 +1,4 @@
-"""One operator in a test: records, watermarks and time in; output, state and timers out."""
+"""Harnesses that run one operator in a test, and show its output, state and timers."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _channel(input: int) -> Channel:
 
 
 class PendingTimer(NamedTuple):
-    """A timer that is set: when (ms), for which key, and which clock it follows."""
+    """A registered timer: its time (ms), its key, and event or processing time."""
 
     time_ms: int
     key: Any
@@ -64,13 +64,13 @@ class PendingTimer(NamedTuple):
 
 
 class _Harness:
-    """What both harnesses do. Records are pickled on the way in and out, as between tasks.
+    """The base of both harnesses. Records are pickled on input and output, as between tasks.
 
-    ``batch``: as a batch runs it. Records wait for ``end_input``, and are then taken in the order
-    of their timestamps.
+    ``batch`` runs the operator in batch mode: records are buffered until ``end_input``, and then
+    processed in the order of their timestamps.
 
-    An operator's spec may have several inputs, numbered from 0. Each has a watermark of its own.
-    Those that are ``broadcast`` may change the state that a task shares.
+    An operator's spec may have several inputs, numbered from 0, each with its own watermark. Only
+    the inputs in ``broadcast`` may change broadcast state.
     """
 
     def __init__(
@@ -87,7 +87,7 @@ class _Harness:
         for function in spec.functions:
             require_sendable(function, type(self).__name__, "the harness", site)
         if batch:
-            spec = spec.emitting_last()  # as the planner does
+            spec = spec.emitting_last()  # the planner does the same
         self.clock = clock or ManualClock()
         self._captured = Captured()
         node = NodeProgram(
@@ -129,7 +129,7 @@ class _Harness:
         self.close()
 
     def close(self) -> None:
-        """Close the function, once."""
+        """Close the function; later calls have no effect."""
         if not self._closed:
             self._closed = True
             self._task.close()
@@ -140,18 +140,21 @@ class _Harness:
         return None
 
     def process(self, value: Any, timestamp: int | None = None, *, input: int = 0) -> None:
-        """Let the function take one record by an input, with a timestamp in ms.
+        """Process one record of an input, with its timestamp in ms.
 
-        With a watermark strategy the timestamp, and the watermark of that input after the record,
-        follow from it.
+        With a watermark strategy, its assigner sets the timestamp, and its generator may then
+        advance the watermark of the input.
 
         Raises:
-            PlanError: the input has ended, or there is none of this number.
+            PlanError: the input has ended, or there is no input of this number.
         """
         if input not in self._inputs:
-            raise PlanError(f"there is no input {input}: they are numbered from 0")
+            raise PlanError(f"there is no input {input}", hint="inputs are numbered from 0")
         if self.input_watermark(input) >= MAX_WATERMARK:
-            raise PlanError("a record was given after the end of the input")
+            raise PlanError(
+                f"a record was given after the end of input {input}",
+                hint="call process() before end_input()",
+            )
         strategy, generator = self._strategy, self._generator
         if strategy is not None and strategy.timestamp_of is not None:
             timestamp = strategy.timestamp_of(value, timestamp)
@@ -172,21 +175,23 @@ class _Harness:
                 self.advance_watermark(moment, input)
 
     def advance_watermark(self, to_ms: int, input: int | None = None) -> None:
-        """Let event time reach ``to_ms``; timers that are due fire. It never goes back.
+        """Advance the watermark to ``to_ms`` (ms), and fire event-time timers that are due.
 
-        ``input``: the only input whose time moves. The operator's time is the least of all inputs'.
+        With ``input``, only the watermark of that input advances; the operator's watermark is the
+        minimum of its inputs. A watermark never goes back.
 
         Raises:
-            PlanError: in a batch, where no watermark stands before the last.
+            PlanError: in batch mode, which has only the watermark at the end of the input.
         """
         if self._is_batch and to_ms < MAX_WATERMARK:
             raise PlanError(
-                "event time stands still in a batch until its input ends", hint="end_input()"
+                f"the watermark cannot advance to {to_ms} in batch mode",
+                hint="call end_input()",
             )
         self._mark(to_ms, False, self._inputs if input is None else [input])
 
     def mark_idle(self, input: int) -> None:
-        """Let an input hold no other back until its next watermark."""
+        """Mark an input idle until its next watermark: the operator does not wait for it."""
         self._mark(self.input_watermark(input), True, [input])
 
     def _mark(self, to_ms: int, idle: bool, inputs: Iterable[int]) -> None:
@@ -194,7 +199,7 @@ class _Harness:
             if to_ms == MAX_WATERMARK:
                 self._ended.update(inputs)
             if len(self._ended) < len(self._inputs):
-                return  # one micro-batch, once all of the input is there
+                return  # a batch runs as one micro-batch after all inputs have ended
         marks = [
             Block([], [], None, False, [Mark(0, _channel(n), to_ms, idle)], None, 0, input=n)
             for n in inputs
@@ -203,19 +208,19 @@ class _Harness:
         self._buffered.clear()
 
     def advance_processing_time(self, to_ms: int) -> None:
-        """Set the clock to ``to_ms`` (ms since the epoch); timers that are due fire.
+        """Set the clock to ``to_ms`` (ms since the epoch), and fire timers that are due.
 
         Raises:
-            PlanError: that is in the past.
+            PlanError: the clock is already later.
         """
         self.clock.advance(to_ms - self.clock())
-        if not self._is_batch:  # it has one micro-batch, at its end
+        if not self._is_batch:  # a batch runs as one micro-batch at its end
             self._advance(Block([], [], None, False, [], None, 0))
 
     def end_input(self, input: int | None = None) -> None:
-        """End the input: event time reaches its end, and a batch gives its results.
+        """End all inputs, or only ``input``: the watermark becomes 2**63 - 1.
 
-        ``input``: the only input that ends.
+        In batch mode the operator runs when all inputs have ended.
         """
         self.advance_watermark(MAX_WATERMARK, input)
 
@@ -237,7 +242,7 @@ class _Harness:
         return block.input in self._vertex.broadcast
 
     def _backend(self) -> StateBackend:
-        # a new one each time, as in a micro-batch: what is not in the store is gone
+        # A new backend for each call, as in each micro-batch: only the store survives.
         return self._heap if self._store is None else PagedBackend(self._store, 1)
 
     def _shared_backend(self) -> StateBackend:
@@ -251,7 +256,7 @@ class _Harness:
         return [value for value, _ in self._captured.main]
 
     def output_with_timestamps(self) -> list[tuple[Any, int | None]]:
-        """The same, each with its timestamp (ms) or None."""
+        """The records of the main output so far, each with its timestamp (ms) or None."""
         return list(self._captured.main)
 
     def side_output(self, tag: OutputTag) -> list[Any]:
@@ -259,23 +264,23 @@ class _Harness:
         return [value for value, _ in self._captured.side_outputs.get(tag.tag_id, [])]
 
     def watermarks(self) -> list[int]:
-        """The watermarks (ms) that the operator passed on so far."""
+        """The watermarks (ms) that the operator has emitted so far."""
         return list(self._captured.watermarks)
 
     def counts(self) -> OperatorCounts:
-        """What the function has counted so far. Every side output is read here; no time passes."""
+        """The operator's counters so far. Side outputs are counted too; durations are 0."""
         (counts,) = operator_counts(self.metrics.parts(), self._vertex.chain.nodes.values())
         return replace(counts, records_out=self._captured.records)
 
     def clear_output(self) -> None:
-        """Forget the output so far."""
+        """Drop the output so far."""
         self._captured.clear()
 
     # State
 
     @property
     def watermark(self) -> int:
-        """The watermark (ms) in front of the operator."""
+        """The operator's watermark (ms): the minimum of its inputs."""
         watermark: int = self._backend().header.get("watermark", MIN_WATERMARK)
         return watermark
 
@@ -287,7 +292,7 @@ class _Harness:
         return self.watermark if reached is None else int(reached[input])
 
     def broadcast_state(self, name: str) -> dict[Any, Any]:
-        """What a broadcast state holds: a copy, in the order in which the keys were put."""
+        """A copy of a broadcast state, in the order in which the keys were put."""
         keyed_by_order = [
             (entry[name], key) for key, entry in self._shared_backend().scan() if name in entry
         ]
@@ -295,7 +300,7 @@ class _Harness:
         return {copy_record(key): copy_record(value) for (_, value), key in in_order}
 
     def snapshot(self) -> Snapshot:
-        """State, timers and watermark as they are now; any harness can go on from it."""
+        """A copy of state, timers and watermark, which any harness can ``restore``."""
         generator = copy.deepcopy(self._generator)
         if self._store is not None and self._shared_store is not None:
             shared = dict(self._shared_store.records)
@@ -303,7 +308,7 @@ class _Harness:
         return Snapshot.of(self._heap, self.clock(), generator, self._shared_heap)
 
     def restore(self, snapshot: Snapshot) -> None:
-        """Go on from a snapshot, also one of the other backend; the clock does not go back."""
+        """Continue from a snapshot, of either backend; the clock never goes back."""
         if self._store is not None and self._shared_store is not None:
             self._store.records = dict(snapshot.records)
             self._shared_store.records = dict(snapshot.shared)
@@ -317,14 +322,22 @@ class _Harness:
 
 
 class KeyedHarness(_Harness):
-    """Runs a function with keyed state and timers.
+    """Runs one function on a keyed stream, with state and timers.
 
-    ``function``: a ``KeyedProcessFunction``, or a Map-, FlatMap-, Filter- or ReduceFunction, or one
-    of two streams, or an operator's spec. ``key_by``: as in ``DataStream.key_by``; of an operator
-    with several inputs a tuple of one for each, or one for all; None for an input that is
-    broadcast. ``backend``: ``heap``, or ``paged`` as on Spark, where all state goes through bytes
-    after each call. ``broadcast_states``: those of a ``KeyedBroadcastProcessFunction``, whose input
-    1 is broadcast.
+    Args:
+        function: a ``KeyedProcessFunction``, a Map-, FlatMap-, Filter- or ReduceFunction, a
+            function of two streams, or an operator's spec.
+        key_by: as in ``DataStream.key_by``. For several inputs one for all, or a tuple with one
+            for each, which is None for a broadcast input.
+        backend: ``heap``, or ``paged`` as on Spark, which serializes all state after each call.
+        watermarks: sets timestamps and watermarks; without it, the test gives both.
+        batch: run in batch mode.
+        clock: the source of processing time; by default a new ``ManualClock``.
+        broadcast_states: the states of a ``KeyedBroadcastProcessFunction``. Its input 1 is the
+            broadcast one.
+
+    Raises:
+        PlanError: the function cannot run here, or the number of keys is wrong.
     """
 
     def __init__(
@@ -348,7 +361,10 @@ class KeyedHarness(_Harness):
         else:
             given = (key_by,) * spec.traits.inputs
         if len(given) != spec.traits.inputs:
-            raise PlanError(f"{spec.label} has {spec.traits.inputs} inputs, not {len(given)} keys")
+            raise PlanError(
+                f"{spec.label} has {spec.traits.inputs} inputs, but {len(given)} keys were given",
+                hint="give key_by one key selector for all inputs, or a tuple with one for each",
+            )
         self._selectors = {
             number: key_function(each, "key_by", "the harness", site)
             for number, each in enumerate(given)
@@ -362,7 +378,7 @@ class KeyedHarness(_Harness):
         self._key_of = {number: each.bound() for number, each in self._selectors.items()}
 
     def close(self) -> None:
-        """Close the function and the key selectors, once."""
+        """Close the function and the key selectors; later calls have no effect."""
         if not self._closed:
             for selector in self._selectors.values():
                 close_function(selector)
@@ -371,12 +387,13 @@ class KeyedHarness(_Harness):
     def _keys(self, value: Any, input: int) -> list[Any] | None:
         if input not in self._key_of:
             return None
-        # computed from the record itself, as its sender does; then the key is nobody's to change
+        # As a sender does, compute the key from the original record. Then copy it, so that the
+        # function cannot change it.
         key = as_key(self._key_of[input](value))
         return [key if type(key) is SerializedKey else copy_record(key)]
 
     def timers(self) -> list[PendingTimer]:
-        """The timers that are set: those of event time first, each kind in the order of firing."""
+        """The registered timers in the order of firing, event-time timers first."""
         backend = self._backend()
         kinds = (
             (backend.event_timers, TimeDomain.EVENT_TIME),
@@ -390,23 +407,23 @@ class KeyedHarness(_Harness):
         ]
 
     def keys(self) -> list[Any]:
-        """The keys that hold state, in no order."""
+        """The keys that have state, in no particular order."""
         return [*map(user_key, self._backend().keys())]
 
     def state(self, name: str, key: Any) -> Any:
-        """What a state holds under a key, as the function would read it: a copy.
-
-        A value, or None; of list state a list; of map state a dict.
+        """A copy of a key's state: a value or None; for list state a list, for map state a dict.
 
         Raises:
-            PlanError: the function has asked for no state of this name.
+            PlanError: the function has not asked for a state of this name.
         """
         context, key_context = self._captured.context, self._captured.key_context
         assert context is not None and key_context is not None and context.states is not None
         handle: Any = context.states._handles.get(name)
         if handle is None:
             known = ", ".join(sorted(context.states._handles)) or "none"
-            raise PlanError(f"there is no state {name!r}; the function asked for: {known}")
+            raise PlanError(
+                f"there is no state {name!r}", hint=f"the function has asked for: {known}"
+            )
         scratch, key = HeapBackend(), as_key(key)
         scratch.enter(key).update(copy_record(dict(self._backend().enter(key))))
         context.states.attach(scratch)
@@ -420,12 +437,18 @@ class KeyedHarness(_Harness):
 
 
 class ProcessHarness(_Harness):
-    """Runs a function on a stream without keys.
+    """Runs one function on a stream without keys.
 
-    ``function``: a Process-, Map-, FlatMap-, Filter- or AsyncFunction, one of two streams, or an
-    operator's spec. An AsyncFunction has any time, and each record's results are there after
-    ``process``. ``broadcast``: the numbers of the operator's inputs that are broadcast.
-    ``broadcast_states``: those of a ``BroadcastProcessFunction``, whose input 1 is broadcast.
+    Args:
+        function: a Process-, Map-, FlatMap-, Filter- or AsyncFunction, a function of two streams,
+            or an operator's spec. An AsyncFunction has no timeout here; its results are there
+            after ``process``.
+        watermarks: sets timestamps and watermarks; without it, the test gives both.
+        batch: run in batch mode.
+        clock: the source of processing time; by default a new ``ManualClock``.
+        broadcast: the numbers of the inputs that are broadcast.
+        broadcast_states: the states of a ``BroadcastProcessFunction``. Its input 1 is the
+            broadcast one.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""A whole program in this process: no thread, no JVM, no waiting."""
+"""``run_pipeline``: runs a program in the test's process, without threads and without waiting."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from headrace.testing._savepoints import round_trip
 Streams = DataStream | Mapping[str, DataStream]
 Build = Callable[[StreamExecutionEnvironment], Streams]
 Planner = Callable[[int | None, int | None], JobProgram]
-"""Takes the number of key groups and the parallelism."""
+"""Plans the job for a number of key groups and a parallelism."""
 
 _NO_LIMIT = 1 << 40
 _DEFAULT_NAME = "stream"
@@ -49,11 +49,11 @@ _DEFAULT_NAME = "stream"
 
 @dataclass(eq=False)
 class PipelineResults(Mapping[str, list[Any]]):
-    """The records of each named stream, in the order of their arrival at its end.
+    """The records of each stream by its name, in the order of arrival.
 
-    Equal to a dictionary of the same records.
-    ``counters``: what the operators counted (see ``MetricGroup``). ``batches``: the counts of each
-    micro-batch, by operator and source; no time was measured.
+    Equal to a dictionary of the same records. ``counters`` are the operators' counters (see
+    ``MetricGroup``). ``batches`` are the counts of each micro-batch by operator and source, with
+    durations of 0.
     """
 
     streams: dict[str, list[Any]]
@@ -63,10 +63,10 @@ class PipelineResults(Mapping[str, list[Any]]):
 
     @property
     def only(self) -> list[Any]:
-        """The records of a program that has one stream.
+        """The records of the only stream.
 
         Raises:
-            PlanError: it has several.
+            PlanError: there are several streams.
         """
         if len(self.streams) != 1:
             raise PlanError(f"there are several streams: {', '.join(self.streams)}")
@@ -98,40 +98,44 @@ def run_pipeline(
     backfill: Streams | Build | None = None,
     micro_batches: int | None = None,
 ) -> PipelineResults:
-    """The records of a program's streams, after it ran to its end.
+    """Run a program to its end, and return the records of its streams.
 
-    ``program``: a stream, streams by name, or a function from a new environment to one of these;
-    sinks that the program has beside them are run as well.
-
-    ``cuts``: how many records to take per micro-batch (shared by the sources); what is left when
-    they run out is taken at once. ``key_groups``: spread keyed state over so many, instead of
-    keeping it in one. ``parallelism``: of operators that set none, in place of the environment's
-    (or 1). ``restarts``: begin anew from the stored state after every micro-batch, as after a crash
-    (with ``backends="paged"``), or, if ``"savepoint"``, as from a savepoint.
-    ``regroup``: the key groups and the parallelism after each such restart, in turn.
-    ``successors``: later versions of the program, with streams of the same names: each restart goes
-    on with the next of them, and after the last with the program itself, in turn.
-    ``backfill``: the program with sources that stop, which runs before, without being drained
-    (``headrace.stop.drain``), to where they stop; then the program goes on with what it kept.
-    ``micro_batches``: stop after so many, where the input has no end. ``clock``: gives the time
-    (ms), asked once per micro-batch; it stands at 0 otherwise. ``monotonic``: where the clock
-    jumps, the time (ms) by which intervals and timeouts are measured; else it is the clock's.
+    Args:
+        program: a stream, a dict of streams by name, or a function that takes a new environment
+            and returns one of these. The program's own sinks run too.
+        mode: as ``execution.runtime-mode``.
+        cuts: the number of records of each micro-batch, divided among the sources; the last
+            micro-batch takes all the rest. By default there is one micro-batch.
+        clock: returns the time (ms); called once per micro-batch. By default the time is 0.
+        monotonic: returns the time (ms) for intervals and timeouts; by default ``clock``.
+        backends: where state is: in memory, or in pages of bytes, as on Spark.
+        key_groups: the number of key groups, each with its own state backend; by default all
+            share one.
+        parallelism: of operators that set none; by default the environment's, or 1.
+        restarts: after every micro-batch, continue in a new run from the stored state, as after
+            a crash; needs ``backends="paged"``. With ``"savepoint"``, continue from a savepoint.
+        regroup: key groups and parallelism after each restart from a savepoint, in turn.
+        successors: later versions of the program, with streams of the same names. Each restart
+            continues with the next one; after the last comes the program itself.
+        backfill: a version of the program with bounded sources, which runs first, without
+            draining (``headrace.stop.drain``). The program continues from its state.
+        micro_batches: stop after this many; required for unbounded sources.
 
     Raises:
-        PlanError: the program cannot work, or would not end.
-        CheckpointError: a successor cannot go on from what the version before it kept.
-        JobError: the input waits for a clock that stands still.
+        PlanError: the arguments do not fit together, or the program is invalid.
+        CheckpointError: a successor cannot continue from the state of the version before it.
+        JobError: the input waits for a time that ``clock`` does not reach.
     """
     batch = mode == "batch"
     if cuts is not None and batch:
-        raise PlanError("a batch is one micro-batch: it has no cuts")
+        raise PlanError("a batch runs as one micro-batch, without cuts", hint='mode="streaming"')
     if restarts is True and backends != "paged":
-        raise PlanError("only paged state outlives a restart", hint='backends="paged"')
+        raise PlanError("only paged state survives a restart", hint='backends="paged"')
     if successors and not restarts:
-        raise PlanError("a program is followed by another at a restart", hint="restarts=True")
+        raise PlanError("a successor runs after a restart only", hint="restarts=True")
     if regroup and (restarts != "savepoint" or key_groups is None):
         raise PlanError(
-            "key groups change in a savepoint only, and where there are some",
+            "key groups can change only at a restart from a savepoint",
             hint='restarts="savepoint", key_groups=1',
         )
     plan, streams = _planner(program, batch)
@@ -141,7 +145,7 @@ def run_pipeline(
     )
     if micro_batches is None and not all(source.source.bounded for source in job.sources):
         raise PlanError(
-            "a source of the program has no end", hint="say after how many micro_batches to stop"
+            "a source of the program is unbounded", hint="give micro_batches, to stop after them"
         )
     budgets = _budgets(cuts)
     first = None
@@ -155,11 +159,11 @@ def run_pipeline(
         while runs.has_more and runs.run.batch_id != micro_batches:
             if restarts and runs.run.batch_id:
                 runs.restart()
-            planned = runs.run._planned  # a batch may take several looks at its sources
+            planned = runs.run._planned  # a batch may plan several times before it runs
             if not runs.run.step() and runs.run._planned is planned:
                 raise JobError(
-                    "nothing is left to read, but the input has not ended",
-                    hint="it may wait for the time: pass a clock that moves",
+                    "there are no more records, but the input has not ended",
+                    hint="it may wait for a later time: pass a clock that moves",
                 )
     finally:
         runs.run.close()
@@ -170,7 +174,7 @@ def run_pipeline(
 def _planner(
     program: Streams | Build, batch: bool, drain: bool = True
 ) -> tuple[Planner, dict[str, list[Any]]]:
-    """A function from key groups and parallelism to the job, and the streams to collect."""
+    """A function that plans the job, and empty lists for the records of its streams."""
     built = program
     if not isinstance(built, DataStream | Mapping):
         built = built(StreamExecutionEnvironment())
@@ -181,14 +185,17 @@ def _planner(
         or not all(isinstance(stream, DataStream) for stream in named.values())
     ):
         raise PlanError(
-            f"run_pipeline was given no stream, but {built!r}",
+            f"run_pipeline was given {built!r}, not a stream",
             hint="give a stream, a dict of streams by name, or a function that returns one",
         )
     env = next(iter(named.values()))._env
     sinks = list(env._take_sinks())
     for name, stream in named.items():
         if stream._env is not env:
-            raise PlanError("the streams belong to different environments")
+            raise PlanError(
+                "the streams belong to different environments",
+                hint="build all streams with one StreamExecutionEnvironment",
+            )
         sink = stream._collecting_sink()
         sink.name = name
         sinks.append(sink)
@@ -215,17 +222,22 @@ def _jobs_after_restarts(
     batch: bool,
     layouts: Sequence[tuple[int | None, int | None]],
 ) -> list[bytes]:
-    """The jobs after each restart: every version of the program, with every spread in turn.
+    """The pickled jobs of the restarts in turn: each version of the program with each layout.
+
+    A layout is a number of key groups and a parallelism.
 
     Raises:
-        PlanError: a version has other streams.
+        PlanError: a version has streams of other names.
     """
     plans, names = [], None
     for version in successors:
         built, streams = _planner(version, batch)
         names = names or streams.keys()
         if streams.keys() != names:
-            raise PlanError(f"the streams of a successor are {', '.join(streams)}")
+            raise PlanError(
+                f"the streams of a successor are {', '.join(streams)}",
+                hint=f"all successors must have the same streams: {', '.join(names)}",
+            )
         plans.append(built)
     plans.append(plan)
     turns = math.lcm(len(plans), len(layouts))
@@ -236,7 +248,7 @@ def _jobs_after_restarts(
 
 
 def _state_layout(job: JobProgram) -> Layout:
-    """What a program keeps, over however many key groups: these may change in a savepoint."""
+    """The layout of a program's state without its key groups, which a savepoint may change."""
     layout = Layout.of(job)
     parts = tuple(replace(part, key_groups=0) for part in layout.parts)
     return replace(layout, parts=parts)
@@ -247,14 +259,13 @@ def _budgets(cuts: Iterable[int] | None) -> Iterator[int]:
 
 
 class _CollectingDelivery(Delivery):
-    """Collects by the names of the streams; prints what is printed."""
+    """Collects the records of the streams by name; other sinks write as usual."""
 
     def __init__(self, streams: Mapping[str, list[Any]]) -> None:
         super().__init__()
         self._streams = streams
 
     def deliver(self, sink: SinkProgram, group: int, values: Any) -> None:
-        """Take records that one task had for a sink."""
         if sink.sink.collects:
             self._streams[sink.name].extend(values)
         else:
@@ -262,7 +273,7 @@ class _CollectingDelivery(Delivery):
 
 
 class _RestartingRun:
-    """A local run, and the runs after its restarts."""
+    """A local run, which ``restart`` replaces by a new run on the same state."""
 
     def __init__(
         self,
@@ -279,7 +290,8 @@ class _RestartingRun:
         self._job, self._clocks, self._budgets = job, clocks, budgets
         self._backfill = None if backfill is None else cloudpickle.dumps(backfill)
         self._main_job = None if backfill is None else cloudpickle.dumps(job)
-        # as it is before any function was called: what they keep in attributes is lost
+        # Pickled before any function is called, so that a restart loses what they keep in
+        # attributes.
         self._restart_jobs = itertools.cycle(
             restart_jobs or ([cloudpickle.dumps(job)] if restarts else [])
         )
@@ -305,7 +317,7 @@ class _RestartingRun:
         )
 
     def on_batch(self, counts: BatchCounts) -> None:
-        """Keep the counts of a micro-batch."""
+        """Collect the counts of a micro-batch."""
         self.batches.append(counts)
 
     def _backend(self, vertex: VertexProgram, group: int) -> StateBackend:
@@ -317,14 +329,14 @@ class _RestartingRun:
 
     @property
     def has_more(self) -> bool:
-        """True while there is something to do; what a backfill has kept is handed over here."""
+        """Whether the input has more; after a backfill, switch to the main job."""
         if self._main_job is not None and self.run.ended:
             main_job, self._backfill, self._main_job = self._main_job, None, None
             self._continue_with(main_job, by_savepoint=self._by_savepoint or not self._paged)
         return not self.run.ended
 
     def restart(self) -> None:
-        """Go on in a new run, with nothing but what a checkpoint keeps."""
+        """Continue in a new run, with only what a checkpoint contains."""
         self._continue_with(self._backfill or next(self._restart_jobs), self._by_savepoint)
 
     def _continue_with(self, job: bytes, by_savepoint: bool) -> None:
@@ -338,7 +350,7 @@ class _RestartingRun:
         if by_savepoint:
             restore(savepoint, after.program, self._backend)
             import_sinks(savepoint.read("sinks"), after._committers)
-        # what sources wrote for themselves lies with the checkpoint
+        # Files of enumerators are part of the checkpoint.
         shutil.copytree(before._directory.name, after._directory.name, dirs_exist_ok=True)
         offset = json.loads(json.dumps(before._offset.to_json()))
         after._offset = after._planned = Offset.from_json(offset)
@@ -359,7 +371,7 @@ class _RestartingRun:
         backends = {
             (at, group): self._backend(vertices[at], group)
             for at, group in known
-            if at in vertices  # others kept nothing but the time
+            if at in vertices  # the others have no state but the time
         }
         offset = run._offset.to_json()
         return savepoint_of(

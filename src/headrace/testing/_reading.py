@@ -1,4 +1,4 @@
-"""A source, read through the engine's own coordinator."""
+"""Reads a source in a test through the engine's own coordinator."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ START_MS = 1_700_000_000_000
 
 @dataclass
 class Reading:
-    """What a source gave, split by split: ``values`` and ``bad``, in order; and the ranges read."""
+    """What was read of a source: values by split, bad records, and the ranges of splits."""
 
     values: dict[str, list[Any]] = field(default_factory=dict)
     bad: list[Any] = field(default_factory=list)
@@ -43,7 +43,7 @@ class Reading:
         return [value for values in self.values.values() for value in values]
 
     def read(self, source: Source, tasks: Sequence[SourceTaskInput]) -> None:
-        """Read what source tasks are to read."""
+        """Read all ranges of some source tasks."""
         reader = source.reader()
         for split_range in (r for task in tasks for work in task.work for r in work.ranges):
             self.ranges.append(split_range)
@@ -56,10 +56,11 @@ class Reading:
 
 
 class Planner:
-    """The engine's coordinator over one source: plans micro-batch after micro-batch.
+    """Plans micro-batches of one source with the engine's coordinator.
 
-    ``offset`` is where it stands. ``micro_batches`` are the micro-batches so far, as (start, end).
-    ``pause`` holds a split back for a step. ``wrap`` puts something around the enumerator.
+    ``offset`` is the current position; ``micro_batches`` are those planned so far, as pairs of
+    start and end. ``pause`` says of a split whether it pauses in the next micro-batch. ``wrap``
+    wraps the enumerator.
     """
 
     def __init__(
@@ -84,16 +85,16 @@ class Planner:
 
     @property
     def progress(self) -> SourceProgress:
-        """How far the source is read."""
+        """The current positions of the source's splits."""
         return self.offset.source(self._id)
 
     @property
     def paused(self) -> bool:
-        """Whether the last step held a split back."""
+        """Whether a split was paused in the last step."""
         return self._pauses.any_paused
 
     def step(self, budget: Budget, now_ms: int) -> list[SourceTaskInput] | None:
-        """Plan the next micro-batch, which is then over; None where nothing is new."""
+        """Plan the next micro-batch, and commit it; None if there are no new records."""
         start = self.offset
         end = self._coordinator.latest(start, JobTime(now_ms, now_ms), budget)
         if end is start:
@@ -105,7 +106,7 @@ class Planner:
         return tasks
 
     def plan(self, start: Offset, end: Offset) -> list[SourceTaskInput]:
-        """The tasks of a micro-batch that was planned before."""
+        """Plan a micro-batch between two offsets again."""
         return self._coordinator.plan(start, end)
 
     def close(self) -> None:
@@ -114,7 +115,7 @@ class Planner:
 
 
 class _ForcedPauses(WatermarkAlignment):
-    """Pauses splits as a test wants it."""
+    """Pauses the splits that the test selects."""
 
     def __init__(self, source_id: Any, pause: Callable[[str], bool]) -> None:
         super().__init__((), lambda epoch: {})
@@ -136,10 +137,10 @@ def read_source(
     restart: bool = False,
     pause: Callable[[str], bool] = lambda split: False,
 ) -> Reading:
-    """Read a source until it has ended or, if it never does, gives nothing new.
+    """Read a source to its end; an unbounded one until it has no new records.
 
-    ``restart`` takes a new enumerator at every step, as after a crash. ``pause`` holds a split back
-    for a step.
+    ``budget`` and ``pause`` are called for each micro-batch. With ``restart``, each micro-batch
+    has a new enumerator, as after a crash.
     """
     planner, now_ms = Planner(source, directory, pause=pause), START_MS
     reading = Reading()
@@ -160,7 +161,7 @@ def read_source(
 
 
 def through_json(offset: Offset) -> Offset:
-    """The offset as a checkpoint gives it back; it must be the same."""
+    """The offset, encoded to JSON and decoded; fails unless both are equal."""
     text = json.dumps(offset.to_json())
     decoded = Offset.from_json(json.loads(text))
     assert decoded == offset
@@ -169,5 +170,5 @@ def through_json(offset: Offset) -> Offset:
 
 
 def counts(values: Sequence[Any]) -> Counter[str]:
-    """How often each value is there, by its ``repr``."""
+    """The number of occurrences of each value, by its ``repr``."""
     return Counter(map(repr, values))

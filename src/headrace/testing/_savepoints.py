@@ -1,4 +1,4 @@
-"""A savepoint on its way through bytes."""
+"""Encoding and decoding of a savepoint, for tests."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from headrace.runtime.savepoint.savepoint import Savepoint
 
 
 def round_trip(savepoint: Savepoint) -> Savepoint:
-    """The form as it comes back from bytes: JSON and Arrow batches."""
-    # Here, as it imports pyarrow: tests of rows start without it.
+    """The savepoint after encoding to, and decoding from, JSON and Arrow batches."""
+    # Imported here because it imports pyarrow, which most tests do not need.
     from headrace.runtime.savepoint.arrow import from_batches, to_batches
 
     parts = {}

@@ -1,4 +1,4 @@
-"""The contract of sinks that promise exactly once."""
+"""``SinkContract``: tests for sinks with exactly-once delivery."""
 
 from __future__ import annotations
 
@@ -27,22 +27,25 @@ from headrace.testing._writers import writer_of
 
 
 class SinkContract(ABC):
-    """The contract of sinks that promise exactly once."""
+    """Tests for sinks with exactly-once delivery; inherit from it, and pytest runs them.
+
+    A sink that takes columns also overrides ``columns``.
+    """
 
     @abstractmethod
     def make_sink(self, folder: Path) -> Sink:
-        """The sink; it writes below ``folder``. Called once per test."""
+        """The sink, which writes below ``folder``. Called once per test."""
 
     @abstractmethod
     def values(self, count: int) -> list[Any]:
-        """So many different records."""
+        """``count`` different records."""
 
     @abstractmethod
     def published(self, folder: Path) -> list[Any]:
-        """What a reader sees, in any order: equal to the records that were written."""
+        """The records that a reader sees, in any order, equal to those that were written."""
 
     def columns(self, count: int) -> ColumnChunk | None:
-        """The same records as columns, for a sink that takes them."""
+        """The records of ``values(count)`` as columns; None for a sink without columns."""
         return None
 
     @pytest.fixture
@@ -54,18 +57,18 @@ class SinkContract(ABC):
 
     @pytest.fixture
     def sink(self, folder: Path) -> Sink:
-        """The sink under test, as it arrives in another process."""
+        """The sink under test, pickled and unpickled as for a worker."""
         made: Sink = pickle.loads(pickle.dumps(self.make_sink(folder)))
         return made
 
     def committer(self, sink: Sink, sink_id: str = "sink-1") -> Committer:
-        """A new committer, as after a restart; an idle one where tasks commit."""
+        """A new committer, as after a restart; one that does nothing where tasks commit."""
         if sink.commits is CommitBy.TASK:
             return _NoCommitter()
         return sink.committer(CommitterContext(sink_id, "job"))
 
     def last_batch(self, sink: Sink, sink_id: str = "sink-1") -> int | None:
-        """The last micro-batch that the sink has committed, as the engine asks for it."""
+        """The last micro-batch that the sink has committed under this id; None if unknown."""
         return sink.last_batch(CommitterContext(sink_id, "job"))
 
     def writer(
@@ -78,7 +81,7 @@ class SinkContract(ABC):
         worker: WorkerResources | None = None,
         sink_id: str = "sink-1",
     ) -> SinkWriter:
-        """A new writer; in a worker process of its own, unless one is given."""
+        """A new writer, by default in a new worker."""
         worker = worker or WorkerResources()
         context = WriterContext(sink_id, "job", batch_id, task, attempt, tasks, worker)
         return writer_of(sink, context)
@@ -92,10 +95,7 @@ class SinkContract(ABC):
         tasks: int = 2,
         sink_id: str = "sink-1",
     ) -> list[Any]:
-        """Write one micro-batch with several tasks; what they prepared.
-
-        Each task is in a worker process of its own, which is then over.
-        """
+        """Write one micro-batch with several tasks, each in a new worker; their committables."""
         prepared = []
         for task in range(tasks):
             worker = WorkerResources()
@@ -108,11 +108,11 @@ class SinkContract(ABC):
         return [pickle.loads(pickle.dumps(part)) for part in prepared if part is not None]
 
     def check(self, folder: Path, expected: Sequence[Any]) -> None:
-        """Fail unless exactly these records are visible."""
+        """Assert that exactly these records are visible."""
         assert counts(self.published(folder)) == counts(expected)
 
     def test_nothing_is_visible_before_the_commit(self, sink: Sink, folder: Path) -> None:
-        """A crash before the commit leaves nothing visible."""
+        """Records are invisible until their micro-batch is committed."""
         if sink.commits is CommitBy.TASK:
             worker = WorkerResources()
             self.writer(sink, 0, worker=worker).write(self.values(10), [None] * 10)
@@ -122,7 +122,7 @@ class SinkContract(ABC):
         self.check(folder, [])
 
     def test_all_micro_batches_are_visible_once(self, sink: Sink, folder: Path) -> None:
-        """Every record of every task and micro-batch is there at the end."""
+        """At the end every record of every task and micro-batch is visible once."""
         values, committer = self.values(30), self.committer(sink)
         for batch in range(3):
             committer.commit(batch, self.prepare(sink, batch, values[batch * 10 :][:10]))
@@ -133,7 +133,7 @@ class SinkContract(ABC):
         self.check(folder, values)
 
     def test_columns_are_written_as_their_records(self, sink: Sink, folder: Path) -> None:
-        """Columns and records in turn: what is published is the same."""
+        """Columns and records in one micro-batch publish the same records."""
         chunk = self.columns(10)
         assert (chunk is not None) == sink.takes_columns, "columns() gives what the sink takes"
         if chunk is None:
@@ -151,7 +151,7 @@ class SinkContract(ABC):
         self.check(folder, values)
 
     def test_a_new_committer_for_every_call(self, sink: Sink, folder: Path) -> None:
-        """What a committer must remember is not in its memory."""
+        """A committer keeps nothing in memory that a later call needs."""
         values = self.values(30)
         for batch in range(3):
             prepared = self.prepare(sink, batch, values[batch * 10 :][:10], f"a{batch}")
@@ -160,7 +160,7 @@ class SinkContract(ABC):
         self.check(folder, values)
 
     def test_what_is_held_back_goes_on_under_another_id(self, sink: Sink, folder: Path) -> None:
-        """As in another checkpoint: what the first committer keeps there is not read again."""
+        """Records that are written and not yet published move to another checkpoint."""
         values, first = self.values(30), self.committer(sink)
         for batch in range(2):
             first.commit(batch, self.prepare(sink, batch, values[batch * 10 :][:10]))
@@ -169,14 +169,14 @@ class SinkContract(ABC):
         assert sink.keeps_state or not pending
         self.committer(sink, "sink-2").restore(pending)
         second = self.committer(sink, "sink-2")
-        second.restore(pending)  # a crash has followed the first time
+        second.restore(pending)  # repeated after a crash
         assert len(pending) == len([*second.snapshot()])
         second.commit(2, self.prepare(sink, 2, values[20:], sink_id="sink-2"))
         self.committer(sink, "sink-2").finish()
         self.check(folder, values)
 
     def test_the_last_micro_batch_is_known(self, sink: Sink, folder: Path) -> None:
-        """Of each sink id for itself, whichever tasks wrote. A sink that cannot know says None."""
+        """``last_batch`` is right for each sink id, whichever tasks wrote; or always None."""
         values, committer, none = self.values(40), self.committer(sink), self.last_batch(sink)
         assert none in (None, -1)
         for batch in range(3):
@@ -198,10 +198,9 @@ class SinkContract(ABC):
         assert self.last_batch(sink) == (None if none is None else 3)
 
     def test_an_older_copy_goes_on_under_another_id(self, sink: Sink, folder: Path) -> None:
-        """The checkpoint of micro-batch 1 is put back after micro-batch 4, and cuts otherwise.
+        """The checkpoint of micro-batch 1 is restored after micro-batch 4 was committed.
 
-        What the copy counts as written is visible once. What follows it is written again, beside
-        what was visible of it.
+        Records before the copy are visible once. Later records are written a second time.
         """
         values, first = self.values(50), self.committer(sink)
         for batch in range(5):
@@ -223,9 +222,9 @@ class SinkContract(ABC):
 
     @pytest.mark.parametrize("tasks", [2, 1, 3])
     def test_a_repeated_commit_changes_nothing(self, sink: Sink, folder: Path, tasks: int) -> None:
-        """The last micro-batch may come again, from new attempts, cut into other tasks.
+        """The last micro-batch may be repeated, by new attempts and with other tasks.
 
-        Where tasks commit, a micro-batch has the same tasks each time.
+        Where tasks commit, a repeated micro-batch has the same tasks.
         """
         values = self.values(20)
         tasks = 2 if sink.commits is CommitBy.TASK else tasks
@@ -248,7 +247,7 @@ class SinkContract(ABC):
         self.check(folder, values)
 
     def test_an_aborted_task_leaves_nothing(self, sink: Sink, folder: Path) -> None:
-        """A task that fails half way is not seen."""
+        """Records of a task that fails are not visible."""
         values = self.values(10)
         writer = self.writer(sink, 0, attempt="dead")
         writer.write(values, [None] * len(values))
@@ -259,7 +258,7 @@ class SinkContract(ABC):
         self.check(folder, values)
 
     def test_an_aborted_micro_batch_leaves_nothing(self, sink: Sink, folder: Path) -> None:
-        """A micro-batch that fails and is run again is seen once."""
+        """A micro-batch that fails and is repeated is visible once."""
         values, committer = self.values(10), self.committer(sink)
         committer.abort(0, self.prepare(sink, 0, values))
         if sink.commits is CommitBy.DRIVER:
@@ -269,7 +268,7 @@ class SinkContract(ABC):
         self.check(folder, values)
 
     def test_a_crash_between_prepare_and_commit(self, sink: Sink, folder: Path) -> None:
-        """Attempts that died after prepare_commit are not seen."""
+        """Attempts that died after prepare_commit are not visible."""
         values = self.values(10)
         self.prepare(sink, 0, values, "dead")
         committer = self.committer(sink)
@@ -278,7 +277,7 @@ class SinkContract(ABC):
         self.check(folder, values)
 
     def test_one_task_of_two_is_run_again(self, sink: Sink, folder: Path) -> None:
-        """One task fails after the other has prepared; both are run again."""
+        """One task fails after the other has prepared; both are repeated."""
         values, committer = self.values(10), self.committer(sink)
         first = self.writer(sink, 0, 0, "dead")
         first.write(values[0::2], [None] * 5)
@@ -291,7 +290,7 @@ class SinkContract(ABC):
         self.check(folder, values)
 
     def test_writers_of_one_worker_follow_each_other(self, sink: Sink, folder: Path) -> None:
-        """What they share is as good in the next micro-batch, also after one that failed."""
+        """What writers share in a worker still works after one of them was aborted."""
         values, committer, worker = self.values(30), self.committer(sink), WorkerResources()
         for batch in range(3):
             run = values[batch * 10 :][:10]
@@ -309,5 +308,5 @@ class SinkContract(ABC):
 
 class _NoCommitter(Committer):
     def commit(self, batch_id: int, committables: Sequence[Any]) -> None:
-        """Nothing is left to do."""
-        assert not committables, "a writer that commits by itself gives nothing to a committer"
+        """Do nothing: tasks have committed."""
+        assert not committables, "a writer that commits by itself must have no committables"

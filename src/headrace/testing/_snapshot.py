@@ -1,4 +1,4 @@
-"""State outside of a running task: kept in memory, copied from one backend to another."""
+"""``Snapshot``: a copy of an operator's state, and functions to copy state between backends."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from headrace.runtime.state.pages.held import HeldPages
 
 @dataclass(frozen=True)
 class Snapshot:
-    """State, timers and watermark of one operator, and the time (ms) it was taken. Picklable.
+    """A copy of an operator's state, timers and watermark; it can be pickled.
 
-    ``generator``: where the harness has a watermark strategy, its generator as it was. ``shared``:
-    state that the whole task shares.
+    ``now_ms`` is the time of the snapshot, ``generator`` a copy of the watermark generator (if
+    the harness has a watermark strategy), ``shared`` the broadcast state.
     """
 
     records: Mapping[str, bytes]
@@ -36,11 +36,11 @@ class Snapshot:
         generator: WatermarkGenerator | None,
         shared: StateBackend,
     ) -> Snapshot:
-        """The state of a backend, and of one with shared state."""
+        """A snapshot of the keyed state in ``backend`` and the broadcast state in ``shared``."""
         return cls(_records_of(backend), now_ms, generator, _records_of(shared))
 
     def on_heap(self) -> tuple[HeapBackend, HeapBackend]:
-        """Backends in memory with this state: of keys, and shared."""
+        """Backends in memory with the keyed and with the broadcast state."""
         return _heap_of(self.records), _heap_of(self.shared)
 
 
@@ -59,7 +59,7 @@ def _heap_of(records: Mapping[str, bytes]) -> HeapBackend:
 
 
 def copy_state(source: StateBackend, target: StateBackend) -> None:
-    """Put everything that ``source`` holds into an empty ``target``, sharing no object."""
+    """Copy all state and timers of ``source`` to the empty backend ``target``."""
     records = export_backend("", source, 0)
     import_backend(
         records, target, source.kinds(), source.in_namespaces.kinds(), source.tables.kinds()
@@ -68,5 +68,5 @@ def copy_state(source: StateBackend, target: StateBackend) -> None:
 
 
 def pending_timers(timers: TimerStore) -> list[Timer]:
-    """The timers that are set, in the order in which they will fire."""
+    """The registered timers in the order of firing."""
     return [timer for _, timer in timers.scan()]

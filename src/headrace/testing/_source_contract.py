@@ -1,4 +1,4 @@
-"""The contract of sources."""
+"""``SourceContract``: tests for sources."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from headrace.testing._reading import (
 
 @dataclass
 class _WithoutInitial(SplitEnumerator):
-    """An enumerator that must not be asked for the beginning again."""
+    """An enumerator whose ``initial`` fails the test."""
 
     inner: SplitEnumerator
 
@@ -49,7 +49,7 @@ class _WithoutInitial(SplitEnumerator):
 
 
 def _records_and_timestamps(chunks: Iterable[Chunk | ColumnChunk]) -> list[tuple[Any, int | None]]:
-    """Records and timestamps, each bad one in its place."""
+    """All records with their timestamps; bad records stand where they were read."""
     result: list[tuple[Any, int | None]] = []
     for chunk in chunks:
         if isinstance(chunk, ColumnChunk):
@@ -66,20 +66,23 @@ def _records_and_timestamps(chunks: Iterable[Chunk | ColumnChunk]) -> list[tuple
 
 
 class SourceContract(ABC):
-    """The contract of sources. An unbounded source must run dry after ``expected``."""
+    """Tests for sources; inherit from it, and pytest runs them.
+
+    An unbounded source must have no more records after those of ``expected``.
+    """
 
     @abstractmethod
     def make_source(self, folder: Path) -> Source:
-        """The source; what it reads is put into ``folder``. Called once per test."""
+        """Write the input into ``folder``, and return a source that reads it. Called per test."""
 
     @abstractmethod
     def expected(self) -> Sequence[Any]:
-        """All values that it gives, in any order."""
+        """All records of the source, in any order."""
 
     def grow(self, folder: Path) -> None:
-        """Change the outside world: add records below ``folder``, remove what may be removed.
+        """Change the input in ``folder`` as it may change during a job: add or remove records.
 
-        Called between two readings of the same micro-batches. Nothing happens unless overridden.
+        Called between two readings of the same micro-batches. By default it does nothing.
         """
 
     @pytest.fixture
@@ -91,21 +94,21 @@ class SourceContract(ABC):
 
     @pytest.fixture
     def source(self, tmp_path: Path) -> Source:
-        """The source under test, as it arrives in another process."""
+        """The source under test, pickled and unpickled as for a worker."""
         folder = tmp_path / "input"
         folder.mkdir()
         made: Source = pickle.loads(pickle.dumps(self.make_source(folder)))
         return made
 
     def test_everything_is_read_once(self, source: Source, directory: Path) -> None:
-        """Everything is read once."""
+        """Every record is read once."""
         assert counts(read_source(source, directory).all()) == counts(self.expected())
 
     @pytest.mark.parametrize("seed", range(6))
     def test_any_budgets_give_the_same_records(
         self, source: Source, directory: Path, seed: int
     ) -> None:
-        """However it is cut, every split gives the same values in the same order."""
+        """A split's records and their order do not depend on the micro-batches."""
         uncut = read_source(source, directory / "whole")
         draw = random.Random(seed)
         most = draw.choice([1, 3, 40, 1000])
@@ -120,13 +123,13 @@ class SourceContract(ABC):
         assert counts(cut.bad) == counts(uncut.bad)
 
     def test_a_restart_at_every_step_changes_nothing(self, source: Source, directory: Path) -> None:
-        """Positions as JSON are all that an enumerator needs to go on."""
+        """An enumerator needs only the positions, as JSON, to continue."""
         uncut = read_source(source, directory / "whole")
         cut = read_source(source, directory / "cut", lambda: Budget(7, 200), restart=True)
         assert cut.values == uncut.values
 
     def test_a_range_read_twice_is_equal(self, source: Source, directory: Path) -> None:
-        """A task that is run again reads the same."""
+        """A repeated task reads the same records."""
         ranges = read_source(source, directory, lambda: Budget(50, 2000)).ranges
         first, second = source.reader(), source.reader()
         for split_range in ranges:
@@ -135,14 +138,14 @@ class SourceContract(ABC):
             assert once == again
 
     def test_columns_are_the_records(self, source: Source, directory: Path) -> None:
-        """Where a reader has columns, their rows and those between them are what it reads."""
+        """Read as columns, a range has the same records as read one by one."""
         ranges = read_source(source, directory, lambda: Budget(50, 2000)).ranges
         reader = source.reader()
         for split_range in ranges:
             result = reader.read_columns(split_range)
             if result is None:
                 continue
-            assert reader.has_columns, "it gives columns, so the plan must know of them"
+            assert reader.has_columns, "has_columns must be true, because read_columns works"
             assert _records_and_timestamps(result) == _records_and_timestamps(
                 reader.read(split_range)
             )
@@ -150,7 +153,7 @@ class SourceContract(ABC):
     def test_a_micro_batch_planned_again_is_the_same(
         self, source: Source, directory: Path, tmp_path: Path
     ) -> None:
-        """Both ends of what is read are in the log: nothing that happens later changes it."""
+        """A micro-batch that is planned again has the same tasks, whatever happened since."""
         planner, read = Planner(source, directory), []
         for step in range(40):
             tasks = planner.step(Budget(5, 300) if step < 20 else NO_LIMIT, START_MS + step * 1000)
@@ -169,7 +172,7 @@ class SourceContract(ABC):
             assert (other.values, other.bad) == (reading.values, reading.bad)
 
     def test_every_split_starts_once(self, source: Source, directory: Path) -> None:
-        """Its first position is in the log before it goes on or finishes."""
+        """A split's first position is logged once, before it advances or finishes."""
         planner = Planner(source, directory)
         for step in range(40):
             planner.step(Budget(5, 300) if step < 20 else NO_LIMIT, START_MS + step * 1000)
@@ -182,7 +185,7 @@ class SourceContract(ABC):
         planner.close()
 
     def test_the_beginning_is_asked_for_once(self, source: Source, directory: Path) -> None:
-        """After the first micro-batch its first positions come from the log."""
+        """``initial`` is called once; later runs take first positions from the log."""
         uncut = read_source(source, directory / "whole")
         first = Planner(source, directory / "cut")
         reading = Reading()
@@ -196,7 +199,7 @@ class SourceContract(ABC):
         assert counts(reading.all()) == counts(uncut.all())
 
     def test_all_paused_means_no_progress(self, source: Source, directory: Path) -> None:
-        """Splits that are paused keep their position."""
+        """Paused splits keep their positions."""
         planner = Planner(source, directory)
         planner.step(Budget(1, 1), START_MS)
         before = planner.progress
@@ -206,7 +209,7 @@ class SourceContract(ABC):
         assert {split: after.positions[split] for split in before.positions} == before.positions
 
     def test_an_idle_source_keeps_its_positions(self, source: Source, directory: Path) -> None:
-        """Where nothing is new no micro-batch is planned."""
+        """Without new records no micro-batch is planned."""
         planner = Planner(source, directory)
         for step in range(1, 50):
             planner.step(NO_LIMIT, START_MS + step * 1000)

@@ -1,4 +1,4 @@
-"""Run a sink's writer in a test: it takes records, as the end of a chain does."""
+"""Runs a sink's writer in a test, with the sink's ``record_encoder`` before it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headrace.connector import Sink, SinkWriter, WriterContext
 
 
 def writer_of(sink: Sink, context: WriterContext) -> SinkWriter:
-    """A new writer that takes records: each passes the sink's ``record_encoder`` first."""
+    """A new writer of the sink, which encodes records with ``record_encoder`` first."""
     encode = sink.record_encoder
     inner = sink.writer(context)
     return inner if encode is None else _Encoding(inner, encode)

@@ -219,7 +219,7 @@ def test_looking_at_state_changes_nothing(ledger: KeyedHarness) -> None:
 
 
 def test_an_unknown_state_is_told_with_those_there_are(ledger: KeyedHarness) -> None:
-    with pytest.raises(PlanError, match=r"no state 'first'.* all, brief, last, most, often, total"):
+    with pytest.raises(PlanError, match=r"(?s)no state 'first'.* all, brief, last, most, often, total"):
         ledger.state("first", "a")
 
 
@@ -286,7 +286,7 @@ def test_a_batch_gives_its_results_at_the_end_in_the_order_of_time() -> None:
     harness.process(("a", 9), timestamp=50)
     harness.process(("a", 8), timestamp=40)
     assert harness.output() == []
-    with pytest.raises(PlanError, match="stands still in a batch"):
+    with pytest.raises(PlanError, match="cannot advance to 45"):
         harness.advance_watermark(45)
     harness.end_input()
     assert harness.output() == [

@@ -425,7 +425,7 @@ def test_state_of_a_failed_task_run_is_dropped() -> None:
             harness.process(13)
         harness.process(2)
         assert harness.output() == [1, 2]
-    with pytest.raises(PlanError, match="has no key"):
+    with pytest.raises(PlanError, match="does not use keys"):
         KeyedHarness(Once(), lambda value: value)
 
 
