@@ -154,7 +154,7 @@ def consume(
     follow: Annotated[
         bool, typer.Option("--follow", help="Wait for new records at the end.")
     ] = False,
-    most: Annotated[
+    max_records: Annotated[
         int | None, typer.Option("--max", metavar="N", help="Stop after N records.")
     ] = None,
     places: Annotated[
@@ -168,7 +168,7 @@ def consume(
 
     servers = url_of(folder, "kafka")
     records = kafka_topics.consume(servers, topic, follow=follow)
-    for record in islice(records, most):  # asks for no more: the next one may never come
+    for record in islice(records, max_records):  # asks for no more: the next one may never come
         place = f"{record.partition}:{record.offset}\t{_text(record.key)}\t" if places else ""
         typer.echo(place + _text(record.value))
 

@@ -29,13 +29,13 @@ def doctor() -> None:
 
 def print_findings(console: Console, findings: list[Finding]) -> None:
     """One line each, what to do below it, and the verdict."""
-    width = max(len(finding.part) for finding in findings)
+    width = max(len(finding.component) for finding in findings)
     for finding in findings:
-        console.print(f"{_MARKS[finding.state]}  {finding.part:<{width}}  ", end="")
+        console.print(f"{_MARKS[finding.state]}  {finding.component:<{width}}  ", end="")
         # Text found on the machine is printed as it is: a path may hold what looks like markup.
         console.print(finding.text, markup=False)
         if finding.advice:
             console.print(f"    {'':<{width}}  -> {finding.advice}", markup=False)
-    missing = [finding.part for finding in findings if finding.state == "missing"]
+    missing = [finding.component for finding in findings if finding.state == "missing"]
     verdict = f"A job cannot run here: {', '.join(missing)}." if missing else "Ready."
     console.print(f"\n{verdict}", markup=False)

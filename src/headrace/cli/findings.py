@@ -30,7 +30,7 @@ _NOT_FOR_USERS = {"dev"}
 class Finding:
     """One line of the report; ``missing`` means that no job can run on Spark without it."""
 
-    part: str
+    component: str
     state: Literal["ok", "note", "missing"]
     text: str
     advice: str | None = None
@@ -38,20 +38,20 @@ class Finding:
 
 def collect() -> list[Finding]:
     """Everything that was looked at, in the order in which a job needs it."""
-    required, optional = declared(_own_requirements())
+    required, optional = split_requirements(_own_requirements())
     return [
         _headrace(),
         _python(),
         _java(),
         *_class_archive(),
-        *(library(requirement) for requirement in required),
+        *(library_finding(requirement) for requirement in required),
         _memory(),
         _cores(),
-        *(extra(name, requirements) for name, requirements in optional.items()),
+        *(extra_finding(name, requirements) for name, requirements in optional.items()),
     ]
 
 
-def declared(
+def split_requirements(
     lines: list[str],
 ) -> tuple[list[Requirement], dict[str, list[Requirement]]]:
     """A distribution's requirements on this platform: the needed ones, and those of each extra."""
@@ -68,7 +68,7 @@ def declared(
     return required, extras
 
 
-def library(requirement: Requirement) -> Finding:
+def library_finding(requirement: Requirement) -> Finding:
     """Whether a needed library is there, in a version that fits."""
     version = _installed(requirement.name)
     wanted = f"{requirement.name}{requirement.specifier}"
@@ -80,7 +80,7 @@ def library(requirement: Requirement) -> Finding:
     return Finding(requirement.name, "ok", version)
 
 
-def extra(name: str, requirements: list[Requirement]) -> Finding:
+def extra_finding(name: str, requirements: list[Requirement]) -> Finding:
     """Whether an optional part is there."""
     found = [(requirement, _installed(requirement.name)) for requirement in requirements]
     fitting = [
@@ -180,13 +180,13 @@ def memory_bytes(root: Path = Path("/")) -> tuple[int | None, int | None]:
     kibibytes = {name: int(value) for name, value in re.findall(r"^(\w+):\s+(\d+) kB", info, re.M)}
     total = kibibytes["MemTotal"] * 1024
     available = kibibytes.get("MemAvailable", kibibytes["MemTotal"]) * 1024
-    for limit, used in _limits(root / "sys/fs/cgroup"):
+    for limit, used in _cgroup_limits(root / "sys/fs/cgroup"):
         total = min(total, limit)
         available = min(available, max(0, limit - used))
     return total, available
 
 
-def _limits(group: Path) -> Iterator[tuple[int, int]]:
+def _cgroup_limits(group: Path) -> Iterator[tuple[int, int]]:
     try:
         limit = (group / "memory.max").read_text().strip()
         used = (group / "memory.current").read_text().strip()

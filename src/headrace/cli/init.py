@@ -100,11 +100,11 @@ def project(template: Template, title: str) -> dict[str, str]:
     # What the job draws keeps its name.
     headrace_module_name = re.compile(rf"(?:examples/)?\b{template.module}\b(?!\.svg)")
     job = headrace_module_name.sub("job", program)
-    beside = {f"{name}.py": programs / f"{name}.py" for name in _beside(job, programs)}
+    modules = {f"{name}.py": programs / f"{name}.py" for name in _imported_modules(job, programs)}
     return {
         "job.py": job,
-        "test_job.py": headrace_module_name.sub("job", standing_alone(test)),
-        **{name: path.read_text("utf-8") for name, path in beside.items()},
+        "test_job.py": headrace_module_name.sub("job", without_repository_helpers(test)),
+        **{name: path.read_text("utf-8") for name, path in modules.items()},
         "README.md": README.format(title=title, about=_about(job), template=template.value),
         "pyproject.toml": SETTINGS,
     }
@@ -119,7 +119,7 @@ def _folders() -> tuple[Path, Path]:
     return checkout / "examples", checkout / "tests" / "examples"
 
 
-def _beside(program: str, folder: Path) -> list[str]:
+def _imported_modules(program: str, folder: Path) -> list[str]:
     """The modules of the folder that a program imports."""
     imported = {
         node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
@@ -129,10 +129,10 @@ def _beside(program: str, folder: Path) -> list[str]:
     return sorted(name for name in imported if name and (folder / f"{name}.py").is_file())
 
 
-def standing_alone(test: str) -> str:
+def without_repository_helpers(test: str) -> str:
     """A test without what needs the repository's other tests, as the test of a page does."""
     body = ast.parse(test).body
-    needing: dict[str, ast.ImportFrom | ast.FunctionDef] = {
+    dependent: dict[str, ast.ImportFrom | ast.FunctionDef] = {
         alias.asname or alias.name: node
         for node in body
         if isinstance(node, ast.ImportFrom) and (node.module or "").partition(".")[0] == "tests"
@@ -140,10 +140,12 @@ def standing_alone(test: str) -> str:
     }
     functions = [node for node in body if isinstance(node, ast.FunctionDef)]
     # What uses one of these falls as well: a test may take it as a fixture.
-    while found := [f for f in functions if f.name not in needing and needing.keys() & _names(f)]:
-        needing |= {function.name: function for function in found}
+    while found := [
+        f for f in functions if f.name not in dependent and dependent.keys() & _names(f)
+    ]:
+        dependent |= {function.name: function for function in found}
     left_out: set[int] = set()
-    for node in needing.values():
+    for node in dependent.values():
         decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
         first = min(each.lineno for each in (node, *decorators))
         left_out |= set(range(first, (node.end_lineno or first) + 1))

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from headrace.cli.run import Local, Settings, ask, execute, split_fresh
+from headrace.cli.run import Local, Settings, execute, export_settings, split_fresh
 from headrace.runners.pyflink_imports import install
 
 
@@ -30,7 +30,7 @@ def pyflink(
     come before or after PROGRAM; after a `--` it is the program's own. The other options come
     before PROGRAM.
     """
-    ask(local, settings or [])
-    asked, passed = split_fresh(arguments or [])
+    export_settings(local, settings or [])
+    fresh_given, program_arguments = split_fresh(arguments or [])
     install()
-    execute(program, passed, fresh=fresh or asked)
+    execute(program, program_arguments, fresh=fresh or fresh_given)

@@ -40,24 +40,24 @@ def replay(
 
     sys.path.insert(0, os.getcwd())
     call = captures.read_call(str(file))
-    _tell(call)
+    _print_call(call)
 
     def run() -> bool:
-        made = captures.replay_of(call)
-        print(f"records:  {made.records}", flush=True)
-        for missing in made.missing:
+        repeated = captures.replay_of(call)
+        print(f"records:  {repeated.records}", flush=True)
+        for missing in repeated.missing:
             print(f"missing:  {missing}", flush=True)
         try:
-            for _ in made.run():
+            for _ in repeated.run():
                 pass
         except Exception:
-            if not made.lacks_state:
+            if not repeated.lacks_state:
                 raise
             return False
-        made.close()
+        repeated.close()
         return True
 
-    if _done(run, pdb):
+    if _run_or_show_error(run, pdb):
         print(
             "\nIt does not fail any more. What functions kept in themselves between calls, and what"
             " they ask of other systems, is not in the file."
@@ -70,7 +70,7 @@ def replay(
     raise typer.Exit(STATE_IS_MISSING)
 
 
-def _tell(call: FailedCall) -> None:
+def _print_call(call: FailedCall) -> None:
     at = datetime.fromtimestamp(call.now_ms / 1000, UTC)
     print(f"job:      {call.job}, at {at:%Y-%m-%d %H:%M:%S} UTC")
     print(f"operator: {call.operator}")
@@ -78,7 +78,7 @@ def _tell(call: FailedCall) -> None:
     print(f"failed:   {call.failure}", flush=True)
 
 
-def _done(run: Callable[[], bool], pdb: bool) -> bool:
+def _run_or_show_error(run: Callable[[], bool], pdb: bool) -> bool:
     """What ``run`` says; where it raises, the exception is shown, and in the debugger if asked for.
 
     Raises:
@@ -96,10 +96,10 @@ def _done(run: Callable[[], bool], pdb: bool) -> bool:
                 "hint:     modules are looked for in the working folder and on PYTHONPATH: replay"
                 " in the folder of the program"
             )
-        whole = failure.__traceback__
+        full_traceback = failure.__traceback__
         print(f"\n{format_error(failure)}", end="", file=sys.stderr, flush=True)
         if pdb:
-            _debug(failure.__traceback__ or whole)
+            _debug(failure.__traceback__ or full_traceback)
         raise typer.Exit(1) from None
 
 

@@ -57,16 +57,21 @@ def run(
     unless a `--` stands before it. It does not remove what sinks have written.
     """
     drained = [f"{STOP_DRAIN.key}=false"] if no_drain else []
-    ask(local, [*(settings or []), *drained])
-    asked, passed = split_fresh(arguments or [])
+    export_settings(local, [*(settings or []), *drained])
+    fresh_given, program_arguments = split_fresh(arguments or [])
     for option in ("--local", "--no-drain"):
-        if option in passed[: passed.index("--") if "--" in passed else None]:
+        if (
+            option
+            in program_arguments[
+                : program_arguments.index("--") if "--" in program_arguments else None
+            ]
+        ):
             note = f"headrace: {option} after {program} is passed to the program; ours comes before"
             print(note, file=sys.stderr)
-    execute(program, passed, fresh=fresh or asked)
+    execute(program, program_arguments, fresh=fresh or fresh_given)
 
 
-def ask(local: bool, settings: list[str]) -> None:
+def export_settings(local: bool, settings: list[str]) -> None:
     """Leave in the environment how the program's jobs are to run.
 
     Raises:
@@ -91,8 +96,8 @@ def ask(local: bool, settings: list[str]) -> None:
 def split_fresh(arguments: list[str]) -> tuple[bool, list[str]]:
     """Whether ``--fresh`` stands before any ``--``, and the arguments without it."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
-    own = [argument for argument in arguments[:end] if argument != "--fresh"]
-    return len(own) < end, own + arguments[end:]
+    kept = [argument for argument in arguments[:end] if argument != "--fresh"]
+    return len(kept) < end, kept + arguments[end:]
 
 
 def execute(program: Path, arguments: list[str], *, fresh: bool) -> None:
@@ -118,12 +123,12 @@ def execute(program: Path, arguments: list[str], *, fresh: bool) -> None:
         runpy.run_path(str(program), run_name="__main__")
     except Exception as error:
         # On the exception too: Python's own hook prints what hangs there, not its third argument.
-        error.__traceback__ = _from_program(error.__traceback__, program)
+        error.__traceback__ = _from_first_frame_of(error.__traceback__, program)
         sys.excepthook(type(error), error, error.__traceback__)
         raise SystemExit(1) from None
 
 
-def _from_program(trace: TracebackType | None, program: Path) -> TracebackType | None:
+def _from_first_frame_of(trace: TracebackType | None, program: Path) -> TracebackType | None:
     """The traceback from the program's first frame on; whole when it never got there."""
     # runpy names the file as given in some versions of Python, and in full in others.
     names = {str(program), os.path.abspath(program)}

@@ -11,9 +11,9 @@ import pytest
 from typer.testing import CliRunner
 
 from headrace.cli import app
-from headrace.cli.check.earlier import EARLIER
+from headrace.cli.check.flink1_names import REPLACEMENTS
 from headrace.cli.check.uses import uses_of
-from headrace.cli.check.values import _of_api
+from headrace.cli.check.values import _api_class
 from headrace.errors import ConfigurationError
 
 NOT = "does not work"
@@ -234,13 +234,13 @@ def test_names_of_flink_1(tmp_path: Path) -> None:
 
 def test_what_of_flink_1_is_here_is_not_listed_as_missing() -> None:
     """A name that comes to Headrace must leave the list."""
-    for name in EARLIER:
+    for name in REPLACEMENTS:
         owner, _, member = name.partition(".")
         if member and owner[0].isupper():
-            kind = _of_api(owner)
+            kind = _api_class(owner)
             assert kind is not None and not hasattr(kind, member), name
         elif owner[0].isupper():
-            assert _of_api(owner) is None, name
+            assert _api_class(owner) is None, name
         else:
             assert find_spec(f"headrace.{name}") is None, name
 

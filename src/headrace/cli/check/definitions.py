@@ -7,12 +7,12 @@ import inspect
 from typing import Any
 
 from headrace.cli.check import values
-from headrace.cli.check.values import Instance, Known, OwnClass, OwnFunction
-from headrace.cli.check.walk import Scope, Walk
+from headrace.cli.check.values import ApiObject, Instance, ProgramClass, ProgramFunction
+from headrace.cli.check.visitor import FileVisitor, Scope
 from headrace.common._unsupported import is_unsupported
 
 
-class Definitions(Walk):
+class Definitions(FileVisitor):
     """Definitions put into scope what they make."""
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
@@ -20,21 +20,21 @@ class Definitions(Walk):
         for decorator in node.decorator_list:
             self.visit(decorator)
         bases = [self.visit(base) for base in node.bases]
-        kinds = [base.found for base in bases if isinstance(base, Known)]
-        kinds += [base.base for base in bases if isinstance(base, OwnClass)]
+        kinds = [base.found for base in bases if isinstance(base, ApiObject)]
+        kinds += [base.base for base in bases if isinstance(base, ProgramClass)]
         attributes: Scope = {}
         for base in bases:
-            if isinstance(base, OwnClass):
+            if isinstance(base, ProgramClass):
                 attributes.update(base.attributes)
         base_kind = next((k for k in kinds if isinstance(k, type) and not is_unsupported(k)), None)
         outer, self._class = self._class, None
         if base_kind is not None:
-            self._scope[node.name] = OwnClass(base_kind, attributes)
+            self._scope[node.name] = ProgramClass(base_kind, attributes)
             self._class = Instance(base_kind, attributes)
         else:
             self._class = Instance(object, attributes)
-            self._scope[node.name] = OwnClass(object, attributes)
-        with self._inside({}):
+            self._scope[node.name] = ProgramClass(object, attributes)
+        with self._new_scope({}):
             # ``open`` says what the attributes are that other methods use.
             first = ("__init__", "open")
             methods = [n for n in node.body if getattr(n, "name", "") in first]
@@ -50,10 +50,10 @@ class Definitions(Walk):
         returns: list[Any] = []
         of_class, self._class = self._class, None
         if of_class is None:
-            self._scope[node.name] = OwnFunction(returns)
+            self._scope[node.name] = ProgramFunction(returns)
         names = self._parameters(node, of_class)
         self._returns.append(returns)
-        with self._inside(names):
+        with self._new_scope(names):
             self.block(node.body)
         self._returns.pop()
         self._class = of_class
@@ -71,14 +71,14 @@ class Definitions(Walk):
         if of_class is None or not arguments:
             return names
         names[arguments[0].arg] = of_class
-        asked = inspect.getattr_static(of_class.kind, node.name, None)
-        if not inspect.isfunction(asked) or not asked.__module__.startswith("headrace."):
+        contract = inspect.getattr_static(of_class.kind, node.name, None)
+        if not inspect.isfunction(contract) or not contract.__module__.startswith("headrace."):
             return names
         for argument, parameter in zip(
-            arguments[1:], [*inspect.signature(asked).parameters][1:], strict=False
+            arguments[1:], [*inspect.signature(contract).parameters][1:], strict=False
         ):
             if names[argument.arg] is None:
-                names[argument.arg] = values.annotated(asked, parameter, of_class.kind)
+                names[argument.arg] = values.instance_annotated(contract, parameter, of_class.kind)
         return names
 
     def _annotation(self, node: ast.expr | None) -> Any:
@@ -90,16 +90,16 @@ class Definitions(Walk):
                 return None
         if not isinstance(node, ast.Name | ast.Attribute):
             return None
-        before = len(self._reading.uses)
+        before = len(self._reader.uses)
         value = self.visit(node)
-        del self._reading.uses[before:]
-        if isinstance(value, Known) and is_unsupported(value.found):
+        del self._reader.uses[before:]
+        if isinstance(value, ApiObject) and is_unsupported(value.found):
             return None
-        return values.called(value) if isinstance(value, Known | OwnClass) else None
+        return values.result_of_call(value) if isinstance(value, ApiObject | ProgramClass) else None
 
     def visit_Lambda(self, node: ast.Lambda) -> Any:
         """Walk through the body; its parameters are not known."""
-        with self._inside({argument.arg: None for argument in node.args.args}):
+        with self._new_scope({argument.arg: None for argument in node.args.args}):
             self.visit(node.body)
 
     def visit_Return(self, node: ast.Return) -> None:

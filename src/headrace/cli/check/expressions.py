@@ -9,11 +9,18 @@ import re
 from typing import Any
 
 from headrace.cli.check import values
-from headrace.cli.check.catalogue import WORKS, Finding, finding_of, found_under, members
-from headrace.cli.check.earlier import earlier_member, earlier_method
+from headrace.cli.check.catalogue import WORKS, Finding, finding_for_program, finding_of, members
+from headrace.cli.check.flink1_names import finding_of_flink1_member, finding_of_flink1_method
 from headrace.cli.check.imports import Imports
 from headrace.cli.check.keys import finding_of_key
-from headrace.cli.check.values import Foreign, Instance, Known, Method, OwnModule, Package
+from headrace.cli.check.values import (
+    ApiObject,
+    Instance,
+    Method,
+    Package,
+    ProgramModule,
+    ThirdParty,
+)
 from headrace.common._unsupported import UNSUPPORTED_PACKAGES, is_unsupported
 
 _SETTERS = ("set_string", "set_integer", "set_boolean", "set_float", "set_bytearray")
@@ -28,8 +35,8 @@ class Expressions(Imports):
     def visit_Name(self, node: ast.Name) -> Any:
         """What the name stands for."""
         value = self._look_up(node.id)
-        if isinstance(value, Known):
-            self._use(node, value.name, finding_of(value.found))
+        if isinstance(value, ApiObject):
+            self._report(node, value.name, finding_of(value.found))
         return value
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
@@ -37,17 +44,17 @@ class Expressions(Imports):
         value = self.visit(node.value)
         if isinstance(value, Package):
             value = self._imported(node, value, node.attr)
-            if isinstance(value, Known):
-                self._use(node, value.name, finding_of(value.found))
+            if isinstance(value, ApiObject):
+                self._report(node, value.name, finding_of(value.found))
             return value
-        if isinstance(value, OwnModule):
+        if isinstance(value, ProgramModule):
             return value.names.get(node.attr)
-        if isinstance(value, Foreign):
+        if isinstance(value, ThirdParty):
             return value
-        if isinstance(value, Instance) and value.own and node.attr in value.own:
-            return value.own[node.attr]
+        if isinstance(value, Instance) and value.attributes and node.attr in value.attributes:
+            return value.attributes[node.attr]
         kind = getattr(value, "kind", None) or getattr(value, "base", None)
-        if isinstance(value, Known):
+        if isinstance(value, ApiObject):
             kind = value.found if isinstance(value.found, type) else None
         if isinstance(kind, type) and not is_unsupported(kind) and kind is not object:
             return self._member(node, kind)
@@ -59,12 +66,12 @@ class Expressions(Imports):
         name = f"{kind.__qualname__}.{node.attr}"
         finding = finding_of(kind, node.attr)
         if finding.found is None and finding.status == WORKS:
-            finding = earlier_member(kind, node.attr) or finding
+            finding = finding_of_flink1_member(kind, node.attr) or finding
         if finding.found is not None or finding.status != WORKS:
-            self._use(node, name, finding)
+            self._report(node, name, finding)
         found = inspect.getattr_static(kind, node.attr, None)
         if isinstance(found, type) and not is_unsupported(found):
-            return Known(found, name)
+            return ApiObject(found, name)
         return Method(kind, node.attr)
 
     def _guess(self, node: ast.Attribute) -> None:
@@ -73,16 +80,16 @@ class Expressions(Imports):
         if "_" not in name or name in _BUILTIN or hasattr(builtins, name) or name[0] == "_":
             return
         owners = [owned[name] for owned in members().values() if name in owned]
-        earlier = None if owners else earlier_method(name)
-        if earlier is not None:
-            self._use(node, *earlier)
+        flink1 = None if owners else finding_of_flink1_method(name)
+        if flink1 is not None:
+            self._report(node, *flink1)
             return
-        findings = [found_under(owner) for owner in owners]
+        findings = [finding_for_program(owner) for owner in owners]
         if len({finding.status for finding in findings}) != 1:
             return
         classes, reasons = {o.owner for o in owners}, {finding.reason for finding in findings}
         finding = findings[0] if len(reasons) == 1 else Finding(None, findings[0].status)
-        self._use(node, f"{min(classes) if len(classes) == 1 else '…'}.{name}", finding)
+        self._report(node, f"{min(classes) if len(classes) == 1 else '…'}.{name}", finding)
 
     def visit_Call(self, node: ast.Call) -> Any:
         """What the call is known to give back."""
@@ -92,16 +99,16 @@ class Expressions(Imports):
         if isinstance(function, Method) and function.name in _SETTERS and node.args:
             key = node.args[0]
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                self._use(key, key.value, finding_of_key(key.value))
-        unknown = function is None or isinstance(function, Foreign)
+                self._report(key, key.value, finding_of_key(key.value))
+        unknown = function is None or isinstance(function, ThirdParty)
         if unknown and isinstance(node.func, ast.Attribute) and node.func.attr in _SQL_METHODS:
-            self._missing(node.func, f"{node.func.attr}(…)", UNSUPPORTED_PACKAGES["table"])
-        return values.called(function)
+            self._report_missing(node.func, f"{node.func.attr}(…)", UNSUPPORTED_PACKAGES["table"])
+        return values.result_of_call(function)
 
     def visit_Constant(self, node: ast.Constant) -> None:
         """A text with a pattern in SQL is a use of CEP."""
         if isinstance(node.value, str) and _PATTERN.search(node.value):
-            self._missing(node, "MATCH_RECOGNIZE", UNSUPPORTED_PACKAGES["cep"])
+            self._report_missing(node, "MATCH_RECOGNIZE", UNSUPPORTED_PACKAGES["cep"])
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         """What the first branch is known to be, else the second."""

@@ -7,12 +7,12 @@ import inspect
 from pathlib import Path
 from typing import Any
 
-from headrace.cli.check.earlier import finding_of_earlier
-from headrace.cli.check.values import PACKAGES, Foreign, Known, OwnModule, Package
-from headrace.cli.check.walk import Walk
+from headrace.cli.check.flink1_names import finding_of_flink1_name
+from headrace.cli.check.values import PACKAGES, ApiObject, Package, ProgramModule, ThirdParty
+from headrace.cli.check.visitor import FileVisitor
 
 
-class Imports(Walk):
+class Imports(FileVisitor):
     """Imports put into scope what they name."""
 
     def visit_Import(self, node: ast.Import) -> None:
@@ -28,73 +28,73 @@ class Imports(Walk):
     def _first(self, name: str, value: Any) -> Any:
         if isinstance(value, Package):
             return Package(name)
-        if isinstance(value, Foreign):
+        if isinstance(value, ThirdParty):
             return value
-        path = self._reading.own(name)
-        return OwnModule(self._reading.file(path)) if path and path.is_file() else None
+        path = self._reader.find_module(name)
+        return ProgramModule(self._reader.names_of(path)) if path and path.is_file() else None
 
-    def _module(self, node: ast.AST, name: str, beside: Path | None = None) -> Any:
+    def _module(self, node: ast.AST, name: str, folder: Path | None = None) -> Any:
         """What an imported module is; what is not there is a use that does not work."""
-        if beside is None and name.partition(".")[0] in PACKAGES:
+        if folder is None and name.partition(".")[0] in PACKAGES:
             package = Package(name)
             try:
                 package.module()
             except ImportError as error:
-                self._missing(node, name, _reason(name.partition(".")[2], error))
-                return Foreign()
+                self._report_missing(node, name, _reason(name.partition(".")[2], error))
+                return ThirdParty()
             return package
-        path = self._reading.own(name, beside)
+        path = self._reader.find_module(name, folder)
         if path is None:
-            return Foreign()
-        return OwnModule(self._reading.file(path)) if path.is_file() else OwnModule({})
+            return ThirdParty()
+        return ProgramModule(self._reader.names_of(path)) if path.is_file() else ProgramModule({})
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
         """Put the names of a module into scope."""
-        beside = None
+        folder = None
         if node.level:
-            beside = self._path.resolve().parents[node.level - 1]
-        source = self._module(node, node.module or "", beside)
+            folder = self._path.resolve().parents[node.level - 1]
+        source = self._module(node, node.module or "", folder)
         for alias in node.names:
             if alias.name == "*":
                 self._star(source)
                 continue
             value = self._imported(node, source, alias.name)
-            if value is None and isinstance(source, OwnModule):
+            if value is None and isinstance(source, ProgramModule):
                 inner = f"{node.module}.{alias.name}" if node.module else alias.name
-                value = self._module(node, inner, beside)
+                value = self._module(node, inner, folder)
             self._scope[alias.asname or alias.name] = value
 
     def _imported(self, node: ast.AST, source: Any, name: str) -> Any:
-        if isinstance(source, OwnModule):
+        if isinstance(source, ProgramModule):
             return source.names.get(name)
         if not isinstance(source, Package):
-            return Foreign()
+            return ThirdParty()
         found = getattr(source.module(), name, source)  # some names come with the first use
         if inspect.ismodule(found) or found is source:
             inner = Package(f"{source.path}.{name}")
             try:
                 inner.module()
             except ImportError as error:
-                said = _reason(name, error, "Headrace has no such name")
-                self._missing(node, f"{source.path}.{name}", said)
-                return Foreign()
+                reason = _reason(name, error, "Headrace has no such name")
+                self._report_missing(node, f"{source.path}.{name}", reason)
+                return ThirdParty()
             return inner
-        return Known(found, name)
+        return ApiObject(found, name)
 
     def _star(self, source: Any) -> None:
-        if isinstance(source, OwnModule):
+        if isinstance(source, ProgramModule):
             self._scope.update(source.names)
         elif isinstance(source, Package):
             module = source.module()
             public = getattr(module, "__all__", None)
             for name in public or [name for name in vars(module) if name[0] != "_"]:
-                self._scope[name] = Known(getattr(module, name), name)
+                self._scope[name] = ApiObject(getattr(module, name), name)
 
 
 def _reason(name: str, error: ImportError, otherwise: str = "") -> str:
     """Why a name or module is not there: what is said of Flink 1.x, else the error's reason."""
-    earlier = finding_of_earlier(name)
-    if earlier is not None:
-        return earlier.reason
+    flink1 = finding_of_flink1_name(name)
+    if flink1 is not None:
+        return flink1.reason
     first = str(error).partition("\n")[0]
     return first.partition("supported: ")[2] or otherwise or first

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from headrace.cli.check.assignments import Assignments
 from headrace.cli.check.expressions import Expressions
-from headrace.cli.check.walk import Reading, Use
+from headrace.cli.check.visitor import ProgramReader, Use
 
 __all__ = ["Use", "uses_of"]
 
@@ -23,10 +23,10 @@ def uses_of(program: Path) -> list[Use]:
     Raises:
         SyntaxError: a file is no Python.
     """
-    reading = Reading(program.resolve().parent, _File)
-    reading.file(program.resolve())
-    return sorted(set(reading.uses))
+    reader = ProgramReader(program.resolve().parent, _Visitor)
+    reader.names_of(program.resolve())
+    return sorted(set(reader.uses))
 
 
-class _File(Assignments, Expressions):
+class _Visitor(Assignments, Expressions):
     """The walk through one file, in full."""

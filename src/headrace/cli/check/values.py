@@ -38,7 +38,7 @@ class Package:
 
 
 @dataclass(frozen=True)
-class Known:
+class ApiObject:
     """A class, function or constant of the package, as it was named."""
 
     found: Any
@@ -50,7 +50,7 @@ class Instance:
     """An object of a class of the package, or of the program's own class that derives from it."""
 
     kind: type
-    own: Any = None
+    attributes: Any = None
     """The program's own class: a dictionary of what is known of its attributes."""
 
 
@@ -63,7 +63,7 @@ class Method:
 
 
 @dataclass(frozen=True)
-class OwnClass:
+class ProgramClass:
     """A class of the program that derives from one of the package."""
 
     base: type
@@ -71,45 +71,45 @@ class OwnClass:
 
 
 @dataclass(frozen=True)
-class OwnFunction:
+class ProgramFunction:
     """A function of the program, and what it is known to return (a list of one, once it is)."""
 
     returns: Any
 
 
 @dataclass(frozen=True)
-class OwnModule:
+class ProgramModule:
     """A module of the program: its names."""
 
     names: Any
 
 
-class Foreign:
+class ThirdParty:
     """Something of another library: nothing of PyFlink's."""
 
 
-def called(value: Any) -> Any:
+def result_of_call(value: Any) -> Any:
     """What a call of a value gives; None where it is not known."""
-    if isinstance(value, Known) and isinstance(value.found, type):
+    if isinstance(value, ApiObject) and isinstance(value.found, type):
         return Instance(value.found)
-    if isinstance(value, Known):
-        return returned(value.found, None)
-    if isinstance(value, OwnClass):
+    if isinstance(value, ApiObject):
+        return instance_returned_by(value.found, None)
+    if isinstance(value, ProgramClass):
         return Instance(value.base, value.attributes)
-    if isinstance(value, OwnFunction):
+    if isinstance(value, ProgramFunction):
         return value.returns[0] if value.returns else None
     if isinstance(value, Method):
         function = inspect.getattr_static(value.kind, value.name, None)
-        return returned(getattr(function, "__func__", function), value.kind)
-    return value if isinstance(value, Foreign) else None
+        return instance_returned_by(getattr(function, "__func__", function), value.kind)
+    return value if isinstance(value, ThirdParty) else None
 
 
-def returned(function: Any, owner: type | None) -> Any:
+def instance_returned_by(function: Any, owner: type | None) -> Any:
     """An object of the class that a function's annotation names."""
-    return annotated(function, "return", owner)
+    return instance_annotated(function, "return", owner)
 
 
-def annotated(function: Any, parameter: str, owner: type | None) -> Any:
+def instance_annotated(function: Any, parameter: str, owner: type | None) -> Any:
     """An object of the class that the annotation of a parameter (or ``return``) names."""
     annotation = getattr(function, "__annotations__", {}).get(parameter)
     name = annotation if isinstance(annotation, str) else getattr(annotation, "__qualname__", "")
@@ -124,14 +124,14 @@ def annotated(function: Any, parameter: str, owner: type | None) -> Any:
 
 def _class_of(path: str, names: dict[str, Any]) -> type | None:
     first, *rest = path.split(".")
-    found = names.get(first) or _of_api(first)
+    found = names.get(first) or _api_class(first)
     for part in rest:
         found = getattr(found, part, None)
     ours = isinstance(found, type) and found.__module__.startswith("headrace.")
     return found if ours else None
 
 
-def _of_api(name: str) -> Any:
+def _api_class(name: str) -> Any:
     """A class that annotations name without importing it when the program runs."""
     for module in ("datastream", "datastream.data_stream", "datastream.state", "common", "metrics"):
         found = getattr(import_module(f"headrace.{module}"), name, None)

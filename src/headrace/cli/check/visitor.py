@@ -26,54 +26,54 @@ class Use:
     reason: str = ""
 
 
-class Reading:
+class ProgramReader:
     """One program: its files, each read once by a walk of its own."""
 
-    def __init__(self, folder: Path, walk: type[Walk]) -> None:
+    def __init__(self, folder: Path, visitor: type[FileVisitor]) -> None:
         self.folder = folder
-        self._walk = walk
+        self._visitor = visitor
         self.uses: list[Use] = []
         self._read: dict[Path, Scope] = {}
 
-    def file(self, path: Path) -> Scope:
+    def names_of(self, path: Path) -> Scope:
         """The names of a file, after it was read."""
         real = path.resolve()
         if real not in self._read:
             names = self._read[real] = {}
             tree = ast.parse(path.read_text("utf-8"), str(path))
-            self._walk(self, path, names).block(tree.body)
+            self._visitor(self, path, names).block(tree.body)
         return self._read[real]
 
-    def own(self, module: str, beside: Path | None = None) -> Path | None:
+    def find_module(self, module: str, folder: Path | None = None) -> Path | None:
         """The file of a module of the program."""
-        place = (beside or self.folder).joinpath(*filter(None, module.split(".")))
-        for path in (place.with_suffix(".py"), place / "__init__.py"):
+        base = (folder or self.folder).joinpath(*filter(None, module.split(".")))
+        for path in (base.with_suffix(".py"), base / "__init__.py"):
             if path.is_file():
                 return path
-        return place if place.is_dir() else None
+        return base if base.is_dir() else None
 
 
-class Walk(ast.NodeVisitor):
+class FileVisitor(ast.NodeVisitor):
     """The walk through one file: the names in reach, and what was found.
 
     ``visit`` gives what an expression is known to be.
     """
 
-    def __init__(self, reading: Reading, path: Path, names: Scope) -> None:
-        self._reading, self._path = reading, path
+    def __init__(self, reader: ProgramReader, path: Path, names: Scope) -> None:
+        self._reader, self._path = reader, path
         self._scopes: list[Scope] = [names]
         self._class: Instance | None = None
         self._returns: list[list[Any]] = []
 
     # What is found
 
-    def _use(self, node: ast.AST, name: str, finding: Finding) -> None:
+    def _report(self, node: ast.AST, name: str, finding: Finding) -> None:
         line = getattr(node, "end_lineno", 0) if isinstance(node, ast.Attribute) else node.lineno  # type: ignore[attr-defined]
         use = Use(str(self._path), line, name, finding.status, finding.reason)
-        self._reading.uses.append(use)
+        self._reader.uses.append(use)
 
-    def _missing(self, node: ast.AST, name: str, reason: str) -> None:
-        self._use(node, name, Finding(None, UNSUPPORTED, reason))
+    def _report_missing(self, node: ast.AST, name: str, reason: str) -> None:
+        self._report(node, name, Finding(None, UNSUPPORTED, reason))
 
     # Names
 
@@ -88,7 +88,7 @@ class Walk(ast.NodeVisitor):
         return None
 
     @contextmanager
-    def _inside(self, names: Scope) -> Iterator[None]:
+    def _new_scope(self, names: Scope) -> Iterator[None]:
         self._scopes.append(names)
         try:
             yield

@@ -14,11 +14,11 @@ _RESTARTS = "set restart-strategy.type in the configuration"
 _STATE = "leave it out: the runner chooses where state lies"
 _TIME = "leave it out: a watermark strategy gives event time"
 _CHECKPOINTS = "set execution.checkpointing.dir in the configuration"
-_KEPT = "leave it out: a checkpoint stays when its job ends"
+_RETENTION = "leave it out: a checkpoint stays when its job ends"
 _KRYO = "leave it out: there is no Kryo, records are pickled"
 _MODE = "leave it out: there is one way to exchange records"
 
-_EARLIER = {
+_REPLACEMENTS = {
     "MemoryStateBackend FsStateBackend RocksDBStateBackend": _STATE,
     "StreamExecutionEnvironment.set_state_backend StreamExecutionEnvironment.get_state_backend": (
         _STATE
@@ -36,7 +36,7 @@ _EARLIER = {
     " CheckpointConfig.get_checkpoint_storage": _CHECKPOINTS,
     "ExternalizedCheckpointCleanup CheckpointConfig.enable_externalized_checkpoints"
     " CheckpointConfig.set_externalized_checkpoint_cleanup"
-    " CheckpointConfig.get_externalized_checkpoint_cleanup": _KEPT,
+    " CheckpointConfig.get_externalized_checkpoint_cleanup": _RETENTION,
     "StreamExecutionEnvironment.add_default_kryo_serializer"
     " StreamExecutionEnvironment.register_type_with_kryo_serializer"
     " StreamExecutionEnvironment.register_type ExecutionConfig.add_default_kryo_serializer"
@@ -51,26 +51,26 @@ _EARLIER = {
     " ExecutionConfig.get_default_input_dependency_constraint": _MODE,
     "Configuration.parse_jars_value": "leave it out: there are no jars",
 }
-EARLIER = {name: instead for names, instead in _EARLIER.items() for name in names.split()}
+REPLACEMENTS = {name: instead for names, instead in _REPLACEMENTS.items() for name in names.split()}
 """By ``Class``, ``Class.member`` or a module's path below ``pyflink``."""
 
 
-def finding_of_earlier(name: str) -> Finding | None:
+def finding_of_flink1_name(name: str) -> Finding | None:
     """What is said of a name of Flink 1.x; None for any other."""
-    instead = EARLIER.get(name)
+    instead = REPLACEMENTS.get(name)
     return None if instead is None else Finding(None, UNSUPPORTED, f"of Flink 1.x: {instead}")
 
 
-def earlier_member(kind: type, member: str) -> Finding | None:
+def finding_of_flink1_member(kind: type, member: str) -> Finding | None:
     """The same for a class of the package and the name of a member that it does not have."""
     names: list[Any] = [f"{base.__name__}.{member}" for base in kind.__mro__]
-    return next(filter(None, map(finding_of_earlier, names)), None)
+    return next(filter(None, map(finding_of_flink1_name, names)), None)
 
 
-def earlier_method(member: str) -> tuple[str, Finding] | None:
+def finding_of_flink1_method(member: str) -> tuple[str, Finding] | None:
     """The name and the finding for a method of an object that is not known."""
-    for name in EARLIER:
+    for name in REPLACEMENTS:
         if name.partition(".")[2] == member and name[:1].isupper():
-            found = finding_of_earlier(name)
+            found = finding_of_flink1_name(name)
             return None if found is None else (name, found)
     return None
