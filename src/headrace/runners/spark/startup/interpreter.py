@@ -115,7 +115,11 @@ def _start_fork_server(path: Path, paths: Sequence[str], log: Path) -> None:
         socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener,
         open(private_file(log), "ab") as output,
     ):
-        listener.bind(str(path))
+        try:
+            listener.bind(str(path))
+        except OSError as error:  # a folder whose path is longer than a socket's may be
+            output.write(f"no fork server: {path}: {error}\n".encode())
+            return
         listener.listen(64)
         server = subprocess.Popen(
             [

@@ -212,3 +212,23 @@ def _running_with(text: str) -> list[str]:
         if text in command:
             found.append(command)
     return found
+
+
+def test_processes_start_without_a_server_where_its_path_is_too_long(tmp_path: Path) -> None:
+    """A socket's path has at most 107 bytes."""
+    folder = tmp_path / ("folder" * 20)
+    folder.mkdir()
+    code = (
+        "import pathlib, subprocess, sys\n"
+        "from headrace.runners.spark.startup.interpreter import worker_python\n"
+        "python = worker_python([], pathlib.Path(sys.argv[1]))\n"
+        "subprocess.run([python, '-c', 'print(1 + 1)'], check=True)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(tmp_path / "log")],
+        env={**os.environ, "TMPDIR": str(folder), "PYTHONPATH": os.pathsep.join(sys.path)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.stdout == "2\n", done.stderr
+    assert (tmp_path / "log").read_text().startswith("no fork server: ")
