@@ -1,33 +1,37 @@
-"""The programs of the differential corpus: their headers, their files, and how results compare.
+"""The programs of the differential corpus: where they stand, how they load, how results compare.
 
-A program is a module ``programs/NN_name.py`` (or ``NNN_name.py``) with ``build(env)``. Its
-docstring ends in a header:
+A program is a function in one of the modules of ``programs/``: it gets an environment and builds
+streams in it. The decorator says its number and how it runs::
 
-    compare: multiset | ordered | ordered_by_key:<field> | raises | raises:<Error> | printed
-    parallelism: <n>
-    mode: streaming, batch
-    watermarks: each record
-    python: thread | process
+    @program(35, compare="ordered_by_key:0", parallelism=2)
+    def reduce(env: StreamExecutionEnvironment) -> DataStream:
 
-The last two are seldom needed. ``python`` says where PyFlink runs Python, where its usual place
-(``record.py``) is known to err. The other is for programs about lateness: when a watermark comes
-depends on the clock in Flink; with it one comes after each record, there and here.
+Number and name make the program's name (``35_reduce``), which is that of its goldens too.
+
+- ``compare``: ``multiset``, ``ordered``, ``ordered_by_key:<field>``, ``raises``,
+  ``raises:<Error>``, ``printed`` or ``printed_multiset``.
+- ``parallelism``: 1 where nothing is said.
+- ``mode``: ``streaming`` or ``batch``; both where nothing is said.
+- ``watermarks``: ``each record`` for programs about lateness. When a watermark comes depends on the
+  clock in Flink; with it one comes after each record, there and here.
+- ``python``: ``thread`` or ``process``, where PyFlink runs Python, if its usual place
+  (``record.py``) is known to err.
 
 Neither PyFlink nor Headrace is imported here: the recorder and the test both stand on this module.
 """
 
 from __future__ import annotations
 
+import ast
 import importlib
 import json
 import os
 import re
 import sys
 from collections import defaultdict
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from tests.differential.encoding import canonical
@@ -40,103 +44,116 @@ RULES = ("multiset", "ordered", "ordered_by_key", "raises", "printed", "printed_
 UNNAMED = "result"
 
 _IMPORTED_PYFLINK = re.compile(r"^(\s*(?:from|import)\s+)pyflink\b", re.MULTILINE)
-_HEADER_LINE = re.compile(
-    r"^(compare|parallelism|mode|watermarks|python):\s*(.+?)\s*$", re.MULTILINE
-)
+_MARK = re.compile(r"^@program\((.*?)\)\ndef (\w+)", re.MULTILINE | re.DOTALL)
 _SUBTASK_PREFIX = re.compile(r"\d+> ")
 
 
 @dataclass(frozen=True)
 class Program:
-    """One program of the corpus and what its header says."""
+    """One program of the corpus: its module, its function, and what the decorator says."""
 
-    name: str
-    path: Path
-    rule: str
-    argument: str
-    parallelism: int
-    modes: tuple[str, ...]
-    watermark_each_record: bool = False
+    module: str
+    function: str
+    number: int
+    compare: str
+    parallelism: int = 1
+    mode: str = "streaming, batch"
+    watermarks: str | None = None
     python: str | None = None
 
     def __post_init__(self) -> None:
         if self.rule not in RULES:
-            raise ValueError(f"{self.path.name}: compare must be one of {RULES}: {self.rule!r}")
+            raise ValueError(f"{self.name}: compare must be one of {RULES}: {self.rule!r}")
         if self.rule in ("ordered", "printed") and self.parallelism != 1:
-            raise ValueError(f"{self.path.name}: {self.rule} needs parallelism 1")
-        if not self.modes or not set(self.modes) <= set(MODES):
-            raise ValueError(f"{self.path.name}: mode must be among {MODES}: {self.modes}")
+            raise ValueError(f"{self.name}: {self.rule} needs parallelism 1")
+        if not set(self.modes) <= set(MODES):
+            raise ValueError(f"{self.name}: mode must be among {MODES}: {self.mode!r}")
         if self.python not in (None, "thread", "process"):
-            raise ValueError(f"{self.path.name}: python must be thread or process: {self.python}")
+            raise ValueError(f"{self.name}: python must be thread or process: {self.python!r}")
+        if self.watermarks not in (None, "each record"):
+            raise ValueError(f"{self.name}: watermarks must be 'each record': {self.watermarks!r}")
         if self.watermark_each_record and self.parallelism != 1:
-            raise ValueError(f"{self.path.name}: a watermark after each record needs parallelism 1")
+            raise ValueError(f"{self.name}: a watermark after each record needs parallelism 1")
 
-    def golden(self, mode: str) -> Path:
-        """The file that holds what PyFlink answered in this mode."""
-        suffix = "" if mode == "streaming" else f".{mode}"
-        return GOLDENS / f"{self.name}{suffix}.json"
+    @property
+    def name(self) -> str:
+        """Number and name: what the program's goldens and tests are called."""
+        return f"{self.number:02}_{self.function}"
+
+    @property
+    def rule(self) -> str:
+        """How results compare."""
+        return self.compare.partition(":")[0]
+
+    @property
+    def argument(self) -> str:
+        """What the rule goes by: the field that is the key, or the error's name."""
+        return self.compare.partition(":")[2]
+
+    @property
+    def modes(self) -> tuple[str, ...]:
+        """The modes that the program runs in, each with a golden of its own."""
+        return tuple(mode.strip() for mode in self.mode.split(","))
+
+    @property
+    def watermark_each_record(self) -> bool:
+        """Whether a watermark has to come after each record."""
+        return self.watermarks is not None
 
     @property
     def prints(self) -> bool:
         """Whether the result is what the job printed, and not what its streams hold."""
         return self.rule.startswith("printed")
 
+    def golden(self, mode: str) -> Path:
+        """The file that holds what PyFlink answered in this mode."""
+        suffix = "" if mode == "streaming" else f".{mode}"
+        return GOLDENS / f"{self.name}{suffix}.json"
+
 
 def programs() -> list[Program]:
-    """Every program of the corpus, in the order of its number."""
-    paths = PROGRAMS.glob("[0-9]*_*.py")
-    return [read_program(path) for path in sorted(paths, key=_number)]
-
-
-def read_program(path: Path) -> Program:
-    """The program at ``path``, by its header.
+    """Every program of the corpus, in the order of its number.
 
     Raises:
-        ValueError: a header line is missing, or says what no rule knows.
+        ValueError: a decorator says what no rule knows, or two programs have one number.
     """
-    docstring = path.read_text(encoding="utf-8").split('"""')[1]
-    header = dict(_HEADER_LINE.findall(docstring))
-    missing = {"compare", "parallelism", "mode"} - set(header)
-    if missing:
-        raise ValueError(f"{path.name}: the header lacks {sorted(missing)}")
-    watermarks = header.get("watermarks")
-    if watermarks not in (None, "each record"):
-        raise ValueError(f"{path.name}: watermarks can be 'each record' only: {watermarks!r}")
-    rule, _, argument = header["compare"].partition(":")
-    return Program(
-        name=path.stem,
-        path=path,
-        rule=rule,
-        argument=argument,
-        parallelism=int(header["parallelism"]),
-        modes=tuple(mode.strip() for mode in header["mode"].split(",")),
-        watermark_each_record=watermarks is not None,
-        python=header.get("python"),
-    )
+    found = [program for path in PROGRAMS.glob("*.py") for program in _programs_in(path)]
+    by_number = {program.number: program for program in found}
+    twice = [program.name for program in found if by_number[program.number] is not program]
+    if twice:
+        raise ValueError(f"another program has the number of {twice}")
+    return [by_number[number] for number in sorted(by_number)]
 
 
-def importable(folder: Path) -> None:
-    """Put ``folder`` on the import path of this process and of those it will start.
+def copy_programs(folder: Path, library: str) -> None:
+    """Make a package of the programs in ``folder``, its imports changed to those of ``library``.
 
-    Workers then find the functions and classes that a program loaded from there defines.
+    The folder is put on the import path of this process and of those it will start: workers find
+    there the functions and classes that the programs define.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    if str(folder) not in sys.path:
-        sys.path.insert(0, str(folder))
-        inherited = os.environ.get("PYTHONPATH")
-        os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), *filter(None, [inherited])])
-
-
-def load(program: Program, folder: Path, library: str = "pyflink") -> ModuleType:
-    """The program as a fresh module, from a copy in ``folder`` whose imports say ``library``."""
-    source = program.path.read_text(encoding="utf-8")
-    if library != "pyflink":
-        source = _IMPORTED_PYFLINK.sub(rf"\g<1>{library}", source)
-    importable(folder)
-    (folder / program.path.name).write_text(source, encoding="utf-8")
-    sys.modules.pop(program.name, None)
+    package = _package(library)
+    (folder / package).mkdir(parents=True, exist_ok=True)
+    for path in PROGRAMS.glob("*.py"):
+        source = _IMPORTED_PYFLINK.sub(rf"\g<1>{library}", path.read_text(encoding="utf-8"))
+        (folder / package / path.name).write_text(source, encoding="utf-8")
+    sys.path.insert(0, str(folder))
+    inherited = os.environ.get("PYTHONPATH")
+    os.environ["PYTHONPATH"] = os.pathsep.join([str(folder), *filter(None, [inherited])])
+    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+        del sys.modules[name]
     importlib.invalidate_caches()
-    return importlib.import_module(program.name)
+
+
+def load(program: Program, library: str) -> Callable[[Any], Any]:
+    """The function that builds the program, from the copy made last for ``library``."""
+    module = importlib.import_module(f"{_package(library)}.{program.module}")
+    build: Callable[[Any], Any] = getattr(module, program.function)
+    return build
+
+
+def without_module(text: str, program: Program, library: str) -> str:
+    """``text`` with the program's name before its classes, in place of the module they stand in."""
+    return re.sub(rf"\b{_package(library)}\.\w+\.", f"{program.name}.", text)
 
 
 def named_streams(built: object) -> dict[str, Any]:
@@ -173,8 +190,17 @@ def read_golden(program: Program, mode: str) -> dict[str, Any]:
     return golden
 
 
-def _number(path: Path) -> int:
-    return int(path.name.partition("_")[0])
+def _package(library: str) -> str:
+    return f"{library}_programs"
+
+
+def _programs_in(path: Path) -> Iterator[Program]:
+    """The programs of one module, from its text: it cannot be imported without its library."""
+    for words, function in _MARK.findall(path.read_text(encoding="utf-8")):
+        mark = ast.parse(f"program({words})", mode="eval").body
+        assert isinstance(mark, ast.Call)
+        how_it_runs = {str(word.arg): ast.literal_eval(word.value) for word in mark.keywords}
+        yield Program(path.stem, function, ast.literal_eval(mark.args[0]), **how_it_runs)
 
 
 def _field(encoded: object, name: str) -> object:

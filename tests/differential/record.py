@@ -8,10 +8,10 @@ its folder first on the PATH (Flink starts ``python`` by that name):
 With names (or their beginnings, such as ``07``), only those programs are recorded. The goldens are
 facts: they come from here and are never edited by hand.
 
-A program whose header says ``watermarks: each record`` runs slowly: each record waits before it
-gets its timestamp, the watermark interval is shorter than that, and Python answers record by record
-(bundles of one); no record waits in a buffer. So the watermark of a record reaches every operator
-before the next record does.
+A program with ``watermarks="each record"`` runs slowly: each record waits before it gets its
+timestamp, the watermark interval is shorter than that, and Python answers record by record (bundles
+of one); no record waits in a buffer. So the watermark of a record reaches every operator before the
+next record does.
 """
 
 from __future__ import annotations
@@ -30,7 +30,15 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from tests.differential.corpus import MODES, Program, importable, load, named_streams, programs
+from tests.differential.corpus import (
+    MODES,
+    Program,
+    copy_programs,
+    load,
+    named_streams,
+    programs,
+    without_module,
+)
 from tests.differential.encoding import canonical, encode
 
 PAUSE_S = 0.06
@@ -42,12 +50,9 @@ def default_execution_mode(program: Program, mode: str) -> str:
     """How PyFlink runs Python: in a process, or in a batch in a thread of the Java process.
 
     A batch in a process goes wrong where keys have timers: it waits forever, or loses the first
-    timer of a key. Asynchronous functions run in a process only. A program's header may say it.
+    timer of a key. A program may say otherwise: asynchronous functions run in a process only.
     """
-    if program.python is not None:
-        return program.python
-    asynchronous = "AsyncDataStream" in program.path.read_text(encoding="utf-8")
-    return "thread" if mode == "batch" and not asynchronous else "process"
+    return program.python or ("thread" if mode == "batch" else "process")
 
 
 def environment(program: Program, mode: str, execution_mode: str) -> Any:
@@ -73,7 +78,7 @@ def environment(program: Program, mode: str, execution_mode: str) -> Any:
 
 @contextmanager
 def pace(program: Program) -> Iterator[None]:
-    """Let each record wait before its timestamp is taken, where the program's header says so."""
+    """Let each record wait before its timestamp is taken, where the program says so."""
     if not program.watermark_each_record:
         yield
         return
@@ -97,9 +102,9 @@ def pace(program: Program) -> Iterator[None]:
         DataStream.assign_timestamps_and_watermarks = assign
 
 
-def failure(error: Exception, when: str) -> dict[str, object]:
+def failure(program: Program, error: Exception, when: str) -> dict[str, object]:
     """The failure as facts: when it came, the Python error and the Java causes it names."""
-    text = "".join(traceback.format_exception(error))
+    text = without_module("".join(traceback.format_exception(error)), program, "pyflink")
     found = PYTHON_ERROR.findall(text)
     python_errors = [f"{kind}: {message}" for kind, message in found if not kind.startswith("py4j")]
     causes = [line.strip() for line in text.splitlines() if line.startswith("Caused by: ")]
@@ -118,20 +123,20 @@ def outcome(
     when = "build"
     try:
         env = environment(program, mode, execution_mode)
-        streams = named_streams(load(program, COPIES).build(env))
+        streams = named_streams(load(program, "pyflink")(env))
         stream = streams[name or next(iter(streams))]
         when = "run"
         with stream.execute_and_collect() as results:
             return {"values": [encode(value) for value in results]}
     except Exception as error:  # the failure is the fact to record
-        return {"error": failure(error, when)}
+        return {"error": failure(program, error, when)}
 
 
 def stream_names(program: Program, mode: str, execution_mode: str) -> list[str]:
     """The names of the program's streams; none when it fails while it is built."""
     try:
         env = environment(program, mode, execution_mode)
-        return list(named_streams(load(program, COPIES).build(env)))
+        return list(named_streams(load(program, "pyflink")(env)))
     except Exception:  # recorded by the run that follows
         return ["result"]
 
@@ -143,10 +148,10 @@ def printed_lines(
     start = stdout.stat().st_size
     try:
         env = environment(program, mode, execution_mode)
-        load(program, COPIES).build(env)
+        load(program, "pyflink")(env)
         env.execute(program.name)
     except Exception as error:  # the failure is the fact to record
-        return {"error": failure(error, "run")}
+        return {"error": failure(program, error, "run")}
     with stdout.open("rb") as file:
         file.seek(start)
         return {"lines": file.read().decode("utf-8").splitlines()}
@@ -197,7 +202,7 @@ def stdout_into(path: Path) -> None:
 
 
 def main() -> int:
-    """Record the programs asked for; return 1 when one failed whose header did not say so."""
+    """Record the programs asked for; return 1 when one failed unexpectedly, or did not fail."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("names", nargs="*")
     parser.add_argument("--mode", choices=MODES)
@@ -207,7 +212,8 @@ def main() -> int:
 
     stdout = Path(tempfile.mkdtemp()) / "stdout.txt"
     stdout_into(stdout)
-    importable(COPIES)  # before the Java process starts: its workers inherit the path
+    # Before the Java process starts: its workers inherit the path.
+    copy_programs(COPIES, "pyflink")
     unexpected = 0
     for program in programs():
         if chosen.names and not any(program.name.startswith(name) for name in chosen.names):

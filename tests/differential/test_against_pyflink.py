@@ -1,7 +1,7 @@
 """The corpus on Headrace, against what PyFlink answered to the same programs.
 
-Each program of ``programs/`` is loaded with the first word of its imports changed, run, and
-compared with its golden by the rule in its header. PyFlink itself is not needed here.
+The modules of ``programs/`` are copied with the first word of their imports changed; each program
+is run, and compared with its golden by its rule. PyFlink itself is not needed here.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ from __future__ import annotations
 import builtins
 import importlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,13 +18,14 @@ from tests.differential.corpus import (
     Program,
     arranged,
     arranged_lines,
+    copy_programs,
     load,
     named_streams,
     programs,
     read_golden,
 )
 from tests.differential.encoding import encode
-from tests.differential.watermarks import as_the_header_says
+from tests.differential.watermarks import as_the_program_says
 
 pytestmark = pytest.mark.differential
 
@@ -64,29 +64,25 @@ def case(program: Program, mode: str, *marks: pytest.MarkDecorator) -> Any:
     return pytest.param(program, mode, id=f"{program.name}-{mode}", marks=[*expected, *marks])
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the programs lie with their imports changed."""
-    return tmp_path_factory.mktemp("headrace-programs")
+@pytest.fixture(scope="module", autouse=True)
+def copies(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """The programs with their imports changed, where this process and workers find them."""
+    copy_programs(tmp_path_factory.mktemp("headrace-programs"), "headrace")
 
 
 # One program returns texts on purpose, and is warned.
 @pytest.mark.filterwarnings("ignore:a function returned:UserWarning")
 @pytest.mark.parametrize(("program", "mode"), [case(*pair) for pair in CASES])
-def test_local(
-    program: Program, mode: str, folder: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    check(program, mode, "local", folder, lambda: capfd.readouterr().out)
+def test_local(program: Program, mode: str, capfd: pytest.CaptureFixture[str]) -> None:
+    check(program, mode, "local", lambda: capfd.readouterr().out)
 
 
 @pytest.mark.spark
 @pytest.mark.parametrize(
     ("program", "mode"), [case(*pair) for pair in CASES if pair[0].name in ON_SPARK]
 )
-def test_spark(
-    program: Program, mode: str, folder: Path, capfd: pytest.CaptureFixture[str]
-) -> None:
-    check(program, mode, "spark", folder, lambda: capfd.readouterr().out)
+def test_spark(program: Program, mode: str, capfd: pytest.CaptureFixture[str]) -> None:
+    check(program, mode, "spark", lambda: capfd.readouterr().out)
 
 
 def test_every_golden_has_its_program() -> None:
@@ -97,7 +93,7 @@ def test_every_golden_has_its_program() -> None:
     assert set(DEVIATIONS) <= {(program.name, mode) for program, mode in CASES}
 
 
-def test_goldens_say_what_the_headers_say() -> None:
+def test_goldens_are_of_their_programs() -> None:
     wrong = [(program.name, mode) for program, mode in CASES if not is_of(program, mode)]
     assert not wrong
 
@@ -111,33 +107,31 @@ def is_of(program: Program, mode: str) -> bool:
     return is_own and all(("error" in outcome) == has_to_fail for outcome in outcomes)
 
 
-def check(
-    program: Program, mode: str, target: str, folder: Path, printed: Callable[[], str]
-) -> None:
+def check(program: Program, mode: str, target: str, printed: Callable[[], str]) -> None:
     """Run the program on Headrace and hold its results against the golden."""
     golden = read_golden(program, mode)
     if program.rule == "raises":
         error_type = getattr(builtins, program.argument or "Exception")
         with pytest.raises(error_type):
-            run(program, mode, target, folder, None)
+            run(program, mode, target, None)
     elif program.prints:
         env = environment(program, mode, target)
-        load(program, folder, "headrace").build(env)
+        load(program, "headrace")(env)
         printed()
         env.execute(program.name)
         lines = printed().splitlines()
         assert arranged_lines(program, lines) == arranged_lines(program, golden["printed"]["lines"])
     else:
         for name, outcome in golden["streams"].items():
-            values = run(program, mode, target, folder, name)
+            values = run(program, mode, target, name)
             assert arranged(program, values) == arranged(program, outcome["values"]), name
 
 
-def run(program: Program, mode: str, target: str, folder: Path, name: str | None) -> list[object]:
+def run(program: Program, mode: str, target: str, name: str | None) -> list[object]:
     """The encoded values of one named stream (of the first, for None), the program built anew."""
     env = environment(program, mode, target)
-    with as_the_header_says(program):
-        streams = named_streams(load(program, folder, "headrace").build(env))
+    with as_the_program_says(program):
+        streams = named_streams(load(program, "headrace")(env))
     stream: Any = streams[name or next(iter(streams))]
     with stream.execute_and_collect() as results:
         return [encode(value) for value in results]

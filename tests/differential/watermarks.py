@@ -1,4 +1,4 @@
-"""A watermark after each record in Headrace, for programs whose header asks for it."""
+"""A watermark after each record in Headrace, for programs that ask for it."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class AfterEach(WatermarkGenerator):
 
 
 @contextmanager
-def as_the_header_says(program: Program) -> Iterator[None]:
-    """While a program is built: let its strategies give watermarks as its header says."""
+def as_the_program_says(program: Program) -> Iterator[None]:
+    """While a program is built: let its strategies give watermarks as it says."""
     if not program.watermark_each_record:
         yield
         return
