@@ -4,8 +4,9 @@
     python -m tests.mutants --seed 27 --count 300 --out after.json --before before.json
 
 A mutant is one wrong expression or one statement left out, in ``runtime``, ``operators`` or the
-connectors. Each is run against the tests that reach it. The second form tries first the test that
-caught a mutant in the run before, and ends with 1 if one that was caught is caught no more.
+connectors. Each is run against the tests that reach it. The second form tries only mutants that
+were caught in the run before, first by the test that caught them. It ends with 1 if one of them
+is caught no more.
 ``--tests`` names another checkout whose tests are run on this one's source.
 """
 
@@ -18,12 +19,12 @@ import sys
 import tempfile
 from collections import Counter
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from tests.mutants.plugin import CAUGHT
-from tests.mutants.sites import copy_with, draw
+from tests.mutants.sites import Mutant, copy_with, draw
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGES = ["headrace/runtime", "headrace/operators", "headrace/datastream/connectors"]
@@ -45,7 +46,7 @@ def main(
         copy_with(mutants, ROOT / "src", source)
         answers = Path(name, "answers.json")
         job = {
-            "mutants": [mutant.number for mutant in mutants],
+            "mutants": [mutant.number for mutant in mutants if is_tried(mutant, earlier)],
             "answers": str(answers),
             "first": {number: test for number, (found, test) in earlier.items() if found == CAUGHT},
         }
@@ -64,7 +65,7 @@ def main(
         subprocess.run(command, cwd=tests, env=environment, check=True)
         found = json.loads(answers.read_text(encoding="utf-8"))
     for mutant in mutants:
-        kind, _ = found[str(mutant.number)]
+        kind, _ = found.setdefault(str(mutant.number), earlier.get(str(mutant.number)))
         if kind != CAUGHT:
             print(f"{kind}: {mutant}")
     print(f"seed {seed}: {dict(Counter(kind for kind, _ in found.values()))}")
@@ -74,6 +75,11 @@ def main(
     for number in lost:
         print(f"caught before, and now {found[number][0]}: {mutants[int(number)]}")
     raise SystemExit(bool(lost))
+
+
+def is_tried(mutant: Mutant, earlier: dict[str, Any]) -> bool:
+    """Whether the tests are run on it: not again where nothing caught it before."""
+    return not earlier or earlier[str(mutant.number)][0] == CAUGHT
 
 
 if __name__ == "__main__":

@@ -1,7 +1,8 @@
-"""Every kind of file in a checkpoint removed, cut short and flipped: it is named, or not needed.
+"""Files of a checkpoint removed, cut short and flipped: the job names the file, or needs it not.
 
 A job breaks off in the middle of a micro-batch, so that the next start reads what Spark has
-planned, what it has committed, and the state. Headrace's own files are among them.
+planned, what it has committed, and the state. What is refused before Spark starts is in
+tests/goldens/test_damage.py.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from headrace.common import Configuration, Encoder
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.file_system import FileSink
 from headrace.errors import CheckpointError
+from tests.damage import ALL, BOTH, NOT_NEEDED, REFUSED, Kind, cases, damage, names_of
 
 pytestmark = pytest.mark.spark
 
@@ -70,72 +72,33 @@ def broken_off(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder.rename(folder.with_name("kept"))
 
 
-TOLD, NOT_NEEDED = True, False
-BOTH = {"cut": TOLD, "flipped": TOLD}
-ALL = {"removed": TOLD, **BOTH}
-
-# The newest file of a pattern, or (-2) the one before; and what each kind of damage must come to.
-KINDS: list[tuple[str, int, dict[str, bool]]] = [
-    ("job", -1, ALL),
-    ("begun", -1, BOTH),
+KINDS: list[Kind] = [
     ("splits/[0-9]*", -1, ALL),
-    ("owners/[0-9]*", -1, BOTH),
-    ("leases/[0-9]*", -1, BOTH),
-    ("spark/metadata", -1, ALL),
-    ("spark/offsets/[0-9]*", -1, ALL),
-    ("spark/offsets/[0-9]*", -2, ALL),
     ("spark/offsets/[0-9]*", -3, {"removed": NOT_NEEDED}),
-    ("spark/offsets/.*.crc", -1, {"removed": NOT_NEEDED, **BOTH}),
-    ("spark/commits/[0-9]*", -1, ALL),
+    ("spark/offsets/.*.crc", -1, {"removed": NOT_NEEDED}),
     ("spark/commits/[0-9]*", -2, {"flipped": NOT_NEEDED}),
-    ("spark/state/0/_metadata/v2/[0-9]*", -1, ALL),
-    ("spark/state/0/_stateSchema/default/[0-9]*", -1, ALL),
-    ("spark/state/0/0/[0-9]*.changelog", -1, ALL),
+    ("spark/state/0/_stateSchema/default/[0-9]*", -1, BOTH),
+    ("spark/state/0/0/[0-9]*.changelog", -1, BOTH),
     ("spark/state/0/0/[0-9]*.changelog", -2, ALL),
     ("spark/state/0/0/[0-9]*.changelog.crc", -1, {"removed": NOT_NEEDED, **BOTH}),
-    ("spark/state/0/0/.[0-9]*.changelog.crc", -1, {"removed": NOT_NEEDED, "flipped": TOLD}),
+    ("spark/state/0/0/.[0-9]*.changelog.crc", -1, {"removed": NOT_NEEDED, "flipped": REFUSED}),
     ("spark/state/0/0/[0-9]*.zip", -1, ALL),
     ("spark/state/0/0/[0-9]*.zip.crc", -1, BOTH),
     ("spark/state/0/0/SSTs/[0-9]*.sst", -1, ALL),
-    ("spark/state/0/0/SSTs/.*.crc", -1, {"flipped": TOLD}),
+    ("spark/state/0/0/SSTs/.*.crc", -1, {"flipped": REFUSED}),
 ]
 
 
-def damage(file: Path, how: str) -> None:
-    data = file.read_bytes()
-    middle = len(data) // 2
-    if how == "removed":
-        file.unlink()
-    elif how == "cut":
-        file.write_bytes(data[:middle])
-    else:
-        changed = bytes(byte ^ 0x55 for byte in data[middle : middle + 4])
-        file.write_bytes(data[:middle] + changed + data[middle + 4 :])
-
-
-def names_of(file: Path) -> set[str]:
-    """A file, and the one that it is a checksum of."""
-    described = file.name.removeprefix(".").removesuffix(".crc")
-    return {str(file), str(file.with_name(described))}
-
-
-@pytest.mark.parametrize(
-    ("pattern", "which", "how", "told"),
-    [
-        pytest.param(pattern, which, how, told, id=f"{pattern}-{which}-{how}")
-        for pattern, which, hows in KINDS
-        for how, told in hows.items()
-    ],
-)
-def test_damage_is_told_with_the_file(
-    pattern: str, which: int, how: str, told: bool, broken_off: Path, tmp_path: Path
+@pytest.mark.parametrize(("pattern", "which", "how", "refused"), cases(KINDS))
+def test_damage_is_refused_with_the_file(
+    pattern: str, which: int, how: str, refused: bool, broken_off: Path, tmp_path: Path
 ) -> None:
     folder = tmp_path / "job"
     shutil.copytree(broken_off, folder)
     checkpoint = folder / "checkpoint" / "sums"
     file = sorted(checkpoint.glob(pattern))[which]
     damage(file, how)
-    if not told:
+    if not refused:
         run(folder)
         assert written(folder) == SUMS
         return

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib import import_module
 from pathlib import Path
 from typing import Any
-
-import pytest
 
 ROOT = Path(__file__).parents[3]
 DOCS = ROOT / "docs"
@@ -21,8 +20,13 @@ _TEST = re.compile(r"`(tests/[\w/]+\.py)(?:::([\w:]+))?`")
 _LINK = re.compile(r"\]\((?![a-z]+:|#)([^)#\s]+)(#[^)]*)?\)")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
-def test_code_that_is_named_is_there(page: Path) -> None:
+def by_page(pages: Iterable[Path], find: Callable[[Path], list[str]]) -> dict[str, list[str]]:
+    """What was found in each page; pages without a finding are left out."""
+    found = {str(page.relative_to(ROOT)): find(page) for page in pages}
+    return {page: findings for page, findings in found.items() if findings}
+
+
+def missing_code(page: Path) -> list[str]:
     text = page.read_text("utf-8")
     missing = []
     for path, name in _CODE.findall(text):
@@ -34,11 +38,14 @@ def test_code_that_is_named_is_there(page: Path) -> None:
     for path in _FILE.findall(text):
         if not any((base / path).exists() for base in (ROOT, ROOT / "src" / "headrace")):
             missing.append(path)
-    assert missing == []
+    return missing
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
-def test_tests_that_are_named_are_there(page: Path) -> None:
+def test_code_that_is_named_is_there() -> None:
+    assert by_page(PAGES, missing_code) == {}
+
+
+def missing_tests(page: Path) -> list[str]:
     missing = []
     for path, name in _TEST.findall(page.read_text("utf-8")):
         file = ROOT / path
@@ -46,17 +53,21 @@ def test_tests_that_are_named_are_there(page: Path) -> None:
             missing.append(path)
         elif name and not set(name.split("::")) <= defined_in(file):
             missing.append(f"{path}::{name}")
-    assert missing == []
+    return missing
 
 
-@pytest.mark.parametrize(
-    "page",
-    [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "bench").glob("*.md")), *PAGES],
-    ids=lambda page: str(page.relative_to(ROOT)),
-)
-def test_links_and_pictures_lead_to_files(page: Path) -> None:
+def test_tests_that_are_named_are_there() -> None:
+    assert by_page(PAGES, missing_tests) == {}
+
+
+def dead_links(page: Path) -> list[str]:
     links = [path for path, _ in _LINK.findall(page.read_text("utf-8"))]
-    assert [path for path in links if not (page.parent / path).exists()] == []
+    return [path for path in links if not (page.parent / path).exists()]
+
+
+def test_links_and_pictures_lead_to_files() -> None:
+    pages = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "bench").glob("*.md")), *PAGES]
+    assert by_page(pages, dead_links) == {}
 
 
 def test_every_page_is_in_the_navigation() -> None:
