@@ -69,7 +69,7 @@ def timed(values: list[int], strategy: WatermarkStrategy = STRATEGIES["function"
 @pytest.mark.parametrize("far", [MAX_WATERMARK + 1, MIN_WATERMARK - 1, 1 << 70, -1 << 70])
 def test_a_timestamp(far: int, name: str) -> None:
     for values in ([1, far, 3], [far]):
-        with pytest.raises(TypeMismatchError, match=f"assigner gave {far}") as caught:
+        with pytest.raises(TypeMismatchError, match=f"assigner returned {far}") as caught:
             run_pipeline(timed(values, STRATEGIES[name]), cuts=[1])
         (note,) = caught.value.__notes__
         assert "Timestamps/Watermarks" in note and "test_far_times.py" in note

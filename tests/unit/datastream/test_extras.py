@@ -54,7 +54,12 @@ def kafka_source() -> KafkaSource:
         ("confluent_kafka", "kafka", kafka_sink),
         ("confluent_kafka", "kafka", lambda: topics.listed("b:1")),
         ("confluent_kafka", "registry", lambda: RegistryClient(SchemaRegistry("http://r"))),
-        ("fastavro", "avro", lambda: AvroSchema('"int"')),
+        # A schema of its own: what was parsed once is kept.
+        (
+            "fastavro",
+            "avro",
+            lambda: AvroSchema('{"type": "fixed", "name": "Unparsed", "size": 3}'),
+        ),
     ],
 )
 def test_the_package_is_named_with_its_extra(
