@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from hypothesis import settings
 
+from tests.effort import examples
+
 # The suites' assertions explain themselves, as those of tests do.
 pytest.register_assert_rewrite(
     "headrace.testing._reading",
@@ -26,7 +28,7 @@ SERVERS = {
 }
 
 # Shared cores make single examples slow at random; a failure prints how to play it again.
-settings.register_profile("headrace", deadline=None, print_blob=True)
+settings.register_profile("headrace", max_examples=examples(100), deadline=None, print_blob=True)
 settings.load_profile("headrace")
 
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from headrace.common._storage.object_store import ObjectStore, numbered_name, stored_numbers
 from headrace.errors import CheckpointError
+from tests.effort import examples
 
 NAMES = st.lists(st.text("ab-0", min_size=1, max_size=3), min_size=1, max_size=3).map("/".join)
 
@@ -53,7 +54,7 @@ class ObjectStoreContract(ABC):
         assert store.get("n") == b"" and not store.put_if_absent("n", b"x")
 
     # The suite is inherited, so one test has several classes.
-    @settings(max_examples=25, suppress_health_check=[HealthCheck.differing_executors])
+    @settings(max_examples=examples(25), suppress_health_check=[HealthCheck.differing_executors])
     @given(st.data())
     def test_lists_by_prefix_in_the_order_of_texts(self, data: st.DataObject) -> None:
         store = self.new()

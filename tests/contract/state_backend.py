@@ -16,6 +16,7 @@ from headrace.errors import CheckpointError
 from headrace.runtime.state.backend import MISSING, StateBackend, Timer
 from headrace.runtime.state.handles import KeyContext, StateStore
 from headrace.runtime.state.kinds import StateKind
+from tests.effort import examples
 
 from .state_walk import KEYS, LIST, MAP, SLOTS, STEPS, VALUE, Cart, Span, Walk, drain, plain
 
@@ -246,7 +247,7 @@ class StateBackendContract(ABC):
         assert len(drain(backend, 1 << 60)) == len(expected)
 
     @settings(
-        max_examples=45,
+        max_examples=examples(45),
         deadline=None,
         suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow],
     )

@@ -19,6 +19,7 @@ from headrace.datastream import DataStream, StreamExecutionEnvironment
 from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.errors import CheckpointError, ConfigurationError
 from headrace.testing import run_pipeline
+from tests.effort import examples
 
 from .generated import Program, programs
 from .log import Log
@@ -30,7 +31,7 @@ __all__ = ["small_pieces"]  # a fixture
 stops = st.lists(st.integers(0, 30), min_size=1, max_size=3)
 
 
-@settings(max_examples=6)
+@settings(max_examples=examples(6))
 @given(programs, stops, cuts, spreads, st.sampled_from(["heap", "paged"]))
 def test_the_law_of_backfills(
     program: Program,

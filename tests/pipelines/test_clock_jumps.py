@@ -15,6 +15,7 @@ from headrace.datastream import DataStream, KeyedProcessFunction, StreamExecutio
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.connectors.file_system import FileSource, StreamFormat
 from headrace.testing import run_pipeline
+from tests.effort import examples
 
 from .jumping_clock import HOUR_MS, JumpingClock, jumps
 
@@ -47,7 +48,7 @@ def later(rate: float | None) -> Callable[[StreamExecutionEnvironment], dict[str
     return program
 
 
-@settings(max_examples=8)
+@settings(max_examples=examples(8))
 @example(DAY_AHEAD)
 @example([-HOUR_MS])
 @given(jumps)
@@ -65,7 +66,7 @@ def test_timers_fire_and_intervals_pass_as_time_does(jumps: Sequence[int]) -> No
     assert times == sorted(times)
 
 
-@settings(max_examples=3)
+@settings(max_examples=examples(3))
 @example(DAY_AHEAD)
 @given(jumps)
 def test_timers_fire_over_restarts_too(jumps: Sequence[int]) -> None:
@@ -96,7 +97,7 @@ class Alarm(KeyedProcessFunction):
         yield timestamp
 
 
-@settings(max_examples=3)
+@settings(max_examples=examples(3))
 @example(DAY_AHEAD, 3)
 @given(jumps, st.integers(1, 6))
 def test_a_split_is_idle_after_its_timeout_and_not_before(jumps: Sequence[int], steps: int) -> None:
@@ -124,7 +125,7 @@ def test_a_split_is_idle_after_its_timeout_and_not_before(jumps: Sequence[int], 
     assert fired(steps + 1) == list(range(2 * steps - 1))
 
 
-@settings(max_examples=3)
+@settings(max_examples=examples(3))
 @example(DAY_AHEAD)
 @given(jumps)
 def test_a_watched_folder_is_looked_into(tmp_path_factory: Any, jumps: Sequence[int]) -> None:

@@ -30,6 +30,7 @@ from headrace.operators.windows.aligned.columns import ColumnWindowOperator
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.selectors import ByColumns
 from headrace.testing import run_pipeline
+from tests.effort import examples
 from tests.operators.connecting import broadcast, connected
 from tests.operators.rates import RatesSpec
 from tests.operators.rates import came as rates_came
@@ -175,7 +176,7 @@ def outcome(program: Any, on: bool, **how: Any) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_columns_change_no_record(program: Any, small_pieces: Counter[str]) -> None:
-    @settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=examples(5), suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(
         st.lists(st.integers(1, 60), max_size=6),
         st.integers(1, 5),

@@ -33,6 +33,7 @@ from headrace.runners.launch import program_of
 from headrace.runtime.columns.selectors import TimestampColumn
 from headrace.testing import _pipeline as pipeline
 from headrace.testing import run_pipeline
+from tests.effort import examples
 
 RECORDS = 120
 ROLLING = ("sum", "min", "max", "min_by", "max_by")
@@ -107,7 +108,7 @@ def by_key(results: list[Any]) -> dict[Any, list[Any]]:
     return found
 
 
-@settings(max_examples=5, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(5), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(ROLLING),
     st.lists(st.integers(1, 60), max_size=6),

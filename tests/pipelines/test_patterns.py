@@ -20,6 +20,7 @@ from headrace.datastream import (
 )
 from headrace.datastream.state import MapStateDescriptor, ValueStateDescriptor
 from headrace.testing import run_pipeline
+from tests.effort import examples
 
 PATTERNS = MapStateDescriptor("patterns", Types.STRING(), Types.PICKLED_BYTE_ARRAY())
 PAIR = ValueStateDescriptor("pair", Types.PICKLED_BYTE_ARRAY())
@@ -95,7 +96,7 @@ HOW: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("how", HOW, ids=["one group", "begun anew", "spread otherwise"])
-@settings(max_examples=8)
+@settings(max_examples=examples(8))
 @given(events)
 def test_patterns_change_while_the_job_runs(how: dict[str, Any], events: list[Event]) -> None:
     """One event per micro-batch, so that the two streams are read in the order of the events."""

@@ -12,6 +12,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from tests.effort import examples
+
 from .generated import Program, Step, clocks, programs
 from .jumping_clock import HOUR_MS, Jumps
 from .running import check, in_small_pieces
@@ -46,7 +48,7 @@ CLOCKED = Program(
 """Timers of processing time, under a clock that jumps."""
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @example(BRANCHES_MEET, [], [], 1, 1, Jumps(()))
 @example(CLOCKED, [1] * 6, [1] * 6, 2, 1, Jumps((0, 0, 24 * HOUR_MS, -24 * HOUR_MS, 0, -HOUR_MS)))
 @given(programs, cuts, cuts, st.integers(1, 5), st.integers(1, 3), clocks)
@@ -79,7 +81,7 @@ HELD_BACK = Program(
 """Records come to a session when the watermark has reached the end of the one before."""
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @example(HELD_BACK, [], [(1, 1)], "heap")
 @given(programs, cuts, spreads, st.sampled_from(["heap", "paged"]))
 def test_the_law_through_a_savepoint(
@@ -115,7 +117,7 @@ GONE_AND_BACK = Program(
 """An exchange is put in, left out and put in again, and the source that feeds it has ended."""
 
 
-@settings(max_examples=15)
+@settings(max_examples=examples(15))
 @example(ENDED_BEFORE, [1, 1, 1, 1, 4], [[3]], [(1, 1)], "heap")
 @example(BRANCHES_MEET_AND_PART, [4, 1, 7], [[1]], [(1, 1)], "heap")
 @example(GONE_AND_BACK, [1, 1, 1], [[3]], [(1, 1)], "heap")

@@ -19,6 +19,7 @@ from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.operators.windows.joins import join
 from headrace.operators.windows.joins.join import WindowJoinOperator
 from headrace.testing import run_pipeline
+from tests.effort import examples
 
 SIZE_MS, LATE_MS = 10, 4
 FIELDS = JoinFields(["key", "n"], {"other": "n", "at": "at"})
@@ -140,7 +141,7 @@ def _moment(record: Record) -> int:
 CUTS = st.lists(st.integers(1, 60), max_size=8)
 
 
-@settings(max_examples=12, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(12), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.integers(0, 1 << 20),
     CUTS,

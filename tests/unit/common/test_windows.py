@@ -36,8 +36,9 @@ from headrace.datastream.window import (
     TumblingProcessingTimeWindows,
 )
 from headrace.errors import MissingWatermarksError, PlanError
+from tests.effort import examples
 
-FEW = settings(max_examples=25)
+FEW = settings(max_examples=examples(25))
 moments = st.integers(-(10**15), 10**15)
 
 

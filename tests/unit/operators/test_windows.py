@@ -37,6 +37,7 @@ from headrace.datastream.window import (
 from headrace.errors import MissingWatermarksError, PlanError
 from headrace.operators.windows.general.merging import WindowMapping, add_window
 from headrace.runtime.keys.key_groups import stable_hash
+from tests.effort import examples
 from tests.unit.operators.windowing import Numbers, Total, plus, windowed
 
 LATE = OutputTag("late")
@@ -535,7 +536,7 @@ class Late(EventTimeSessionWindows):
     merges_touching = False
 
 
-@settings(max_examples=20)
+@settings(max_examples=examples(20))
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 9)), max_size=12))
 def test_merging_by_the_short_way_is_merging(pieces: list[tuple[int, int]]) -> None:
     short: WindowMapping = {}

@@ -18,6 +18,7 @@ from headrace.runtime.watermarks import (
     InputWatermarks,
     NodeInputs,
 )
+from tests.effort import examples
 from tests.unit.runtime.programs import Mark, block, chain_of, channel, exchange, job_of, node
 
 
@@ -193,7 +194,7 @@ marks = st.tuples(
 )
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(st.lists(marks, max_size=30), st.integers(0, 30))
 def test_it_never_falls_and_goes_on_after_a_restart(
     updates: list[tuple[str, int, bool]], cut: int

@@ -26,6 +26,7 @@ from headrace.operators.joins.base import LEFT, RIGHT
 from headrace.runtime.state.time_buffer import TimeBuffer
 from headrace.runtime.user_function import UserFunction
 from headrace.testing import KeyedHarness, run_pipeline
+from tests.effort import examples
 
 LATE, ASIDE = OutputTag("late"), OutputTag("aside")
 DIRECTIONS: tuple[Direction, ...] = ("backward", "forward", "nearest")
@@ -291,7 +292,7 @@ def joined(
     return join.apply(lambda left, right: (left, right))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(
     sides,
     sides,

@@ -26,6 +26,7 @@ from headrace.operators.joins.base import LEFT, RIGHT
 from headrace.operators.joins.interval import IntervalJoinSpec
 from headrace.runtime.user_function import UserFunction
 from headrace.testing import KeyedHarness, run_pipeline
+from tests.effort import examples
 
 Pair = tuple[int, int]
 
@@ -235,7 +236,7 @@ def joined(
     return first.interval_join(second).between(lower, upper).process(Numbers())
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=examples(15), deadline=None)
 @given(
     sides.filter(bool),
     sides.filter(bool),

@@ -36,6 +36,7 @@ from headrace.runtime.keys.key_groups import key_group_of
 from headrace.runtime.keys.serialized_key import user_key
 from headrace.runtime.program import SourceProgram, VertexProgram
 from headrace.runtime.user_function import UserFunction
+from tests.effort import examples
 from tests.pipelines.columns import WindowSumsSpec
 from tests.unit.runtime.programs import (
     chain_of,
@@ -110,7 +111,7 @@ actions = st.lists(
 )
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(actions)
 def test_groups_read_what_they_would_read_of_rows(drawn: list[tuple[str, Any]]) -> None:
     with_columns, with_rows = chain_by(ByColumns("user")), chain_by(ByColumns("user"))

@@ -21,6 +21,7 @@ from headrace.runtime.columns.selectors import ByColumns
 from headrace.runtime.context import TaskInfo
 from headrace.runtime.program import SourceProgram, VertexProgram
 from headrace.runtime.user_function import UserFunction
+from tests.effort import examples
 from tests.pipelines.columns import DoubleSpec, WindowSumsSpec
 from tests.unit.runtime.columns.test_exchange import columns_of
 from tests.unit.runtime.programs import chain_of, exchange, job_of, node, to_exchange
@@ -91,7 +92,7 @@ def run_of(runs: list[tuple[int, list[Any]]], number: int) -> int:
     raise AssertionError("no run made it")
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(RUNS, st.integers(1, 3))
 def test_receivers_read_what_they_would_read_of_rows(runs: list[Any], partitions: int) -> None:
     """Of each group all records under each watermark, in its order, and then the last mark."""

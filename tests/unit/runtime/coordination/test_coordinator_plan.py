@@ -14,10 +14,11 @@ from headrace.connector import Budget
 from headrace.runtime.channel import ALL_SPLITS
 from headrace.runtime.coordination.coordinator import merge_states
 from headrace.runtime.tasks.source_task import NEW_SPLIT, SplitState
+from tests.effort import examples
 from tests.unit.runtime.folders import Folder, Harness, records, works
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(
     st.lists(st.integers(0, 60), min_size=1, max_size=5),
     st.integers(1, 6),

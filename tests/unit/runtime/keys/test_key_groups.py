@@ -27,6 +27,7 @@ from headrace.common import Row
 from headrace.errors import UnstableKeyError
 from headrace.runtime.keys import key_groups
 from headrace.runtime.keys.key_groups import KeyGroups, key_group_of, stable_hash, subtask_of
+from tests.effort import examples
 from tests.unit.runtime.sample_keys import (
     EAST,
     KEYS,
@@ -245,14 +246,14 @@ atoms = st.one_of(numbers, st.text(max_size=3), st.binary(max_size=3), st.none()
 some_keys = st.recursive(atoms, lambda inner: st.lists(inner, max_size=3).map(tuple), max_leaves=5)
 
 
-@settings(max_examples=60)
+@settings(max_examples=examples(60))
 @given(some_keys, some_keys)
 def test_no_pair_of_equal_keys_is_parted(one: Any, other: Any) -> None:
     if one == other:
         assert stable_hash(one) == stable_hash(other)
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.fractions(max_denominator=16))
 def test_no_type_of_number_is_parted(number: Fraction) -> None:
     decimal = Decimal(number.numerator) / Decimal(number.denominator)
@@ -311,7 +312,7 @@ def test_no_two_keys_of_kin_types_are_parted(keys: list[Any]) -> None:
         assert known == hashed
 
 
-@settings(max_examples=3)
+@settings(max_examples=examples(3))
 @given(st.lists(kin, min_size=20, max_size=60))
 def test_hashes_of_kin_types_are_equal_in_another_interpreter(keys: list[Any]) -> None:
     program = (

@@ -17,6 +17,7 @@ from headrace.runtime.channel import ALL_SPLITS
 from headrace.runtime.program import VertexProgram
 from headrace.runtime.tasks.keyed_task import TaskInput, sender_of
 from headrace.runtime.user_function import UserFunction
+from tests.effort import examples
 from tests.unit.runtime.keyed import Harness, Memory, Timers, at, by_clock
 from tests.unit.runtime.programs import (
     Mark,
@@ -207,7 +208,7 @@ events = st.tuples(
 )
 
 
-@settings(max_examples=40)
+@settings(max_examples=examples(40))
 @given(st.lists(events, min_size=1, max_size=12))
 def test_a_new_task_over_the_stored_state_goes_on(steps: list[Any]) -> None:
     """A task that lives on and one made anew for every micro-batch give the same."""

@@ -24,6 +24,7 @@ from headrace.runtime.tasks import keyed_task
 from headrace.runtime.tasks.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.tasks.stage_call import StageCall
 from headrace.runtime.user_function import UserFunction
+from tests.effort import examples
 from tests.unit.runtime.keyed import Harness, Memory
 from tests.unit.runtime.programs import (
     chain_of,
@@ -121,7 +122,7 @@ def received(envelopes: Iterable[Envelope]) -> dict[int, list[Block]]:
     return groups
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(RUNS)
 def test_a_receiver_gets_what_it_got_from_each_group(runs: list[Any]) -> None:
     alone, joined = received(sent(runs, False)), received(sent(runs, True))
@@ -131,7 +132,7 @@ def test_a_receiver_gets_what_it_got_from_each_group(runs: list[Any]) -> None:
     assert all(len(blocks) == 1 for blocks in joined.values())
 
 
-@settings(max_examples=50)
+@settings(max_examples=examples(50))
 @given(RUNS)
 def test_so_it_does_where_blocks_leave_within_a_run(runs: list[Any]) -> None:
     runs = [

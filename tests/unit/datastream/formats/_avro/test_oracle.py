@@ -19,6 +19,7 @@ from headrace.datastream.formats.avro import (
     AvroSchema,
     AvroSerializationSchema,
 )
+from tests.effort import examples
 
 UTC = datetime.UTC
 FIRST, LAST = datetime.datetime(1901, 1, 1), datetime.datetime(2200, 1, 1)
@@ -126,7 +127,7 @@ def row_of(value: Any) -> Any:
     return value
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(records())
 def test_all_types_go_both_ways(case: tuple[Any, dict[str, Any]]) -> None:
     node, value = case

@@ -27,6 +27,7 @@ from headrace.datastream.formats._json.messages import (
 from headrace.datastream.formats._json.rows import JsonLinesEncoder
 from headrace.datastream.formats._lines import json_parser
 from headrace.errors import DecodeError, PlanError, TypeMismatchError
+from tests.effort import examples
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=4),
@@ -44,7 +45,7 @@ def outcome(function: Any, value: Any) -> Any:
         return type(error)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=examples(40), deadline=None)
 @given(JSON)
 def test_it_does_not_matter_whether_orjson_is_there(value: Any) -> None:
     # exponents are written in two ways: 1e-08 and 1e-8

@@ -14,6 +14,7 @@ from headrace.datastream.window import (
     SessionWindowTimeGapExtractor,
 )
 from headrace.operators.windows.general.merging import WindowMapping, add_window
+from tests.effort import examples
 from tests.unit.operators.windowing import Total, windowed
 
 records = st.lists(st.tuples(st.integers(0, 60), st.integers(1, 9)), min_size=1, max_size=12)
@@ -40,7 +41,7 @@ def brute_force(pieces: list[tuple[int, int]]) -> dict[TimeWindow, set[int]]:
     return {TimeWindow(start, end): numbers for start, end, numbers in sessions}
 
 
-@settings(max_examples=30)
+@settings(max_examples=examples(30))
 @given(records)
 def test_sessions_of_any_order(pieces: list[tuple[int, int]]) -> None:
     mapping: WindowMapping = {}
@@ -62,7 +63,7 @@ def test_sessions_of_any_order(pieces: list[tuple[int, int]]) -> None:
     assert len(set(mapping.values())) == len(mapping)
 
 
-@settings(max_examples=12)
+@settings(max_examples=examples(12))
 @given(records, st.sampled_from(["heap", "paged"]))
 def test_the_operator_gives_the_sessions_of_a_brute_force(
     pieces: list[tuple[int, int]], backend: str
