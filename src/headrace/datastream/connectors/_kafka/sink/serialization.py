@@ -111,14 +111,14 @@ class BuiltRecordSerializer(KafkaRecordSerializationSchema):
         return self.fixed_topic
 
     @property
-    def is_immutable(self) -> bool:
+    def is_plain(self) -> bool:
         """Whether records have one topic, and nothing but key, value and timestamp."""
         return self.selector is None and self.headers is None and self.partitioner is None
 
     @property
     def encoder(self) -> Callable[[Any], Any] | None:
         """Makes the value of a plain record, or key and value; None where there is more to make."""
-        if not self.is_immutable:
+        if not self.is_plain:
             return None
         return self.value_schema.serialize if self.key_schema is None else self._key_and_value
 

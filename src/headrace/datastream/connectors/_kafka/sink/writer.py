@@ -54,7 +54,7 @@ class KafkaWriter(SinkWriter):
             return
         if self._timestamp is RecordTimestamp.SENDING_TIME:
             timestamps = [None] * len(values)
-        if isinstance(self._schema, BuiltRecordSerializer) and self._schema.is_immutable:
+        if isinstance(self._schema, BuiltRecordSerializer) and self._schema.is_plain:
             self._write_encoded(self._schema, values, timestamps)
         else:
             self._write_each(values, timestamps)
