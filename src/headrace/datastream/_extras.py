@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 from headrace.errors import MissingExtraError
@@ -26,13 +27,27 @@ def optional(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        extra, purpose = _EXTRAS.get(module) or _EXTRAS[module.partition(".")[0]]
-        missing = (error.name or module).partition(".")[0]
-        raise MissingExtraError(
-            f"{purpose} needs the package {missing!r}, which cannot be imported",
-            where={"reason": str(error).strip().partition("\n")[0]},
-            hint=f'pip install "headrace[{extra}]", where the program runs and on the workers',
-        ) from error
+        reason = str(error).strip().partition("\n")[0]
+        raise _missing(module, error.name or module, reason) from error
+
+
+def check_installed(package: str) -> None:
+    """Check that a package is there, without importing it.
+
+    Raises:
+        MissingExtraError: it is not installed.
+    """
+    if find_spec(package) is None:
+        raise _missing(package, package, f"No module named {package!r}")
+
+
+def _missing(module: str, lacks: str, reason: str) -> MissingExtraError:
+    extra, purpose = _EXTRAS.get(module) or _EXTRAS[module.partition(".")[0]]
+    return MissingExtraError(
+        f"{purpose} needs the package {lacks.partition('.')[0]!r}, which cannot be imported",
+        where={"reason": reason},
+        hint=f'pip install "headrace[{extra}]", where the program runs and on the workers',
+    )
 
 
 def fastavro(part: str = "") -> Any:

@@ -16,7 +16,7 @@ from headrace.connector import (
     SinkWriter,
     WriterContext,
 )
-from headrace.datastream._extras import confluent_kafka
+from headrace.datastream._extras import check_installed
 from headrace.datastream.connectors._kafka.client.builder import KafkaBuilder
 from headrace.datastream.connectors._kafka.client.properties import Properties
 from headrace.datastream.connectors._kafka.sink.producers import LibrdkafkaProducers, Producers
@@ -74,7 +74,7 @@ class KafkaSink(Sink):
         set_(self, "unreachable_timeout", timeout)
         self._check(properties)
         if self.producers is None:
-            confluent_kafka()
+            check_installed("confluent_kafka")
             set_(self, "producers", LibrdkafkaProducers(servers, properties))
 
     def _check(self, properties: Properties) -> None:

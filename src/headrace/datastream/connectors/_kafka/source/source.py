@@ -10,7 +10,7 @@ from typing import Any, get_args
 from headrace.common.serialization import DeserializationSchema
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import Source, SplitEnumerator, SplitReader
-from headrace.datastream._extras import confluent_kafka
+from headrace.datastream._extras import check_installed
 from headrace.datastream.connectors._kafka.client.builder import KafkaBuilder
 from headrace.datastream.connectors._kafka.client.consumer import Clients
 from headrace.datastream.connectors._kafka.client.librdkafka import LibrdkafkaClients
@@ -94,7 +94,7 @@ class KafkaSource(Source):
         set_(self, "unreachable_timeout", timeout)
         self._check()
         if self.clients is None:
-            confluent_kafka()
+            check_installed("confluent_kafka")
             clients = LibrdkafkaClients(servers, self.group_id, self.client_id_prefix, properties)
             set_(self, "clients", clients)
 
