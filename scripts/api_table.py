@@ -44,6 +44,10 @@ __all__ = [
 ]
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))  # as a script it sees its own folder alone
+
+from scripts.generated import write_or_check  # noqa: E402
+
 NAMES = ROOT / "src" / "headrace" / "cli" / "check" / "pyflink_names.txt"
 PAGE = ROOT / "docs" / "api-coverage.md"
 
@@ -125,13 +129,7 @@ def _rows(findings: list[tuple[Name, Finding]]) -> Iterator[str]:
 def main(arguments: list[str]) -> int:
     """Write or check the page."""
     text = page(list(read_names(NAMES.read_text("utf-8"))))
-    if arguments != ["--check"]:
-        PAGE.write_text(text, "utf-8")
-        return 0
-    if PAGE.exists() and PAGE.read_text("utf-8") == text:
-        return 0
-    print(f"{PAGE.relative_to(ROOT)} is out of date: run python scripts/api_table.py")
-    return 1
+    return write_or_check("api_table.py", {PAGE: text}, arguments)
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # as a script it sees its own folder alone
 
 from scripts import beam_matrix  # noqa: E402
+from scripts.generated import write_or_check  # noqa: E402
 
 PAGE = ROOT / "docs" / "capabilities.md"
 BEAM_PAGE = ROOT / "docs" / "beam-matrix.md"
@@ -161,18 +162,7 @@ def main(arguments: list[str]) -> int:
     """Write or check the files."""
     collected = collect()
     wanted = {PAGE: page(collected.shown), BEAM_PAGE: beam_matrix.page(collected.beam)}
-    if arguments != ["--check"]:
-        for path, text in wanted.items():
-            path.write_text(text, "utf-8")
-        return 0
-    stale = [
-        path.relative_to(ROOT)
-        for path, text in wanted.items()
-        if not path.exists() or path.read_text("utf-8") != text
-    ]
-    for path in stale:
-        print(f"{path} is out of date: run python scripts/capabilities.py")
-    return 1 if stale else 0
+    return write_or_check("capabilities.py", wanted, arguments, ROOT)
 
 
 if __name__ == "__main__":

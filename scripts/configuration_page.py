@@ -19,6 +19,10 @@ from headrace.common._options.without_effect import WITHOUT_EFFECT
 from headrace.common.config_options import ConfigOption
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))  # as a script it sees its own folder alone
+
+from scripts.generated import write_or_check  # noqa: E402
+
 PAGE = ROOT / "docs" / "configuration.md"
 
 _INTRODUCTION = """\
@@ -117,14 +121,7 @@ def _family_rows() -> Iterator[str]:
 
 def main(arguments: list[str]) -> int:
     """Write or check the page."""
-    text = page()
-    if arguments != ["--check"]:
-        PAGE.write_text(text, "utf-8")
-        return 0
-    if PAGE.exists() and PAGE.read_text("utf-8") == text:
-        return 0
-    print(f"{PAGE.relative_to(ROOT)} is out of date: run python scripts/configuration_page.py")
-    return 1
+    return write_or_check("configuration_page.py", {PAGE: page()}, arguments)
 
 
 if __name__ == "__main__":

@@ -14,6 +14,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))  # as a script it sees its own folder alone
+
+from scripts.generated import write_or_check  # noqa: E402
+
 IMAGES = ROOT / "docs" / "images"
 
 _STYLE = """\
@@ -36,7 +40,6 @@ class Picture:
     """An SVG of a given height, with places in pixels; ``title`` is what a screen reader says."""
 
     def __init__(self, title: str, height: int) -> None:
-        self._height = height
         self._parts = [
             f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img">',
             f"<title>{title}</title>",
@@ -378,16 +381,7 @@ PICTURES: dict[str, Callable[[], Picture]] = {
 def main(arguments: list[str]) -> int:
     """Draw or check the pictures."""
     drawn = {IMAGES / f"{name}.svg": draw().svg() for name, draw in PICTURES.items()}
-    if arguments != ["--check"]:
-        for path, text in drawn.items():
-            path.write_text(text, "utf-8")
-        return 0
-    stale = [
-        path for path, text in drawn.items() if not path.exists() or path.read_text("utf-8") != text
-    ]
-    for path in stale:
-        print(f"{path.relative_to(ROOT)} is out of date: run python scripts/pictures.py")
-    return int(bool(stale))
+    return write_or_check("pictures.py", drawn, arguments)
 
 
 if __name__ == "__main__":

@@ -23,6 +23,10 @@ from typing import Any
 from headrace.common._unsupported import is_unsupported, reason_of
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))  # as a script it sees its own folder alone
+
+from scripts.generated import write_or_check  # noqa: E402
+
 SOURCE = ROOT / "src" / "headrace"
 PAGES = ROOT / "docs" / "reference"
 
@@ -192,19 +196,7 @@ def import_line(module: str, names: list[str]) -> str:
 
 def main(arguments: list[str]) -> int:
     """Write or check the pages."""
-    wanted = pages()
-    there = {path: path.read_text("utf-8") for path in PAGES.rglob("*.md")}
-    if arguments == ["--check"]:
-        stale = {path for path, _ in there.items() ^ wanted.items()}
-        for path in sorted(stale):
-            print(f"{path.relative_to(ROOT)} is out of date: run python scripts/reference.py")
-        return int(bool(stale))
-    for path in there.keys() - wanted.keys():
-        path.unlink()
-    for path, text in wanted.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8")
-    return 0
+    return write_or_check("reference.py", pages(), arguments, present=PAGES.rglob("*.md"))
 
 
 if __name__ == "__main__":
