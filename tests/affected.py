@@ -6,15 +6,16 @@ file that is no module, those that name it. Without Spark and servers unless ``-
 
 from __future__ import annotations
 
-import ast
 import subprocess
 import sys
-from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 from typing import Annotated
 
 import grimp
 import typer
+
+from headrace._lazy_exports import stub_names
 
 ROOT = Path(__file__).resolve().parents[1]
 ROOTS = {"headrace": ROOT / "src", "tests": ROOT, "bench": ROOT}
@@ -37,16 +38,10 @@ def import_graph() -> grimp.ImportGraph:
     graph = grimp.build_graph(*ROOTS, cache_dir=None)
     for stub in (ROOT / "src").rglob("__init__.pyi"):
         package = ".".join(stub.parent.relative_to(ROOT / "src").parts)
-        for module in _imported(stub, package):
-            if module in graph.modules:
-                graph.add_import(importer=package, imported=module)
+        import_module(package)
+        for module in set(stub_names(package).values()):
+            graph.add_import(importer=package, imported=module)
     return graph
-
-
-def _imported(stub: Path, package: str) -> Iterator[str]:
-    for node in ast.walk(ast.parse(stub.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.ImportFrom) and node.module:
-            yield f"{package}.{node.module}" if node.level else node.module
 
 
 def importing_tests(graph: grimp.ImportGraph, changed: str) -> dict[str, int]:

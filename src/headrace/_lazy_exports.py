@@ -119,13 +119,13 @@ def stub_exports(
     package: str,
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
     """The ``__all__``, ``__getattr__`` and ``__dir__`` of a package whose stub lists its names."""
-    home_of = _stub_names(package)
+    home_of = stub_names(package)
     names = sorted(home_of)
     return names, _importer(package, home_of), lambda: sorted({*vars(sys.modules[package]), *names})
 
 
-def _stub_names(package: str) -> dict[str, str]:
-    """The names that a package's stub imports, with the module of each."""
+def stub_names(package: str) -> dict[str, str]:
+    """The names that an imported package's stub imports, with the module of each."""
     spec: Any = sys.modules[package].__spec__
     path = f"{spec.submodule_search_locations[0]}/__init__.pyi"
     stub = ast.parse(spec.loader.get_data(path))  # the loader reads from a zip file, too

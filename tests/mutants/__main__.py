@@ -53,14 +53,8 @@ def main(
         path = os.pathsep.join([str(source), str(tests), str(ROOT)])
         environment = {**os.environ, "PYTHONPATH": path, "HEADRACE_MUTANTS": json.dumps(job)}
         command = [sys.executable, "-m", "pytest", "-q", "-p", "tests.mutants.plugin"]
-        command += [
-            "-p",
-            "no:xdist",
-            "-p",
-            "no:cacheprovider",
-            "-o",
-            f"pythonpath={source} . examples",
-        ]
+        command += ["-p", "no:xdist", "-p", "no:cacheprovider"]
+        command += ["-o", f"pythonpath={source} . examples"]
         command += ["-m", "not spark and not proof", *(select or [])]
         subprocess.run(command, cwd=tests, env=environment, check=True)
         found = json.loads(answers.read_text(encoding="utf-8"))
