@@ -19,8 +19,10 @@ _NO_SIDE_INPUT = "A source gets no other stream."
 _CUT = "How far a split is read is decided between micro-batches, by its `SplitEnumerator`."
 _NOT_WITHIN = "A reader cannot stop within what it was given."
 _WHOLE = "What a micro-batch reads is cut into ranges for all tasks; then a range stays whole."
-_TOLD = "`SplitEnumerator.committed`, and the committers of sinks."
-_NOT_TOLD = "Other functions have no such call; sources are told of the last micro-batch by no one."
+_CALLED = "`SplitEnumerator.committed`, and the committers of sinks."
+_NOT_CALLED = (
+    "Other functions have no such call; nothing tells a source that a micro-batch was its last."
+)
 
 
 @dataclass(frozen=True)
@@ -53,7 +55,7 @@ def _splittable(group: str) -> list[Row]:
         Row(group, "Side Inputs", limit=_NO_SIDE_INPUT),
         Row(group, "SDF-initiated Checkpointing", _CUT, _NOT_WITHIN),
         Row(group, "Dynamic Splitting", limit=_WHOLE),
-        Row(group, "Bundle Finalization", _TOLD, _NOT_TOLD),
+        Row(group, "Bundle Finalization", _CALLED, _NOT_CALLED),
     ]
 
 

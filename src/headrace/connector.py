@@ -521,27 +521,27 @@ class Committer(ABC):
         """The micro-batch failed: remove what its tasks had prepared."""
 
     def finish(self) -> None:
-        """The input has ended: publish what is still held back, such as unfinished files."""
+        """The input has ended: publish what is still pending, such as unfinished files."""
 
     def snapshot(self, last_batch: int | None = None) -> Iterator[bytes]:
-        """What is held back after the last commit, as byte strings in the sink's own format.
+        """What is pending after the last commit, as byte strings in the sink's own format.
 
         ``last_batch``: only what micro-batches up to this one wrote; None: everything. It must not
         change anything. The byte strings have some megabytes each, and are ordered. They must
-        contain all that ``restore`` needs, even if the sink's files are gone by then. Sinks that
-        hold nothing back return none.
+        contain all that ``restore`` needs, even if the sink's files are gone by then. Sinks
+        with nothing pending return none.
         """
         return iter(())
 
     def restore(self, snapshot: Iterable[bytes]) -> None:
-        """Take over what another committer of the sink held back, from its ``snapshot``.
+        """Take over what was pending in another committer of the sink, from its ``snapshot``.
 
         Called before the first commit of a job that continues elsewhere, perhaps with another sink
-        id. It replaces what is held back here. A second call with the same arguments must change
+        id. It replaces what is pending here. A second call with the same arguments must change
         nothing.
 
         Raises:
-            CheckpointError: the sink holds nothing back, or does not know the format.
+            CheckpointError: the sink keeps nothing pending, or does not know the format.
         """
         if any(True for _ in snapshot):
             raise CheckpointError(

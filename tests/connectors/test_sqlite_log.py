@@ -93,7 +93,7 @@ def test_a_partition_that_appears_is_read_from_the_first_position(tmp_path: Path
 @pytest.mark.beam(
     "Bounded SDF/Bundle Finalization", "Unbounded SDF/Bundle Finalization", runners="local"
 )
-def test_the_log_is_told_how_far_it_was_read(tmp_path: Path) -> None:
+def test_the_log_learns_how_far_it_was_read(tmp_path: Path) -> None:
     log = tmp_path / "log.db"
     source = SqliteLogSource(make_log(log, range(6)))
     planner = Planner(source, tmp_path)

@@ -165,7 +165,7 @@ def test_a_finished_split_is_forgotten_even_if_another_task_read_of_it(turned: b
     "Unbounded SDF/Bundle Finalization",
     runners="local, streaming",
 )
-def test_enumerators_are_told_what_is_committed_and_closed() -> None:
+def test_enumerators_learn_what_is_committed_and_are_closed() -> None:
     folder = Folder({"a": 20})
     harness = Harness(folder)
     harness.step(budget=Budget(15, 1000))

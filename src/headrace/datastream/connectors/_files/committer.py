@@ -381,7 +381,7 @@ def _incomplete(problem: str, path: str) -> CheckpointError:
     return CheckpointError(
         problem,
         where={"file": path},
-        hint=f"bring this file back from a copy; to give up what was held back, {START_FRESH}",
+        hint=f"bring this file back from a copy; to give up what is not published, {START_FRESH}",
     )
 
 

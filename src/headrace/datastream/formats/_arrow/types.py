@@ -79,8 +79,8 @@ def arrow_type(kind: TypeInformation, utc: bool = False) -> Any:
         parts = enumerate(kind.get_field_types())
         return pa.struct([pa.field(f"f{index}", arrow_type(part, utc)) for index, part in parts])
     if isinstance(kind, MapTypeInfo):
-        key, held = kind._arguments()
-        return pa.map_(arrow_type(key, utc), arrow_type(held, utc))
+        key, value = kind._arguments()
+        return pa.map_(arrow_type(key, utc), arrow_type(value, utc))
     if kind == _BYTES:
         return pa.binary()
     element = element_type(kind)

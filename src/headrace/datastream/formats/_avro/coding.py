@@ -101,10 +101,10 @@ class _Preparation(Walker[Prepare | None]):
         return list if each is None else lambda values: [each(value) for value in values]
 
     def map(self, node: Node) -> Prepare | None:
-        held = self.visit(node["values"])
-        if held is None:
+        prepare = self.visit(node["values"])
+        if prepare is None:
             return None
-        return lambda entries: {key: held(value) for key, value in entries.items()}
+        return lambda entries: {key: prepare(value) for key, value in entries.items()}
 
     def scalar(self, node: Node, kind: str) -> Prepare | None:
         return _SCALARS.get(f"{kind}-{logical_type(node)}") or _SCALARS.get(kind)

@@ -147,9 +147,9 @@ class _FromArrow(Walker[Convert | None]):
         )
 
     def map(self, node: Node, nullable: bool = False) -> Convert | None:
-        held = self.visit(node["values"])
+        convert = self.visit(node["values"])
         return _checked(
-            lambda pairs: {key: _through(held, value) for key, value in pairs}, "map", nullable
+            lambda pairs: {key: _through(convert, value) for key, value in pairs}, "map", nullable
         )
 
     def scalar(self, node: Node, kind: str, nullable: bool = False) -> Convert | None:

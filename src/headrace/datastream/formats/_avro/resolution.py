@@ -87,7 +87,7 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
             for branch in union:
                 if fits(writer, definition_of(branch, self._wanted)):
                     return branch
-        raise Mismatch(f"{_told(writer)} is none of the reader's types {_told(union)}")
+        raise Mismatch(f"{_type_text(writer)} is none of the reader's types {_type_text(union)}")
 
     def union(
         self, writer: list[Node], reader: Node, shape: RecordType
@@ -133,7 +133,7 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
     ) -> tuple[Node, Convert | None]:
         kind = kind_of(writer)
         if reader is not None and kind_of(reader) != kind:
-            raise Mismatch(f"{_told(writer)} cannot be read as {_told(reader)}")
+            raise Mismatch(f"{_type_text(writer)} cannot be read as {_type_text(reader)}")
         key = (
             writer["name"],
             None if reader is None else reader["name"],
@@ -173,9 +173,8 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
         sources = _sources(writer, reader)
         types: dict[str, Node] = {}
         made: dict[str, Any] = {}
-        for field in writer[
-            "fields"
-        ]:  # in the order of the bytes: a name is defined before it is used
+        # In the order of the bytes: a name is defined before it is used.
+        for field in writer["fields"]:
             target = next(
                 (f for f in reader["fields"] if sources.get(f["name"]) == field["name"]), None
             )
@@ -216,7 +215,7 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
         if reader is None:
             return {"type": kind, part: self.skipped(writer[part])}, None
         if kind_of(reader) != kind:
-            raise Mismatch(f"{_told(writer)} cannot be read as {_told(reader)}")
+            raise Mismatch(f"{_type_text(writer)} cannot be read as {_type_text(reader)}")
         layout, convert = self.visit(writer[part], reader[part], shape.element())
         made = shape.container(None if convert is None else each(convert))
         return {"type": kind, part: layout}, made
@@ -237,7 +236,7 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
             layout = {"type": "long", **logical} if logical else "int"
             return layout, shape.leaf(layout)
         if (kind, wanted) not in _PROMOTIONS:
-            raise Mismatch(f"{_told(writer)} cannot be read as {_told(reader)}")
+            raise Mismatch(f"{_type_text(writer)} cannot be read as {_type_text(reader)}")
         promote, then = _PROMOTIONS[kind, wanted], shape.leaf(wanted)
         if promote is None or then is None:
             return kind, promote or then
@@ -332,9 +331,9 @@ def _has_alias(reader: Node, name: str) -> bool:
     return name in aliases or _short(name) in map(_short, aliases)
 
 
-def _told(node: Node) -> str:
+def _type_text(node: Node) -> str:
     if isinstance(node, list):
-        return f"[{', '.join(map(_told, node))}]"
+        return f"[{', '.join(map(_type_text, node))}]"
     if isinstance(node, dict) and "name" in node:
         return f"{kind_of(node)} {node['name']}"
     return kind_of(node)

@@ -172,8 +172,8 @@ class KafkaReader(SplitReader):
             last = self._cluster.latest([place]).get(place)
             if first is None or last is None:
                 if outage.failed(f"no broker serves {split.name}") <= 0:
-                    told = f"no Kafka broker has served a partition for {outage.waited_s:.0f} s"
-                    raise JobError(told, where=_where(split), hint="a broker may be down")
+                    message = f"no Kafka broker has served a partition for {outage.waited_s:.0f} s"
+                    raise JobError(message, where=_where(split), hint="a broker may be down")
             elif at <= last or waited_s >= StaleMetadata.believed_s:
                 outage.over()
                 return first, last
