@@ -76,7 +76,7 @@ def test_the_watermark_of_an_input_outlives_a_snapshot() -> None:
         assert (other.input_watermark(0), other.input_watermark(1)) == (200, 70)
         other.end_input(1)
         assert other.output() == [("ann", 1, None, 0)]
-        with pytest.raises(PlanError, match="end of the input"):
+        with pytest.raises(PlanError, match="after the end of input 1"):
             other.process(("ann", "red"), 300, input=1)
         other.process(("ann", 2), 300)
         with pytest.raises(PlanError, match="no input 2"):

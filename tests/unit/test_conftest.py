@@ -40,7 +40,7 @@ def test_missing_is_a_failure_in_ci(tmp_path: Path) -> None:
     options = ["-p", "no:cacheprovider", "--continue-on-collection-errors"]
     done = subprocess.run(
         [sys.executable, "-m", "pytest", *options, f"--rootdir={tmp_path}", str(tmp_path)],
-        env={**os.environ, "CI": "true"},
+        env={**os.environ, "CI": "true", "PYTHONPATH": str(ROOT)},
         cwd=tmp_path,
         capture_output=True,
         text=True,
