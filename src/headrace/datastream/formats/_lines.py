@@ -5,18 +5,17 @@ from __future__ import annotations
 import bz2
 import csv
 import gzip
-import json
 import lzma
 import os
 import zlib
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from typing import IO, Any, ClassVar, cast
 
 from headrace.connector import BadRecord, Chunk
 from headrace.datastream.formats._file_format import CHUNK_RECORDS, FileFormat, FileStats
+from headrace.datastream.formats._json_text import json_parser, parse_all
 from headrace.errors import PlanError
 
 RUN_BYTES = 1 << 18
@@ -343,24 +342,13 @@ class JsonLinesFormat(StreamFormat):
 
     def decoder(self, header: Sequence[bytes]) -> LineDecoder:
         """Lines to dictionaries."""
-        parse = json_parser(self.decimal)
+        exact = json_parser(decimal=True)
 
         def decode(lines: Sequence[bytes]) -> list[Any]:
-            values = [parse(line.decode()) for line in lines]
+            values = [exact(line.decode()) for line in lines] if self.decimal else parse_all(lines)
             for value in values:
                 if type(value) is not dict:
                     raise ValueError(f"a JSON object was expected, not {type(value).__name__}")
             return values
 
         return decode
-
-
-def json_parser(decimal: bool) -> Callable[[str], Any]:
-    """A JSON parser that refuses NaN and Infinity; fractions are ``Decimal`` if asked for."""
-    return json.JSONDecoder(
-        parse_float=Decimal if decimal else None, parse_constant=_refuse_constant
-    ).decode
-
-
-def _refuse_constant(name: str) -> Any:
-    raise ValueError(f"{name} is not JSON")

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import base64
-import dataclasses
-import datetime
 import json
-import uuid
 from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
-from enum import Enum
 from typing import Any
 
 from headrace.common._types.information import TypeInformation
 from headrace.common.serialization import DeserializationSchema, SerializationSchema
-from headrace.common.time import Instant
 from headrace.common.typeinfo import RowTypeInfo, Types
-from headrace.common.types import Row
 from headrace.datastream.formats._json.values import from_json, to_text
-from headrace.datastream.formats._lines import DECODE_ERRORS, json_parser
-from headrace.errors import DecodeError, PlanError, TypeMismatchError
+from headrace.datastream.formats._json_text import json_parser, write_line
+from headrace.datastream.formats._lines import DECODE_ERRORS
+from headrace.errors import DecodeError, PlanError
 
 
 class JsonRowDeserializationSchema(DeserializationSchema):
@@ -202,50 +195,8 @@ class JsonLinesEncoder:
         Raises:
             TypeMismatchError: it holds something that has no form in JSON, or NaN.
         """
-        return self.encode_all((value,))
+        return write_line(value)
 
     def encode_all(self, values: Sequence[Any]) -> bytes:
         """The lines of many records."""
-        try:
-            text = "".join([line for value in values for line in (_ENCODE(value), "\n")])
-            return text.encode()
-        except UnicodeEncodeError:
-            # A lone surrogate has no UTF-8; escaped it is valid JSON.
-            return "".join([_ENCODE_ASCII(value) + "\n" for value in values]).encode()
-        except (TypeError, ValueError, RecursionError) as error:
-            if isinstance(error, TypeMismatchError):
-                raise
-            raise TypeMismatchError(
-                f"a record cannot be written as JSON: {error}",
-                hint="map the records to dicts, dataclasses, rows, strings and numbers",
-            ) from error
-
-
-def plain_json(value: Any) -> Any:
-    """What stands in JSON for a value that ``json`` does not know."""
-    if isinstance(value, Decimal):
-        if not value.is_finite():
-            raise ValueError(f"{value} has no form in JSON")
-        return format(value, "f")
-    if isinstance(value, Row):
-        return value.as_dict() if hasattr(value, "_fields") else list(value)
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        if isinstance(value, Instant):
-            return value.to_epoch_milli()
-        return {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
-    if isinstance(value, datetime.datetime | datetime.date | datetime.time):
-        return value.isoformat()
-    if isinstance(value, bytes | bytearray):
-        return base64.b64encode(value).decode()
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, uuid.UUID):
-        return str(value)
-    raise TypeError(f"a {type(value).__name__} has no form in JSON: {value!r:.120}")
-
-
-_SEPARATORS = (",", ":")
-_ENCODE = json.JSONEncoder(
-    ensure_ascii=False, allow_nan=False, separators=_SEPARATORS, default=plain_json
-).encode
-_ENCODE_ASCII = json.JSONEncoder(allow_nan=False, separators=_SEPARATORS, default=plain_json).encode
+        return b"".join(map(write_line, values))
