@@ -1,1 +1,1 @@
-"""Calls to what is outside of Headrace: libraries, addresses, answers, outages."""
+"""What connectors of servers share: addresses without secrets, and results of lookups."""
