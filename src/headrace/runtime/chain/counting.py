@@ -43,18 +43,22 @@ class ChainCounts:
         """What the root was given; whoever drives the chain raises it."""
         self._program, self._is_one_to_one, self._writer = program, one_to_one, writer
         self._links: dict[OutputPort, dict[tuple[str, str], Link]] = {}
+        self._ports: dict[str, list[OutputPort]] = {node_id: [] for node_id in program.nodes}
         self._into: dict[tuple[str, str], list[OutputPort]] = {}
         for node in program.nodes.values():
             for link in node.links:
                 port, target = OutputPort(node.id, link.tag), (link.kind, link.target)
-                self._links.setdefault(port, {})[target] = link
+                if port not in self._links:
+                    self._links[port] = {}
+                    self._ports[node.id].append(port)
+                self._links[port][target] = link
                 self._into.setdefault(target, []).append(port)
         self._tallies: dict[OutputPort, Tally] = {}
+        self._downstream: dict[OutputPort, Measure | None] = {}
         self._measures: dict[OutputPort, tuple[Measure, ...]] = {}
         for node_id in program.order():
-            for port in self._links:
-                if port.node == node_id:
-                    self._measures[port] = self._measures_of(port)
+            for port in self._ports[node_id]:
+                self._measures[port] = self._measures_of(port)
 
     def tally(self, node_id: str, tag: str | None = None) -> Tally | None:
         """What each record of an output must raise; None where something else measures it."""
@@ -65,7 +69,7 @@ class ChainCounts:
         for node in self._program.nodes.values():
             group = metrics.of_operator(node.id, node.name).measured
             group.of_kind(RECORDS_IN, Passed).add(self._input_measures(node.id))
-            outputs = [self._measures[port] for port in self._links if port.node == node.id]
+            outputs = [self._measures[port] for port in self._ports[node.id]]
             if outputs or node.links:
                 group.of_kind(RECORDS_OUT, Passed).add(each for found in outputs for each in found)
         names = {sink.id: sink.name for sink in job.sinks}
@@ -92,19 +96,29 @@ class ChainCounts:
 
     def _downstream_measure(self, port: OutputPort) -> Measure | None:
         """What leaves the chain measures an output that it all comes from, in a straight row."""
-        while True:
-            links = [
-                link
-                for target, link in self._links.get(port, {}).items()
-                if self._into[target] == [port]
-            ]
-            for link in links:
-                if link.kind != "node":
-                    return self._writer(link)
-            following = next((x.target for x in links if self._is_one_to_one(x.target)), None)
-            if following is None:
-                return None
-            port = OutputPort(following, None)
+        passed: list[OutputPort] = []
+        found: Measure | OutputPort | None = port
+        while isinstance(found, OutputPort):
+            if found in self._downstream:
+                found = self._downstream[found]
+            else:
+                passed.append(found)
+                found = self._straight_after(found)
+        self._downstream.update(dict.fromkeys(passed, found))
+        return found
+
+    def _straight_after(self, port: OutputPort) -> Measure | OutputPort | None:
+        """What measures all of an output, or the next output with as many records."""
+        links = [
+            link
+            for target, link in self._links.get(port, {}).items()
+            if self._into[target] == [port]
+        ]
+        for link in links:
+            if link.kind != "node":
+                return self._writer(link)
+        following = next((x.target for x in links if self._is_one_to_one(x.target)), None)
+        return None if following is None else OutputPort(following, None)
 
     def _output_equals_input(self, node_id: str) -> bool:
         node = self._program.nodes[node_id]
