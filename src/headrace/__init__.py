@@ -10,10 +10,10 @@ if TYPE_CHECKING:
 
 
 def from_dataframe(dataframe: Any) -> Any:
-    """A source for ``env.from_source``: the rows of a Spark DataFrame, streaming or batch.
+    """Return a source that reads a Spark DataFrame, streaming or batch, for ``env.from_source``.
 
     Raises:
-        PlanError: it is not a Spark DataFrame.
+        PlanError: the argument is not a Spark DataFrame.
     """
     # found by name: this package is imported by every package below the API, and must not import it
     home = import_module("headrace.datastream.connectors._dataframe_source")

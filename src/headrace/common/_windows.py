@@ -27,7 +27,7 @@ class TimeWindow(Window):
         self.end = end
 
     def max_timestamp(self) -> int:
-        """``end - 1``."""
+        """Return ``end - 1``: the greatest timestamp (ms) in the window."""
         return self.end - 1
 
     def intersects(self, other: TimeWindow) -> bool:
@@ -83,7 +83,7 @@ class CountWindow(Window):
         self.id = id
 
     def max_timestamp(self) -> int:
-        """2**63 - 1: the window has no end in time."""
+        """Return 2**63 - 1: the window has no end in time."""
         return MAX_WATERMARK
 
     def __hash__(self) -> int:
@@ -101,11 +101,11 @@ class GlobalWindow(Window):
 
     @staticmethod
     def get() -> GlobalWindow:
-        """The global window; all are equal."""
+        """Return the global window; all instances are equal."""
         return GlobalWindow()
 
     def max_timestamp(self) -> int:
-        """2**63 - 1: the window has no end in time."""
+        """Return 2**63 - 1: the window has no end in time."""
         return MAX_WATERMARK
 
     def __eq__(self, other: object) -> bool:

@@ -12,13 +12,13 @@ _ALL = frozenset(RowKind)
 
 @dataclass(frozen=True)
 class ChangelogMode:
-    """The row kinds of a stream, as Flink's class of this name.
+    """The row kinds that a stream may contain, as in Flink's class of this name.
 
-    With ``by_key`` (upserts) an UPDATE_AFTER replaces the row of its key, and may come without
-    an UPDATE_BEFORE. It is true whenever ``kinds`` lacks UPDATE_BEFORE. Otherwise each
+    With ``by_key`` (upserts) an UPDATE_AFTER replaces the row of its key, and may come without an
+    UPDATE_BEFORE. ``by_key`` is true whenever ``kinds`` lacks UPDATE_BEFORE. Otherwise each
     UPDATE_AFTER follows an UPDATE_BEFORE, which retracts the older row.
 
-    Where a mode is optional, None means that none is declared: any kinds may come.
+    Where a mode is optional, None means that no mode is declared: rows of any kind may come.
     """
 
     kinds: frozenset[RowKind]
@@ -30,17 +30,17 @@ class ChangelogMode:
 
     @staticmethod
     def insert_only() -> ChangelogMode:
-        """Only INSERT."""
+        """Return the mode with INSERT only."""
         return _INSERT_ONLY
 
     @staticmethod
     def upsert() -> ChangelogMode:
-        """All kinds but UPDATE_BEFORE: a row replaces or deletes the row of its key."""
+        """Return the mode without UPDATE_BEFORE: a row replaces or deletes the row of its key."""
         return _UPSERT
 
     @staticmethod
     def all() -> ChangelogMode:
-        """All four kinds: rows are inserted and retracted."""
+        """Return the mode with all four kinds: rows are inserted and retracted."""
         return _RETRACTIONS
 
     def is_accepted_by(self, accepted: ChangelogMode | None) -> bool:
@@ -51,7 +51,7 @@ class ChangelogMode:
 
     @property
     def kind_codes(self) -> str:
-        """The kinds as in Flink's plans: ``I,UB,UA,D``."""
+        """The kinds as codes, as in Flink's plans: ``I,UB,UA,D``."""
         return ",".join(_CODES[kind] for kind in RowKind if kind in self.kinds)
 
     def __str__(self) -> str:

@@ -23,20 +23,20 @@ class CompletableFuture(Generic[T]):
 
     @staticmethod
     def of(produce: Callable[[], T]) -> CompletableFuture[T]:
-        """Call ``produce`` now; a completed future with its result or exception."""
+        """Call ``produce`` now, and return a completed future with its result or exception."""
         future: Future[T] = Future()
         _complete(future, produce)
         return CompletableFuture(future)
 
     @staticmethod
     def run_in_thread(produce: Callable[[], T]) -> CompletableFuture[T]:
-        """Call ``produce`` in a daemon thread; a future for its result or exception."""
+        """Call ``produce`` in a daemon thread, and return a future for its result or exception."""
         future: Future[T] = Future()
         threading.Thread(target=_complete, args=(future, produce), daemon=True).start()
         return CompletableFuture(future)
 
     def cancel(self) -> bool:
-        """Cancel, if the computation has not begun; whether that succeeded."""
+        """Cancel the computation if it has not begun; return whether that succeeded."""
         return self._future.cancel()
 
     def cancelled(self) -> bool:
@@ -57,7 +57,7 @@ class CompletableFuture(Generic[T]):
             return self._future.result(timeout_s)
 
     def exception(self, timeout_s: float | None = None) -> BaseException | None:
-        """Wait for the end; the computation's exception, or None if it has a result.
+        """Wait for the end; return the computation's exception, or None if it has a result.
 
         Raises:
             TimeoutError: the computation still runs after ``timeout_s`` seconds.

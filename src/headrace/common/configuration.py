@@ -110,7 +110,7 @@ class Configuration:
         return set(self._values)
 
     def add_all_to_dict(self, target_dict: dict[str, Any]) -> None:
-        """Add all settings to ``target_dict``, with values as they were set."""
+        """Add all settings to ``target_dict``, with their values unparsed, as they were set."""
         target_dict.update(self._values)
 
     def add_all(self, other: Configuration, prefix: str | None = None) -> Configuration:
@@ -128,7 +128,7 @@ class Configuration:
         return {key: text_of(value) for key, value in self._values.items()}
 
     def remove_config(self, key: str) -> bool:
-        """Remove a key; whether it was set."""
+        """Remove a key; return whether it was set."""
         return self._values.pop(key, None) is not None
 
     def __eq__(self, other: object) -> bool:

@@ -1,4 +1,4 @@
-"""``ExecutionConfig``: settings of a job as methods instead of keys."""
+"""``ExecutionConfig``: a job's settings as methods instead of configuration keys."""
 
 from __future__ import annotations
 
@@ -17,9 +17,10 @@ _JVM = "it concerns Flink's JVM"
 
 
 class ExecutionConfig:
-    """A view of a ``Configuration``: what is set here is set there, and the other way round.
+    """A view of a ``Configuration``: both read and write the same settings.
 
-    Settings of Flink's JVM have no effect; they are stored, so that a program can read them back.
+    Settings of Flink's JVM have no effect on Spark; they are stored, so that a program can read
+    them back.
     """
 
     def __init__(self, configuration: Configuration | None = None) -> None:
@@ -39,40 +40,40 @@ class ExecutionConfig:
 
     @no_effect(_JVM)
     def enable_closure_cleaner(self) -> ExecutionConfig:
-        """Store the setting; it has no effect here."""
+        """Store the setting; it has no effect on Spark."""
         self._configuration.set_string("pipeline.closure-cleaner-level", "RECURSIVE")
         return self
 
     @no_effect(_JVM)
     def disable_closure_cleaner(self) -> ExecutionConfig:
-        """Store the setting; it has no effect here."""
+        """Store the setting; it has no effect on Spark."""
         self._configuration.set_string("pipeline.closure-cleaner-level", "NONE")
         return self
 
     def is_closure_cleaner_enabled(self) -> bool:
-        """The stored setting; true unless disabled."""
+        """Return the configured setting (default True)."""
         return bool(self._read("pipeline.closure-cleaner-level") != "NONE")
 
     @no_effect("watermarks follow every chunk of records")
     def set_auto_watermark_interval(self, interval: TimeAmount) -> ExecutionConfig:
-        """Store the setting; it has no effect here."""
+        """Store the interval; it has no effect on Spark: watermarks follow chunks of records."""
         return self._set_duration("pipeline.auto-watermark-interval", interval, 0)
 
     def get_auto_watermark_interval(self) -> int:
-        """The stored setting, in ms."""
+        """Return the configured interval in ms (default 200)."""
         return int(self._read("pipeline.auto-watermark-interval"))
 
     @no_effect(_JVM)
     def set_latency_tracking_interval(self, interval: TimeAmount) -> ExecutionConfig:
-        """Store the setting; it has no effect here."""
+        """Store the interval; it has no effect on Spark."""
         return self._set_duration("metrics.latency.interval", interval, 0)
 
     def get_latency_tracking_interval(self) -> int:
-        """The stored setting, in ms."""
+        """Return the configured interval in ms (default 0)."""
         return int(self._read("metrics.latency.interval"))
 
     def get_parallelism(self) -> int:
-        """The number of tasks of a stage; -1 if not set."""
+        """Return the configured number of tasks of a stage (default -1: not set)."""
         value = options.read(self._configuration, options.PARALLELISM)
         return -1 if value is None else value
 
@@ -80,7 +81,7 @@ class ExecutionConfig:
         """Set the number of tasks of a stage; -1 removes the setting.
 
         Raises:
-            PlanError: it is neither -1 nor 1 or more.
+            PlanError: the number is 0, or less than -1.
         """
         if parallelism == -1:
             self._configuration.remove_config(options.PARALLELISM.key)
@@ -93,14 +94,14 @@ class ExecutionConfig:
         return self
 
     def get_max_parallelism(self) -> int:
-        """The number of key groups."""
+        """Return the configured number of key groups (default 128)."""
         return options.read(self._configuration, options.MAX_PARALLELISM)
 
     def set_max_parallelism(self, max_parallelism: int) -> ExecutionConfig:
         """Set the number of key groups: 1 to 32768, as in Flink.
 
         Raises:
-            PlanError: it is outside this range.
+            PlanError: the number is outside this range.
         """
         if not 1 <= max_parallelism <= 1 << 15:
             raise PlanError(
@@ -110,96 +111,96 @@ class ExecutionConfig:
         return self
 
     def get_task_cancellation_interval(self) -> int:
-        """The stored setting, in ms."""
+        """Return the configured interval in ms (default 30000)."""
         return int(self._read("task.cancellation.interval"))
 
     @no_effect(_JVM)
     def set_task_cancellation_interval(self, interval: TimeAmount) -> ExecutionConfig:
-        """Store the setting; it has no effect here."""
+        """Store the interval; it has no effect on Spark."""
         return self._set_duration("task.cancellation.interval", interval, 0)
 
     def get_task_cancellation_timeout(self) -> int:
-        """The stored setting, in ms."""
+        """Return the configured timeout in ms (default 180000)."""
         return int(self._read("task.cancellation.timeout"))
 
     @no_effect(_JVM)
     def set_task_cancellation_timeout(self, timeout: TimeAmount) -> ExecutionConfig:
-        """Store the setting; it has no effect here."""
+        """Store the timeout; it has no effect on Spark."""
         return self._set_duration("task.cancellation.timeout", timeout, 0)
 
     @no_effect(_JVM)
     def enable_force_kryo(self) -> ExecutionConfig:
-        """Store the setting; it has no effect here."""
+        """Store the setting; it has no effect on Spark."""
         return self._set_boolean("pipeline.force-kryo", True)
 
     @no_effect(_JVM)
     def disable_force_kryo(self) -> ExecutionConfig:
-        """Store the setting; it has no effect here."""
+        """Store the setting; it has no effect on Spark."""
         return self._set_boolean("pipeline.force-kryo", False)
 
     def is_force_kryo_enabled(self) -> bool:
-        """The stored setting; false unless enabled."""
+        """Return the configured setting (default False)."""
         return bool(self._read("pipeline.force-kryo"))
 
     @no_effect(_JVM)
     def enable_generic_types(self) -> ExecutionConfig:
-        """Store the setting; it has no effect here."""
+        """Store the setting; it has no effect on Spark."""
         return self._set_boolean("pipeline.generic-types", True)
 
     @no_effect(_JVM)
     def disable_generic_types(self) -> ExecutionConfig:
-        """Store the setting; it has no effect here."""
+        """Store the setting; it has no effect on Spark."""
         return self._set_boolean("pipeline.generic-types", False)
 
     def has_generic_types_disabled(self) -> bool:
-        """The stored setting; false unless disabled."""
+        """Return the configured setting (default False)."""
         return not self._read("pipeline.generic-types")
 
     @no_effect(_JVM)
     def enable_auto_generated_uids(self) -> ExecutionConfig:
-        """Store the setting; it has no effect here."""
+        """Store the setting; it has no effect on Spark."""
         return self._set_boolean("pipeline.auto-generate-uids", True)
 
     @no_effect(_JVM)
     def disable_auto_generated_uids(self) -> ExecutionConfig:
-        """Store the setting; it has no effect here."""
+        """Store the setting; it has no effect on Spark."""
         return self._set_boolean("pipeline.auto-generate-uids", False)
 
     def has_auto_generated_uids_enabled(self) -> bool:
-        """The stored setting; true unless disabled."""
+        """Return the configured setting (default True)."""
         return bool(self._read("pipeline.auto-generate-uids"))
 
     @no_effect(_JVM)
     def enable_force_avro(self) -> ExecutionConfig:
-        """Store the setting; it has no effect here."""
+        """Store the setting; it has no effect on Spark."""
         return self._set_boolean("pipeline.force-avro", True)
 
     @no_effect(_JVM)
     def disable_force_avro(self) -> ExecutionConfig:
-        """Store the setting; it has no effect here."""
+        """Store the setting; it has no effect on Spark."""
         return self._set_boolean("pipeline.force-avro", False)
 
     def is_force_avro_enabled(self) -> bool:
-        """The stored setting; false unless enabled."""
+        """Return the configured setting (default False)."""
         return bool(self._read("pipeline.force-avro"))
 
     def enable_object_reuse(self) -> ExecutionConfig:
-        """Pass an operator's output to the next operator of its chain without a copy.
+        """Pass records to the next operator of a chain without copying them.
 
-        Functions must then not change a record that they have received or emitted.
+        User functions must then not change a record that they have received or emitted.
         """
         return self._set_boolean("pipeline.object-reuse", True)
 
     def disable_object_reuse(self) -> ExecutionConfig:
-        """Copy records between the operators of a chain, which is the default."""
+        """Copy records between the operators of a chain (the default)."""
         return self._set_boolean("pipeline.object-reuse", False)
 
     def is_object_reuse_enabled(self) -> bool:
-        """Whether object reuse is enabled."""
+        """Return the configured setting (default False)."""
         return bool(self._read("pipeline.object-reuse"))
 
     def get_global_job_parameters(self) -> dict[str, str]:
-        """The job's parameters; a copy."""
+        """Return a copy of the job's parameters (default empty)."""
         return options.read(self._configuration, options.JOB_PARAMETERS).copy()
 
     def set_global_job_parameters(
@@ -213,24 +214,24 @@ class ExecutionConfig:
         return self
 
     def get_default_kryo_serializer_classes(self) -> dict[str, str]:
-        """Empty: there are no Kryo serializers."""
+        """Return an empty dict; Kryo serializers do not exist in Python."""
         return {}
 
     def get_registered_kryo_types(self) -> list[str]:
-        """Empty: there are no Kryo serializers."""
+        """Return an empty list; Kryo types do not exist in Python."""
         return []
 
     def get_registered_pojo_types(self) -> list[str]:
-        """Empty: there are no POJOs."""
+        """Return an empty list; POJO types do not exist in Python."""
         return []
 
     def is_use_snapshot_compression(self) -> bool:
-        """The stored setting; false unless enabled."""
+        """Return the configured setting (default False)."""
         return bool(self._read("execution.checkpointing.snapshot-compression"))
 
     @no_effect("Spark compresses state")
     def set_use_snapshot_compression(self, use_snapshot_compression: bool) -> ExecutionConfig:
-        """Store the setting; it has no effect here."""
+        """Store the setting; it has no effect on Spark, which compresses state itself."""
         return self._set_boolean(
             "execution.checkpointing.snapshot-compression", use_snapshot_compression
         )

@@ -8,7 +8,7 @@ __all__ = ["InputDependencyConstraint"]
 
 
 class InputDependencyConstraint(Enum):
-    """Whether a task may start with any of its inputs ready, or with all. No effect here."""
+    """Whether a task starts when any input, or all inputs are ready; it has no effect on Spark."""
 
     ANY = 0
     ALL = 1

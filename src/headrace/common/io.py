@@ -9,8 +9,8 @@ __all__ = ["InputFormat"]
 
 
 class InputFormat(ABC):
-    """Files with their format, such as ``AvroInputFormat``."""
+    """A path of files and the format to read them with, such as ``AvroInputFormat``."""
 
     @abstractmethod
     def files(self) -> tuple[Any, str]:
-        """The format, as for ``FileSource.for_bulk_file_format``, and the path."""
+        """Return the format (as for ``FileSource.for_bulk_file_format``) and the path."""

@@ -63,7 +63,7 @@ class JobClient:
         return CompletableFuture.of(lambda: dict(self._handle.accumulators()))
 
     def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
-        """A future that is done when the job has ended; each call returns the same one.
+        """Return a future that is done when the job has ended; each call returns the same one.
 
         Its ``result()`` raises the job's error if the job failed.
         """
@@ -73,5 +73,5 @@ class JobClient:
             return self._end
 
     def is_waited_for(self) -> bool:
-        """Whether a caller waits, or waited, for the result, and so sees the job's error."""
+        """Whether a caller waits or has waited for the result, and so receives the job's error."""
         return self._end is not None and self._end.is_waited_for()

@@ -22,9 +22,9 @@ class JobStatus(Enum):
     RECONCILING = 9
 
     def is_globally_terminal_state(self) -> bool:
-        """Whether the job has failed, finished or been cancelled."""
+        """Return True if the job has finished, failed or been cancelled."""
         return self in (JobStatus.FAILED, JobStatus.CANCELED, JobStatus.FINISHED)
 
     def is_terminal_state(self) -> bool:
-        """As ``is_globally_terminal_state``, or suspended."""
+        """Return True if the job has finished, failed, been cancelled or been suspended."""
         return self is JobStatus.SUSPENDED or self.is_globally_terminal_state()

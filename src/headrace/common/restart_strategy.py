@@ -17,7 +17,7 @@ class RestartStrategyConfiguration(ABC):
 
     @abstractmethod
     def get_description(self) -> str:
-        """The strategy as a sentence."""
+        """Describe the strategy in a sentence."""
 
     @abstractmethod
     def settings(self) -> dict[str, str]:
@@ -119,19 +119,19 @@ class RestartStrategies:
 
     @staticmethod
     def no_restart() -> _No:
-        """No restart: the first failure ends the job."""
+        """Return a strategy without restarts: the first failure ends the job."""
         return _No()
 
     @staticmethod
     def fall_back_restart() -> _Fallback:
-        """The strategy that the configuration sets (``restart-strategy.type``)."""
+        """Return the strategy that the configuration sets (``restart-strategy.type``)."""
         return _Fallback()
 
     @staticmethod
     def fixed_delay_restart(
         restart_attempts: int, delay_between_attempts: TimeAmount
     ) -> _FixedDelay:
-        """At most ``restart_attempts`` restarts, each after the same delay.
+        """Return a strategy with at most ``restart_attempts`` restarts, each after the same delay.
 
         Raises:
             PlanError: a number is negative.
@@ -147,7 +147,7 @@ class RestartStrategies:
     def failure_rate_restart(
         failure_rate: int, failure_interval: TimeAmount, delay_interval: TimeAmount
     ) -> _FailureRate:
-        """Restarts while an interval has at most ``failure_rate`` failures.
+        """Return a strategy that restarts while an interval has at most ``failure_rate`` failures.
 
         Raises:
             PlanError: the rate or the interval is below 1, or the delay is negative.

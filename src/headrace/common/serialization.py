@@ -32,7 +32,7 @@ class SerializationSchema(ABC):
 
     @abstractmethod
     def serialize(self, value: Any) -> bytes:
-        """The record as bytes.
+        """Convert a record to bytes.
 
         Raises:
             TypeMismatchError: the schema cannot serialize this record.
@@ -44,7 +44,7 @@ class DeserializationSchema(ABC):
 
     @abstractmethod
     def deserialize(self, data: bytes) -> Any:
-        """The record in the bytes.
+        """Convert bytes to a record.
 
         Raises:
             DecodeError: the bytes are not a record; the source then stops, or emits the bytes as
@@ -69,7 +69,7 @@ class SimpleStringSchema(SerializationSchema, DeserializationSchema):
         _check_charset(self.charset)
 
     def serialize(self, value: Any) -> bytes:
-        """The string's bytes.
+        """Encode the string.
 
         Raises:
             TypeMismatchError: the value is not a str.
@@ -79,7 +79,7 @@ class SimpleStringSchema(SerializationSchema, DeserializationSchema):
         return value.encode(self.charset)
 
     def deserialize(self, data: bytes) -> str:
-        """The string in the bytes.
+        """Decode the bytes to a string.
 
         Raises:
             DecodeError: the bytes are not text in this charset (Flink replaces them).
@@ -94,22 +94,22 @@ class SimpleStringSchema(SerializationSchema, DeserializationSchema):
 
 @dataclass(frozen=True)
 class ByteArraySchema(SerializationSchema, DeserializationSchema):
-    """Bytes as they are."""
+    """Passes bytes on unchanged."""
 
     def serialize(self, value: Any) -> bytes:
-        """The bytes themselves."""
+        """Return the bytes unchanged."""
         if not isinstance(value, bytes | bytearray):
             raise _cannot_write(value, "ByteArraySchema writes bytes")
         return bytes(value)
 
     def deserialize(self, data: bytes) -> bytes:
-        """The bytes themselves."""
+        """Return the bytes unchanged."""
         return data
 
 
 @dataclass(frozen=True)
 class RowFieldExtractorSchema(SerializationSchema):
-    """The bytes in one field of a row: the key of a Kafka record, say."""
+    """Takes the bytes in one field of a row, for example the key of a Kafka record."""
 
     field_index: int
 
@@ -118,7 +118,7 @@ class RowFieldExtractorSchema(SerializationSchema):
             raise PlanError(f"the field index is {self.field_index}", hint="it must be 0 or more")
 
     def serialize(self, value: Any) -> bytes:
-        """The bytes in that field of a row, tuple or list.
+        """Return the bytes in that field of a row, tuple or list.
 
         Raises:
             TypeMismatchError: there is no such field, or it does not contain bytes.
@@ -143,11 +143,11 @@ class Encoder:
 
     @staticmethod
     def simple_string_encoder(charset_name: str = "UTF-8") -> Encoder:
-        """An encoder that writes ``str(record)`` and a newline."""
+        """Return an encoder that writes ``str(record)`` and a newline."""
         return Encoder(charset_name)
 
     def encode(self, value: Any, type_info: TypeInformation | None = None) -> bytes:
-        """The line of a record: formatted as Flink does for ``type_info``, else ``str(value)``."""
+        """Return the record's line: with ``type_info`` as Flink formats it, else ``str(value)``."""
         text = str(value) if type_info is None else type_info.format(value)
         return f"{text}\n".encode(self.charset_name)
 

@@ -12,7 +12,10 @@ T = TypeVar("T")
 
 
 class TypeSerializer(ABC, Generic[T]):
-    """Writes and reads values of one type. Equal when class and attributes are equal."""
+    """Writes and reads values of one type.
+
+    Two serializers are equal when their classes and attributes are equal.
+    """
 
     @abstractmethod
     def serialize(self, element: T, stream: BytesIO) -> None:
@@ -33,11 +36,11 @@ class TypeSerializer(ABC, Generic[T]):
 
 
 class VoidNamespaceSerializer(TypeSerializer[bytes]):
-    """The serializer of the empty namespace, for state outside windows."""
+    """The serializer of the empty namespace, which state outside windows has."""
 
     def serialize(self, element: bytes, stream: BytesIO) -> None:
-        """Write nothing."""
+        """Write nothing: the empty namespace has no content."""
 
     def deserialize(self, stream: BytesIO) -> bytes:
-        """Read nothing; ``b""``."""
+        """Read nothing, and return ``b""``."""
         return b""

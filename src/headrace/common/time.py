@@ -157,7 +157,7 @@ TimeAmount = TimeWithUnit | int
 def milliseconds_of(
     amount: TimeAmount, name: str = "an amount of time", *, at_least: int | None = None
 ) -> int:
-    """An amount of time in milliseconds, rounded down.
+    """Convert an amount of time to milliseconds, rounded down.
 
     ``name`` names the argument in error messages.
 
@@ -185,7 +185,7 @@ def milliseconds_of(
 
 
 def milliseconds_with_unit(amount: TimeWithUnit, name: str, *, at_least: int | None = None) -> int:
-    """As ``milliseconds_of``, but an int is refused: PyFlink takes a ``Duration`` there.
+    """Convert as ``milliseconds_of``, but refuse an int: PyFlink takes a ``Duration`` there.
 
     Raises:
         TypeMismatchError: it is an int, or not an amount of time.
@@ -201,7 +201,7 @@ def milliseconds_with_unit(amount: TimeWithUnit, name: str, *, at_least: int | N
 
 
 def epoch_ms_of(moment: datetime) -> int:
-    """Milliseconds since the epoch, rounded down; a datetime without a time zone is UTC."""
+    """Convert a datetime to ms since the epoch, rounded down; without a time zone it is UTC."""
     if moment.tzinfo is None:
         moment = moment.replace(tzinfo=UTC)
     return (moment - _EPOCH) // _ONE_MS

@@ -54,10 +54,10 @@ class TimestampAssigner(ABC):
 
     @abstractmethod
     def extract_timestamp(self, value: Any, record_timestamp: int) -> int:
-        """The event time of a record in milliseconds since the epoch, or as a datetime.
+        """Return the event time of a record in milliseconds since the epoch, or as a datetime.
 
-        ``record_timestamp`` is the timestamp that the source gave the record (Kafka does), or
-        ``MIN_WATERMARK``. A datetime without a time zone is taken as UTC.
+        ``record_timestamp`` is the timestamp from the source (Kafka has one), or ``MIN_WATERMARK``
+        if there is none. A datetime without a time zone is taken as UTC.
         """
 
 
@@ -69,16 +69,16 @@ class WatermarkStrategy:
     timestamp_assigner: TimestampAssigner | TimestampColumn | Callable[..., Any] | None = None
     idle_timeout_ms: int | None = None
     alignment: tuple[str, int, int] | None = None
-    """Watermark group, maximal drift in ms, update interval in ms."""
+    """Watermark group, maximum drift in ms, update interval in ms."""
 
     @staticmethod
     def for_monotonous_timestamps() -> WatermarkStrategy:
-        """Watermarks for records in the order of their timestamps."""
+        """Return a strategy for records whose timestamps never decrease."""
         return WatermarkStrategy(MonotonousTimestamps)
 
     @staticmethod
     def for_bounded_out_of_orderness(max_out_of_orderness: TimeWithUnit) -> WatermarkStrategy:
-        """Watermarks for records that are out of order by at most ``max_out_of_orderness``.
+        """Return a strategy for records out of order by at most ``max_out_of_orderness``.
 
         Raises:
             TypeMismatchError: it is an int, which has no unit, or not an amount of time.
@@ -91,12 +91,12 @@ class WatermarkStrategy:
 
     @staticmethod
     def no_watermarks() -> WatermarkStrategy:
-        """No watermarks: event time does not advance until the input ends."""
+        """Return a strategy without watermarks: event time advances only when the input ends."""
         return WatermarkStrategy(NoWatermarks)
 
     @staticmethod
     def for_generator(factory: Callable[[], WatermarkGenerator]) -> WatermarkStrategy:
-        """Watermarks from a user's generator; ``factory`` makes one for each split.
+        """Return a strategy with a custom generator; ``factory`` makes one for each split.
 
         Raises:
             PlanError: ``factory`` cannot be called, or is a generator itself.
@@ -113,7 +113,7 @@ class WatermarkStrategy:
     def with_timestamp_assigner(
         self, timestamp_assigner: TimestampAssigner | Callable[..., Any] | str
     ) -> WatermarkStrategy:
-        """A strategy with timestamps from an assigner, a function, or a field given by name.
+        """Return a strategy with timestamps from an assigner, a function or a field name.
 
         A function takes ``(value)`` or ``(value, record_timestamp)``: it receives both if it has
         two required parameters, or if its second parameter is called ``record_timestamp``. It
@@ -130,7 +130,7 @@ class WatermarkStrategy:
         return replace(self, timestamp_assigner=given)
 
     def with_idleness(self, idle_timeout: TimeWithUnit) -> WatermarkStrategy:
-        """A strategy in which a split without records for ``idle_timeout`` becomes idle.
+        """Return a strategy that marks a split without records for ``idle_timeout`` as idle.
 
         The watermark of an operator does not wait for idle splits.
 
@@ -147,7 +147,7 @@ class WatermarkStrategy:
         max_allowed_watermark_drift: TimeWithUnit,
         update_interval: TimeWithUnit | None = None,
     ) -> WatermarkStrategy:
-        """A strategy in which a split pauses while its watermark is too far ahead.
+        """Return a strategy that pauses a split while its watermark is too far ahead.
 
         The limit is ``max_allowed_watermark_drift`` ahead of the slowest split of the sources
         with this ``watermark_group``. The ``update_interval`` is 1 second by default.
@@ -170,7 +170,7 @@ class WatermarkStrategy:
         return replace(self, alignment=(watermark_group, drift_ms, interval_ms))
 
     def create_generator(self) -> WatermarkGenerator:
-        """A new generator for one split.
+        """Make a new generator for one split.
 
         Raises:
             TypeMismatchError: the user's factory did not return a ``WatermarkGenerator``.

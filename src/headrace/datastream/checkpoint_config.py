@@ -1,6 +1,7 @@
-"""Settings of checkpoints, kept so that a program reads back what it set.
+"""Checkpoint settings, which are stored and have no effect on Spark.
 
-Every micro-batch is a checkpoint here, made and kept by Spark; none of these change that.
+Each micro-batch is a checkpoint, made and kept by Spark. The settings are stored so that a program
+can read them back.
 """
 
 from __future__ import annotations
@@ -22,7 +23,10 @@ _PREFIX = "execution.checkpointing."
 
 @no_effect("every micro-batch is a checkpoint, made and kept by Spark")
 class CheckpointConfig:
-    """A view of a ``Configuration``: what is set here is set there, and the other way round."""
+    """A view of a ``Configuration``: both read and write the same settings.
+
+    None of the settings has an effect on Spark, where each micro-batch is a checkpoint.
+    """
 
     DEFAULT_MODE = CheckpointingMode.EXACTLY_ONCE
     DEFAULT_TIMEOUT = 600_000
@@ -47,11 +51,11 @@ class CheckpointConfig:
         return self
 
     def is_checkpointing_enabled(self) -> bool:
-        """True when an interval was set."""
+        """Return True if a checkpoint interval is configured."""
         return self.get_checkpoint_interval() > 0
 
     def get_checkpointing_mode(self) -> CheckpointingMode:
-        """What was set; EXACTLY_ONCE by default."""
+        """Return the configured mode (default EXACTLY_ONCE)."""
         return CheckpointingMode[options.read(self._configuration, options.CHECKPOINTING_MODE)]
 
     def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> CheckpointConfig:
@@ -61,15 +65,15 @@ class CheckpointConfig:
         return self
 
     def get_checkpoint_interval(self) -> int:
-        """What was set, in ms; -1 where nothing was."""
+        """Return the configured interval in ms (default -1: not set)."""
         return int(self._read("interval")) or -1
 
     def set_checkpoint_interval(self, checkpoint_interval: TimeAmount) -> CheckpointConfig:
-        """Store the interval; it has no effect on Spark."""
+        """Store the interval; it has no effect on Spark, where each micro-batch is a checkpoint."""
         return self._set_time("interval", checkpoint_interval, 1)
 
     def get_checkpoint_timeout(self) -> int:
-        """What was set, in ms."""
+        """Return the configured timeout in ms (default 600000)."""
         return int(self._read("timeout"))
 
     def set_checkpoint_timeout(self, checkpoint_timeout: TimeAmount) -> CheckpointConfig:
@@ -77,7 +81,7 @@ class CheckpointConfig:
         return self._set_time("timeout", checkpoint_timeout, 1)
 
     def get_min_pause_between_checkpoints(self) -> int:
-        """What was set, in ms."""
+        """Return the configured pause in ms (default 0)."""
         return int(self._read("min-pause"))
 
     def set_min_pause_between_checkpoints(
@@ -87,7 +91,7 @@ class CheckpointConfig:
         return self._set_time("min-pause", min_pause_between_checkpoints, 0)
 
     def get_max_concurrent_checkpoints(self) -> int:
-        """What was set."""
+        """Return the configured number (default 1)."""
         return int(self._read("max-concurrent-checkpoints"))
 
     def set_max_concurrent_checkpoints(self, max_concurrent_checkpoints: int) -> CheckpointConfig:
@@ -95,19 +99,22 @@ class CheckpointConfig:
         return self._set_count("max-concurrent-checkpoints", max_concurrent_checkpoints, 1)
 
     def is_fail_on_checkpointing_errors(self) -> bool:
-        """True unless failures are tolerated."""
+        """Return True if no checkpoint failure is tolerated (the default)."""
         return self.get_tolerable_checkpoint_failure_number() == 0
 
     def set_fail_on_checkpointing_errors(
         self, fail_on_checkpointing_errors: bool
     ) -> CheckpointConfig:
-        """Tolerate no failures, or any number of them."""
+        """Store that no failures (True) or any number of failures (False) are tolerated.
+
+        It has no effect on Spark.
+        """
         return self.set_tolerable_checkpoint_failure_number(
             0 if fail_on_checkpointing_errors else 2**31 - 1
         )
 
     def get_tolerable_checkpoint_failure_number(self) -> int:
-        """What was set."""
+        """Return the configured number (default 0)."""
         return int(self._read("tolerable-failed-checkpoints"))
 
     def set_tolerable_checkpoint_failure_number(
@@ -127,26 +134,26 @@ class CheckpointConfig:
         return self
 
     def is_externalized_checkpoints_enabled(self) -> bool:
-        """True when a retention other than NO_EXTERNALIZED_CHECKPOINTS was set."""
+        """Return True if a retention other than NO_EXTERNALIZED_CHECKPOINTS is configured."""
         retention = self.get_externalized_checkpoint_retention()
         return retention is not ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
 
     def get_externalized_checkpoint_retention(self) -> ExternalizedCheckpointRetention:
-        """What was set; NO_EXTERNALIZED_CHECKPOINTS by default."""
+        """Return the configured retention (default NO_EXTERNALIZED_CHECKPOINTS)."""
         name = self._read("externalized-checkpoint-retention")
         return ExternalizedCheckpointRetention[name or "NO_EXTERNALIZED_CHECKPOINTS"]
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
-        """What was set."""
+        """Return the configured setting (default False)."""
         return bool(self._read("unaligned.enabled"))
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:
-        """Note unaligned checkpoints."""
+        """Store the setting; it has no effect on Spark, whose micro-batches are always aligned."""
         self._configuration.set_boolean(_PREFIX + "unaligned.enabled", enabled)
         return self
 
     def disable_unaligned_checkpoints(self) -> CheckpointConfig:
-        """Note aligned checkpoints."""
+        """Store the setting; it has no effect on Spark, whose micro-batches are always aligned."""
         return self.enable_unaligned_checkpoints(False)
 
     def set_aligned_checkpoint_timeout(self, alignment_timeout: TimeAmount) -> CheckpointConfig:
@@ -154,24 +161,24 @@ class CheckpointConfig:
         return self._set_time("aligned-checkpoint-timeout", alignment_timeout, 0)
 
     def get_aligned_checkpoint_timeout(self) -> Duration:
-        """What was set."""
+        """Return the configured timeout (default 0 ms)."""
         return Duration.of_millis(int(self._read("aligned-checkpoint-timeout")))
 
     def set_alignment_timeout(self, alignment_timeout: TimeAmount) -> CheckpointConfig:
-        """Note a timeout; the older name."""
+        """Store the timeout; the older name of ``set_aligned_checkpoint_timeout``."""
         return self.set_aligned_checkpoint_timeout(alignment_timeout)
 
     def get_alignment_timeout(self) -> Duration:
-        """What was set; the older name."""
+        """Return the configured timeout; the older name of ``get_aligned_checkpoint_timeout``."""
         return self.get_aligned_checkpoint_timeout()
 
     def set_force_unaligned_checkpoints(
         self, force_unaligned_checkpoints: bool = True
     ) -> CheckpointConfig:
-        """Note unaligned checkpoints at any rate."""
+        """Store the setting; it has no effect on Spark, whose micro-batches are always aligned."""
         self._configuration.set_boolean(_PREFIX + "unaligned.forced", force_unaligned_checkpoints)
         return self
 
     def is_force_unaligned_checkpoints(self) -> bool:
-        """What was set."""
+        """Return the configured setting (default False)."""
         return bool(self._read("unaligned.forced"))

@@ -1,6 +1,7 @@
-"""Flink's places for checkpoints, kept as values: here Spark stores checkpoints.
+"""Flink's checkpoint storages as plain values; they have no effect on Spark.
 
-Nothing takes one in PyFlink 2.3 either. Where checkpoints go is said in the configuration.
+PyFlink 2.3 has no method that takes a storage either. The configuration key
+``execution.checkpointing.dir`` sets the folder of checkpoints.
 """
 
 from __future__ import annotations
@@ -25,12 +26,12 @@ _DEFAULT_BUFFER_BYTES = 4096
 
 @no_effect(_REASON)
 class CheckpointStorage(ABC):  # noqa: B024 - a common name for the values below
-    """Where a program would like its checkpoints to be."""
+    """The base class of checkpoint storages; they have no effect on Spark."""
 
 
 @no_effect(_REASON)
 class JobManagerCheckpointStorage(CheckpointStorage):
-    """Checkpoints in the memory of Flink's JobManager."""
+    """Flink's storage in the JobManager's memory; it has no effect on Spark."""
 
     DEFAULT_MAX_STATE_SIZE = 5 * 1024 * 1024
 
@@ -45,15 +46,15 @@ class JobManagerCheckpointStorage(CheckpointStorage):
         )
 
     def get_checkpoint_path(self) -> str | None:
-        """The noted path, or None."""
+        """Return the configured path, or None."""
         return self._path
 
     def get_max_state_size(self) -> int:
-        """The noted size, in bytes; 5 MiB by default."""
+        """Return the maximum state size in bytes (default 5 MiB)."""
         return self._max_state_size
 
     def get_savepoint_path(self) -> str | None:
-        """None: the constructor takes none."""
+        """Return None; the constructor takes no savepoint path."""
         return None
 
     def __str__(self) -> str:
@@ -65,7 +66,7 @@ class JobManagerCheckpointStorage(CheckpointStorage):
 
 @no_effect(_REASON)
 class FileSystemCheckpointStorage(CheckpointStorage):
-    """Checkpoints as files."""
+    """Flink's storage in files; it has no effect on Spark."""
 
     MAX_FILE_STATE_THRESHOLD = 1024 * 1024
 
@@ -89,19 +90,19 @@ class FileSystemCheckpointStorage(CheckpointStorage):
         self._buffer_size = require_at_least(write_buffer_size, -1, "the size of a write buffer")
 
     def get_checkpoint_path(self) -> str:
-        """The noted path."""
+        """Return the configured path."""
         return self._path
 
     def get_savepoint_path(self) -> str | None:
-        """None: the constructor takes none."""
+        """Return None; the constructor takes no savepoint path."""
         return None
 
     def get_min_file_size_threshold(self) -> int:
-        """The noted size, in bytes; 20 KiB by default."""
+        """Return the smallest state size in bytes that gets its own file (default 20 KiB)."""
         return _DEFAULT_THRESHOLD_BYTES if self._threshold < 0 else self._threshold
 
     def get_write_buffer_size(self) -> int:
-        """The noted size, in bytes; 4 KiB by default."""
+        """Return the size of the write buffer in bytes (default 4 KiB)."""
         return _DEFAULT_BUFFER_BYTES if self._buffer_size < 0 else self._buffer_size
 
     def __str__(self) -> str:

@@ -1,4 +1,4 @@
-"""What a checkpoint promises."""
+"""The guarantees of a checkpoint."""
 
 from enum import Enum
 
@@ -8,7 +8,7 @@ __all__ = [
 
 
 class CheckpointingMode(Enum):
-    """How ``execution.checkpointing.mode`` is spelled in Python."""
+    """The values of ``execution.checkpointing.mode``; they have no effect on Spark."""
 
     EXACTLY_ONCE = "EXACTLY_ONCE"
     AT_LEAST_ONCE = "AT_LEAST_ONCE"

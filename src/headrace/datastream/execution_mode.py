@@ -8,11 +8,11 @@ __all__ = [
 
 
 class RuntimeExecutionMode(Enum):
-    """How ``execution.runtime-mode`` is spelled in Python."""
+    """The values of ``execution.runtime-mode``."""
 
     STREAMING = "STREAMING"
-    """Micro-batches, until the input ends or the job is cancelled."""
+    """Run in micro-batches, until the input ends or the job is cancelled."""
     BATCH = "BATCH"
-    """One pass over bounded input; only final results."""
+    """Read bounded input in one pass, and emit only final results."""
     AUTOMATIC = "AUTOMATIC"
-    """BATCH when every source is bounded, else STREAMING."""
+    """BATCH if every source is bounded, otherwise STREAMING."""

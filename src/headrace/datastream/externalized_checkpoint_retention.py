@@ -1,4 +1,4 @@
-"""What becomes of a checkpoint when its job is cancelled."""
+"""Whether Flink keeps a checkpoint when its job is cancelled."""
 
 from enum import Enum
 
@@ -8,7 +8,10 @@ __all__ = [
 
 
 class ExternalizedCheckpointRetention(Enum):
-    """How ``execution.checkpointing.externalized-checkpoint-retention`` is spelled in Python."""
+    """The values of ``execution.checkpointing.externalized-checkpoint-retention``.
+
+    They have no effect on Spark.
+    """
 
     DELETE_ON_CANCELLATION = "DELETE_ON_CANCELLATION"
     RETAIN_ON_CANCELLATION = "RETAIN_ON_CANCELLATION"

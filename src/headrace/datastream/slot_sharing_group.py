@@ -1,4 +1,4 @@
-"""Resources that operators share; Spark schedules tasks here, so these are values only."""
+"""Slot sharing groups and their resources; they have no effect: Spark schedules the tasks."""
 
 from __future__ import annotations
 
@@ -22,27 +22,27 @@ class MemorySize:
 
     @staticmethod
     def of_mebi_bytes(mebi_bytes: int) -> MemorySize:
-        """So many times 2**20 bytes."""
+        """Return an amount of ``mebi_bytes`` MiB."""
         return MemorySize(bytes_size=mebi_bytes << 20)
 
     def get_bytes(self) -> int:
-        """The number of bytes."""
+        """Return the amount in bytes."""
         return self._bytes
 
     def get_kibi_bytes(self) -> int:
-        """Whole kibibytes."""
+        """Return the amount in KiB, rounded down."""
         return self._bytes >> 10
 
     def get_mebi_bytes(self) -> int:
-        """Whole mebibytes."""
+        """Return the amount in MiB, rounded down."""
         return self._bytes >> 20
 
     def get_gibi_bytes(self) -> int:
-        """Whole gibibytes."""
+        """Return the amount in GiB, rounded down."""
         return self._bytes >> 30
 
     def get_tebi_bytes(self) -> int:
-        """Whole tebibytes."""
+        """Return the amount in TiB, rounded down."""
         return self._bytes >> 40
 
     def __eq__(self, other: object) -> bool:
@@ -59,61 +59,64 @@ class MemorySize:
 
 
 class SlotSharingGroup:
-    """A name with amounts of resources; made by ``SlotSharingGroup.builder(name)``."""
+    """A named group with resources; made by ``SlotSharingGroup.builder(name)``.
+
+    It has no effect on Spark, which schedules the tasks.
+    """
 
     get_java_slot_sharing_group = unsupported_method(_JVM)
 
     class Builder:
-        """Collects the amounts."""
+        """Builds a ``SlotSharingGroup``."""
 
         def __init__(self, name: str) -> None:
             self._group = SlotSharingGroup(name)
 
         def set_cpu_cores(self, cpu_cores: float) -> SlotSharingGroup.Builder:
-            """This builder, with a number of cores above zero."""
+            """Set the number of CPU cores, which must be greater than 0."""
             if cpu_cores <= 0:
                 raise PlanError(f"a number of CPU cores must be above zero, not {cpu_cores}")
             self._group._cpu_cores = float(cpu_cores)
             return self
 
         def set_task_heap_memory(self, task_heap_memory: MemorySize) -> SlotSharingGroup.Builder:
-            """This builder, with the heap memory of a task."""
+            """Set the heap memory of a task."""
             self._group._task_heap = task_heap_memory
             return self
 
         def set_task_heap_memory_mb(self, task_heap_memory_mb: int) -> SlotSharingGroup.Builder:
-            """This builder, with the heap memory of a task in MiB."""
+            """Set the heap memory of a task in MiB."""
             return self.set_task_heap_memory(MemorySize.of_mebi_bytes(task_heap_memory_mb))
 
         def set_task_off_heap_memory(
             self, task_off_heap_memory: MemorySize
         ) -> SlotSharingGroup.Builder:
-            """This builder, with the memory of a task outside the heap."""
+            """Set the off-heap memory of a task."""
             self._group._task_off_heap = task_off_heap_memory
             return self
 
         def set_task_off_heap_memory_mb(
             self, task_off_heap_memory_mb: int
         ) -> SlotSharingGroup.Builder:
-            """This builder, with the memory of a task outside the heap in MiB."""
+            """Set the off-heap memory of a task in MiB."""
             return self.set_task_off_heap_memory(MemorySize.of_mebi_bytes(task_off_heap_memory_mb))
 
         def set_managed_memory(self, managed_memory: MemorySize) -> SlotSharingGroup.Builder:
-            """This builder, with the managed memory."""
+            """Set the managed memory."""
             self._group._managed = managed_memory
             return self
 
         def set_managed_memory_mb(self, managed_memory_mb: int) -> SlotSharingGroup.Builder:
-            """This builder, with the managed memory in MiB."""
+            """Set the managed memory in MiB."""
             return self.set_managed_memory(MemorySize.of_mebi_bytes(managed_memory_mb))
 
         def set_external_resource(self, name: str, value: float) -> SlotSharingGroup.Builder:
-            """This builder, with an amount of something else, such as ``gpu``."""
+            """Set the amount of another resource, such as ``gpu``."""
             self._group._external[name] = float(value)
             return self
 
         def build(self) -> SlotSharingGroup:
-            """The group."""
+            """Return the group."""
             return self._group
 
     def __init__(self, name: str) -> None:
@@ -128,7 +131,7 @@ class SlotSharingGroup:
 
     @staticmethod
     def builder(name: str) -> SlotSharingGroup.Builder:
-        """A builder."""
+        """Return a builder for a group with this name."""
         return SlotSharingGroup.Builder(name)
 
     def get_name(self) -> str:
@@ -136,21 +139,21 @@ class SlotSharingGroup:
         return self._name
 
     def get_managed_memory(self) -> MemorySize | None:
-        """The managed memory, or None."""
+        """Return the configured managed memory, or None."""
         return self._managed
 
     def get_task_heap_memory(self) -> MemorySize | None:
-        """The heap memory of a task, or None."""
+        """Return the configured heap memory of a task, or None."""
         return self._task_heap
 
     def get_task_off_heap_memory(self) -> MemorySize | None:
-        """The memory of a task outside the heap, or None."""
+        """Return the configured off-heap memory of a task, or None."""
         return self._task_off_heap
 
     def get_cpu_cores(self) -> float | None:
-        """The number of cores, or None."""
+        """Return the configured number of CPU cores, or None."""
         return self._cpu_cores
 
     def get_external_resources(self) -> dict[str, float]:
-        """Amounts of other resources, by name."""
+        """Return the configured amounts of other resources, by name."""
         return dict(self._external)

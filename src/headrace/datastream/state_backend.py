@@ -1,4 +1,4 @@
-"""Flink's state backends, kept as values: here every runner brings its own state."""
+"""Flink's state backends as plain values; they have no effect: each runner has its own backend."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _REASON = "each runner brings its own state backend"
 
 
 class PredefinedOptions(Enum):
-    """Flink's sets of RocksDB options."""
+    """Flink's predefined sets of RocksDB options; they have no effect on Spark."""
 
     DEFAULT = 0
     SPINNING_DISK_OPTIMIZED = 1
@@ -30,17 +30,17 @@ class PredefinedOptions(Enum):
 
 @no_effect(_REASON)
 class StateBackend(ABC):  # noqa: B024 - a common name for the values below
-    """Which state backend a program asked for."""
+    """The base class of state backends; they have no effect on Spark."""
 
 
 @no_effect(_REASON)
 class HashMapStateBackend(StateBackend):
-    """State in memory."""
+    """Flink's backend with state in memory; it has no effect on Spark."""
 
 
 @no_effect(_REASON)
 class EmbeddedRocksDBStateBackend(StateBackend):
-    """State in RocksDB."""
+    """Flink's backend with state in RocksDB; it has no effect on Spark."""
 
     def __init__(self, enable_incremental_checkpointing: bool | None = None) -> None:
         self._incremental = bool(enable_incremental_checkpointing)
@@ -50,15 +50,15 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         self._transfer_threads = 4
 
     def is_incremental_checkpoints_enabled(self) -> bool:
-        """What the constructor was given; False by default."""
+        """Return the configured setting (default False)."""
         return self._incremental
 
     def set_db_storage_paths(self, *paths: str) -> None:
-        """Set where RocksDB keeps its files."""
+        """Store the paths; they have no effect on Spark."""
         self._paths = list(paths) or None
 
     def get_db_storage_paths(self) -> list[str] | None:
-        """The noted paths, or None."""
+        """Return the configured paths, or None."""
         return self._paths
 
     def set_predefined_options(self, options: PredefinedOptions) -> None:
@@ -66,7 +66,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         self._predefined_options = options
 
     def get_predefined_options(self) -> PredefinedOptions:
-        """The noted set of options."""
+        """Return the configured set of options (default DEFAULT)."""
         return self._predefined_options
 
     def set_options(self, options_factory_class_name: str) -> None:
@@ -74,7 +74,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         self._options = options_factory_class_name
 
     def get_options(self) -> str | None:
-        """The stored name of the options factory, or None."""
+        """Return the configured name of the options factory, or None."""
         return self._options
 
     def set_number_of_transfer_threads(self, number_of_transfering_threads: int) -> None:
@@ -82,7 +82,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         self._transfer_threads = number_of_transfering_threads
 
     def get_number_of_transfer_threads(self) -> int:
-        """The stored number of threads."""
+        """Return the configured number of threads (default 4)."""
         return self._transfer_threads
 
 

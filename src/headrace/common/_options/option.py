@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True)
 class ConfigOption(Generic[T]):
-    """A configuration key. ``T`` is the type of parsed values, see ``values.parse``."""
+    """A configuration key with type, default and description; parsed values are of type ``T``."""
 
     key: str
     kind: ValueKind
@@ -26,13 +26,13 @@ class ConfigOption(Generic[T]):
     fallback_keys: tuple[str, ...] = ()
     """Older names, read where ``key`` is not set."""
     has_effect: bool = True
-    """False: the key is accepted, and has no effect here."""
+    """False: the key can be set, but it has no effect on Spark."""
 
     def parse(self, value: Any) -> T:
-        """The value in the option's Python type; durations are int milliseconds.
+        """Convert a value to the option's Python type; durations become int milliseconds.
 
         Raises:
-            ConfigurationError: it does not parse.
+            ConfigurationError: the value does not parse.
         """
         try:
             parsed: T = parse(self.kind, value, self.choices)
@@ -48,7 +48,7 @@ class ConfigOptions:
 
     @staticmethod
     def key(key: str) -> OptionBuilder:
-        """A builder for the option of that key."""
+        """Return a builder for an option with this key."""
         return OptionBuilder(key)
 
 

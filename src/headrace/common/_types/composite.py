@@ -46,10 +46,10 @@ class RowTypeInfo(TypeInformation):
         return list(self._field_names)
 
     def get_field_index(self, field_name: str) -> int:
-        """The position of a field; -1 where the row type has no names.
+        """Return the position of a field, or -1 if the row type has no field names.
 
         Raises:
-            ValueError: there is no such field.
+            ValueError: the row type has names, and this is not one of them.
         """
         return self._field_names.index(field_name) if self._named else -1
 
@@ -113,7 +113,7 @@ class RowTypeInfo(TypeInformation):
         return True
 
     def to_internal_type(self, obj: Any) -> tuple[Any, ...] | None:
-        """A tuple: the number of the row kind, then the fields in their internal form."""
+        """Convert a row to a tuple: the row kind's number, then the fields in internal form."""
         if obj is None:
             return None
         kind = obj.get_row_kind() if isinstance(obj, Row) else RowKind.INSERT
@@ -121,7 +121,7 @@ class RowTypeInfo(TypeInformation):
         return (kind.value, *(field.to_internal_type(part) for field, part in fields))
 
     def from_internal_type(self, obj: Any) -> Row | None:
-        """The row of such a tuple, with this type's names."""
+        """Convert such a tuple back to a row with this type's field names."""
         if obj is None:
             return None
         kind, *parts = obj
@@ -150,7 +150,7 @@ class TupleTypeInfo(TypeInformation):
         return type_data("TUPLE", *(field.to_data() for field in self._field_types))
 
     def coercer(self) -> Coercer | None:
-        """A function that makes tuples of tuples, lists and rows."""
+        """A function that converts tuples, lists and rows to tuples."""
         coercers = [field.coercer() for field in self._field_types]
         path_steps = [f"f{index}" for index in range(len(coercers))]
         no_coercions = not any(coercers)
@@ -193,7 +193,7 @@ class TupleTypeInfo(TypeInformation):
 
 
 class ExternalTypeInfo(TypeInformation):
-    """A wrapper of a type, which behaves as that type."""
+    """A wrapper around another type; it behaves exactly as that type."""
 
     def __init__(self, type_info: TypeInformation) -> None:
         (self._type_info,) = require_types([type_info], "ExternalTypeInfo")
@@ -212,13 +212,13 @@ class ExternalTypeInfo(TypeInformation):
         return self._type_info.format(value)
 
     def need_conversion(self) -> bool:
-        """As the wrapped type."""
+        """Whether the wrapped type needs conversion."""
         return self._type_info.need_conversion()
 
     def to_internal_type(self, obj: Any) -> Any:
-        """As the wrapped type."""
+        """Convert as the wrapped type does."""
         return self._type_info.to_internal_type(obj)
 
     def from_internal_type(self, obj: Any) -> Any:
-        """As the wrapped type."""
+        """Convert back as the wrapped type does."""
         return self._type_info.from_internal_type(obj)

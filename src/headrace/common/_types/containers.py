@@ -55,7 +55,7 @@ class _SequenceTypeInfo(TypeInformation):
         return type_data(self._type_name, self._element_type.to_data())
 
     def coercer(self) -> Coercer | None:
-        """A function that makes a list of a sequence, and converts the elements."""
+        """A function that converts a sequence to a list, and also converts its elements."""
         element = self._element_type.coercer()
 
         def coerce(value: Any) -> Any:
@@ -103,8 +103,9 @@ class PrimitiveArrayTypeInfo(_SequenceTypeInfo):
     _allowed_elements = _PRIMITIVES
 
     def coercer(self) -> Coercer | None:
-        """As other sequences; for BYTE, a function that makes bytes of bytes-like objects and
-        lists of ints from -128 to 255.
+        """As for other sequences; for BYTE, a function that converts to bytes.
+
+        It accepts bytes-like objects and lists of ints from -128 to 255.
         """
         if not self._is_byte_array():
             return super().coercer()
@@ -171,7 +172,7 @@ class MapTypeInfo(TypeInformation):
         return type_data("MAP", self._key_type_info.to_data(), self._value_type_info.to_data())
 
     def coercer(self) -> Coercer | None:
-        """A function that makes a dict of a mapping, and converts keys and values."""
+        """A function that converts a mapping to a dict, and also converts keys and values."""
         of_key, of_value = self._key_type_info.coercer(), self._value_type_info.coercer()
 
         def coerce(value: Any) -> Any:

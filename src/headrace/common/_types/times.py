@@ -163,7 +163,7 @@ class LocalTimeTypeInfo(TypeInformation):
     """The types of ``java.time`` for dates and times without a time zone."""
 
     class TimeType(Enum):
-        """The three types."""
+        """The three local types: date, time, and date with time."""
 
         LOCAL_DATE = 0
         LOCAL_TIME = 1

@@ -36,61 +36,61 @@ def given_outside() -> Configuration:
 
 
 class JobSettings:
-    """A view of the job's one ``Configuration``."""
+    """The settings of a job; all are kept in one ``Configuration``."""
 
     _configuration: Configuration
 
     def get_config(self) -> ExecutionConfig:
-        """The execution configuration; what is set there is set for the job."""
+        """Return the ``ExecutionConfig``, a view of the job's settings."""
         return ExecutionConfig(self._configuration)
 
     def configure(self, configuration: Configuration) -> None:
-        """Take over all settings of a configuration."""
+        """Add all settings of a configuration; they replace those with the same keys."""
         self._configuration.add_all(configuration)
 
     def set_runtime_mode(self, execution_mode: RuntimeExecutionMode) -> Self:
-        """Run as a stream, as a batch, or as the sources allow."""
+        """Set the runtime mode: STREAMING (default), BATCH, or AUTOMATIC."""
         mode = require_instance(RuntimeExecutionMode, execution_mode)
         self._configuration.set_string(options.RUNTIME_MODE.key, mode.name)
         return self
 
     def set_parallelism(self, parallelism: int) -> Self:
-        """Set the number of subtasks of operators that do not set their own."""
+        """Set the default parallelism, for operators that do not set one."""
         require_positive(parallelism, "a parallelism")
         self.get_config().set_parallelism(parallelism)
         return self
 
     def get_parallelism(self) -> int:
-        """The number of subtasks of operators that do not set their own."""
+        """Return the default parallelism; if none is configured, the number of CPU cores."""
         value = options.read(self._configuration, options.PARALLELISM)
         return self.get_default_local_parallelism() if value is None else value
 
     def set_max_parallelism(self, max_parallelism: int) -> Self:
-        """Set the number of key groups."""
+        """Set the number of key groups: 1 to 32768."""
         self.get_config().set_max_parallelism(max_parallelism)
         return self
 
     def get_max_parallelism(self) -> int:
-        """The number of key groups."""
+        """Return the configured number of key groups (default 128)."""
         return self.get_config().get_max_parallelism()
 
     @no_effect("the configuration or the number of Spark's cores decides")
     def set_default_local_parallelism(self, parallelism: int) -> None:
-        """Do nothing but check the number."""
+        """Check that the number is 1 or more; it has no effect on Spark."""
         require_positive(parallelism, "a parallelism")
 
     def get_default_local_parallelism(self) -> int:
-        """The number of this machine's cores."""
+        """Return the number of this machine's CPU cores."""
         return os.cpu_count() or 1
 
     @no_effect("Spark schedules the tasks")
     def register_slot_sharing_group(self, slot_sharing_group: SlotSharingGroup) -> Self:
-        """Do nothing."""
+        """Do nothing: Spark schedules the tasks."""
         return self
 
     @no_effect("records travel in blocks, there are no buffers to flush")
     def set_buffer_timeout(self, timeout_millis: TimeAmount) -> Self:
-        """Note a timeout; -1 (flush when full) is not kept."""
+        """Store the timeout; it has no effect on Spark. -1 removes the setting."""
         if timeout_millis == -1:
             self._configuration.remove_config(_BUFFER_TIMEOUT)
         else:
@@ -99,110 +99,122 @@ class JobSettings:
         return self
 
     def get_buffer_timeout(self) -> int:
-        """The noted timeout, in ms."""
+        """Return the configured timeout in ms (default 100)."""
         return int(options.read(self._configuration, options.OPTIONS[_BUFFER_TIMEOUT]))
 
     def disable_operator_chaining(self) -> Self:
-        """Run every operator in a task of its own."""
+        """Run each operator in a separate task."""
         self._configuration.set_boolean(options.CHAINING.key, False)
         return self
 
     def is_chaining_enabled(self) -> bool:
-        """True unless chaining was disabled."""
+        """Return the configured setting (default True)."""
         return options.read(self._configuration, options.CHAINING)
 
     def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
-        """Whether operators of different maximal parallelism may run in one task."""
+        """Return the configured setting (default True)."""
         return options.read(self._configuration, options.CHAINING_ACROSS_MAX_PARALLELISM)
 
     def get_checkpoint_config(self) -> CheckpointConfig:
-        """The settings of checkpoints."""
+        """Return the ``CheckpointConfig``, a view of the job's settings."""
         return CheckpointConfig(self._configuration)
 
     @no_effect(_BATCH)
     def enable_checkpointing(
         self, interval: TimeAmount, mode: CheckpointingMode | None = None
     ) -> Self:
-        """Note an interval and a mode."""
+        """Store the interval and the mode; they have no effect on Spark.
+
+        On Spark each micro-batch is a checkpoint.
+        """
         checkpoints = self.get_checkpoint_config().set_checkpoint_interval(interval)
         if mode is not None:
             checkpoints.set_checkpointing_mode(mode)
         return self
 
     def get_checkpoint_interval(self) -> int:
-        """The noted interval in ms, or -1."""
+        """Return the configured interval in ms (default -1: not set)."""
         return self.get_checkpoint_config().get_checkpoint_interval()
 
     def get_checkpointing_mode(self) -> CheckpointingMode:
-        """The noted mode."""
+        """Return the configured mode (default EXACTLY_ONCE)."""
         return self.get_checkpoint_config().get_checkpointing_mode()
 
     def get_checkpointing_consistency_mode(self) -> CheckpointingMode:
-        """The noted mode; the newer name."""
+        """Return the configured mode; the newer name of ``get_checkpointing_mode``."""
         return self.get_checkpointing_mode()
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
-        """What was noted."""
+        """Return the configured setting (default False)."""
         return self.get_checkpoint_config().is_unaligned_checkpoints_enabled()
 
     def is_force_unaligned_checkpoints(self) -> bool:
-        """What was noted."""
+        """Return the configured setting (default False)."""
         return self.get_checkpoint_config().is_force_unaligned_checkpoints()
 
     @no_effect("Spark's state store writes a change log at any rate")
     def enable_changelog_state_backend(self, enabled: bool) -> Self:
-        """Note it."""
+        """Store the setting; it has no effect on Spark, which always logs changes of state."""
         self._configuration.set_boolean(_CHANGELOG, enabled)
         return self
 
     def is_changelog_state_backend_enabled(self) -> bool | None:
-        """What was noted, or None."""
+        """Return the configured setting (default None: not set)."""
         if not self._configuration.contains_key(_CHANGELOG):
             return None
         return self._configuration.get_boolean(_CHANGELOG, False)
 
     @no_effect("there are no savepoints")
     def set_default_savepoint_directory(self, directory: str) -> Self:
-        """Note a directory."""
+        """Store the directory; it has no effect on Spark."""
         self._configuration.set_string(options.SAVEPOINT_DIR.key, directory)
         return self
 
     def get_default_savepoint_directory(self) -> str | None:
-        """The noted directory, or None."""
+        """Return the configured directory, or None."""
         return options.read(self._configuration, options.SAVEPOINT_DIR)
 
     @no_effect(_NO_JARS)
     def add_jars(self, *jars_path: str) -> None:
-        """Do nothing."""
+        """Do nothing: connectors are written in Python.
+
+        For Spark's jars, set ``headrace.spark.conf.spark.jars``.
+        """
 
     @no_effect(_NO_JARS)
     def add_classpaths(self, *classpaths: str) -> None:
-        """Do nothing."""
+        """Do nothing: connectors are written in Python."""
 
     # What functions need beside the program. Whether it is there is looked at when the job starts.
 
     def add_python_file(self, file_path: str) -> None:
-        """Let functions import from a .py file, a folder, or a .zip, .whl or .egg file."""
+        """Add a .py file, a folder, or a .zip, .whl or .egg file that functions can import from."""
         self._prepend(dependencies.PYTHON_FILES, file_path)
 
     def set_python_requirements(
         self, requirements_file_path: str, requirements_cache_dir: str | None = None
     ) -> None:
-        """Install packages by pip for the functions; with a folder, from its files alone."""
+        """Install a requirements file with pip for the functions, before they run.
+
+        With ``requirements_cache_dir``, pip installs only from the package files in that folder.
+        """
         given = _joined(requirements_file_path, requirements_cache_dir)
         self._configuration.set_string(dependencies.PYTHON_REQUIREMENTS.key, given)
 
     def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
-        """Extract an archive into the functions' working folder, below its own name or another."""
+        """Extract an archive into the functions' working folder.
+
+        The subfolder is called ``target_dir``, or as the archive file.
+        """
         self._prepend(dependencies.PYTHON_ARCHIVES, _joined(archive_path, target_dir))
 
     def set_python_executable(self, python_exec: str) -> None:
-        """Set the workers' interpreter, for a session that the job starts."""
+        """Set the Python interpreter of the workers, if the job starts the Spark session."""
         require_non_empty(python_exec, "an interpreter")
         self._configuration.set_string(dependencies.PYTHON_EXECUTABLE.key, python_exec)
 
     def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
-        """Let functions find a file by a name in their working folder."""
+        """Make a file available to functions, by this name in their working folder."""
         require_non_empty(name, "a cached file's name")
         registered = options.read(self._configuration, dependencies.CACHED_FILES)
         entry = f"name:{name},path:{file_path}" + (",executable:true" if executable else "")

@@ -6,7 +6,7 @@ from headrace.graph.transformation import SinkTransformation, Transformation
 
 
 class NodeList:
-    """All nodes that a program has made, and those sinks that no job has taken yet."""
+    """All nodes that a program has made, and the sinks that are not part of a job yet."""
 
     def __init__(self) -> None:
         self._transformations: list[Transformation] = []

@@ -17,7 +17,7 @@ _UID_HASH = re.compile(r"[0-9a-fA-F]{32}")
 
 
 class OperatorSettings(ABC):
-    """The settings of the operator that made a stream or sink; each method gives it back."""
+    """The settings of the operator behind a stream or sink; setters return the stream or sink."""
 
     @abstractmethod
     def _operator(self, call: str) -> Transformation:
@@ -36,19 +36,19 @@ class OperatorSettings(ABC):
         return self._operator("get_name").name
 
     def name(self, name: str) -> Self:
-        """Name the operator, for plans, metrics and errors."""
+        """Set the operator's name, which plans, metrics and errors show."""
         self._operator("name").name = require_identifier(name, "an operator's name")
         for follower in self._followers():
             follower.name = follower_name(follower, name)
         return self
 
     def uid(self, uid: str) -> Self:
-        """Give the operator an id under which its state is found again; unique in the job."""
+        """Set the id by which a checkpoint finds the operator's state; unique in the job."""
         self._operator("uid").uid = require_identifier(uid, "a uid")
         return self
 
     def set_uid_hash(self, uid_hash: str) -> Self:
-        """Give an operator without a uid one of 32 hexadecimal digits."""
+        """Set 32 hexadecimal digits as the operator's uid, unless it has a uid already."""
         operator = self._operator("set_uid_hash")
         if not _UID_HASH.fullmatch(require_identifier(uid_hash, "a uid hash")):
             raise PlanError(f"a uid hash has 32 hexadecimal digits, unlike {uid_hash!r}")
@@ -57,7 +57,7 @@ class OperatorSettings(ABC):
         return self
 
     def set_parallelism(self, parallelism: int) -> Self:
-        """Set how many subtasks the operator has."""
+        """Set the number of the operator's subtasks."""
         require_positive(parallelism, "a parallelism")
         for node in (self._operator("set_parallelism"), *self._followers()):
             node.parallelism = parallelism
@@ -77,17 +77,17 @@ class OperatorSettings(ABC):
         return self
 
     def set_description(self, description: str) -> Self:
-        """Describe the operator at length."""
+        """Set a longer description of the operator."""
         self._operator("set_description").description = description
         return self
 
     def start_new_chain(self) -> Self:
-        """Never run the operator in one task with what stands before it."""
+        """Do not chain the operator with the operator before it."""
         self._operator("start_new_chain").starts_chain = True
         return self
 
     def disable_chaining(self) -> Self:
-        """Never run the operator in one task with any other."""
+        """Do not chain the operator with any other operator."""
         operator = self._operator("disable_chaining")
         operator.starts_chain = True
         (operator, *self._followers())[-1].ends_chain = True
@@ -95,13 +95,13 @@ class OperatorSettings(ABC):
 
     @no_effect("micro-batches bound the latency, there are no network buffers to flush")
     def set_buffer_timeout(self, timeout_millis: TimeAmount) -> Self:
-        """Do nothing."""
+        """Do nothing: there are no network buffers to flush on Spark."""
         self._operator("set_buffer_timeout")
         return self
 
     @no_effect("Spark schedules the tasks")
     def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> Self:
-        """Do nothing."""
+        """Do nothing: Spark schedules the tasks."""
         self._operator("slot_sharing_group")
         return self
 

@@ -26,11 +26,11 @@ from headrace.runtime.operator import OperatorSpec
 
 
 class Stream(OperatorSettings):
-    """Edges from which the next node can read, and the operator whose settings can be changed.
+    """The output of an operator, from which the next operator reads.
 
     Fields:
-        edges: one, or several after ``union``; they lead nowhere yet.
-        operator: the node that the program sees; None after a union or a partitioning.
+        edges: the edges to read from: one, or several after ``union``.
+        operator: the operator whose settings can be changed; None after a union or a partitioning.
         followers: nodes after it that the program does not see: types, timestamps.
     """
 
