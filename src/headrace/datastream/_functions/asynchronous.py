@@ -17,24 +17,28 @@ OUT = TypeVar("OUT")
 
 
 class AsyncFunction(Function, Generic[IN, OUT]):
-    """One record in, any number out, after a call to another system.
+    """Emits any number of records for each input record, after a call to another system.
 
-    ``async_invoke`` and ``timeout`` run on the event loop's thread, of which each process has one.
-    ``open`` and ``close`` run on the task's thread, or on the event loop if they are ``async def``.
-    Create and close clients that belong to the loop in an ``async def``.
+    ``async_invoke`` and ``timeout`` run in the thread of the event loop; each process has one event
+    loop. ``open`` and ``close`` run in the task's thread, or in the event loop if they are
+    ``async def``. Create and close clients that belong to the event loop in an ``async def``.
     """
 
     @abstractmethod
     async def async_invoke(self, value: IN) -> list[OUT]:
-        """The results for a record: a list, also of one; an exception fails the job."""
+        """Return the list of results for a record; an exception fails the job."""
 
     def timeout(self, value: IN) -> list[OUT]:
-        """The results for a record whose time is over; it raises unless overridden."""
+        """Return the list of results for a record that timed out.
+
+        Raises:
+            TimeoutError: unless the method is overridden.
+        """
         raise TimeoutError(f"no result came in time for {value!r}")
 
 
 class AsyncFunctionDescriptor:
-    """An asynchronous function with the options of its calls."""
+    """An asynchronous function, and the options of its calls."""
 
     class OutputMode(Enum):
         """Whether results keep the order of their records."""

@@ -9,16 +9,16 @@ from headrace.datastream._functions.function import Function
 
 
 class MapBatchesFunction(Function):
-    """Batches of records in, any number of records out; load a model in ``open``."""
+    """Emits any number of records for each batch of records; load a model in ``open``."""
 
     @abstractmethod
     def map_batches(self, batch: Any) -> Any:
-        """The results for a batch: see ``DataStream.map_batches``."""
+        """Return the results for a batch: see ``DataStream.map_batches``."""
 
 
 class KeyedMapBatchesFunction(Function):
-    """For each key, batches of its records in, any number of records out; it may keep state."""
+    """Emits any number of records for each batch of records of one key; it may use keyed state."""
 
     @abstractmethod
     def map_batches(self, key: Any, batch: Any) -> Any:
-        """The results for a batch of one key: see ``KeyedStream.map_batches``."""
+        """Return the results for a batch of one key: see ``KeyedStream.map_batches``."""

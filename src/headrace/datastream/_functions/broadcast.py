@@ -32,22 +32,22 @@ OUT = TypeVar("OUT")
 
 
 class BaseBroadcastProcessFunction(Function):
-    """The contexts that both kinds of broadcast process functions use."""
+    """The base of both kinds of broadcast process functions; it has their contexts."""
 
     class BaseContext(ABC):
         """The context while a record of either stream is processed."""
 
         @abstractmethod
         def timestamp(self) -> int:
-            """The timestamp (ms) of the record or timer; -2**63 where there is none."""
+            """Return the timestamp (ms) of the record or timer; -2**63 if there is none."""
 
         @abstractmethod
         def current_processing_time(self) -> int:
-            """The processing time (ms) of the micro-batch at hand."""
+            """Return the processing time (ms) of the current micro-batch."""
 
         @abstractmethod
         def current_watermark(self) -> int:
-            """The watermark (ms) of this operator."""
+            """Return the watermark (ms) of this operator."""
 
     class Context(BaseContext):
         """The context of the broadcast side, which may change the broadcast state."""
@@ -56,7 +56,7 @@ class BaseBroadcastProcessFunction(Function):
         def get_broadcast_state(
             self, state_descriptor: MapStateDescriptor
         ) -> BroadcastState[Any, Any]:
-            """The broadcast state of a descriptor that was given to ``broadcast()``."""
+            """Return the broadcast state of a descriptor that was passed to ``broadcast()``."""
 
     class ReadOnlyContext(BaseContext):
         """The context of the other side, which may only read the broadcast state."""
@@ -65,7 +65,7 @@ class BaseBroadcastProcessFunction(Function):
         def get_broadcast_state(
             self, state_descriptor: MapStateDescriptor
         ) -> ReadOnlyBroadcastState[Any, Any]:
-            """The broadcast state of a descriptor that was given to ``broadcast()``."""
+            """Return the broadcast state of a descriptor that was passed to ``broadcast()``."""
 
 
 class BroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[IN1, IN2, OUT]):
@@ -79,18 +79,19 @@ class BroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[IN1, IN2, O
 
     @abstractmethod
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:
-        """The results for a record; ``tag, value`` goes to a side output."""
+        """Return the results for a record; ``tag, value`` goes to a side output."""
 
     @abstractmethod
     def process_broadcast_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:
-        """The results for a broadcast record, in each task; ``tag, value`` as above.
+        """Return the results for a broadcast record; called in each task.
 
-        Each task must change the state in the same way: no randomness, no clock, no task's state.
+        All tasks must change the state in the same way: do not use randomness, clocks or a task's
+        own state. ``tag, value`` goes to a side output.
         """
 
 
 class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, IN1, IN2, OUT]):
-    """A process function of a keyed stream, with its state and timers, and a broadcast one."""
+    """A process function of a keyed stream, with keyed state and timers, and a broadcast stream."""
 
     class Context(BaseBroadcastProcessFunction.Context, ABC):
         """The context of the broadcast side."""
@@ -101,8 +102,8 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, I
         ) -> None:
             """Call ``function(key, state)`` for each key of the task whose state is not empty.
 
-            Results that the method yields after this call, and results of ``function``, are emitted
-            for each key group of the task. In a batch there is no keyed state yet.
+            What the method yields after this call, and what ``function`` yields, is emitted once
+            per key group of the task. In batch mode there is no keyed state yet.
             """
 
     class ReadOnlyContext(BaseBroadcastProcessFunction.ReadOnlyContext, ABC):
@@ -129,15 +130,19 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, I
 
     @abstractmethod
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:
-        """The results for a record, under its key; ``tag, value`` goes to a side output."""
+        """Return the results for a record of the keyed stream.
+
+        ``tag, value`` goes to a side output.
+        """
 
     @abstractmethod
     def process_broadcast_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:
-        """The results for a broadcast record, in each task; ``tag, value`` as above.
+        """Return the results for a broadcast record; called in each task.
 
-        Each task must change the state in the same way: no randomness, no clock, no task's state.
+        All tasks must change the state in the same way: do not use randomness, clocks or a task's
+        own state. ``tag, value`` goes to a side output.
         """
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterable[Any] | None:
-        """The results for a timer that fires; none unless overridden."""
+        """Return the results for a timer that fires; by default none."""
         return None

@@ -14,11 +14,11 @@ class FunctionInitializationContext(ABC):
 
     @abstractmethod
     def is_restored(self) -> bool:
-        """True if the instance continues from a checkpoint, with or without stored elements."""
+        """Return True if the instance continues from a checkpoint, even if its state is empty."""
 
     @abstractmethod
     def get_operator_state_store(self) -> OperatorStateStore:
-        """The state of this instance."""
+        """Return the store with the state of this instance."""
 
 
 class FunctionSnapshotContext(ABC):
@@ -26,23 +26,23 @@ class FunctionSnapshotContext(ABC):
 
     @abstractmethod
     def get_checkpoint_id(self) -> int:
-        """The number of this instance's snapshot; it grows by one each time."""
+        """Return the number of this instance's snapshot, which increases by one each time."""
 
     @abstractmethod
     def get_checkpoint_timestamp(self) -> int:
-        """The processing time (ms) of the micro-batch."""
+        """Return the processing time (ms) of the micro-batch."""
 
 
 class CheckpointedFunction(ABC):
-    """A Map-, FlatMap-, Filter- or ProcessFunction that keeps state without a key.
+    """A Map-, FlatMap-, Filter- or ProcessFunction with operator state, which belongs to no key.
 
-    Derive from both. Each instance works on a copy of the object that was given to the stream, and
-    snapshots are taken at the end of each micro-batch.
+    Inherit from both classes. Each instance is a copy of the object that was passed to the stream.
+    Snapshots are taken at the end of each micro-batch.
     """
 
     @abstractmethod
     def initialize_state(self, context: FunctionInitializationContext) -> None:
-        """Called for each new instance, before ``open``: get the state, and read its elements.
+        """Get the state and read its elements; called for each new instance, before ``open``.
 
         A new instance is made at the first record, after a failure, after a restart, and when
         another worker takes over.
@@ -50,7 +50,7 @@ class CheckpointedFunction(ABC):
 
     @abstractmethod
     def snapshot_state(self, context: FunctionSnapshotContext) -> None:
-        """Called at the end of a micro-batch with records: write everything to keep into the state.
+        """Write all data to keep into the state; called at the end of micro-batches with records.
 
-        A later instance gets nothing else from this one.
+        A later instance receives only this state.
         """

@@ -14,27 +14,27 @@ __all__ = ["CoFlatMapFunction", "CoMapFunction", "CoProcessFunction", "KeyedCoPr
 
 
 class CoMapFunction(Function):
-    """One record out for each record of either stream; None stands for no record."""
+    """Emits one record for each record of either stream, or none if it returns None."""
 
     @abstractmethod
     def map1(self, value: Any) -> Any:
-        """The result for a record of the first stream."""
+        """Return the result for a record of the first stream."""
 
     @abstractmethod
     def map2(self, value: Any) -> Any:
-        """The result for a record of the second stream."""
+        """Return the result for a record of the second stream."""
 
 
 class CoFlatMapFunction(Function):
-    """Any number of records out for each record of either stream."""
+    """Emits any number of records for each record of either stream."""
 
     @abstractmethod
     def flat_map1(self, value: Any) -> Iterable[Any] | None:
-        """The results for a record of the first stream: any iterable, or None for nothing."""
+        """Return the results for a record of the first stream: an iterable, or None."""
 
     @abstractmethod
     def flat_map2(self, value: Any) -> Iterable[Any] | None:
-        """The results for a record of the second stream: any iterable, or None for nothing."""
+        """Return the results for a record of the second stream: an iterable, or None."""
 
 
 class CoProcessFunction(Function):
@@ -45,19 +45,19 @@ class CoProcessFunction(Function):
 
         @abstractmethod
         def timer_service(self) -> TimerService:
-            """The clocks. Timers need keyed streams."""
+            """Return the clocks. Timers need keyed streams."""
 
         @abstractmethod
         def timestamp(self) -> int:
-            """The record's timestamp (ms); -2**63 where it has none, as in PyFlink."""
+            """Return the record's timestamp (ms); -2**63 if it has none, as in PyFlink."""
 
     @abstractmethod
     def process_element1(self, value: Any, ctx: CoProcessFunction.Context) -> Iterable[Any] | None:
-        """The results for a record of the first stream; ``tag, value`` goes to a side output."""
+        """Return the results for a record of stream 1; ``tag, value`` goes to a side output."""
 
     @abstractmethod
     def process_element2(self, value: Any, ctx: CoProcessFunction.Context) -> Iterable[Any] | None:
-        """The results for a record of the second stream; ``tag, value`` goes to a side output."""
+        """Return the results for a record of stream 2; ``tag, value`` goes to a side output."""
 
 
 class KeyedCoProcessFunction(Function):
@@ -76,7 +76,7 @@ class KeyedCoProcessFunction(Function):
 
         @abstractmethod
         def timestamp(self) -> int:
-            """The timestamp (ms) of the record or timer; -2**63 where there is none."""
+            """Return the timestamp (ms) of the record or timer; -2**63 if there is none."""
 
     class OnTimerContext(Context):
         """The context while a timer fires."""
@@ -89,16 +89,16 @@ class KeyedCoProcessFunction(Function):
     def process_element1(
         self, value: Any, ctx: KeyedCoProcessFunction.Context
     ) -> Iterable[Any] | None:
-        """The results for a record of the first stream; ``tag, value`` goes to a side output."""
+        """Return the results for a record of stream 1; ``tag, value`` goes to a side output."""
 
     @abstractmethod
     def process_element2(
         self, value: Any, ctx: KeyedCoProcessFunction.Context
     ) -> Iterable[Any] | None:
-        """The results for a record of the second stream; ``tag, value`` goes to a side output."""
+        """Return the results for a record of stream 2; ``tag, value`` goes to a side output."""
 
     def on_timer(
         self, timestamp: int, ctx: KeyedCoProcessFunction.OnTimerContext
     ) -> Iterable[Any] | None:
-        """The results for a timer that fires; none unless overridden."""
+        """Return the results for a timer that fires; by default none."""
         return None

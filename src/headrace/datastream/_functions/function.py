@@ -23,71 +23,71 @@ if TYPE_CHECKING:
 
 
 class KeyedStateStore(ABC):
-    """Gives out keyed state; asking twice for one name gives the same state."""
+    """Returns keyed state by descriptor; the same name always returns the same state."""
 
     @abstractmethod
     def get_state(self, state_descriptor: ValueStateDescriptor) -> ValueState[Any]:
-        """A value per key."""
+        """Return state with one value per key."""
 
     @abstractmethod
     def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
-        """A list per key."""
+        """Return state with one list per key."""
 
     @abstractmethod
     def get_map_state(self, state_descriptor: MapStateDescriptor) -> MapState[Any, Any]:
-        """A map per key."""
+        """Return state with one map per key."""
 
     @abstractmethod
     def get_reducing_state(self, state_descriptor: ReducingStateDescriptor) -> ReducingState[Any]:
-        """A value per key into which values are reduced."""
+        """Return state with one value per key, into which added values are reduced."""
 
     @abstractmethod
     def get_aggregating_state(
         self, state_descriptor: AggregatingStateDescriptor
     ) -> AggregatingState[Any, Any]:
-        """An accumulator per key into which values are aggregated."""
+        """Return state with one accumulator per key, into which added values are aggregated."""
 
 
 class RuntimeContext(KeyedStateStore):
-    """Where a function runs; given to ``open``. Keyed state works after ``key_by`` only."""
+    """The context of a function's task, which ``open`` receives. Keyed state needs ``key_by``."""
 
     @abstractmethod
     def get_task_name(self) -> str:
-        """The operator's name."""
+        """Return the operator's name."""
 
     @abstractmethod
     def get_number_of_parallel_subtasks(self) -> int:
-        """The operator's parallelism."""
+        """Return the operator's parallelism."""
 
     @abstractmethod
     def get_max_number_of_parallel_subtasks(self) -> int:
-        """The number of key groups."""
+        """Return the number of key groups."""
 
     @abstractmethod
     def get_index_of_this_subtask(self) -> int:
-        """This subtask's index, from 0."""
+        """Return this subtask's index, from 0."""
 
     @abstractmethod
     def get_attempt_number(self) -> int:
-        """How often this task was started before."""
+        """Return the number of earlier attempts of this task; 0 for the first."""
 
     @abstractmethod
     def get_task_name_with_subtasks(self) -> str:
-        """The operator's name with ``(index + 1/parallelism)``."""
+        """Return the operator's name with ``(index + 1/parallelism)``."""
 
     @abstractmethod
     def get_job_parameter(self, key: str, default_value: str) -> str:
-        """A global job parameter, or the default."""
+        """Return a global job parameter, or ``default_value`` if it is not set."""
 
     @abstractmethod
     def get_metrics_group(self) -> MetricGroup:
-        """The operator's metrics."""
+        """Return the operator's metric group."""
 
 
 class Function(ABC):  # noqa: B024 - what it marks is the life cycle below
-    """Something with a life cycle: opened before its first record in a process, closed at the end.
+    """The base of user functions: opened before the first record in a process, closed at the end.
 
-    On Spark workers may end, or go on to other jobs, without a call of ``close``.
+    On Spark, workers may end or run other jobs without a call of ``close``.
     """
 
     def open(self, runtime_context: RuntimeContext) -> None:

@@ -17,25 +17,28 @@ FieldNames = Iterable[str] | Mapping[str, str]
 
 
 class JoinFunction(Function):
-    """Two records in, one out."""
+    """Joins two records to one."""
 
     @abstractmethod
     def join(self, first: Any, second: Any) -> Any:
-        """The result for a pair. In an as-of join ``second`` is None if no record matches."""
+        """Return the result for a pair.
+
+        In an as-of join ``second`` is None if no record matches.
+        """
 
 
 class JoinFields(JoinFunction):
-    """A row of fields of both records: ``JoinFields(["user", "amount"], ["clicks"])``.
+    """Joins two records to a row of their fields: ``JoinFields(["user", "amount"], ["clicks"])``.
 
-    ``first`` and ``second``: names of fields; or a mapping, from the name that a field gets to the
-    name that it has: ``{"paid": "amount"}``. It can be used wherever a ``JoinFunction`` can, on
-    records of any kind that have the fields. Without a second record its fields are None.
+    ``first`` and ``second``: lists of field names, or mappings from new names to field names:
+    ``{"paid": "amount"}``. It can be used wherever a ``JoinFunction`` can, for records of any kind
+    that have the fields. Without a second record its fields are None.
 
-    In a join of tumbling windows, where both streams come as columns and are keyed by name, pairs
-    are found in the columns, and come as columns.
+    In a join of tumbling windows whose streams are both columnar and keyed by field name, pairs are
+    found and emitted as columns.
 
     Raises:
-        PlanError: no field is given, or two have one name.
+        PlanError: no field is given, or two fields have the same name.
     """
 
     def __init__(self, first: FieldNames = (), second: FieldNames = ()) -> None:
@@ -55,7 +58,7 @@ class JoinFields(JoinFunction):
             )
 
     def join(self, first: Any, second: Any) -> Any:
-        """A ``Row``."""
+        """Return a ``Row`` with the fields of both records."""
         sides = first, second
         return row_of(
             self.names,
@@ -66,7 +69,7 @@ class JoinFields(JoinFunction):
         )
 
     def result_type(self, first: Any, second: Any) -> RowTypeInfo | None:
-        """The type of the rows, by the types of both streams; None where one is not known."""
+        """Return the type of the rows for these input types; None if one of them is not known."""
         sides = [_types_by_name(each) for each in (first, second)]
         kinds = [sides[side][name] for _, side, name in self.fields if name in sides[side]]
         return Types.ROW_NAMED([*self.names], kinds) if len(kinds) == len(self.names) else None
@@ -96,41 +99,47 @@ def _named(given: FieldNames) -> Iterable[tuple[str, str]]:
 
 
 class FlatJoinFunction(Function):
-    """Two records in, any number out."""
+    """Joins two records to any number of results."""
 
     @abstractmethod
     def join(self, first: Any, second: Any) -> Iterable[Any] | None:
-        """The results for a pair: an iterable, or None. ``second`` is as in ``JoinFunction``."""
+        """Return the results for a pair: an iterable, or None.
+
+        In an as-of join ``second`` may be None.
+        """
 
 
 class CoGroupFunction(Function):
-    """The records of one key and window of two streams in, any number out."""
+    """Emits any number of results for the records of two streams with one key and window."""
 
     @abstractmethod
     def co_group(self, first: Iterable[Any], second: Iterable[Any]) -> Iterable[Any] | None:
-        """The results for the two groups: an iterable, or None. One group may be empty."""
+        """Return the results for the two groups: an iterable, or None. One group may be empty."""
 
 
 class ProcessJoinFunction(Function):
-    """Two records in, any number out, with timestamps and side outputs."""
+    """Joins two records to any number of results, with timestamps and side outputs."""
 
     class Context(ABC):
         """The context while a pair is processed."""
 
         @abstractmethod
         def get_left_timestamp(self) -> int:
-            """The timestamp (ms) of the left record."""
+            """Return the timestamp (ms) of the left record."""
 
         @abstractmethod
         def get_right_timestamp(self) -> int | None:
-            """The timestamp (ms) of the right record; None if an as-of join found no record."""
+            """Return the timestamp (ms) of the right record.
+
+            In an as-of join it is None if no record matches.
+            """
 
         @abstractmethod
         def get_timestamp(self) -> int:
-            """The timestamp (ms) of the results: of an interval join the later of the two."""
+            """Return the timestamp (ms) of the results; in an interval join the later of both."""
 
     @abstractmethod
     def process_element(
         self, left: Any, right: Any, ctx: ProcessJoinFunction.Context
     ) -> Iterable[Any] | None:
-        """The results for a pair: an iterable, or None; ``tag, value`` goes to a side output."""
+        """Return the results for a pair: an iterable, or None; ``tag, value`` to a side output."""

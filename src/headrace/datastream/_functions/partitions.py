@@ -15,11 +15,11 @@ class MapPartitionFunction(Function):
 
     @abstractmethod
     def map_partition(self, values: Iterable[Any]) -> Iterable[Any] | None:
-        """The results: an iterable, or None; ``tag, value`` goes to a side output."""
+        """Return the results: an iterable, or None; ``tag, value`` goes to a side output."""
 
 
 class Order(Enum):
-    """The order of a sorted partition."""
+    """The sort order of ``sort_partition``."""
 
     ASCENDING = "ascending"
     DESCENDING = "descending"

@@ -18,35 +18,35 @@ ExceptionPredicate = Callable[[Exception], bool]
 
 
 class AsyncRetryPredicate(ABC, Generic[OUT]):
-    """Decides which calls are made again."""
+    """Decides which calls are retried."""
 
     @abstractmethod
     def result_predicate(self) -> Callable[[list[OUT]], bool] | None:
-        """A function of a call's results, true for a retry; None: no result causes one."""
+        """Return a function of a call's results that is true for a retry; None: never retry."""
 
     @abstractmethod
     def exception_predicate(self) -> ExceptionPredicate | None:
-        """A function of a call's exception, true for a retry; None: no exception causes one."""
+        """Return a function of a call's exception that is true for a retry; None: never retry."""
 
 
 class AsyncRetryStrategy(ABC, Generic[OUT]):
-    """Decides whether a call is made again, and when."""
+    """Decides whether a call is retried, and after which delay."""
 
     @abstractmethod
     def can_retry(self, current_attempts: int) -> bool:
-        """True if another attempt follows; ``current_attempts`` includes the first call."""
+        """Return True if another attempt follows; ``current_attempts`` includes the first call."""
 
     @abstractmethod
     def get_backoff_time_millis(self, current_attempts: int) -> int:
-        """The wait (ms) after ``current_attempts`` attempts."""
+        """Return the delay (ms) after ``current_attempts`` attempts."""
 
     @abstractmethod
     def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
-        """Decides which calls are made again."""
+        """Return the predicate that decides which calls are retried."""
 
     @staticmethod
     def no_restart() -> AsyncRetryStrategy[Any]:
-        """A strategy without retries."""
+        """Return a strategy without retries."""
         return NO_RETRY_STRATEGY
 
     @staticmethod
@@ -56,7 +56,7 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
         result_predicate: ResultPredicate | None,
         exception_predicate: ExceptionPredicate | None,
     ) -> AsyncRetryStrategy[Any]:
-        """A strategy with equal waits (``FixedDelayRetryStrategy``)."""
+        """Return a strategy with a fixed delay (``FixedDelayRetryStrategy``)."""
         return FixedDelayRetryStrategy(
             max_attempts, backoff_time_millis, result_predicate, exception_predicate
         )
@@ -70,7 +70,7 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
         result_predicate: ResultPredicate | None,
         exception_predicate: ExceptionPredicate | None,
     ) -> AsyncRetryStrategy[Any]:
-        """A strategy with growing waits (``ExponentialBackoffDelayRetryStrategy``)."""
+        """Return a strategy with growing delays (``ExponentialBackoffDelayRetryStrategy``)."""
         return ExponentialBackoffDelayRetryStrategy(
             max_attempts,
             initial_delay,
@@ -82,7 +82,7 @@ class AsyncRetryStrategy(ABC, Generic[OUT]):
 
 
 class RetryPredicate(AsyncRetryPredicate[OUT], Generic[OUT]):
-    """Two functions, of results and of exceptions; either may be None."""
+    """A predicate made of two functions: one of results, one of exceptions; either may be None."""
 
     def __init__(
         self,
@@ -93,32 +93,32 @@ class RetryPredicate(AsyncRetryPredicate[OUT], Generic[OUT]):
         self._exception_predicate = exception_predicate
 
     def result_predicate(self) -> Callable[[list[OUT]], bool] | None:
-        """The function of results."""
+        """Return the function of results, or None."""
         return self._result_predicate
 
     def exception_predicate(self) -> ExceptionPredicate | None:
-        """The function of exceptions."""
+        """Return the function of exceptions, or None."""
         return self._exception_predicate
 
 
 class NoRetryStrategy(AsyncRetryStrategy[OUT], Generic[OUT]):
-    """Makes no further call."""
+    """A strategy without retries."""
 
     def can_retry(self, current_attempts: int) -> bool:
         """Return False: there is no retry."""
         return False
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:
-        """-1."""
+        """Return -1: there is no retry."""
         return -1
 
     def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
-        """A predicate that is never true."""
+        """Return a predicate that is never true."""
         return RetryPredicate(None, None)
 
 
 class _Retries(AsyncRetryStrategy[OUT], Generic[OUT]):
-    """Tries again a number of times, where a predicate sees a reason."""
+    """A strategy that retries at most ``max_attempts`` times, if the predicate is true."""
 
     def __init__(
         self,
@@ -130,16 +130,19 @@ class _Retries(AsyncRetryStrategy[OUT], Generic[OUT]):
         self._predicate: RetryPredicate[OUT] = RetryPredicate(result_predicate, exception_predicate)
 
     def can_retry(self, current_attempts: int) -> bool:
-        """True up to ``max_attempts``: so many attempts follow the first call, as in PyFlink."""
+        """Return True while ``current_attempts`` is at most ``max_attempts``.
+
+        So up to ``max_attempts`` retries follow the first call, as in PyFlink.
+        """
         return current_attempts <= self._max_attempts
 
     def get_retry_predicate(self) -> AsyncRetryPredicate[OUT]:
-        """The two predicates."""
+        """Return the predicate of results and exceptions."""
         return self._predicate
 
 
 class FixedDelayRetryStrategy(_Retries[OUT], Generic[OUT]):
-    """Waits for the same time before each of at most ``max_attempts`` further calls."""
+    """Retries at most ``max_attempts`` times, each after the same delay."""
 
     def __init__(
         self,
@@ -152,15 +155,15 @@ class FixedDelayRetryStrategy(_Retries[OUT], Generic[OUT]):
         self._backoff_ms = require_positive(backoff_time_millis, "backoff_time_millis")
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:
-        """The fixed wait (ms)."""
+        """Return the fixed delay (ms)."""
         return self._backoff_ms
 
 
 class ExponentialBackoffDelayRetryStrategy(_Retries[OUT], Generic[OUT]):
     """Waits ``initial_delay`` ms, then ``multiplier`` times as long each time, up to a limit.
 
-    The wait of a record depends on its own attempts alone. (In PyFlink all records share the last
-    wait.)
+    The delay of a record depends only on its own attempts. (In PyFlink all records share the last
+    delay.)
     """
 
     def __init__(
@@ -182,7 +185,7 @@ class ExponentialBackoffDelayRetryStrategy(_Retries[OUT], Generic[OUT]):
         self._multiplier = multiplier
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:
-        """The wait (ms) after so many attempts, in whole milliseconds at each step."""
+        """Return the delay (ms) after ``current_attempts`` attempts, rounded down at each step."""
         backoff_ms = self._initial_ms
         for _ in range(current_attempts - 1):
             longer_ms = int(min(backoff_ms * self._multiplier, self._longest_ms))

@@ -16,55 +16,55 @@ W2 = TypeVar("W2")
 
 
 class WindowFunction(Function, Generic[IN, OUT, KEY, W]):
-    """Computes results from a window of a key."""
+    """Computes results from the records of a window of one key."""
 
     @abstractmethod
     def apply(self, key: KEY, window: W, inputs: Iterable[IN]) -> Iterable[OUT] | None:
-        """The results: an iterable, or None; ``tag, value`` goes to a side output."""
+        """Return the results: an iterable, or None; ``tag, value`` goes to a side output."""
 
 
 class AllWindowFunction(Function, Generic[IN, OUT, W]):
-    """Computes results from a window of a stream without keys."""
+    """Computes results from the records of a window of a stream without keys."""
 
     @abstractmethod
     def apply(self, window: W, inputs: Iterable[IN]) -> Iterable[OUT] | None:
-        """The results: an iterable, or None; ``tag, value`` goes to a side output."""
+        """Return the results: an iterable, or None; ``tag, value`` goes to a side output."""
 
 
 class ProcessWindowFunction(Function, Generic[IN, OUT, KEY, W]):
-    """Computes results from a window of a key, with a context: clocks and state."""
+    """Computes results from a window of one key, with a context: clocks and state."""
 
     class Context(ABC, Generic[W2]):
         """The context of the window that fires."""
 
         @abstractmethod
         def window(self) -> W2:
-            """The window."""
+            """Return the window that fires."""
 
         @abstractmethod
         def current_processing_time(self) -> int:
-            """The processing time (ms)."""
+            """Return the processing time (ms)."""
 
         @abstractmethod
         def current_watermark(self) -> int:
-            """The watermark (ms)."""
+            """Return the watermark (ms)."""
 
         @abstractmethod
         def window_state(self) -> KeyedStateStore:
-            """State of this key and window. Clear it in ``clear``."""
+            """Return state of this key and window; clear it in ``clear``."""
 
         @abstractmethod
         def global_state(self) -> KeyedStateStore:
-            """State of this key, for all of its windows."""
+            """Return state of this key, shared by all of its windows."""
 
     @abstractmethod
     def process(
         self, key: KEY, context: ProcessWindowFunction.Context[W], elements: Iterable[IN]
     ) -> Iterable[OUT] | None:
-        """The results: an iterable, or None; ``tag, value`` goes to a side output."""
+        """Return the results: an iterable, or None; ``tag, value`` goes to a side output."""
 
     def clear(self, context: ProcessWindowFunction.Context[W]) -> None:
-        """Called when the window ends: clear its ``window_state``."""
+        """Clear ``window_state``; called when the window ends."""
 
 
 class ProcessAllWindowFunction(Function, Generic[IN, OUT, W]):
@@ -75,37 +75,37 @@ class ProcessAllWindowFunction(Function, Generic[IN, OUT, W]):
 
         @abstractmethod
         def window(self) -> W2:
-            """The window."""
+            """Return the window that fires."""
 
         @abstractmethod
         def window_state(self) -> KeyedStateStore:
-            """State of this window. Clear it in ``clear``."""
+            """Return state of this window; clear it in ``clear``."""
 
         @abstractmethod
         def global_state(self) -> KeyedStateStore:
-            """State for all windows."""
+            """Return state that all windows share."""
 
     @abstractmethod
     def process(
         self, context: ProcessAllWindowFunction.Context[W], elements: Iterable[IN]
     ) -> Iterable[OUT] | None:
-        """The results: an iterable, or None; ``tag, value`` goes to a side output."""
+        """Return the results: an iterable, or None; ``tag, value`` goes to a side output."""
 
     def clear(self, context: ProcessAllWindowFunction.Context[W]) -> None:
-        """Called when the window ends: clear its ``window_state``."""
+        """Clear ``window_state``; called when the window ends."""
 
 
 class PassThroughWindowFunction(WindowFunction[Any, Any, Any, Any]):
-    """Gives what it gets."""
+    """Emits the records of each window unchanged."""
 
     def apply(self, key: Any, window: Any, inputs: Iterable[Any]) -> Iterable[Any]:
-        """What it gets."""
+        """Yield all records unchanged."""
         yield from inputs
 
 
 class PassThroughAllWindowFunction(AllWindowFunction[Any, Any, Any]):
-    """Gives what it gets."""
+    """Emits the records of each window unchanged."""
 
     def apply(self, window: Any, inputs: Iterable[Any]) -> Iterable[Any]:
-        """What it gets."""
+        """Yield all records unchanged."""
         yield from inputs

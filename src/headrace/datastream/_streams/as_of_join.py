@@ -31,7 +31,7 @@ HOW = ("left", "inner")
 
 @dataclass(frozen=True)
 class AsOfJoin:
-    """An as-of join; ``apply`` or ``process`` gives the stream of its results."""
+    """An as-of join; ``apply`` or ``process`` returns the stream of its results."""
 
     _left: KeyedStream
     _right: KeyedStream
@@ -51,7 +51,7 @@ class AsOfJoin:
         allow_exact_matches: bool,
         how: str,
     ) -> AsOfJoin:
-        """A join of checked arguments (see ``KeyedStream.as_of_join``)."""
+        """Check the arguments of ``KeyedStream.as_of_join``, and return the join."""
         where = {"stream": left._described(), "called": str(call_site())}
         for given, what, known in (
             (direction, "direction", get_args(Direction)),
@@ -76,7 +76,7 @@ class AsOfJoin:
         return cls(left, right, direction, tolerance_ms, bool(allow_exact_matches), inner)
 
     def side_output_late_data(self, output_tag: OutputTag) -> AsOfJoin:
-        """The join; late records of the left stream go to a side output."""
+        """Return a join that sends late records of the left stream to a side output."""
         return replace(self, _late=require_instance(OutputTag, output_tag))
 
     def apply(
@@ -84,7 +84,7 @@ class AsOfJoin:
         func: Callable[[Any, Any], Any] | JoinFunction | FlatJoinFunction,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """The function's results for each pair: one, or all that a FlatJoinFunction yields."""
+        """Apply a function to each pair; a FlatJoinFunction may return several results."""
         flat = isinstance(func, FlatJoinFunction)
         kind = FlatJoinFunction if flat else JoinFunction
         site = call_site()
@@ -96,7 +96,7 @@ class AsOfJoin:
         process_join_function: ProcessJoinFunction,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """What the function yields for each pair; ``tag, value`` goes to a side output."""
+        """Apply a process function to each pair; ``tag, value`` goes to a side output."""
         function = user_function(
             process_join_function,
             ProcessJoinFunction,

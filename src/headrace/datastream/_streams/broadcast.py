@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class BroadcastStream:
-    """A stream whose records go to every task of a stream that is connected with it."""
+    """A stream whose records go to each task of the stream that it is connected with."""
 
     def __init__(
         self, input_stream: DataStream, broadcast_state_descriptors: list[MapStateDescriptor]
@@ -45,7 +45,7 @@ class BroadcastStream:
 
 
 class BroadcastConnectedStream:
-    """A stream connected with a broadcast stream; ``process`` gives the results."""
+    """A stream connected with a broadcast stream; call ``process`` for the results."""
 
     def __init__(
         self,
@@ -63,10 +63,10 @@ class BroadcastConnectedStream:
         | KeyedBroadcastProcessFunction[Any, Any, Any, Any],
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """What the function yields for each record and timer; ``tag, value`` to a side output.
+        """Apply a process function to the records of both streams, and to timers.
 
-        On a keyed stream it is a ``KeyedBroadcastProcessFunction``, else a
-        ``BroadcastProcessFunction``.
+        On a keyed stream it is a ``KeyedBroadcastProcessFunction``, otherwise a
+        ``BroadcastProcessFunction``. ``tag, value`` goes to a side output.
         """
         site = call_site()
         stream, rules = self.non_broadcast_stream, self.broadcast_stream.input_stream

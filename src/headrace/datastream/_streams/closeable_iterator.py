@@ -18,13 +18,17 @@ class CloseableIterator:
         self._closed = False
 
     def next(self) -> Any:
-        """The next result; raises ``StopIteration`` after the last."""
+        """Return the next result.
+
+        Raises:
+            StopIteration: there are no more results.
+        """
         if self._closed:
             raise StopIteration
         return next(self._results)
 
     def close(self) -> None:
-        """Stop the job if it is still running. A second call changes nothing."""
+        """Stop the job if it is still running; later calls have no effect."""
         if not self._closed:
             self._closed = True
             if self._on_close is not None:

@@ -63,13 +63,13 @@ class WindowJoin:
     _lateness: TimeAmount | None = None
 
     def where(self, key_selector: Selector, key_type: TypeInformation | None = None) -> WindowJoin:
-        """The join with the key of the first stream's records."""
+        """Return the join with the key of the first stream's records."""
         return replace(self, _key=self._first.key_by(key_selector, key_type))
 
     def equal_to(
         self, key_selector: Selector, key_type: TypeInformation | None = None
     ) -> WindowJoin:
-        """The join with the key of the second stream's records; records with equal keys are joined.
+        """Return the join with the key of the second stream; records with equal keys are joined.
 
         Raises:
             PlanError: the key of the first stream is missing, or has another declared type.
@@ -83,24 +83,24 @@ class WindowJoin:
         return replace(self, _other_key=self._second.key_by(key_selector, key_type))
 
     def window(self, assigner: WindowAssigner[Any, Any]) -> WindowJoin:
-        """The join with windows; records of one window are joined."""
+        """Return the join with windows; records in the same window are joined."""
         self._required(self._other_key, "equal_to(...)", "window")
         return replace(self, _assigner=assigner)
 
     def trigger(self, trigger: Trigger[Any, Any]) -> WindowJoin:
-        """The join with a trigger, which sees the records of both streams as ``TaggedUnion``."""
+        """Return the join with a trigger; it receives all records as ``TaggedUnion``."""
         return replace(self, _trigger=trigger)
 
     def evictor(self, evictor: Evictor[Any, Any]) -> WindowJoin:
-        """The join with an evictor, which sees the records of both streams as ``TaggedUnion``."""
+        """Return the join with an evictor; it receives all records as ``TaggedUnion``."""
         return replace(self, _evictor=evictor)
 
     def allowed_lateness(self, time_ms: TimeAmount) -> WindowJoin:
-        """The join with windows that are kept for ``time_ms`` after their end."""
+        """Return the join with windows that are kept for ``time_ms`` after their end."""
         return replace(self, _lateness=time_ms)
 
     def apply(self, func: Any, output_type: TypeInformation | None = None) -> DataStream:
-        """The function's results for the records of each window, or for each pair of them.
+        """Apply a function to each pair (``join``), or to both groups of a window (``co_group``).
 
         Results have the last timestamp of their window.
         """

@@ -39,7 +39,7 @@ KeyBy = Callable[[Any], Any] | KeySelector | int | str
 
 
 class ConnectedStreams:
-    """Two streams for one function, which has a method for the records of each.
+    """Two streams that share one function, which has a method for the records of each.
 
     If both have keys, records with equal keys share keyed state and timers.
     """
@@ -54,20 +54,20 @@ class ConnectedStreams:
         key_selector2: KeyBy,
         key_type: TypeInformation | None = None,
     ) -> ConnectedStreams:
-        """The streams with a key for each record; keys that they had are replaced."""
+        """Key both streams; existing keys are replaced."""
         return ConnectedStreams(
             self.stream1.key_by(key_selector1, key_type),
             self.stream2.key_by(key_selector2, key_type),
         )
 
     def map(self, func: CoMapFunction, output_type: TypeInformation | None = None) -> DataStream:
-        """One record out for each record in, or none if the function returns None."""
+        """Emit one record for each input record, or none if the function returns None."""
         return self._add(func, CoMapFunction, "map1", "map", CoMapSpec, KeyedCoMapSpec, output_type)
 
     def flat_map(
         self, func: CoFlatMapFunction, output_type: TypeInformation | None = None
     ) -> DataStream:
-        """Any number of records out for each record in."""
+        """Emit any number of records for each input record."""
         return self._add(
             func,
             CoFlatMapFunction,
@@ -83,7 +83,7 @@ class ConnectedStreams:
         func: CoProcessFunction | KeyedCoProcessFunction,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """What the function yields for each record and timer; ``tag, value`` to a side output."""
+        """Apply a process function to records and timers; ``tag, value`` goes to a side output."""
         # As in PyFlink, a CoProcessFunction on keyed streams may keep state and set timers.
         plain = isinstance(func, CoProcessFunction) or not (
             self._is_keyed() or isinstance(func, KeyedCoProcessFunction)

@@ -9,7 +9,7 @@ __all__ = ["DataStreamSink"]
 
 
 class DataStreamSink(OperatorSettings):
-    """The end of a stream."""
+    """A sink of the program; its methods set the sink's name, uid and parallelism."""
 
     def __init__(self, operator: SinkTransformation) -> None:
         self._sink = operator

@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 
 class StreamEnds(Stream):
-    """A stream whose records can be written, and collected by the program."""
+    """A stream whose records can be written to sinks or collected by the program."""
 
     _env: StreamExecutionEnvironment
 
     def sink_to(self, sink: Sink) -> DataStreamSink:
-        """Write the records with a connector's sink."""
+        """Write the records to a connector's sink."""
         return DataStreamSink(self._new_sink(sink, "sink_to", call_site()))
 
     def add_sink(self, sink_func: Sink) -> DataStreamSink:
-        """Write the records with a connector's sink, like ``sink_to``."""
+        """Write the records to a connector's sink, as ``sink_to`` does."""
         return DataStreamSink(self._new_sink(sink_func, "add_sink", call_site()))
 
     def print(self, sink_identifier: str | None = None) -> DataStreamSink:
-        """Print the records, each after ``sink_identifier>`` where one is given."""
+        """Print the records; each line begins with ``sink_identifier>``, if one is given."""
         from headrace.datastream.connectors._print import PrintSink
 
         return DataStreamSink(
@@ -38,7 +38,7 @@ class StreamEnds(Stream):
         )
 
     def print_to_err(self, sink_identifier: str | None = None) -> DataStreamSink:
-        """Print the records on standard error; PyFlink has no such method."""
+        """Print the records to standard error; PyFlink has no such method."""
         from headrace.datastream.connectors._print import PrintSink
 
         sink = PrintSink(sink_identifier or "", to_stderr=True)
@@ -47,7 +47,10 @@ class StreamEnds(Stream):
     def execute_and_collect(
         self, job_execution_name: str | None = None, limit: int | None = None
     ) -> CloseableIterator | list[Any]:
-        """The results of the job, one by one; with ``limit``, a list of at most that many."""
+        """Run the job and return an iterator over its results.
+
+        With ``limit``, return a list of at most that many results instead.
+        """
         if limit is not None:
             require_positive(limit, "a limit")
         sinks = (*self._env._take_sinks(), self._collecting_sink())
@@ -62,5 +65,5 @@ class StreamEnds(Stream):
             return list(results)
 
     def explain(self) -> str:
-        """How this stream would be computed: stages, chains, exchanges, state and timers."""
+        """Describe the plan of this stream: stages, chains, exchanges, state and timers."""
         return execution.explain((self._collecting_sink(),), self._env._configuration)

@@ -36,21 +36,21 @@ class IntervalJoin:
     _event_time: bool = True
 
     def in_event_time(self) -> IntervalJoin:
-        """The join by event time, the only one that there is."""
+        """Return the join in event time, which is the default and the only supported time."""
         return replace(self, _event_time=True)
 
     def in_processing_time(self) -> IntervalJoin:
-        """A join by processing time, which ``between`` refuses, as in Flink."""
+        """Return a join in processing time, which ``between`` refuses, as in Flink."""
         return replace(self, _event_time=False)
 
     def between(self, lower_bound: TimeAmount, upper_bound: TimeAmount) -> IntervalJoined:
-        """Pairs whose right timestamp minus left timestamp is within the bounds, inclusive.
+        """Set the bounds (inclusive) of the right timestamp minus the left timestamp.
 
         With negative bounds the right record is earlier than the left one.
 
         Raises:
             PlanError: the lower bound is above the upper one.
-            UnsupportedError: the join is one by processing time.
+            UnsupportedError: the join is in processing time.
         """
         where = {"stream": self._left._described(), "called": str(call_site())}
         if not self._event_time:
@@ -72,7 +72,7 @@ class IntervalJoin:
 
 @dataclass(frozen=True)
 class IntervalJoined:
-    """An interval join with its bounds (ms, included); ``process`` makes the stream."""
+    """An interval join with its bounds (ms, inclusive); call ``process`` for the results."""
 
     _left: KeyedStream
     _right: KeyedStream
@@ -84,19 +84,19 @@ class IntervalJoined:
     _right_late: OutputTag | None = None
 
     def lower_bound_exclusive(self) -> IntervalJoined:
-        """The join without pairs exactly on the lower bound."""
+        """Return the join without pairs that are exactly on the lower bound."""
         return replace(self, _lower_excluded=True)
 
     def upper_bound_exclusive(self) -> IntervalJoined:
-        """The join without pairs exactly on the upper bound."""
+        """Return the join without pairs that are exactly on the upper bound."""
         return replace(self, _upper_excluded=True)
 
     def side_output_left_late_data(self, output_tag: OutputTag) -> IntervalJoined:
-        """The join; late records of the left stream go to a side output."""
+        """Return a join that sends late records of the left stream to a side output."""
         return replace(self, _left_late=require_instance(OutputTag, output_tag))
 
     def side_output_right_late_data(self, output_tag: OutputTag) -> IntervalJoined:
-        """The join; late records of the right stream go to a side output."""
+        """Return a join that sends late records of the right stream to a side output."""
         return replace(self, _right_late=require_instance(OutputTag, output_tag))
 
     def process(
@@ -104,7 +104,7 @@ class IntervalJoined:
         process_join_function: ProcessJoinFunction,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """What the function yields for each pair, with the later of the two timestamps.
+        """Apply a process function to each pair; results have the later of the two timestamps.
 
         A record is late if its timestamp is below the watermark. Without a side output late
         records are dropped, and counted as ``numLateRecordsDropped``.

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 class KeyedOperators(StreamOperators):
-    """What ``KeyedStream`` adds to ``DataStream``, or does differently."""
+    """The methods of ``KeyedStream`` that ``DataStream`` does not have, or has in another form."""
 
     _by_key: ByKey
 
@@ -48,7 +48,7 @@ class KeyedOperators(StreamOperators):
         func: KeyedProcessFunction,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """What the function yields for each record and timer, under its key."""
+        """Apply a process function to each record and timer, with state of its key."""
         site, stream = call_site(), self._described()
         function = user_function(
             func, KeyedProcessFunction, "process_element", "process", stream, site, plain=False
@@ -67,7 +67,7 @@ class KeyedOperators(StreamOperators):
         input_type: TypeInformation | None = None,
         timestamp_column: str | None = None,
     ) -> DataStream:
-        """The results of ``func(key, batch)``; each batch has records of one key.
+        """Call ``func(key, batch)``; each batch has records of one key.
 
         A batch has consecutive records of one key, within one micro-batch and without a watermark
         between them: often only a few. A function object may keep keyed state, to use it for the
@@ -83,41 +83,48 @@ class KeyedOperators(StreamOperators):
     # Aggregations: each key's, after every record
 
     def reduce(self, func: Callable[[Any, Any], Any] | ReduceFunction) -> DataStream:
-        """Each key's records reduced to one: after every record, in a batch at the end only."""
+        """Reduce the records of each key; in a stream, each record emits the result so far.
+
+        In a batch only the final result of each key is emitted.
+        """
         site = call_site()
         function = user_function(func, ReduceFunction, "reduce", "reduce", self._described(), site)
         spec = ReduceSpec(function, associative=is_associative(function))
         return self._add_reduction(spec, site, "reduce")
 
     def sum(self, position_to_sum: int | str = 0) -> DataStream:
-        """Each key's first record, with the sum so far in one field (see ``aggregations``)."""
+        """Emit each key's first record, with one field replaced by its sum so far."""
         fold = aggregations.first_record("sum", position_to_sum)
         return self._add_fold(fold, "Sum", "sum")
 
     def min(self, position_to_min: int | str = 0) -> DataStream:
-        """Each key's first record, with the least value so far in one field."""
+        """Emit each key's first record, with one field replaced by its minimum so far."""
         fold = aggregations.first_record("min", position_to_min)
         return self._add_fold(fold, "Min", "min")
 
     def max(self, position_to_max: int | str = 0) -> DataStream:
-        """Each key's first record, with the greatest value so far in one field."""
+        """Emit each key's first record, with one field replaced by its maximum so far."""
         fold = aggregations.first_record("max", position_to_max)
         return self._add_fold(fold, "Max", "max")
 
     def min_by(self, position_to_min_by: int | str = 0) -> DataStream:
-        """Each key's record with the least field so far; of equal ones the first."""
+        """Emit each key's record with the minimum of one field so far; of equal ones the first."""
         fold = aggregations.extreme_record("min", position_to_min_by)
         return self._add_fold(fold, "MinBy", "min_by")
 
     def max_by(self, position_to_max_by: int | str = 0) -> DataStream:
-        """Each key's record with the greatest field so far; of equal ones the first."""
+        """Emit each key's record with the maximum of one field so far; of equal ones the first."""
         fold = aggregations.extreme_record("max", position_to_max_by)
         return self._add_fold(fold, "MaxBy", "max_by")
 
     # Refused: the keys say where records go
 
     def broadcast(self, *args: Any) -> Any:
-        """Refused: the keys say where records go."""
+        """Not possible on a keyed stream: the key decides where a record goes.
+
+        Raises:
+            PlanError: always.
+        """
         return self._repartitioned("broadcast", Broadcast())
 
     # Within

@@ -38,14 +38,14 @@ MakeSpec = Callable[[UserFunction], OperatorSpec]
 
 
 class StreamOperators(Stream):
-    """A stream that operators can follow."""
+    """A stream to which operators can be applied."""
 
     # Functions
 
     def map(
         self, func: Callable[[Any], Any] | MapFunction, output_type: TypeInformation | None = None
     ) -> DataStream:
-        """One record out for each record in; on a keyed stream MapFunctions have keyed state."""
+        """Emit one record for each; on a keyed stream, MapFunctions have keyed state."""
         site = call_site()
         function = user_function(func, MapFunction, "map", "map", self._described(), site)
         return self._add_function(MapSpec, KeyedMapSpec, function, site, "map", output_type)
@@ -55,7 +55,7 @@ class StreamOperators(Stream):
         func: Callable[[Any], Any] | FlatMapFunction,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """Any number of records out for each; on a keyed stream functions have keyed state."""
+        """Emit any number of records for each; on a keyed stream, functions have keyed state."""
         site = call_site()
         function = user_function(
             func, FlatMapFunction, "flat_map", "flat_map", self._described(), site
@@ -65,7 +65,7 @@ class StreamOperators(Stream):
         )
 
     def filter(self, func: Callable[[Any], bool] | FilterFunction) -> DataStream:
-        """The records for which the function is true; with keyed state as in ``map``."""
+        """Keep the records for which the function returns True; keyed state as in ``map``."""
         site = call_site()
         function = user_function(func, FilterFunction, "filter", "filter", self._described(), site)
         return self._add_function(
@@ -75,7 +75,7 @@ class StreamOperators(Stream):
     def process(
         self, func: ProcessFunction, output_type: TypeInformation | None = None
     ) -> DataStream:
-        """What the function yields for each record; ``tag, value`` goes to a side output."""
+        """Apply a process function to each record; ``tag, value`` goes to a side output."""
         site, stream = call_site(), self._described()
         if isinstance(func, KeyedProcessFunction):
             raise NotKeyedError(
@@ -98,17 +98,18 @@ class StreamOperators(Stream):
         input_type: TypeInformation | None = None,
         timestamp_column: str | None = None,
     ) -> DataStream:
-        """The function's results for batches of records, each of at most ``batch_size``.
+        """Apply a function to batches of records, each with at most ``batch_size`` records.
 
-        ``func(batch)`` takes a pyarrow ``RecordBatch`` (or, by ``format``, a pandas DataFrame) and
-        returns one of any length, an iterable of them, or None for nothing. A batch has a column
-        for each field of the records: ``f0``, ``f1``, … of tuples, ``value`` of plain values.
-        ``input_type``: the type of the records, if the stream declares none. Results are of
-        ``output_type``, else rows with the names of the result's columns. Where batches begin and
-        end depends on how the input arrives.
+        ``func(batch)`` takes a pyarrow ``RecordBatch`` (or, with ``format="pandas"``, a DataFrame).
+        It returns one of any length, an iterable of them, or None for no results. A batch has a
+        column for each field of the records: ``f0``, ``f1``, … for tuples, ``value`` for plain
+        values. ``input_type``: the type of the records, if the stream has no declared type. Results
+        are of ``output_type``; without it they are rows with the names of the result's columns.
+        Where batches begin and end depends on how the input arrives.
 
         A result as long as its batch keeps the timestamps, row for row. Other results get the
-        latest timestamp of the batch. ``timestamp_column`` names a column with their own.
+        latest timestamp of the batch. ``timestamp_column`` names a column of the result that has
+        the timestamps instead.
 
         Raises:
             PlanError: the type of the records is not known.
@@ -124,7 +125,7 @@ class StreamOperators(Stream):
     # Fields and time
 
     def project(self, *field_indexes: int) -> DataStream:
-        """Tuples of the fields at these positions, in this order."""
+        """Emit tuples of the fields at these positions, in this order."""
         site = call_site()
         if not field_indexes:
             raise PlanError("project() needs the position of at least one field")
@@ -135,7 +136,7 @@ class StreamOperators(Stream):
         )
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
-        """The same records with event time by a strategy."""
+        """Assign timestamps and watermarks to the stream; the records are unchanged."""
         site, stream = call_site(), self._described()
         spec = build.timestamps_spec(
             watermark_strategy, "assign_timestamps_and_watermarks", stream, site

@@ -37,7 +37,7 @@ class PartitionWindowedStream:
         map_partition_function: Callable[[Iterable[Any]], Any] | MapPartitionFunction,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """The function's results for all records: it returns an iterable, or None."""
+        """Apply a function to all records of a partition; it returns an iterable, or None."""
         function = user_function(
             map_partition_function,
             MapPartitionFunction,
@@ -53,7 +53,7 @@ class PartitionWindowedStream:
         field: Callable[[Any], Any] | KeySelector | int | str,
         order: Order = Order.ASCENDING,
     ) -> DataStream:
-        """The records sorted by a field, or by the value of a function.
+        """Sort the records of a partition by a field, or by the result of a function.
 
         Records that compare equal keep their order of arrival.
         """
@@ -64,7 +64,7 @@ class PartitionWindowedStream:
         return self._applied(UserFunction(sorting, "map_partition"), self._stream._type())
 
     def reduce(self, reduce_function: Callable[[Any, Any], Any] | ReduceFunction) -> DataStream:
-        """All records reduced to one."""
+        """Reduce all records of a partition to one."""
         return self._windows.reduce(reduce_function)
 
     def aggregate(
@@ -73,7 +73,7 @@ class PartitionWindowedStream:
         accumulator_type: TypeInformation | list[TypeInformation] | None = None,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """The result of the accumulator of all records."""
+        """Aggregate all records of a partition to one result."""
         return self._windows.aggregate(aggregate_function, None, accumulator_type, output_type)
 
     def _applied(self, function: UserFunction, output_type: TypeInformation | None) -> DataStream:

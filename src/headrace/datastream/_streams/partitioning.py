@@ -40,7 +40,7 @@ class StreamPartitioning(Stream):
         partitioner: Callable[[Any, int], int] | Partitioner,
         key_selector: Callable[[Any], Any] | KeySelector | int | str,
     ) -> DataStream:
-        """The stream with each record at the subtask that the partitioner picks for its key."""
+        """Send each record to the subtask that the partitioner chooses for its key."""
         site, stream = call_site(), self._described()
         function = user_function(
             partitioner, Partitioner, "partition", "partition_custom", stream, site
@@ -51,24 +51,27 @@ class StreamPartitioning(Stream):
         return self._repartitioned("partition_custom", ByPartitioner(function, selector))
 
     def rebalance(self) -> DataStream:
-        """The stream spread over all subtasks, round robin."""
+        """Distribute records over all subtasks, round robin."""
         return self._repartitioned("rebalance", Rebalance())
 
     def rescale(self) -> DataStream:
-        """The stream spread over the subtasks, round robin, as ``rebalance`` does."""
+        """Distribute records over all subtasks, round robin; the same as ``rebalance``."""
         return self._repartitioned("rescale", Rescale())
 
     def shuffle(self) -> DataStream:
-        """The stream spread over all subtasks: round robin, so that a replay gives the same."""
+        """Distribute records over all subtasks, round robin rather than randomly.
+
+        So a repeated micro-batch sends the same records to the same subtasks.
+        """
         return self._repartitioned("shuffle", Shuffle())
 
     def global_(self) -> DataStream:
-        """The stream with all its records at the first subtask: ``global`` in Flink for Java."""
+        """Send all records to the first subtask; Flink's Java API calls this ``global``."""
         everything = UserFunction(NullByteKeySelector(), "get_key")
         return self._repartitioned("global_", ByPartitioner(UserFunction(_first), everything))
 
     def forward(self) -> DataStream:
-        """The stream with its records staying in their subtasks."""
+        """Keep each record in its subtask."""
         return self._repartitioned("forward", Forward())
 
     @overload
@@ -84,10 +87,10 @@ class StreamPartitioning(Stream):
         broadcast_state_descriptor: MapStateDescriptor | None = None,
         *other_broadcast_state_descriptors: MapStateDescriptor,
     ) -> DataStream | BroadcastStream:
-        """The stream with each record at every subtask.
+        """Send each record to all subtasks.
 
-        With descriptors it can be connected with another stream. Its records then change these
-        states in the tasks of the other stream.
+        With descriptors, the stream can be connected with another stream. Its records then update
+        these states in all tasks of the other stream.
         """
         everywhere = self._repartitioned("broadcast", Broadcast())
         if broadcast_state_descriptor is None and not other_broadcast_state_descriptors:

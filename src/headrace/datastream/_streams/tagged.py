@@ -12,7 +12,7 @@ from headrace.runtime.user_function import UserFunction, close_function, open_fu
 
 
 class TaggedUnion(NamedTuple):
-    """A record of the first stream or of the second: what assigners, triggers and evictors see."""
+    """A record and its stream, as assigners, triggers and evictors of a window join receive it."""
 
     is_first: bool
     value: Any
@@ -26,11 +26,11 @@ class TaggedUnion(NamedTuple):
         return not self.is_first
 
     def get_one(self) -> Any:
-        """The record of the first stream; None for one of the second."""
+        """Return the record of the first stream; None if it is of the second."""
         return self.value if self.is_first else None
 
     def get_two(self) -> Any:
-        """The record of the second stream; None for one of the first."""
+        """Return the record of the second stream; None if it is of the first."""
         return None if self.is_first else self.value
 
 

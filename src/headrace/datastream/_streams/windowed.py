@@ -55,7 +55,7 @@ Reduce = Callable[[Any, Any], Any] | ReduceFunction
 
 
 class _Windowed:
-    """What windows with keys and without have in common."""
+    """The common methods of windowed streams, with and without keys."""
 
     _kind: str
     _apply_kind: type[Function]
@@ -74,7 +74,7 @@ class _Windowed:
         self._late_data_output_tag: OutputTag | None = None
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
-        """The environment this stream belongs to."""
+        """Return the environment of this stream."""
         return self._stream.get_execution_environment()
 
     def get_input_type(self) -> TypeInformation:
@@ -82,7 +82,7 @@ class _Windowed:
         return self._stream.get_type()
 
     def trigger(self, trigger: Trigger[Any, Any]) -> Self:
-        """Use this trigger instead of the default trigger of the assigner."""
+        """Set the trigger, which replaces the default trigger of the assigner."""
         if not isinstance(trigger, Trigger):
             raise self._wrong("expected a Trigger", trigger, "CountTrigger.of(10), for example")
         self._window_trigger = trigger
@@ -90,22 +90,25 @@ class _Windowed:
         return self
 
     def evictor(self, evictor: Evictor[Any, Any]) -> Self:
-        """Remove records from windows that fire. All records of the windows are then kept."""
+        """Set the evictor, which removes records when a window fires.
+
+        With an evictor all records of a window are kept in state.
+        """
         if not isinstance(evictor, Evictor):
             raise self._wrong("expected an Evictor", evictor, "CountEvictor.of(10), for example")
         self._evictor = evictor
         return self
 
     def allowed_lateness(self, time_ms: TimeAmount) -> Self:
-        """Keep windows of event time for ``time_ms`` after their end, for late records.
+        """Keep event-time windows for ``time_ms`` after their end, for late records.
 
-        A record that comes in this time makes its window fire again.
+        A record that arrives in this time makes its window fire again.
         """
         self._allowed_lateness = milliseconds_of(time_ms, "the allowed lateness", at_least=0)
         return self
 
     def side_output_late_data(self, output_tag: OutputTag) -> Self:
-        """Send records that come too late for all of their windows to a side output."""
+        """Send records that are too late for all of their windows to a side output."""
         if not isinstance(output_tag, OutputTag):
             raise self._wrong("expected an OutputTag", output_tag, 'OutputTag("late")')
         self._late_data_output_tag = output_tag
@@ -117,7 +120,7 @@ class _Windowed:
         window_function: Any = None,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """Each window's records reduced to one, or the window function's results for it."""
+        """Reduce the records of each window to one, which a window function may then change."""
         site = call_site()
         fold = self._function(reduce_function, ReduceFunction, "reduce", "reduce", site)
         if window_function is None:
@@ -133,7 +136,7 @@ class _Windowed:
         accumulator_type: TypeInformation | list[TypeInformation] | None = None,
         output_type: TypeInformation | None = None,
     ) -> DataStream:
-        """Each window's aggregate, or the window function's results for it."""
+        """Aggregate the records of each window; a window function may then change the result."""
         site = call_site()
         fold = self._function(
             aggregate_function, AggregateFunction, "add", "aggregate", site, plain=False
@@ -146,7 +149,7 @@ class _Windowed:
         return self._windowed(contents, site, "aggregate", output_type)
 
     def apply(self, window_function: Any, output_type: TypeInformation | None = None) -> DataStream:
-        """The window function's results for the records of each window."""
+        """Apply a window function to the records of each window."""
         site = call_site()
         function = self._function(
             window_function, self._apply_kind, "apply", "apply", site, plain=False
@@ -157,7 +160,7 @@ class _Windowed:
     def process(
         self, process_window_function: Any, output_type: TypeInformation | None = None
     ) -> DataStream:
-        """The results of a window function with a context, for the records of each window."""
+        """Apply a window function with a context (clocks, state) to the records of each window."""
         site = call_site()
         function = self._function(
             process_window_function, self._process_kind, "process", "process", site, plain=False
@@ -166,27 +169,27 @@ class _Windowed:
         return self._windowed(Elements(call), site, "process", output_type)
 
     def sum(self, position_to_sum: int | str = 0) -> DataStream:
-        """The first record of each window, with the sum of one field of all records."""
+        """Emit the first record of each window, with one field replaced by its sum."""
         fold = aggregations.first_record("sum", position_to_sum)
         return self._folded(fold, call_site(), "sum")
 
     def min(self, position_to_min: int | str = 0) -> DataStream:
-        """The first record of each window, with the least value of one field."""
+        """Emit the first record of each window, with one field replaced by its minimum."""
         fold = aggregations.first_record("min", position_to_min)
         return self._folded(fold, call_site(), "min")
 
     def max(self, position_to_max: int | str = 0) -> DataStream:
-        """The first record of each window, with the greatest value of one field."""
+        """Emit the first record of each window, with one field replaced by its maximum."""
         fold = aggregations.first_record("max", position_to_max)
         return self._folded(fold, call_site(), "max")
 
     def min_by(self, position_to_min_by: int | str = 0, first: bool = True) -> DataStream:
-        """The record of each window with the least field; of equal ones the first, or the last."""
+        """Emit the record with the minimum of one field; of equal ones the first (or the last)."""
         fold = aggregations.extreme_record("min", position_to_min_by, first)
         return self._folded(fold, call_site(), "min_by")
 
     def max_by(self, position_to_max_by: int | str = 0, first: bool = True) -> DataStream:
-        """The record of each window with the greatest field; of equal ones the first, or last."""
+        """Emit the record with the maximum of one field; of equal ones the first (or the last)."""
         fold = aggregations.extreme_record("max", position_to_max_by, first)
         return self._folded(fold, call_site(), "max_by")
 
@@ -301,7 +304,7 @@ class _Windowed:
 
 
 class WindowedStream(_Windowed):
-    """The windows of each key."""
+    """A keyed stream whose records are grouped into windows by key."""
 
     _kind = "Window"
     _apply_kind = WindowFunction
@@ -319,7 +322,7 @@ class WindowedStream(_Windowed):
 
 
 class AllWindowedStream(_Windowed):
-    """The windows of all records, in one task."""
+    """A stream whose records are grouped into windows without keys, in one task."""
 
     _kind = "AllWindow"
     _apply_kind = AllWindowFunction
