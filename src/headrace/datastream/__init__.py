@@ -1,6 +1,6 @@
-"""The DataStream API. Names are imported when they are first asked for.
+"""The DataStream API. Names are imported on first use.
 
-A worker that unpickles a user's MapFunction needs ``functions`` and nothing else of the API.
+So a worker that unpickles a user's MapFunction imports ``functions`` and nothing else of the API.
 The names are listed in ``__init__.pyi``.
 """
 

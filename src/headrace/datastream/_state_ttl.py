@@ -11,31 +11,34 @@ __all__ = ["StateTtlConfig"]
 
 
 class StateTtlConfig:
-    """A time to live for one state; made by ``StateTtlConfig.new_builder(ttl)``."""
+    """The time to live of a state's values; made by ``StateTtlConfig.new_builder(ttl)``."""
 
     class UpdateType(Enum):
-        """What renews the time to live."""
+        """Which accesses renew the time to live."""
 
         Disabled = 0
         OnCreateAndWrite = 1
         OnReadAndWrite = 2
 
     class StateVisibility(Enum):
-        """Whether an expired value may still be seen until it is removed."""
+        """Whether an expired value can still be read until it is removed."""
 
         ReturnExpiredIfNotCleanedUp = 0
         NeverReturnExpired = 1
 
     class TtlTimeCharacteristic(Enum):
-        """Which clock counts. EventTime, the record's or timer's timestamp, is Headrace's own."""
+        """Which clock expires values; PyFlink has only ProcessingTime.
+
+        EventTime compares the timestamps of records and timers.
+        """
 
         ProcessingTime = 0
         EventTime = 1
 
     class CleanupStrategies:
-        """Which of Flink's clean-ups a program asked for.
+        """The configured clean-ups of Flink, stored so that a program can read them back.
 
-        They are kept to be read; expired state is always removed by timers here.
+        They have no effect on Spark: timers remove expired state.
         """
 
         class Strategies(Enum):
@@ -46,28 +49,28 @@ class StateTtlConfig:
             ROCKSDB_COMPACTION_FILTER = 2
 
         class CleanupStrategy:
-            """One clean-up with its settings."""
+            """The base of clean-ups and their settings."""
 
         class EmptyCleanupStrategy(CleanupStrategy):
             """A clean-up without settings."""
 
         class IncrementalCleanupStrategy(CleanupStrategy):
-            """Clean-up of a few entries at each access."""
+            """Clean-up of a few entries at each access; it has no effect on Spark."""
 
             def __init__(self, cleanup_size: int, run_cleanup_for_every_record: bool) -> None:
                 self._cleanup_size = cleanup_size
                 self._run_cleanup_for_every_record = run_cleanup_for_every_record
 
             def get_cleanup_size(self) -> int:
-                """How many entries are looked at."""
+                """Return the number of entries to check at each access."""
                 return self._cleanup_size
 
             def run_cleanup_for_every_record(self) -> bool:
-                """True when every record triggers it."""
+                """Return True if each record triggers the clean-up."""
                 return self._run_cleanup_for_every_record
 
         class RocksdbCompactFilterCleanupStrategy(CleanupStrategy):
-            """Clean-up while RocksDB compacts."""
+            """Clean-up while RocksDB compacts its files; it has no effect on Spark."""
 
             def __init__(
                 self,
@@ -78,11 +81,11 @@ class StateTtlConfig:
                 self._periodic_compaction_time = periodic_compaction_time
 
             def get_query_time_after_num_entries(self) -> int:
-                """After how many entries the clock is read anew."""
+                """Return the number of entries after which the clock is read again."""
                 return self._query_time_after_num_entries
 
             def get_periodic_compaction_time(self) -> TimeAmount:
-                """How often files are compacted; 30 days unless set."""
+                """Return the interval between compactions (default 30 days)."""
                 if self._periodic_compaction_time is None:
                     return Duration.of_days(30)
                 return self._periodic_compaction_time
@@ -96,27 +99,30 @@ class StateTtlConfig:
             self._is_cleanup_in_background = is_cleanup_in_background
 
         def is_cleanup_in_background(self) -> bool:
-            """True unless ``disable_cleanup_in_background`` was called."""
+            """Return the configured setting (default True)."""
             return self._is_cleanup_in_background
 
         def in_full_snapshot(self) -> bool:
-            """True when ``cleanup_full_snapshot`` was called."""
+            """Return True if ``cleanup_full_snapshot`` was called."""
             return self.Strategies.FULL_STATE_SCAN_SNAPSHOT in self._strategies
 
         def get_incremental_cleanup_strategy(
             self,
         ) -> StateTtlConfig.CleanupStrategies.CleanupStrategy | None:
-            """What ``cleanup_incrementally`` was given, or None."""
+            """Return the settings of ``cleanup_incrementally``, or None if it was not called."""
             return self._strategies.get(self.Strategies.INCREMENTAL_CLEANUP)
 
         def get_rocksdb_compact_filter_cleanup_strategy(
             self,
         ) -> StateTtlConfig.CleanupStrategies.CleanupStrategy | None:
-            """What ``cleanup_in_rocksdb_compact_filter`` was given, or None."""
+            """Return the settings of ``cleanup_in_rocksdb_compact_filter``, or None."""
             return self._strategies.get(self.Strategies.ROCKSDB_COMPACTION_FILTER)
 
     class Builder:
-        """Collects settings; defaults: on create and write, never expired, processing time."""
+        """Builds a ``StateTtlConfig``.
+
+        Defaults: OnCreateAndWrite, NeverReturnExpired, ProcessingTime.
+        """
 
         def __init__(self, ttl: TimeAmount) -> None:
             self.set_ttl(ttl)
@@ -130,54 +136,54 @@ class StateTtlConfig:
             ] = {}
 
         def set_update_type(self, update_type: StateTtlConfig.UpdateType) -> StateTtlConfig.Builder:
-            """This builder, with what renews the time to live."""
+            """Set which accesses renew the time to live."""
             self._update_type = update_type
             return self
 
         def update_ttl_on_create_and_write(self) -> StateTtlConfig.Builder:
-            """This builder; writing renews the time to live."""
+            """Renew the time to live when a value is written (the default)."""
             return self.set_update_type(StateTtlConfig.UpdateType.OnCreateAndWrite)
 
         def update_ttl_on_read_and_write(self) -> StateTtlConfig.Builder:
-            """This builder; reading and writing renew the time to live."""
+            """Renew the time to live when a value is read or written."""
             return self.set_update_type(StateTtlConfig.UpdateType.OnReadAndWrite)
 
         def set_state_visibility(
             self, state_visibility: StateTtlConfig.StateVisibility
         ) -> StateTtlConfig.Builder:
-            """This builder, with whether expired values may be seen."""
+            """Set whether expired values can still be read until they are removed."""
             self._visibility = state_visibility
             return self
 
         def return_expired_if_not_cleaned_up(self) -> StateTtlConfig.Builder:
-            """This builder; an expired value is seen until it is removed."""
+            """Let expired values be read until they are removed."""
             return self.set_state_visibility(
                 StateTtlConfig.StateVisibility.ReturnExpiredIfNotCleanedUp
             )
 
         def never_return_expired(self) -> StateTtlConfig.Builder:
-            """This builder; an expired value is never seen."""
+            """Hide expired values (the default)."""
             return self.set_state_visibility(StateTtlConfig.StateVisibility.NeverReturnExpired)
 
         def set_ttl_time_characteristic(
             self, ttl_time_characteristic: StateTtlConfig.TtlTimeCharacteristic
         ) -> StateTtlConfig.Builder:
-            """This builder, with the clock that counts."""
+            """Set which clock expires values."""
             self._characteristic = ttl_time_characteristic
             return self
 
         def use_processing_time(self) -> StateTtlConfig.Builder:
-            """This builder; processing time counts."""
+            """Expire values by processing time (the default)."""
             return self.set_ttl_time_characteristic(
                 StateTtlConfig.TtlTimeCharacteristic.ProcessingTime
             )
 
         def use_event_time(self) -> StateTtlConfig.Builder:
-            """This builder; event time counts. Beyond PyFlink."""
+            """Expire values by event time; PyFlink does not support this."""
             return self.set_ttl_time_characteristic(StateTtlConfig.TtlTimeCharacteristic.EventTime)
 
         def cleanup_full_snapshot(self) -> StateTtlConfig.Builder:
-            """This builder, noting the clean-up when a full snapshot is taken."""
+            """Store this clean-up; it has no effect on Spark, where timers remove expired state."""
             kinds = StateTtlConfig.CleanupStrategies
             self._strategies[kinds.Strategies.FULL_STATE_SCAN_SNAPSHOT] = (
                 kinds.EmptyCleanupStrategy()
@@ -187,7 +193,7 @@ class StateTtlConfig:
         def cleanup_incrementally(
             self, cleanup_size: int, run_cleanup_for_every_record: bool
         ) -> StateTtlConfig.Builder:
-            """This builder, noting the clean-up of a few entries at each access."""
+            """Store this clean-up; it has no effect on Spark, where timers remove expired state."""
             kinds = StateTtlConfig.CleanupStrategies
             self._strategies[kinds.Strategies.INCREMENTAL_CLEANUP] = (
                 kinds.IncrementalCleanupStrategy(cleanup_size, run_cleanup_for_every_record)
@@ -199,7 +205,7 @@ class StateTtlConfig:
             query_time_after_num_entries: int,
             periodic_compaction_time: TimeAmount | None = None,
         ) -> StateTtlConfig.Builder:
-            """This builder, noting the clean-up while RocksDB compacts."""
+            """Store this clean-up; it has no effect on Spark, where timers remove expired state."""
             kinds = StateTtlConfig.CleanupStrategies
             self._strategies[kinds.Strategies.ROCKSDB_COMPACTION_FILTER] = (
                 kinds.RocksdbCompactFilterCleanupStrategy(
@@ -209,17 +215,17 @@ class StateTtlConfig:
             return self
 
         def disable_cleanup_in_background(self) -> StateTtlConfig.Builder:
-            """This builder, noting that no clean-up in the background was asked for."""
+            """Store the setting; it has no effect on Spark, where timers remove expired state."""
             self._background = False
             return self
 
         def set_ttl(self, ttl: TimeAmount) -> StateTtlConfig.Builder:
-            """This builder, with the time to live: more than zero milliseconds."""
+            """Set the time to live; at least 1 ms."""
             self._ttl = Time(milliseconds_of(ttl, "the time to live of a state", at_least=1))
             return self
 
         def build(self) -> StateTtlConfig:
-            """The configuration."""
+            """Return the configuration."""
             return StateTtlConfig(
                 self._update_type,
                 self._visibility,
@@ -244,31 +250,31 @@ class StateTtlConfig:
 
     @staticmethod
     def new_builder(ttl: TimeAmount) -> StateTtlConfig.Builder:
-        """A builder; ``ttl`` is a Time, Duration, timedelta or milliseconds."""
+        """Return a builder; ``ttl`` is a Time, Duration, timedelta or milliseconds."""
         return StateTtlConfig.Builder(ttl)
 
     def get_update_type(self) -> UpdateType:
-        """What renews the time to live."""
+        """Return which accesses renew the time to live."""
         return self._update_type
 
     def get_state_visibility(self) -> StateVisibility:
-        """Whether expired values may be seen."""
+        """Return whether expired values can still be read."""
         return self._state_visibility
 
     def get_ttl(self) -> Time:
-        """The time to live."""
+        """Return the time to live."""
         return self._ttl
 
     def get_ttl_time_characteristic(self) -> TtlTimeCharacteristic:
-        """The clock that counts."""
+        """Return which clock expires values."""
         return self._ttl_time_characteristic
 
     def is_enabled(self) -> bool:
-        """True unless the update type is Disabled."""
+        """Return True unless the update type is Disabled."""
         return self._update_type is not StateTtlConfig.UpdateType.Disabled
 
     def get_cleanup_strategies(self) -> CleanupStrategies:
-        """The clean-ups that were asked for."""
+        """Return the configured clean-ups; they have no effect on Spark."""
         return self._cleanup_strategies
 
     def __repr__(self) -> str:

@@ -1,4 +1,4 @@
-"""Counts, sums, minima, maxima and means of fields, for ``aggregate``.
+"""Aggregates of fields (count, sum, minimum, maximum, mean), for ``aggregate``.
 
 If records come as columns (Parquet files, ``DataGeneratorSource.of_columns``), they are computed on
 the columns, otherwise record by record.
@@ -34,25 +34,25 @@ _EXACT = 1 << 53
 
 
 class Aggregate(ABC):
-    """One value of all records of a group; records whose field is None are left out."""
+    """One aggregated value of a group of records; records whose field is None are ignored."""
 
     @property
     @abstractmethod
     def parts(self) -> tuple[FieldAggregate, ...]:
-        """What must be known of the records."""
+        """The basic aggregates that the result is computed from."""
 
     def result(self, *found: Any) -> Any:
-        """The value, of what the parts came to."""
+        """Compute the result from the values of ``parts``."""
         return found[0]
 
     def result_column(self, *found: Any) -> Any:
-        """The values, of Arrow arrays of what the parts came to."""
+        """Compute the results of many groups from Arrow arrays, one for each of ``parts``."""
         return found[0]
 
 
 @dataclass(frozen=True)
 class _OfField(Aggregate):
-    """``field``: a name, or a position; of a plain value, 0."""
+    """``field``: the name or the position of a field; 0 for a plain value."""
 
     field: str | int
 
@@ -62,7 +62,7 @@ class _OfField(Aggregate):
 
 @dataclass(frozen=True)
 class Count(Aggregate):
-    """How many records there are; with a field, how many have a value in it."""
+    """The number of records; with a field, the number of records in which it is not None."""
 
     field: str | int | None = None
 
@@ -77,7 +77,7 @@ class Count(Aggregate):
 
 @dataclass(frozen=True)
 class Sum(_OfField):
-    """The sum; None where no record has a value. Of ints it is exact, however large.
+    """The sum; None if the field is None in all records. Sums of ints are exact.
 
     The last digits of a sum of floats depend on the order in which they are added.
     """
@@ -89,7 +89,7 @@ class Sum(_OfField):
 
 @dataclass(frozen=True)
 class Min(_OfField):
-    """The least value; None where no record has a value.
+    """The least value; None if the field is None in all records.
 
     NaN is greater than all numbers, and -0.0 is less than 0.0.
     """
@@ -101,7 +101,7 @@ class Min(_OfField):
 
 @dataclass(frozen=True)
 class Max(_OfField):
-    """The greatest value; None where no record has a value.
+    """The greatest value; None if the field is None in all records.
 
     NaN is greater than all numbers, and -0.0 is less than 0.0.
     """
@@ -113,19 +113,19 @@ class Max(_OfField):
 
 @dataclass(frozen=True)
 class Mean(_OfField):
-    """The sum divided by the number of values; None where no record has a value."""
+    """The mean; None if the field is None in all records."""
 
     @property
     def parts(self) -> tuple[FieldAggregate, ...]:
         return (FieldAggregate("sum", self.field), FieldAggregate("count", self.field))
 
     def result(self, *found: Any) -> Any:
-        """The mean."""
+        """Divide the sum by the count; None if the count is 0."""
         total, count = found
         return total / count if count else None
 
     def result_column(self, *found: Any) -> Any:
-        """The means. Large integers are divided one by one: as floats they would be rounded."""
+        """Divide sums by counts; large integers one by one, because floats would round them."""
         import pyarrow as pa
         import pyarrow.compute as pc
 
@@ -145,7 +145,7 @@ class Aggregates(AggregateFunction):
     ``AggregateFunction`` can, on records of any kind that have the fields.
 
     Raises:
-        PlanError: none is given, or something else than ``Count()``, ``Sum("price")`` and so on.
+        PlanError: there is no argument, or one is not an ``Aggregate``.
     """
 
     def __init__(self, **aggregates: Aggregate) -> None:
@@ -171,39 +171,39 @@ class Aggregates(AggregateFunction):
 
     @property
     def fold(self) -> TupleFold:
-        """What an accumulator holds, each thing once."""
+        """The function that updates accumulators; equal parts are computed once."""
         return self._fold
 
     @property
     def accumulator_data(self) -> TypeData:
-        """The type of an accumulator as data: what others have made of records cannot be read."""
+        """The type of an accumulator as data; a checkpoint of other aggregates cannot be read."""
         parts = [[part.how, part.field] for part in self._fold.aggregates]
         words = (f"{how}({'' if field is None else repr(field)})" for how, field in parts)
         return type_data("AGGREGATES", aggregates=parts, text=f"AGGREGATES<{', '.join(words)}>")
 
     def create_accumulator(self) -> _Accumulator:
-        """Counts of 0, and None."""
+        """Return an accumulator of no records."""
         return self._fold.zero
 
     def add(self, value: Any, accumulator: _Accumulator) -> _Accumulator:
-        """With one more record."""
+        """Return the accumulator with one more record."""
         added: _Accumulator = self._fold.add(accumulator, value)
         return added
 
     def merge(self, acc_a: _Accumulator, acc_b: _Accumulator) -> _Accumulator:
-        """Both together."""
+        """Merge two accumulators."""
         merged: _Accumulator = self._fold.merge(acc_a, acc_b)
         return merged
 
     def get_result(self, accumulator: _Accumulator) -> Any:
-        """A ``Row``."""
+        """Return a ``Row`` with one field for each aggregate."""
         values = [
             result(*[accumulator[place] for place in places]) for result, places in self._results
         ]
         return row_of(self.names, values)
 
     def result_columns(self, found: list[Any]) -> Any:
-        """The results as a pyarrow record batch, of Arrow arrays of what the parts came to."""
+        """Return the results as a pyarrow record batch, from Arrow arrays of the parts."""
         import pyarrow as pa
 
         aggregates = zip(self.aggregates.values(), self._results, strict=True)

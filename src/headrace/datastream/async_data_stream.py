@@ -1,4 +1,4 @@
-"""Streams with asynchronous functions: calls to other systems, many at a time."""
+"""``AsyncDataStream``: concurrent calls to other systems."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ class AsyncDataStream:
     """Applies asynchronous functions to streams.
 
     A function is an ``AsyncFunction``, which returns a list of results, or a plain ``async def``,
-    which returns one result. At most ``capacity`` records wait at once in each task. ``timeout`` is
-    the time for all attempts of a record together; 0 means no limit. A ``cache`` is asked before
-    the function is called. Results have the timestamps of their records, and watermarks keep their
-    place between them.
+    which returns one result. At most ``capacity`` records are in progress in each task. ``timeout``
+    is the limit for all attempts of a record together; 0 means no limit. If there is a ``cache``,
+    the function is called only for keys that are not cached. Results keep the timestamps of their
+    records, and do not overtake watermarks.
     """
 
     @staticmethod
@@ -55,7 +55,7 @@ class AsyncDataStream:
         *,
         cache: LookupCache | None = None,
     ) -> DataStream:
-        """Results when they are ready: they may overtake each other, but no watermark."""
+        """Emit results as soon as they are ready, in any order between two watermarks."""
         waiting = _Wait("unordered_wait", data_stream, async_function, call_site())
         return waiting.added(False, timeout, NO_RETRY_STRATEGY, capacity, output_type, cache)
 
@@ -70,7 +70,7 @@ class AsyncDataStream:
         *,
         cache: LookupCache | None = None,
     ) -> DataStream:
-        """As ``unordered_wait``; the strategy decides which calls are made again, and when."""
+        """As ``unordered_wait``; the strategy decides which calls are retried, and when."""
         waiting = _Wait("unordered_wait_with_retry", data_stream, async_function, call_site())
         return waiting.added(False, timeout, async_retry_strategy, capacity, output_type, cache)
 
@@ -84,7 +84,7 @@ class AsyncDataStream:
         *,
         cache: LookupCache | None = None,
     ) -> DataStream:
-        """Results in the order of their records."""
+        """Emit results in the order of their records."""
         waiting = _Wait("ordered_wait", data_stream, async_function, call_site())
         return waiting.added(True, timeout, NO_RETRY_STRATEGY, capacity, output_type, cache)
 
@@ -99,7 +99,7 @@ class AsyncDataStream:
         *,
         cache: LookupCache | None = None,
     ) -> DataStream:
-        """As ``ordered_wait``; the strategy decides which calls are made again, and when."""
+        """As ``ordered_wait``; the strategy decides which calls are retried, and when."""
         waiting = _Wait("ordered_wait_with_retry", data_stream, async_function, call_site())
         return waiting.added(True, timeout, async_retry_strategy, capacity, output_type, cache)
 

@@ -12,17 +12,20 @@ __all__ = [
 
 
 def empty_result_predicate(result: list[Any] | None) -> bool:
-    """True where there is no result."""
+    """Return True if the result is None or empty."""
     return result is None or len(result) == 0
 
 
 def has_exception_predicate(error: BaseException | None) -> bool:
-    """True where there is an exception."""
+    """Return True if there is an exception."""
     return error is not None
 
 
 def exception_type_predicate(
     error: BaseException | None, expected_error_type: type[BaseException]
 ) -> bool:
-    """True for an exception of that type; ``functools.partial`` makes a predicate of it."""
+    """Return True if the exception is of that type.
+
+    Use ``functools.partial`` to make a predicate with one argument.
+    """
     return isinstance(error, expected_error_type)

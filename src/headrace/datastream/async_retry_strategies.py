@@ -1,4 +1,4 @@
-"""When asynchronous calls are tried again, at PyFlink's path."""
+"""Retry strategies of asynchronous calls, at PyFlink's path."""
 
 from typing import TYPE_CHECKING
 

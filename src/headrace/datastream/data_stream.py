@@ -78,7 +78,7 @@ if not TYPE_CHECKING:  # a type checker asks for names where they are defined
 
 
 class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
-    """Records of one or more operators (several after ``union``)."""
+    """A stream of records: the output of an operator, or of several after ``union``."""
 
     _by_key: ByKey | None = None
     """The keys of a keyed stream."""
@@ -94,15 +94,15 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
         self._env = env
 
     def get_type(self) -> TypeInformation:
-        """The declared type of the records; pickled bytes where none was declared."""
+        """Return the declared type of the records; pickled bytes if none is declared."""
         return self._type() or Types.PICKLED_BYTE_ARRAY()
 
     def get_execution_environment(self) -> StreamExecutionEnvironment:
-        """The environment this stream belongs to."""
+        """Return the environment of this stream."""
         return self._env
 
     def get_execution_config(self) -> ExecutionConfig:
-        """The environment's execution configuration."""
+        """Return the environment's execution configuration."""
         return self._env.get_config()
 
     # Keys
@@ -112,10 +112,10 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
         key_selector: Callable[[Any], Any] | KeySelector | int | str,
         key_type: TypeInformation | None = None,
     ) -> KeyedStream:
-        """The stream with a key for each record: by a function, or a field's position or name.
+        """Key the stream by a function, or by a field's position or name.
 
         Raises:
-            UnstableKeyError: the keys are known not to hash alike in every interpreter.
+            UnstableKeyError: the keys are of a type whose hash differs between interpreters.
         """
         site, stream = call_site(), self._described()
         selector = key_function(key_selector, "key_by", stream, site)
@@ -127,7 +127,7 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
     # Several streams
 
     def union(self, *streams: DataStream) -> DataStream:
-        """The records of this and other streams of the same environment, in no order."""
+        """Merge this stream with others of the same environment; the order is not defined."""
         if not streams:
             raise PlanError("union() needs at least one other stream")
         edges = self._edges
@@ -149,10 +149,10 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
     def connect(
         self, ds: DataStream | BroadcastStream
     ) -> ConnectedStreams | BroadcastConnectedStream:
-        """This and another stream, for a function with one method for each of them.
+        """Connect this stream with another one, for a function with a method for each of them.
 
         Raises:
-            PlanError: the other is no stream, or one of another environment.
+            PlanError: the other is not a stream, or belongs to another environment.
         """
         if isinstance(ds, BroadcastStream):
             check_other(self, ds, BroadcastStream, call_site())
@@ -161,7 +161,7 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
         return ConnectedStreams(self, ds)
 
     def join(self, other_stream: DataStream) -> WindowJoin:
-        """Pairs of records of two streams, with equal keys and in one window.
+        """Join the records of two streams that have equal keys and are in the same window.
 
         ``join(other).where(key).equal_to(key).window(assigner).apply(function)``
         """
@@ -169,15 +169,16 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
         return joined(self, other_stream)
 
     def co_group(self, other_stream: DataStream) -> WindowJoin:
-        """The records of two streams with equal keys in one window, as two groups.
+        """Group the records of two streams that have equal keys and are in the same window.
 
+        The function receives two groups, one for each stream.
         ``co_group(other).where(key).equal_to(key).window(assigner).apply(function)``
         """
         check_other(self, other_stream, DataStream, call_site(), "co_group")
         return co_grouped(self, other_stream)
 
     def get_side_output(self, output_tag: OutputTag) -> DataStream:
-        """What the operator emitted to a tag (see ``OutputTag``)."""
+        """Return the stream of records that the operator emitted to this tag."""
         site = call_site()
         operator = self._operator("get_side_output")
         if not isinstance(output_tag, OutputTag):
@@ -196,12 +197,13 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
     # Windows of all records
 
     def window_all(self, window_assigner: WindowAssigner[Any, Any]) -> AllWindowedStream:
-        """The stream's windows, all in one task."""
+        """Group all records into windows, in one task."""
         return AllWindowedStream(self, window_assigner)
 
     def count_window_all(self, size: int, slide: int = 0) -> AllWindowedStream:
-        """Windows of ``size`` records; with a ``slide``, the last ``size`` after every ``slide``.
+        """Group all records into windows of ``size`` records.
 
+        With a ``slide``, a window of the last ``size`` records fires after every ``slide`` records.
         PyFlink has no such method. As in Flink for Java, all records are in one ``GlobalWindow``.
         """
         require_positive(size, "the size of a count window")
@@ -211,7 +213,7 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
         return windows.evictor(CountEvictor.of(size)).trigger(CountTrigger.of(slide))
 
     def full_window_partition(self) -> PartitionWindowedStream:
-        """All records of a bounded stream, for functions of all of them.
+        """Group all records of a bounded stream into one partition.
 
         PyFlink has no such method. In Flink for Java a function is called once for each subtask;
         here the records of all subtasks are one partition. A keyed stream has one for each key.
@@ -222,9 +224,10 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
     # Between jobs
 
     def cache(self) -> CachedDataStream:
-        """The same records; the first job computes and stores them, and later jobs read them.
+        """Store the records in the first job that computes them, so that later jobs read them.
 
-        Only batch jobs store and read; a streaming job computes them. Timestamps are stored.
+        Only batch jobs store and read records; a streaming job computes them again. Timestamps are
+        stored too.
         """
         # Programs without it start without its files.
         from headrace.datastream._build.cache import KeptFolders
@@ -268,10 +271,10 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
 
 
 class CachedDataStream(DataStream):
-    """A stream whose records the first job stores, for later jobs."""
+    """A stream whose records are stored by the first job, and read by later jobs."""
 
     def invalidate(self) -> None:
-        """Delete the stored records. The next job that needs the stream stores them again."""
+        """Delete the stored records; the next job that needs them computes and stores them again."""
         for edge in self._edges:
             if isinstance(edge.source, CacheTransformation):
                 edge.source.kept.forget()
@@ -287,13 +290,13 @@ class CachedDataStream(DataStream):
 class KeyedStream(KeyedOperators, DataStream):
     """A stream after ``key_by``.
 
-    Operators that need the key send the records through a key exchange. Others (plain functions,
-    and function objects without an ``open``) run where the records are. The order within each key
-    is kept in both cases.
+    Operators that need the key send the records to the task of their key (an exchange). Others
+    (plain functions, and function objects without ``open``) run where the records are. The order
+    of the records of each key is kept in both cases.
     """
 
     class AccumulateType(Enum):
-        """The rolling aggregations."""
+        """The kinds of rolling aggregations."""
 
         MIN = 1
         MAX = 2
@@ -314,27 +317,28 @@ class KeyedStream(KeyedOperators, DataStream):
     # Windows
 
     def window(self, window_assigner: WindowAssigner[Any, Any]) -> WindowedStream:
-        """The windows of each key."""
+        """Group the records of each key into windows."""
         return WindowedStream(self, window_assigner)
 
     def count_window(self, size: int, slide: int = 0) -> WindowedStream:
-        """Windows of ``size`` records of a key; with a ``slide``, a new one after every ``slide``.
+        """Group the records of each key into windows of ``size`` records.
 
-        As in PyFlink a window fires when it is full, so the first has ``size`` records too.
+        With a ``slide``, a new window begins after every ``slide`` records. As in PyFlink a window
+        fires when it is full, so the first one has ``size`` records too.
         """
         if require_at_least(slide, 0, "the slide of a count window") == 0:
             return WindowedStream(self, CountTumblingWindowAssigner(size))
         return WindowedStream(self, CountSlidingWindowAssigner(size, slide))
 
     def full_window_partition(self) -> PartitionWindowedStream:
-        """All records of each key, at the end of the input, for functions of all of them."""
+        """Group all records of each key into one partition, which ends with the input."""
         windows = WindowedStream(self, GlobalWindows.create_with_end_of_stream_trigger())
         return PartitionWindowedStream(self, windows)
 
     # With another keyed stream; records of equal keys meet
 
     def interval_join(self, other: KeyedStream) -> IntervalJoin:
-        """Interval join: pairs of records of two streams whose timestamps lie within bounds."""
+        """Join records of two streams whose timestamps differ by an amount within bounds."""
         return IntervalJoin(self, self._other_side(other, "interval_join"))
 
     def as_of_join(
@@ -346,11 +350,11 @@ class KeyedStream(KeyedOperators, DataStream):
         allow_exact_matches: bool = True,
         how: str = "left",
     ) -> AsOfJoin:
-        """As-of join: each record with the other stream's latest one at its time. Not in Flink.
+        """Join each record with the latest record of the other stream at its time. Not in Flink.
 
-        ``direction``: ``backward`` looks for the latest record that is not younger, ``forward``
-        for the earliest that is not older, ``nearest`` for the nearer of these two.
-        ``tolerance``: the greatest distance of the timestamps. ``allow_exact_matches``: whether
+        ``direction``: ``backward`` searches for the latest record that is not later, ``forward``
+        for the earliest that is not earlier, ``nearest`` for the nearer of these two.
+        ``tolerance``: the maximum distance of the timestamps. ``allow_exact_matches``: whether
         equal timestamps match. ``how``: a record without a match is joined with None (``left``), or
         dropped (``inner``).
         """
@@ -360,7 +364,7 @@ class KeyedStream(KeyedOperators, DataStream):
     # Refused
 
     def cache(self) -> CachedDataStream:
-        """Refused, as in PyFlink: the cache does not store keys.
+        """Not possible on a keyed stream, as in PyFlink: the cache does not store keys.
 
         Raises:
             PlanError: always.

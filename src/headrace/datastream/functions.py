@@ -1,7 +1,7 @@
-"""The functions a program is made of, and what they may ask of their surroundings.
+"""The functions of a program, and the contexts that they receive.
 
-A function is an object with one method per record (and ``open`` and ``close`` around a task), or,
-wherever there is one method only, a plain callable.
+A function is an object with a method that is called for each record, and with ``open`` and
+``close``. Where there is only one such method, a plain callable can be used instead.
 """
 
 from __future__ import annotations
@@ -109,65 +109,68 @@ if not TYPE_CHECKING:  # a type checker asks for names where they are defined
 
 
 class MapFunction(Function):
-    """One record in, one out."""
+    """Emits one record for each input record."""
 
     @abstractmethod
     def map(self, value: Any) -> Any:
-        """What becomes of a record."""
+        """Return the result for a record."""
 
 
 class FlatMapFunction(Function):
-    """One record in, any number out."""
+    """Emits any number of records for each input record."""
 
     @abstractmethod
     def flat_map(self, value: Any) -> Iterable[Any] | None:
-        """What becomes of a record: a generator, any iterable, or None for nothing."""
+        """Return the results for a record: a generator, another iterable, or None for none."""
 
 
 class FilterFunction(Function):
-    """Keeps a record or drops it."""
+    """Decides which records are kept."""
 
     @abstractmethod
     def filter(self, value: Any) -> bool:
-        """True to keep the record."""
+        """Return True to keep the record."""
 
 
 class ReduceFunction(Function):
-    """Two values of a kind make one.
+    """Combines two values into one of the same type.
 
-    ``associative``: True declares that already reduced values can be reduced further, in any
-    grouping that keeps their order (beyond PyFlink). Values are then reduced before they are sent,
-    where that gives the same. A plain function declares it by ``associative(function)``.
+    ``associative=True`` declares that already reduced values can be reduced further, in any
+    grouping that keeps their order (PyFlink has no such option). Values may then be reduced before
+    they are sent over the network. For a plain function, use ``associative(function)``.
     """
 
     associative = False
 
     @abstractmethod
     def reduce(self, value1: Any, value2: Any) -> Any:
-        """One value of two; associative."""
+        """Combine two values into one; the operation must be associative."""
 
 
 def associative(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
-    """A reduce function that calls the given one, declared as associative (``ReduceFunction``)."""
+    """Return a reduce function that calls the given one and is declared as associative.
+
+    See ``ReduceFunction``.
+    """
     declared = update_wrapper(partial(function), function)
     declared.associative = True  # type: ignore[attr-defined]
     return declared
 
 
 class AggregateFunction(Function):
-    """Values go into an accumulator, a result comes out."""
+    """Adds values to an accumulator, and computes a result from it."""
 
     @abstractmethod
     def create_accumulator(self) -> Any:
-        """An accumulator that has seen nothing."""
+        """Return a new, empty accumulator."""
 
     @abstractmethod
     def add(self, value: Any, accumulator: Any) -> Any:
-        """The accumulator after one more value."""
+        """Return the accumulator with one more value added."""
 
     @abstractmethod
     def get_result(self, accumulator: Any) -> Any:
-        """The result so far."""
+        """Return the result of an accumulator."""
 
     @abstractmethod
     def merge(self, acc_a: Any, acc_b: Any) -> Any:
@@ -175,15 +178,15 @@ class AggregateFunction(Function):
 
 
 class KeySelector(Function):
-    """Says which key a record has."""
+    """Computes the key of a record."""
 
     @abstractmethod
     def get_key(self, value: Any) -> Any:
-        """The record's key: equal in every interpreter for equal records."""
+        """Return the record's key; equal records must have equal keys in every interpreter."""
 
 
 class NullByteKeySelector(KeySelector):
-    """The same key for every record."""
+    """Gives all records the same key."""
 
     def get_key(self, value: Any) -> int:
         """Return 0 for every record, so all records have one key."""
@@ -191,52 +194,55 @@ class NullByteKeySelector(KeySelector):
 
 
 class Partitioner(Function):
-    """Says which subtask gets a record."""
+    """Chooses the subtask of a record."""
 
     @abstractmethod
     def partition(self, key: Any, num_partitions: int) -> int:
-        """The index of a partition, from 0 and below ``num_partitions``."""
+        """Return the number of a partition: from 0, and less than ``num_partitions``."""
 
 
 class FunctionWrapper(Function):
-    """A function object around a plain callable."""
+    """Wraps a plain callable in a function object."""
 
     def __init__(self, func: Callable[..., Any]) -> None:
         self._func = func
 
 
 class ReduceFunctionWrapper(FunctionWrapper):
-    """A reduce function around a plain callable."""
+    """Wraps a plain callable in a reduce function."""
 
     def __init__(self, func: Callable[[Any, Any], Any]) -> None:
         super().__init__(func)
 
     def reduce(self, value1: Any, value2: Any) -> Any:
-        """What the callable makes of the two."""
+        """Return what the callable returns for the two values."""
         return self._func(value1, value2)
 
 
 class ProcessFunction(Function):
-    """One record in, any number out, with a look at the time and access to side outputs."""
+    """Emits any number of records for each input record, with timestamps and side outputs."""
 
     class Context(ABC):
         """The context while a record is processed."""
 
         @abstractmethod
         def timer_service(self) -> TimerService:
-            """The clocks. Timers need a keyed stream."""
+            """Return the clocks. Timers need a keyed stream."""
 
         @abstractmethod
         def timestamp(self) -> int:
-            """The record's timestamp (ms); -2**63 where it has none, as in PyFlink."""
+            """Return the record's timestamp (ms); -2**63 if it has none, as in PyFlink."""
 
     @abstractmethod
     def process_element(self, value: Any, ctx: ProcessFunction.Context) -> Iterable[Any] | None:
-        """What becomes of a record: an iterable, or None; ``tag, value`` goes to a side output."""
+        """Return the results for a record: an iterable, or None.
+
+        ``tag, value`` goes to a side output.
+        """
 
 
 class KeyedProcessFunction(Function):
-    """A process function after ``key_by``: with keyed state and timers."""
+    """A process function on a keyed stream, with keyed state and timers."""
 
     class Context(ABC):
         """The context while a record is processed."""
@@ -251,7 +257,7 @@ class KeyedProcessFunction(Function):
 
         @abstractmethod
         def timestamp(self) -> int:
-            """The timestamp (ms) of the record or timer; -2**63 where there is none."""
+            """Return the timestamp (ms) of the record or timer; -2**63 if there is none."""
 
     class OnTimerContext(Context):
         """The context while a timer fires."""
@@ -264,12 +270,15 @@ class KeyedProcessFunction(Function):
     def process_element(
         self, value: Any, ctx: KeyedProcessFunction.Context
     ) -> Iterable[Any] | None:
-        """What becomes of a record: an iterable, or None; ``tag, value`` goes to a side output."""
+        """Return the results for a record: an iterable, or None.
+
+        ``tag, value`` goes to a side output.
+        """
 
     def on_timer(
         self, timestamp: int, ctx: KeyedProcessFunction.OnTimerContext
     ) -> Iterable[Any] | None:
-        """The results for a timer that fires; none unless overridden."""
+        """Return the results for a timer that fires; by default none."""
         return None
 
 

@@ -1,4 +1,4 @@
-"""A cache in front of an asynchronous function; PyFlink's DataStream API has none."""
+"""``LookupCache``: a cache in front of an asynchronous function; PyFlink has none for streams."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ __all__ = ["LookupCache"]
 
 @dataclass(frozen=True, kw_only=True)
 class LookupCache:
-    """Keeps results of lookups by key; the options are those of Flink's partial lookup cache.
+    """Caches results of lookups by key; the options are those of Flink's partial lookup cache.
 
     Fields:
-        key: returns the key of a record. The function is then called with the key and not with the
+        key: returns the key of a record. The function is then called with the key instead of the
             record, so a cached result depends on the key alone. Without ``key`` the record itself
             is the key. Keys must be hashable.
         join: returns the list of results for a record and the results of its lookup. Without it
             the results of the lookup are emitted.
-        max_rows: the greatest number of keys. The least recently used one is removed first. None:
+        max_rows: the maximum number of keys. The least recently used one is removed first. None:
             no limit.
         expire_after_write: a result is looked up again after this time. None: never.
         expire_after_access: a result that was not used for this time is removed. None: never.

@@ -1,4 +1,4 @@
-"""Names of side outputs."""
+"""``OutputTag``, which names a side output, at PyFlink's path."""
 
 from typing import TYPE_CHECKING
 

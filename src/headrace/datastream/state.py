@@ -1,6 +1,6 @@
-"""Keyed state as user functions see it, and the descriptors that ask for it.
+"""Keyed state, and the descriptors with which functions request it.
 
-Every state belongs to the key of the record, or timer, at hand.
+A state always belongs to the key of the current record or timer.
 """
 
 from __future__ import annotations
@@ -53,11 +53,11 @@ OUT = TypeVar("OUT")
 
 
 class State(ABC):
-    """Something kept per key."""
+    """The base of all states; a state has separate content for each key."""
 
     @abstractmethod
     def clear(self) -> None:
-        """Forget what is kept for the current key."""
+        """Remove the content for the current key."""
 
 
 class ValueState(State, Generic[T]):
@@ -65,7 +65,7 @@ class ValueState(State, Generic[T]):
 
     @abstractmethod
     def value(self) -> T | None:
-        """The value, or None when there is none."""
+        """Return the value, or None if there is none."""
 
     @abstractmethod
     def update(self, value: T) -> None:
@@ -77,7 +77,7 @@ class AppendingState(State, Generic[IN, OUT]):
 
     @abstractmethod
     def get(self) -> OUT | None:
-        """What came of the added values, or None when there are none."""
+        """Return the result of the added values, or None if there are none."""
 
     @abstractmethod
     def add(self, value: IN) -> None:
@@ -85,23 +85,23 @@ class AppendingState(State, Generic[IN, OUT]):
 
 
 class MergingState(AppendingState[IN, OUT], ABC):
-    """Appending state whose content can be merged with another's."""
+    """Appending state whose content can be merged with that of another state."""
 
 
 class ReducingState(MergingState[T, T], ABC):
-    """One value per key: every added value is reduced into it."""
+    """One value per key; each added value is reduced into it."""
 
 
 class AggregatingState(MergingState[IN, OUT], ABC):
-    """One accumulator per key; ``get`` gives the aggregate function's result for it."""
+    """One accumulator per key; ``get`` returns the aggregate function's result."""
 
 
 class ListState(MergingState[T, Iterable[T]], ABC):
-    """A list per key. ``get`` gives an iterable, empty when nothing was added."""
+    """A list per key; ``get`` returns an iterable, which is empty if nothing was added."""
 
     @abstractmethod
     def get(self) -> Iterable[T]:
-        """The elements, in the order in which they were added."""
+        """Return the elements in the order in which they were added."""
 
     @abstractmethod
     def update(self, values: list[T]) -> None:
@@ -120,11 +120,11 @@ class MapState(State, Generic[K, V]):
 
     @abstractmethod
     def get(self, key: K) -> V | None:
-        """The value under a map key, or None."""
+        """Return the value of a map key, or None."""
 
     @abstractmethod
     def put(self, key: K, value: V) -> None:
-        """Set the value under a map key."""
+        """Set the value of a map key."""
 
     @abstractmethod
     def put_all(self, dict_value: dict[K, V]) -> None:
@@ -132,27 +132,27 @@ class MapState(State, Generic[K, V]):
 
     @abstractmethod
     def remove(self, key: K) -> None:
-        """Remove a map key; one that is not there is no error."""
+        """Remove a map key; a missing key is no error."""
 
     @abstractmethod
     def contains(self, key: K) -> bool:
-        """True when the map key is there."""
+        """Return True if the map has this key."""
 
     @abstractmethod
     def items(self) -> Iterable[tuple[K, V]]:
-        """The entries."""
+        """Return all pairs of map key and value."""
 
     @abstractmethod
     def keys(self) -> Iterable[K]:
-        """The map keys."""
+        """Return all map keys."""
 
     @abstractmethod
     def values(self) -> Iterable[V]:
-        """The map values."""
+        """Return all map values."""
 
     @abstractmethod
     def is_empty(self) -> bool:
-        """True when there is no entry."""
+        """Return True if the map has no entries."""
 
     def __getitem__(self, key: K) -> V | None:
         return self.get(key)
@@ -171,34 +171,34 @@ class MapState(State, Generic[K, V]):
 
 
 class ReadOnlyBroadcastState(State, Generic[K, V]):
-    """A map that all tasks have alike, as the side that is not broadcast sees it.
+    """A map with the same content in all tasks, for the side that is not broadcast.
 
-    What it gives out must not be changed in place: that is not noticed, and is lost.
+    Do not change returned values in place: such changes are not detected, and are lost.
     """
 
     @abstractmethod
     def get(self, key: K) -> V | None:
-        """The value under a map key, or None."""
+        """Return the value of a map key, or None."""
 
     @abstractmethod
     def contains(self, key: K) -> bool:
-        """True when the map key is there."""
+        """Return True if the map has this key."""
 
     @abstractmethod
     def items(self) -> Iterable[tuple[K, V]]:
-        """The entries, in the order in which their keys were put."""
+        """Return all entries, in the order in which their keys were put."""
 
     @abstractmethod
     def keys(self) -> Iterable[K]:
-        """The map keys."""
+        """Return all map keys."""
 
     @abstractmethod
     def values(self) -> Iterable[V]:
-        """The map values."""
+        """Return all map values."""
 
     @abstractmethod
     def is_empty(self) -> bool:
-        """True when there is no entry."""
+        """Return True if the map has no entries."""
 
     def __getitem__(self, key: K) -> V | None:
         return self.get(key)
@@ -211,9 +211,9 @@ class ReadOnlyBroadcastState(State, Generic[K, V]):
 
 
 class BroadcastState(ReadOnlyBroadcastState[K, V]):
-    """A map that all tasks have alike, as the broadcast side sees it: it may change it.
+    """A map with the same content in all tasks, for the broadcast side, which may change it.
 
-    A value that was changed in place must be put again.
+    After a value is changed in place, ``put`` it again.
     """
 
     @abstractmethod
@@ -226,7 +226,7 @@ class BroadcastState(ReadOnlyBroadcastState[K, V]):
 
     @abstractmethod
     def remove(self, key: K) -> None:
-        """Remove one entry; one that is not there is no error."""
+        """Remove one entry; a missing key is no error."""
 
     def __setitem__(self, key: K, value: V) -> None:
         self.put(key, value)
@@ -236,38 +236,38 @@ class BroadcastState(ReadOnlyBroadcastState[K, V]):
 
 
 class OperatorStateStore(ABC):
-    """Gives out state that belongs to no key; asking twice for a name gives the same.
+    """Returns state that belongs to no key; the same name always returns the same state.
 
-    A ``CheckpointedFunction`` is given lists, and broadcast state the functions that declare it.
+    List state is for a ``CheckpointedFunction``, broadcast state for functions that declare it.
     """
 
     @abstractmethod
     def get_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
-        """A list whose elements are shared out among the instances, when their number changes."""
+        """Return a list whose elements are redistributed when the number of instances changes."""
 
     @abstractmethod
     def get_union_list_state(self, state_descriptor: ListStateDescriptor) -> ListState[Any]:
-        """A list of which each instance is given all elements, those of the others too.
+        """Return a list from which each instance receives the elements of all instances.
 
-        An operator that asks for it has one instance here.
+        An operator that uses it has only one instance.
         """
 
     @abstractmethod
     def get_broadcast_state(self, state_descriptor: MapStateDescriptor) -> BroadcastState[Any, Any]:
-        """The broadcast state of a descriptor."""
+        """Return the broadcast state of a descriptor."""
 
     @abstractmethod
     def get_registered_state_names(self) -> set[str]:
-        """The names of the states that are there."""
+        """Return the names of all states in this store."""
 
 
 class StateDescriptor:
     """A state's name, type and time to live; the name is unique within one function.
 
-    What is written is made to fit the type, as a stream's records are to theirs: see ``Types``.
+    Written values are converted to the type, as the records of a stream are: see ``Types``.
 
     Raises:
-        PlanError: the name is no non-empty str or is reserved, or the type is none.
+        PlanError: the name is empty, reserved or not a str, or the type is not a type.
     """
 
     _asked_by = ""
@@ -293,7 +293,7 @@ class StateDescriptor:
         return self.name
 
     def enable_time_to_live(self, ttl_config: StateTtlConfig) -> None:
-        """Let the state expire."""
+        """Set a time to live, after which the state's values expire."""
         if not isinstance(ttl_config, StateTtlConfig):
             raise PlanError(
                 f"state {self.name!r}: expected a StateTtlConfig,"
@@ -307,7 +307,7 @@ class StateDescriptor:
 
 
 class ValueStateDescriptor(StateDescriptor):
-    """Asks for a ``ValueState``."""
+    """Describes a ``ValueState``."""
 
     kind = VALUE
     _asked_by = "get_state"
@@ -317,7 +317,7 @@ class ValueStateDescriptor(StateDescriptor):
 
 
 class ListStateDescriptor(StateDescriptor):
-    """Asks for a ``ListState``."""
+    """Describes a ``ListState``."""
 
     kind = LIST
     _asked_by = "get_list_state"
@@ -327,7 +327,7 @@ class ListStateDescriptor(StateDescriptor):
 
 
 class MapStateDescriptor(StateDescriptor):
-    """Asks for a ``MapState``."""
+    """Describes a ``MapState``."""
 
     kind = MAP
     _asked_by = "get_map_state"
@@ -347,7 +347,7 @@ class MapStateDescriptor(StateDescriptor):
 
 
 class ReducingStateDescriptor(StateDescriptor):
-    """Asks for a ``ReducingState``; the function is a ``ReduceFunction`` or a plain callable."""
+    """Describes a ``ReducingState``; the function is a ``ReduceFunction`` or a plain callable."""
 
     kind = REDUCING
     _asked_by = "get_reducing_state"
@@ -370,12 +370,12 @@ class ReducingStateDescriptor(StateDescriptor):
         self._reduce_function = ReduceFunctionWrapper(reduce_function)
 
     def get_reduce_function(self) -> Any:
-        """An object with ``reduce(value1, value2)``."""
+        """Return an object with the method ``reduce(value1, value2)``."""
         return self._reduce_function
 
 
 class AggregatingStateDescriptor(StateDescriptor):
-    """Asks for an ``AggregatingState``; the type is the accumulator's."""
+    """Describes an ``AggregatingState``; the type is that of the accumulator."""
 
     kind = AGGREGATING
     _asked_by = "get_aggregating_state"

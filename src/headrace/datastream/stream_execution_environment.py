@@ -1,4 +1,4 @@
-"""Where a program starts: its sources, its settings, and its execution."""
+"""``StreamExecutionEnvironment``: makes sources, has the job's settings, and runs the job."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ if not TYPE_CHECKING:  # a type checker asks for names where they are defined
 
 
 class StreamExecutionEnvironment(JobSettings, NodeList):
-    """One program's graph and configuration."""
+    """The graph and the configuration of a program."""
 
     def __init__(self, configuration: Configuration | None = None) -> None:
         # a copy: what the program does later to its own object is not meant for this job
@@ -54,7 +54,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
     def get_execution_environment(
         configuration: Configuration | None = None,
     ) -> StreamExecutionEnvironment:
-        """A new environment."""
+        """Return a new environment."""
         return StreamExecutionEnvironment(configuration)
 
     # Sources
@@ -62,7 +62,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
     def from_collection(
         self, collection: Iterable[Any], type_info: TypeInformation | None = None
     ) -> DataStream:
-        """A stream of the elements, in order."""
+        """Return a stream of the elements, in order."""
         from headrace.datastream.connectors._collection import CollectionSource
 
         site = call_site()
@@ -79,11 +79,11 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
         return self._sourced(source, None, "Collection", type_info, site, "from_collection")
 
     def from_data(self, *data: Any, type_info: TypeInformation | None = None) -> DataStream:
-        """A stream of the arguments, in order; PyFlink has no such method, Flink for Java has."""
+        """Return a stream of the arguments, in order; from Flink's Java API, not in PyFlink."""
         return self.from_collection(data, type_info)
 
     def from_sequence(self, from_: int, to: int) -> DataStream:
-        """A stream of the whole numbers from ``from_`` up to and including ``to``."""
+        """Return a stream of the integers from ``from_`` to ``to``, both inclusive."""
         from headrace.datastream.connectors.number_seq import NumberSequenceSource
 
         site = call_site()
@@ -100,7 +100,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
         source_name: str,
         type_info: TypeInformation | None = None,
     ) -> DataStream:
-        """A stream of a connector's records, with event time by the strategy."""
+        """Return a stream of a source's records, with timestamps and watermarks of the strategy."""
         site = call_site()
         require_identifier(source_name, "a source's name")
         build.checked_type(type_info, "from_source")
@@ -114,7 +114,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
         source_name: str = "Custom Source",
         type_info: TypeInformation | None = None,
     ) -> DataStream:
-        """A stream of a connector's records, without event time."""
+        """Return a stream of a source's records, without watermarks."""
         site = call_site()
         build.checked_type(type_info, "add_source")
         return self._sourced(source_func, None, source_name, type_info, site, "add_source")
@@ -122,7 +122,10 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
     def create_input(
         self, input_format: InputFormat, type_info: TypeInformation | None = None
     ) -> DataStream:
-        """A stream of an input format's records (``AvroInputFormat``, say), without event time."""
+        """Return a stream of the records of an input format, such as ``AvroInputFormat``.
+
+        The stream has no watermarks.
+        """
         from headrace.datastream.connectors.file_system import FileSource
 
         site = call_site()
@@ -139,10 +142,10 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
     # Execution
 
     def execute(self, job_name: str | None = None) -> JobExecutionResult:
-        """Run the job to its end.
+        """Run the job, wait for its end, and return its result.
 
         Raises:
-            PlanError: the program cannot work, or has no sink.
+            PlanError: the program is not valid, or has no sink.
         """
         try:
             return execution.execute(
@@ -152,24 +155,24 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
             raise trim_tracebacks(error)  # noqa: B904 - it is the same one, without frames of ours
 
     def execute_async(self, job_name: str | None = None) -> JobClient:
-        """Start the job; the client watches and stops it."""
+        """Start the job, and return a client that observes and cancels it."""
         sinks = self._take_sinks()
         return execution.execute_async(sinks, self._configuration, job_name, self._listeners)
 
     def register_job_listener(self, listener: JobListener) -> None:
-        """Call a listener with the counts of each micro-batch of the jobs that start from now on.
+        """Call a listener with the counts of each micro-batch of jobs that start from now on.
 
-        There may be several. PyFlink has no such method; what Flink's listeners for Java are told,
-        a job's start and end, the program knows itself.
+        Several listeners can be registered. PyFlink has no such method. Unlike Flink's listeners
+        for Java it is not informed of a job's start and end, which the program knows itself.
         """
         self._listeners.append(listener)
 
     def get_execution_plan(self) -> str:
-        """The job's graph as JSON."""
+        """Return the job's graph as JSON."""
         return execution.execution_plan(self._sinks(), self._configuration)
 
     def close(self) -> None:
-        """Forget sinks that were not executed, and what cached streams have kept."""
+        """Drop sinks that were not executed, and delete the stored records of cached streams."""
         self._pending_sinks.clear()
         for node in self._transformations:
             if isinstance(node, CacheTransformation):

@@ -1,4 +1,4 @@
-"""Which clock a timer follows."""
+"""``TimeDomain``: the clock of a timer."""
 
 from headrace.common._time_domain import TimeDomain
 

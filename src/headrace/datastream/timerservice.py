@@ -1,4 +1,4 @@
-"""Time, as a process function sees it."""
+"""The clocks and timers of a process function."""
 
 from __future__ import annotations
 
@@ -8,31 +8,31 @@ __all__ = ["TimerService"]
 
 
 class TimerService(ABC):
-    """The two clocks (milliseconds since the epoch), and timers on them for the current key.
+    """The two clocks (milliseconds since the epoch), and timers for the current key.
 
-    A timer registered twice for one moment fires once.
+    A timer that is registered twice for the same time fires once.
     """
 
     @abstractmethod
     def current_processing_time(self) -> int:
-        """The processing time of the micro-batch at hand."""
+        """Return the processing time (ms) of the current micro-batch."""
 
     @abstractmethod
     def current_watermark(self) -> int:
-        """The watermark of this operator."""
+        """Return the watermark (ms) of this operator."""
 
     @abstractmethod
     def register_processing_time_timer(self, timestamp: int) -> None:
-        """Ask for ``on_timer`` once processing time reaches ``timestamp``."""
+        """Call ``on_timer`` when processing time reaches ``timestamp`` (ms)."""
 
     @abstractmethod
     def register_event_time_timer(self, timestamp: int) -> None:
-        """Ask for ``on_timer`` once the watermark reaches ``timestamp``."""
+        """Call ``on_timer`` when the watermark reaches ``timestamp`` (ms)."""
 
     @abstractmethod
     def delete_processing_time_timer(self, timestamp: int) -> None:
-        """Withdraw a processing-time timer; one that is not there is no error."""
+        """Delete a processing-time timer; a missing timer is no error."""
 
     @abstractmethod
     def delete_event_time_timer(self, timestamp: int) -> None:
-        """Withdraw an event-time timer; one that is not there is no error."""
+        """Delete an event-time timer; a missing timer is no error."""

@@ -1,4 +1,4 @@
-"""What a source says of its records; the module's name is PyFlink's."""
+"""``ResultTypeQueryable``, at PyFlink's path."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ __all__ = ["ResultTypeQueryable"]
 
 
 class ResultTypeQueryable(ABC):
-    """Something that knows the type of what it produces."""
+    """An object that knows the type of the records that it produces."""
 
     @abstractmethod
     def get_produced_type(self) -> TypeInformation:
-        """The type of the records."""
+        """Return the type of the records."""

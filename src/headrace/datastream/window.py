@@ -1,6 +1,6 @@
-"""Windows, their assigners, triggers and evictors.
+"""Windows, and their assigners, triggers and evictors.
 
-A window of a key fires when its trigger says so, by default when time passes its end.
+A trigger decides when a window fires; by default it does so when time passes the window's end.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Where records come from and go to. Names are imported when they are first asked for.
+"""Sources and sinks. Names are imported on first use.
 
 They are listed in ``__init__.pyi``.
 """
