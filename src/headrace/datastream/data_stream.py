@@ -274,7 +274,7 @@ class CachedDataStream(DataStream):
     """A stream whose records are stored by the first job, and read by later jobs."""
 
     def invalidate(self) -> None:
-        """Delete the stored records; the next job that needs them computes and stores them again."""
+        """Delete the stored records; the next job that needs them stores them again."""
         for edge in self._edges:
             if isinstance(edge.source, CacheTransformation):
                 edge.source.kept.forget()
