@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import ClassVar, Protocol
 
-from headrace.metrics._merging import How, Number
+from headrace.metrics._merging import MergeRule, Number
 from headrace.metrics.metricbase import Metric
 
 
@@ -69,7 +69,7 @@ class OfGroups(Metric):
     All groups together have the sum of their figures.
     """
 
-    hows: ClassVar = {"": How.TOTAL}
+    merge_rules: ClassVar = {"": MergeRule.TOTAL}
 
     def __init__(self) -> None:
         self._found: dict[int, Number] = {}
@@ -94,4 +94,4 @@ class OfGroups(Metric):
 class LowestOfGroups(OfGroups):
     """A figure of each key group; all together have the lowest of them."""
 
-    hows: ClassVar = {"": How.LOWEST}
+    merge_rules: ClassVar = {"": MergeRule.LOWEST}

@@ -9,12 +9,12 @@ from typing import NamedTuple
 Number = int | float
 
 
-class How(Enum):
-    """What two tasks' figures of one name come to."""
+class MergeRule(Enum):
+    """How the values that two tasks report for a metric are merged."""
 
     SUM = "sum"
-    LEAST = "least"
-    MOST = "most"
+    MIN = "min"
+    MAX = "max"
     LAST = "last"
     """The figure that was reported last: a gauge's."""
     TOTAL = "total"
@@ -42,48 +42,54 @@ class MetricId(NamedTuple):
 class Part(NamedTuple):
     """A figure of one attempt of a task, and how it is put together with others."""
 
-    how: How
+    rule: MergeRule
     value: Number
 
 
-_Rule = Callable[[Number, Number], Number]
+_Merge = Callable[[Number, Number], Number]
 
-_LATER: dict[How, _Rule] = {
-    How.SUM: lambda known, told: known + told,
-    How.LEAST: min,
-    How.MOST: max,
-    How.LAST: lambda known, told: told,
-    How.TOTAL: lambda known, told: told,
-    How.LOWEST: lambda known, told: told,
-    How.MEAN: lambda known, told: told,
+_ACROSS_ATTEMPTS: dict[MergeRule, _Merge] = {
+    MergeRule.SUM: lambda known, reported: known + reported,
+    MergeRule.MIN: min,
+    MergeRule.MAX: max,
+    MergeRule.LAST: lambda known, reported: reported,
+    MergeRule.TOTAL: lambda known, reported: reported,
+    MergeRule.LOWEST: lambda known, reported: reported,
+    MergeRule.MEAN: lambda known, reported: reported,
 }
 """What a subtask's figure comes to with the one of a later attempt."""
 
-_BESIDE: dict[How, _Rule] = {**_LATER, How.TOTAL: _LATER[How.SUM], How.LOWEST: min}
+_ACROSS_SUBTASKS: dict[MergeRule, _Merge] = {
+    **_ACROSS_ATTEMPTS,
+    MergeRule.TOTAL: _ACROSS_ATTEMPTS[MergeRule.SUM],
+    MergeRule.LOWEST: min,
+}
 """What the figures of two subtasks come to."""
 
 
-def merge(into: dict[MetricId, Part], told: Mapping[MetricId, Part]) -> None:
+def merge(into: dict[MetricId, Part], reported: Mapping[MetricId, Part]) -> None:
     """Add the figures of an attempt to those known; what was reported last comes last."""
-    for name, part in told.items():
+    for name, part in reported.items():
         known = into.pop(name, None)
-        into[name] = part if known is None else _both(_LATER, known, part)
+        into[name] = part if known is None else _combine(_ACROSS_ATTEMPTS, known, part)
 
 
-def merged(known: Mapping[MetricId, Part], told: Mapping[MetricId, Part]) -> dict[MetricId, Part]:
+def merged(
+    known: Mapping[MetricId, Part], reported: Mapping[MetricId, Part]
+) -> dict[MetricId, Part]:
     """The same as a new dictionary: another thread may be reading the one that is known."""
     result = dict(known)
-    merge(result, told)
+    merge(result, reported)
     return result
 
 
 def beside(known: Part | None, other: Part) -> Part:
     """What the figures of two subtasks come to."""
-    return other if known is None else _both(_BESIDE, known, other)
+    return other if known is None else _combine(_ACROSS_SUBTASKS, known, other)
 
 
-def _both(rules: Mapping[How, _Rule], known: Part, told: Part) -> Part:
-    return Part(told.how, rules[told.how](known.value, told.value))
+def _combine(rules: Mapping[MergeRule, _Merge], known: Part, reported: Part) -> Part:
+    return Part(reported.rule, rules[reported.rule](known.value, reported.value))
 
 
 def figures(parts: Mapping[MetricId, Part]) -> dict[str, Number]:
@@ -114,7 +120,7 @@ def _add(into: dict[str, Part], name: str, part: Part) -> None:
 def _numbers(parts: Mapping[str, Part]) -> dict[str, Number]:
     found = {name: part.value for name, part in parts.items()}
     for name, part in parts.items():
-        if part.how is How.MEAN:
+        if part.rule is MergeRule.MEAN:
             of = name.removesuffix("mean")
             found[name] = found.get(f"{of}sum", 0) / found[f"{of}count"]  # sums of 0 are left out
     return found

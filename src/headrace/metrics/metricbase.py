@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import ClassVar, TypeVar
 
 from headrace.errors import PlanError, TypeMismatchError
-from headrace.metrics._merging import How, MetricId, Number, Part, figures
+from headrace.metrics._merging import MergeRule, MetricId, Number, Part, figures
 
 __all__ = ["Counter", "Distribution", "Gauge", "Meter", "Metric", "MetricGroup"]
 
@@ -20,7 +20,7 @@ __all__ = ["Counter", "Distribution", "Gauge", "Meter", "Metric", "MetricGroup"]
 class Metric(ABC):
     """Something measured."""
 
-    hows: ClassVar[Mapping[str, How]] = {"": How.SUM}
+    merge_rules: ClassVar[Mapping[str, MergeRule]] = {"": MergeRule.SUM}
     """How each figure is put together with another task's."""
 
     @abstractmethod
@@ -66,7 +66,7 @@ class Counter(Metric):
 class Gauge(Metric):
     """A number asked for when it is wanted."""
 
-    hows: ClassVar = {"": How.LAST}
+    merge_rules: ClassVar = {"": MergeRule.LAST}
 
     def __init__(self, obj: Callable[[], Number]) -> None:
         self._ask = obj
@@ -92,7 +92,7 @@ class Meter(Metric):
     It reads no clock: whoever takes snapshots works out the rate over ``time_span_in_seconds``.
     """
 
-    hows: ClassVar = {"count": How.SUM}
+    merge_rules: ClassVar = {"count": MergeRule.SUM}
 
     def __init__(self, time_span_in_seconds: int = 60) -> None:
         if time_span_in_seconds < 1:
@@ -120,12 +120,12 @@ class Meter(Metric):
 class Distribution(Metric):
     """How many values there were, their sum, the least and the greatest."""
 
-    hows: ClassVar = {
-        "count": How.SUM,
-        "sum": How.SUM,
-        "min": How.LEAST,
-        "max": How.MOST,
-        "mean": How.MEAN,
+    merge_rules: ClassVar = {
+        "count": MergeRule.SUM,
+        "sum": MergeRule.SUM,
+        "min": MergeRule.MIN,
+        "max": MergeRule.MAX,
+        "mean": MergeRule.MEAN,
     }
 
     def __init__(self) -> None:
@@ -254,7 +254,7 @@ class MetricGroup:
                 for suffix, value in figures_found.items():
                     whole = f"{scope}.{suffix}" if suffix else scope
                     key = MetricId(self._operator, self._name, whole, number)
-                    result[key] = Part(metric.hows[suffix], value)
+                    result[key] = Part(metric.merge_rules[suffix], value)
         for group in self._groups.values():
             result |= group.parts(subtask)
         return result
@@ -262,4 +262,6 @@ class MetricGroup:
     def told(self, subtask: int = 0) -> dict[MetricId, Part]:
         """The parts that say something: sums of 0 are left out."""
         parts = self.parts(subtask)
-        return {k: part for k, part in parts.items() if part.value or part.how is not How.SUM}
+        return {
+            k: part for k, part in parts.items() if part.value or part.rule is not MergeRule.SUM
+        }

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from headrace.common._watermark_generators import MAX_WATERMARK, MIN_WATERMARK
 from headrace.metrics import MetricGroup, OperatorCounts, SourceCounts
 from headrace.metrics._measures import LowestOfGroups, Milliseconds, OfGroups, Passed, Tally
-from headrace.metrics._merging import How, MetricId, Part, figures, merged
+from headrace.metrics._merging import MergeRule, MetricId, Part, figures, merged
 from headrace.metrics._operator_counts import operator_counts, source_counts
 
 
@@ -21,7 +21,7 @@ class Node:
 SUM = Node("sum-1", "sum", "my-sum")
 
 
-def parts(subtask: int, **of_metric: tuple[How, float]) -> dict[MetricId, Part]:
+def parts(subtask: int, **of_metric: tuple[MergeRule, float]) -> dict[MetricId, Part]:
     return {
         MetricId(SUM.id, SUM.name, metric, subtask): Part(*part)
         for metric, part in of_metric.items()
@@ -29,9 +29,9 @@ def parts(subtask: int, **of_metric: tuple[How, float]) -> dict[MetricId, Part]:
 
 
 def test_numbers_are_added_over_subtasks_and_micro_batches() -> None:
-    first = parts(0, numRecordsIn=(How.SUM, 3), accumulateBusyTimeMs=(How.SUM, 0.5))
-    beside = parts(1, numRecordsIn=(How.SUM, 4), numLateRecordsDropped=(How.SUM, 2))
-    later = parts(0, numRecordsIn=(How.SUM, 10), numBytesIn=(How.SUM, 7))
+    first = parts(0, numRecordsIn=(MergeRule.SUM, 3), accumulateBusyTimeMs=(MergeRule.SUM, 0.5))
+    beside = parts(1, numRecordsIn=(MergeRule.SUM, 4), numLateRecordsDropped=(MergeRule.SUM, 2))
+    later = parts(0, numRecordsIn=(MergeRule.SUM, 10), numBytesIn=(MergeRule.SUM, 7))
     (found,) = operator_counts(merged(merged(first, beside), later), [SUM])
     assert found == OperatorCounts(
         "sum-1", "sum", "my-sum", None, 17, 0, 2, bytes_in=7, busy_ms=0.5
@@ -39,9 +39,15 @@ def test_numbers_are_added_over_subtasks_and_micro_batches() -> None:
 
 
 def test_of_state_and_watermarks_the_last_of_each_group_counts() -> None:
-    first = parts(0, stateEntries=(How.TOTAL, 5), currentInputWatermark=(How.LOWEST, 10))
-    beside = parts(1, stateEntries=(How.TOTAL, 4), currentInputWatermark=(How.LOWEST, 12))
-    later = parts(0, stateEntries=(How.TOTAL, 1), currentInputWatermark=(How.LOWEST, 20))
+    first = parts(
+        0, stateEntries=(MergeRule.TOTAL, 5), currentInputWatermark=(MergeRule.LOWEST, 10)
+    )
+    beside = parts(
+        1, stateEntries=(MergeRule.TOTAL, 4), currentInputWatermark=(MergeRule.LOWEST, 12)
+    )
+    later = parts(
+        0, stateEntries=(MergeRule.TOTAL, 1), currentInputWatermark=(MergeRule.LOWEST, 20)
+    )
     known = merged(merged(first, beside), later)
     (found,) = operator_counts(known, [SUM])
     assert (found.state_entries, found.watermark_ms) == (5, 12)
@@ -54,8 +60,8 @@ def test_of_state_and_watermarks_the_last_of_each_group_counts() -> None:
 
 
 def test_a_group_without_a_watermark_leaves_the_operator_without() -> None:
-    known = parts(0, currentInputWatermark=(How.LOWEST, MIN_WATERMARK))
-    known = merged(known, parts(1, currentInputWatermark=(How.LOWEST, 12)))
+    known = parts(0, currentInputWatermark=(MergeRule.LOWEST, MIN_WATERMARK))
+    known = merged(known, parts(1, currentInputWatermark=(MergeRule.LOWEST, 12)))
     assert operator_counts(known, [SUM])[0].watermark_ms is None
 
 
@@ -66,8 +72,8 @@ def test_who_counted_nothing_is_there_too() -> None:
 
 
 def test_how_far_a_source_is_behind() -> None:
-    known = parts(0, numRecordsIn=(How.SUM, 3), pendingRecords=(How.TOTAL, 9))
-    known = merged(known, parts(0, pendingRecords=(How.TOTAL, 2)))
+    known = parts(0, numRecordsIn=(MergeRule.SUM, 3), pendingRecords=(MergeRule.TOTAL, 9))
+    known = merged(known, parts(0, pendingRecords=(MergeRule.TOTAL, 2)))
     (found,) = source_counts(known, [SUM], {SUM.id: 900}, 1_000)
     assert found == SourceCounts("sum-1", "sum", "my-sum", 3, 0, 900, 100, 2)
     (ended,) = source_counts(known, [SUM], {SUM.id: MAX_WATERMARK}, 1_000)
