@@ -39,7 +39,7 @@ class MetricId(NamedTuple):
     subtask: int = 0
 
 
-class Part(NamedTuple):
+class MetricValue(NamedTuple):
     """A figure of one attempt of a task, and how it is put together with others."""
 
     rule: MergeRule
@@ -67,45 +67,47 @@ _ACROSS_SUBTASKS: dict[MergeRule, _Merge] = {
 """What the figures of two subtasks come to."""
 
 
-def merge(into: dict[MetricId, Part], reported: Mapping[MetricId, Part]) -> None:
+def merge(into: dict[MetricId, MetricValue], reported: Mapping[MetricId, MetricValue]) -> None:
     """Add the figures of an attempt to those known; what was reported last comes last."""
-    for name, part in reported.items():
+    for name, entry in reported.items():
         known = into.pop(name, None)
-        into[name] = part if known is None else _combine(_ACROSS_ATTEMPTS, known, part)
+        into[name] = entry if known is None else _combine(_ACROSS_ATTEMPTS, known, entry)
 
 
 def merged(
-    known: Mapping[MetricId, Part], reported: Mapping[MetricId, Part]
-) -> dict[MetricId, Part]:
+    known: Mapping[MetricId, MetricValue], reported: Mapping[MetricId, MetricValue]
+) -> dict[MetricId, MetricValue]:
     """The same as a new dictionary: another thread may be reading the one that is known."""
     result = dict(known)
     merge(result, reported)
     return result
 
 
-def beside(known: Part | None, other: Part) -> Part:
+def beside(known: MetricValue | None, other: MetricValue) -> MetricValue:
     """What the figures of two subtasks come to."""
     return other if known is None else _combine(_ACROSS_SUBTASKS, known, other)
 
 
-def _combine(rules: Mapping[MergeRule, _Merge], known: Part, reported: Part) -> Part:
-    return Part(reported.rule, rules[reported.rule](known.value, reported.value))
+def _combine(
+    rules: Mapping[MergeRule, _Merge], known: MetricValue, reported: MetricValue
+) -> MetricValue:
+    return MetricValue(reported.rule, rules[reported.rule](known.value, reported.value))
 
 
-def figures(parts: Mapping[MetricId, Part]) -> dict[str, Number]:
+def figures(metrics: Mapping[MetricId, MetricValue]) -> dict[str, Number]:
     """The figures as users see them: by ``operator name.metric``, over all subtasks.
 
     Operators that share a name are one figure under it; then each has one under its id as well.
     """
     operators: dict[str, set[str]] = {}
-    for key in parts:
+    for key in metrics:
         operators.setdefault(key.name, set()).add(key.operator)
-    named: dict[str, Part] = {}
-    by_id: dict[str, Part] = {}
-    for key, part in parts.items():
-        _add(named, _dotted(key.name, key.metric), part)
+    named: dict[str, MetricValue] = {}
+    by_id: dict[str, MetricValue] = {}
+    for key, entry in metrics.items():
+        _add(named, _dotted(key.name, key.metric), entry)
         if len(operators[key.name]) > 1:
-            _add(by_id, _dotted(key.operator, key.metric), part)
+            _add(by_id, _dotted(key.operator, key.metric), entry)
     return {**_numbers(by_id), **_numbers(named)}
 
 
@@ -113,14 +115,14 @@ def _dotted(scope: str, metric: str) -> str:
     return f"{scope}.{metric}" if scope else metric
 
 
-def _add(into: dict[str, Part], name: str, part: Part) -> None:
-    into[name] = beside(into.get(name), part)
+def _add(into: dict[str, MetricValue], name: str, entry: MetricValue) -> None:
+    into[name] = beside(into.get(name), entry)
 
 
-def _numbers(parts: Mapping[str, Part]) -> dict[str, Number]:
-    found = {name: part.value for name, part in parts.items()}
-    for name, part in parts.items():
-        if part.rule is MergeRule.MEAN:
+def _numbers(metrics: Mapping[str, MetricValue]) -> dict[str, Number]:
+    found = {name: entry.value for name, entry in metrics.items()}
+    for name, entry in metrics.items():
+        if entry.rule is MergeRule.MEAN:
             of = name.removesuffix("mean")
             found[name] = found.get(f"{of}sum", 0) / found[f"{of}count"]  # sums of 0 are left out
     return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from headrace.common._watermark_generators import MAX_WATERMARK, MIN_WATERMARK
-from headrace.metrics._merging import MetricId, Number, Part, beside
+from headrace.metrics._merging import MetricId, MetricValue, Number, beside
 
 RECORDS_IN = "numRecordsIn"
 RECORDS_OUT = "numRecordsOut"
@@ -153,13 +153,13 @@ class _Named(Protocol):
 
 
 def operator_counts(
-    parts: Mapping[MetricId, Part], operators: Iterable[_Named], by_subtask: bool = False
+    metrics: Mapping[MetricId, MetricValue], operators: Iterable[_Named], by_subtask: bool = False
 ) -> tuple[OperatorCounts, ...]:
     """The counts of each operator, in their order; those that counted nothing, too.
 
     ``by_subtask``: one value for each subtask that counted something.
     """
-    found = _by_operator(parts, by_subtask)
+    found = _by_operator(metrics, by_subtask)
     made = []
     for operator in operators:
         own = found.get(operator.id) or ({} if by_subtask else {None: {}})
@@ -169,18 +169,20 @@ def operator_counts(
 
 
 def _by_operator(
-    parts: Mapping[MetricId, Part], by_subtask: bool = False
-) -> dict[str, dict[int | None, dict[str, Part]]]:
+    metrics: Mapping[MetricId, MetricValue], by_subtask: bool = False
+) -> dict[str, dict[int | None, dict[str, MetricValue]]]:
     """By operator and subtask (None: all of them together), what each metric comes to."""
-    found: dict[str, dict[int | None, dict[str, Part]]] = {}
-    for key, part in parts.items():
+    found: dict[str, dict[int | None, dict[str, MetricValue]]] = {}
+    for key, entry in metrics.items():
         subtask = key.subtask if by_subtask else None
         figures = found.setdefault(key.operator, {}).setdefault(subtask, {})
-        figures[key.metric] = beside(figures.get(key.metric), part)
+        figures[key.metric] = beside(figures.get(key.metric), entry)
     return found
 
 
-def _counts(operator: _Named, subtask: int | None, figures: Mapping[str, Part]) -> OperatorCounts:
+def _counts(
+    operator: _Named, subtask: int | None, figures: Mapping[str, MetricValue]
+) -> OperatorCounts:
     def number(metric: str) -> int:
         return int(_value(figures, metric) or 0)
 
@@ -202,13 +204,13 @@ def _counts(operator: _Named, subtask: int | None, figures: Mapping[str, Part]) 
 
 
 def source_counts(
-    parts: Mapping[MetricId, Part],
+    metrics: Mapping[MetricId, MetricValue],
     sources: Iterable[_Named],
     watermarks: Mapping[str, int],
     now_ms: int,
 ) -> tuple[SourceCounts, ...]:
     """The counts of each source, in their order. ``watermarks``: the lowest of each, by its id."""
-    found = _by_operator(parts)
+    found = _by_operator(metrics)
     made = []
     for source in sources:
         figures = found.get(source.id, {}).get(None, {})
@@ -234,12 +236,12 @@ def _lag(watermark: int | None, now_ms: int) -> int | None:
     return None if watermark is None or ended else now_ms - watermark
 
 
-def _value(figures: Mapping[str, Part], metric: str) -> Number | None:
-    part = figures.get(metric)
-    return None if part is None else part.value
+def _value(figures: Mapping[str, MetricValue], metric: str) -> Number | None:
+    entry = figures.get(metric)
+    return None if entry is None else entry.value
 
 
-def _whole(figures: Mapping[str, Part], metric: str) -> int | None:
+def _whole(figures: Mapping[str, MetricValue], metric: str) -> int | None:
     value = _value(figures, metric)
     return None if value is None else int(value)
 

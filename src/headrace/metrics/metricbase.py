@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import ClassVar, TypeVar
 
 from headrace.errors import PlanError, TypeMismatchError
-from headrace.metrics._merging import MergeRule, MetricId, Number, Part, figures
+from headrace.metrics._merging import MergeRule, MetricId, MetricValue, Number, figures
 
 __all__ = ["Counter", "Distribution", "Gauge", "Meter", "Metric", "MetricGroup"]
 
@@ -240,9 +240,9 @@ class MetricGroup:
         """
         return figures(self.parts())
 
-    def parts(self, subtask: int = 0) -> dict[MetricId, Part]:
+    def parts(self, subtask: int = 0) -> dict[MetricId, MetricValue]:
         """The same, to be put together with those of other tasks."""
-        result: dict[MetricId, Part] = {}
+        result: dict[MetricId, MetricValue] = {}
         for name, metric in self._metrics.items():
             scope = ".".join((*self._scope, name))
             try:
@@ -254,14 +254,14 @@ class MetricGroup:
                 for suffix, value in figures_found.items():
                     whole = f"{scope}.{suffix}" if suffix else scope
                     key = MetricId(self._operator, self._name, whole, number)
-                    result[key] = Part(metric.merge_rules[suffix], value)
+                    result[key] = MetricValue(metric.merge_rules[suffix], value)
         for group in self._groups.values():
             result |= group.parts(subtask)
         return result
 
-    def told(self, subtask: int = 0) -> dict[MetricId, Part]:
+    def told(self, subtask: int = 0) -> dict[MetricId, MetricValue]:
         """The parts that say something: sums of 0 are left out."""
         parts = self.parts(subtask)
         return {
-            k: part for k, part in parts.items() if part.value or part.rule is not MergeRule.SUM
+            k: entry for k, entry in parts.items() if entry.value or entry.rule is not MergeRule.SUM
         }

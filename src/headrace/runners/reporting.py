@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from headrace.metrics._merging import MetricId, Part, merged
+from headrace.metrics._merging import MetricId, MetricValue, merged
 from headrace.metrics._operator_counts import (
     BatchCounts,
     JobListener,
@@ -21,17 +21,17 @@ class Reporting:
     """
 
     def __init__(self, program: JobProgram, listeners: Sequence[JobListener]) -> None:
-        self.totals: Mapping[MetricId, Part] = {}
+        self.totals: Mapping[MetricId, MetricValue] = {}
         self._program, self._listeners = program, (*listeners,)
 
-    def add(self, parts: Mapping[MetricId, Part]) -> None:
+    def add(self, metrics: Mapping[MetricId, MetricValue]) -> None:
         """Add the metrics of a committed micro-batch."""
-        self.totals = merged(self.totals, parts)
+        self.totals = merged(self.totals, metrics)
 
     def report(
         self,
         batch_id: int,
-        parts: Mapping[MetricId, Part],
+        metrics: Mapping[MetricId, MetricValue],
         watermarks: Mapping[str, int],
         now_ms: int,
     ) -> None:
@@ -45,11 +45,11 @@ class Reporting:
         sources, operators = self._program.sources, self._program.operators
         counts = BatchCounts(
             batch_id,
-            operator_counts(parts, operators),
-            source_counts(parts, sources, watermarks, now_ms),
+            operator_counts(metrics, operators),
+            source_counts(metrics, sources, watermarks, now_ms),
             operator_counts(self.totals, operators),
             source_counts(self.totals, sources, watermarks, now_ms),
-            operator_counts(parts, operators, by_subtask=True),
+            operator_counts(metrics, operators, by_subtask=True),
         )
         for listener in self._listeners:
             try:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from headrace.common._watermark_generators import MAX_WATERMARK, MIN_WATERMARK
 from headrace.metrics import MetricGroup, OperatorCounts, SourceCounts
 from headrace.metrics._measures import LowestOfGroups, Milliseconds, OfGroups, Passed, Tally
-from headrace.metrics._merging import MergeRule, MetricId, Part, figures, merged
+from headrace.metrics._merging import MergeRule, MetricId, MetricValue, figures, merged
 from headrace.metrics._operator_counts import operator_counts, source_counts
 
 
@@ -21,9 +21,9 @@ class Node:
 SUM = Node("sum-1", "sum", "my-sum")
 
 
-def parts(subtask: int, **of_metric: tuple[MergeRule, float]) -> dict[MetricId, Part]:
+def parts(subtask: int, **of_metric: tuple[MergeRule, float]) -> dict[MetricId, MetricValue]:
     return {
-        MetricId(SUM.id, SUM.name, metric, subtask): Part(*part)
+        MetricId(SUM.id, SUM.name, metric, subtask): MetricValue(*part)
         for metric, part in of_metric.items()
     }
 

@@ -19,7 +19,7 @@ from multiprocessing.connection import (
 )
 from typing import Any
 
-from headrace.metrics._merging import MetricId, Part
+from headrace.metrics._merging import MetricId, MetricValue
 from headrace.runtime.failure import failure_of
 
 _HANDSHAKE_SECONDS = 30.0
@@ -42,7 +42,7 @@ class BatchReport:
 
     batch_id: int
     delivered: dict[str, list[tuple[int, list[Any]]]] = field(default_factory=dict)
-    metrics: dict[MetricId, Part] = field(default_factory=dict)
+    metrics: dict[MetricId, MetricValue] = field(default_factory=dict)
     watermarks: dict[str, int] = field(default_factory=dict)
     ended: bool = False
 

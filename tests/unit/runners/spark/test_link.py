@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from headrace.metrics._merging import MergeRule, MetricId, Part
+from headrace.metrics._merging import MergeRule, MetricId, MetricValue
 from headrace.runners.spark import link as link_module
 from headrace.runners.spark.link import BatchReport, DriverLink, send_report
 
@@ -85,9 +85,9 @@ class Unreadable:
 
 def test_each_report_is_taken_once(harness: Harness) -> None:
     for number in (0, 1, 1, 0, 2):
-        harness.send(BatchReport(number, metrics={N: Part(MergeRule.SUM, number)}))
+        harness.send(BatchReport(number, metrics={N: MetricValue(MergeRule.SUM, number)}))
     assert [report.batch_id for report in harness.taken] == [0, 1, 2]
-    assert harness.taken[2].metrics == {N: Part(MergeRule.SUM, 2)}
+    assert harness.taken[2].metrics == {N: MetricValue(MergeRule.SUM, 2)}
     assert harness.link.failure is None
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 from pyspark.sql.datasource import WriterCommitMessage
 
 from headrace.connector import ExecutedBy, WriterContext
-from headrace.metrics._merging import MetricId, Part
+from headrace.metrics._merging import MetricId, MetricValue
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runners.delivery import Delivery
 from headrace.runners.sinks import SinkWriting, has_committer
@@ -56,7 +56,7 @@ class TaskMessage:
     delivered: dict[str, list[tuple[int, list[Any]]]] = field(default_factory=dict)
     states: list[tuple[int, int, StateChanges]] = field(default_factory=list)
     """Sender, epoch, and changes of split states."""
-    metrics: list[dict[MetricId, Part]] = field(default_factory=list)
+    metrics: list[dict[MetricId, MetricValue]] = field(default_factory=list)
 
 
 def writes_where_it_reads(program: JobProgram) -> bool:
