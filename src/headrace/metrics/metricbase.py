@@ -1,6 +1,6 @@
 """Counters, gauges, meters and distributions in groups, kept in this process.
 
-A group belongs to one task and is used from one thread. ``MetricGroup.parts`` is how the figures
+A group belongs to one task and is used from one thread. ``MetricGroup.values`` is how the figures
 of one attempt of the task leave it, and ``MetricGroup.begin_attempt`` forgets those of the last
 attempt: what a failed attempt counted is reported by nobody.
 """
@@ -238,10 +238,10 @@ class MetricGroup:
 
         Raises whatever a gauge's function raises, with the gauge's name as a note.
         """
-        return figures(self.parts())
+        return figures(self.values())
 
-    def parts(self, subtask: int = 0) -> dict[MetricId, MetricValue]:
-        """The same, to be put together with those of other tasks."""
+    def values(self, subtask: int = 0) -> dict[MetricId, MetricValue]:
+        """The same, for merging with the values of other tasks."""
         result: dict[MetricId, MetricValue] = {}
         for name, metric in self._metrics.items():
             scope = ".".join((*self._scope, name))
@@ -256,12 +256,14 @@ class MetricGroup:
                     key = MetricId(self._operator, self._name, whole, number)
                     result[key] = MetricValue(metric.merge_rules[suffix], value)
         for group in self._groups.values():
-            result |= group.parts(subtask)
+            result |= group.values(subtask)
         return result
 
-    def told(self, subtask: int = 0) -> dict[MetricId, MetricValue]:
-        """The parts that say something: sums of 0 are left out."""
-        parts = self.parts(subtask)
+    def nonzero_values(self, subtask: int = 0) -> dict[MetricId, MetricValue]:
+        """The same without sums of 0."""
+        values = self.values(subtask)
         return {
-            k: entry for k, entry in parts.items() if entry.value or entry.rule is not MergeRule.SUM
+            k: entry
+            for k, entry in values.items()
+            if entry.value or entry.rule is not MergeRule.SUM
         }

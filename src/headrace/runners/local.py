@@ -137,7 +137,7 @@ class LocalRun:
             self._route(self._source_task.run(task), waiting, to_sinks, parts)
         for number in range(1, len(self.program.stages) + 1):
             self._stage(number, waiting.pop(number, []), waiting, to_sinks, parts)
-        counted = self.metrics.parts()  # before the commit, as a gauge may fail
+        counted = self.metrics.values()  # before the commit, as a gauge may fail
         self._write(to_sinks)
         self.reporting.add(counted)
         self._states = merge_states(self._states, parts)

@@ -269,7 +269,7 @@ class _Harness:
 
     def counts(self) -> OperatorCounts:
         """The operator's counters so far. Side outputs are counted too; durations are 0."""
-        (counts,) = operator_counts(self.metrics.parts(), self._vertex.chain.nodes.values())
+        (counts,) = operator_counts(self.metrics.values(), self._vertex.chain.nodes.values())
         return replace(counts, records_out=self._captured.records)
 
     def clear_output(self) -> None:

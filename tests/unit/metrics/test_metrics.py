@@ -90,7 +90,7 @@ def test_what_several_processes_tell_comes_to_what_one_would_have_told(rounds, p
                 group.counter("n").inc(value)
                 group.meter("m").mark_event(2)
                 group.distribution("d").update(value)
-        merge(known, groups[at].told(at))
+        merge(known, groups[at].nonzero_values(at))
     expected = alone.snapshot()
     found = figures(known)
     assert found == {name: expected[name] for name in found}
@@ -119,7 +119,7 @@ def test_an_attempt_tells_only_what_it_measured_itself():
         group.meter("m").mark_event(2)
         group.distribution("d").update(value)
         if not fails:
-            merge(committed, group.told())
+            merge(committed, group.nonzero_values())
     assert group.counter("n").get_count() == 4  # what this process saw
     assert figures(committed) == {
         "n": 2,
@@ -140,7 +140,7 @@ def test_what_was_told_and_lost_is_told_by_the_attempt_that_replaces_it():
     for _ in range(2):
         group.begin_attempt()
         group.distribution("d").update(4)
-        told.append(group.told())
+        told.append(group.nonzero_values())
     assert told[0] == told[1]
     assert figures(told[1]) == {
         "g": 3,
@@ -165,6 +165,6 @@ def test_figures_of_subtasks_are_kept_apart_and_shown_as_one():
     for subtask in (0, 1, 0):
         group = MetricGroup().of_operator("a", "Map")
         group.counter("seen").inc()
-        merge(known, group.told(subtask))
+        merge(known, group.nonzero_values(subtask))
     assert {key.subtask: part.value for key, part in known.items()} == {0: 2, 1: 1}
     assert figures(known) == {"Map.seen": 3}

@@ -110,10 +110,10 @@ def test_the_figure_of_a_group_is_told_where_it_was_at_work() -> None:
     group.of_kind("size", OfGroups).set(7, 3)
     group.of_kind("size", OfGroups).set(2, 4)
     group.of_kind("time", LowestOfGroups).set(7, 1)
-    found = {(key.metric, key.subtask): part.value for key, part in group.told(0).items()}
+    found = {(key.metric, key.subtask): part.value for key, part in group.nonzero_values(0).items()}
     assert found == {("size", 7): 3, ("size", 2): 4, ("time", 7): 1}
     group.begin_attempt()
-    assert group.told(0) == {}
+    assert group.nonzero_values(0) == {}
 
 
 def test_a_users_metric_of_the_same_name_does_not_change_what_the_engine_counts() -> None:

@@ -84,7 +84,7 @@ class WorkerJob(Tasks):
 
         They are sent with the attempt's records, so they count only if these are committed.
         """
-        counted = self.metrics.told(partition_id())
+        counted = self.metrics.nonzero_values(partition_id())
         if not counted:
             return None
         stage = self.program.sink_stage

@@ -146,7 +146,7 @@ class _SinkTask:
                 self._prepare_commit(sink_id)
         for sink_id in [*self._open]:
             self._prepare_commit(sink_id)
-        counted = self._metrics.told(partition_id())
+        counted = self._metrics.nonzero_values(partition_id())
         if counted:
             self.message.metrics.append(counted)
 
