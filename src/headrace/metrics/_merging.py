@@ -1,4 +1,4 @@
-"""Figures of several tasks put together."""
+"""Merging the metrics of several tasks."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ class MergeRule(Enum):
     MIN = "min"
     MAX = "max"
     LAST = "last"
-    """The figure that was reported last: a gauge's."""
+    """The value that was reported last, as of a gauge."""
     TOTAL = "total"
-    """Of each subtask the figure that was reported last; of several subtasks their sum."""
+    """The last value of each subtask; over several subtasks, their sum."""
     LOWEST = "lowest"
-    """Of each subtask the figure that was reported last; of several subtasks the least."""
+    """The last value of each subtask; over several subtasks, the smallest."""
     MEAN = "mean"
-    """Computed from the figures ``sum`` and ``count`` of the same metric."""
+    """Computed from ``sum`` and ``count`` of the same metric."""
 
 
 class MetricId(NamedTuple):
@@ -40,7 +40,7 @@ class MetricId(NamedTuple):
 
 
 class MetricValue(NamedTuple):
-    """A figure of one attempt of a task, and how it is put together with others."""
+    """The value of a metric in one attempt of a task, and how it is merged with other values."""
 
     rule: MergeRule
     value: Number
@@ -57,18 +57,18 @@ _ACROSS_ATTEMPTS: dict[MergeRule, _Merge] = {
     MergeRule.LOWEST: lambda known, reported: reported,
     MergeRule.MEAN: lambda known, reported: reported,
 }
-"""What a subtask's figure comes to with the one of a later attempt."""
+"""Merge a subtask's value with the one of a later attempt."""
 
 _ACROSS_SUBTASKS: dict[MergeRule, _Merge] = {
     **_ACROSS_ATTEMPTS,
     MergeRule.TOTAL: _ACROSS_ATTEMPTS[MergeRule.SUM],
     MergeRule.LOWEST: min,
 }
-"""What the figures of two subtasks come to."""
+"""Merge the values of two subtasks."""
 
 
 def merge(into: dict[MetricId, MetricValue], reported: Mapping[MetricId, MetricValue]) -> None:
-    """Add the figures of an attempt to those known; what was reported last comes last."""
+    """Merge the values of an attempt into those known; the last reported ones move to the end."""
     for name, entry in reported.items():
         known = into.pop(name, None)
         into[name] = entry if known is None else _combine(_ACROSS_ATTEMPTS, known, entry)
@@ -77,14 +77,14 @@ def merge(into: dict[MetricId, MetricValue], reported: Mapping[MetricId, MetricV
 def merged(
     known: Mapping[MetricId, MetricValue], reported: Mapping[MetricId, MetricValue]
 ) -> dict[MetricId, MetricValue]:
-    """The same as a new dictionary: another thread may be reading the one that is known."""
+    """As ``merge``, in a new dictionary: another thread may be reading ``known``."""
     result = dict(known)
     merge(result, reported)
     return result
 
 
-def beside(known: MetricValue | None, other: MetricValue) -> MetricValue:
-    """What the figures of two subtasks come to."""
+def merge_subtasks(known: MetricValue | None, other: MetricValue) -> MetricValue:
+    """The merged value of two subtasks."""
     return other if known is None else _combine(_ACROSS_SUBTASKS, known, other)
 
 
@@ -116,7 +116,7 @@ def _dotted(scope: str, metric: str) -> str:
 
 
 def _add(into: dict[str, MetricValue], name: str, entry: MetricValue) -> None:
-    into[name] = beside(into.get(name), entry)
+    into[name] = merge_subtasks(into.get(name), entry)
 
 
 def _numbers(metrics: Mapping[str, MetricValue]) -> dict[str, Number]:

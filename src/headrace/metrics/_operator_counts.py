@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Protocol, TypeVar
 
 from headrace.common._watermark_generators import MAX_WATERMARK, MIN_WATERMARK
-from headrace.metrics._merging import MetricId, MetricValue, Number, beside
+from headrace.metrics._merging import MetricId, MetricValue, Number, merge_subtasks
 
 RECORDS_IN = "numRecordsIn"
 RECORDS_OUT = "numRecordsOut"
@@ -176,7 +176,7 @@ def _by_operator(
     for key, entry in metrics.items():
         subtask = key.subtask if by_subtask else None
         figures = found.setdefault(key.operator, {}).setdefault(subtask, {})
-        figures[key.metric] = beside(figures.get(key.metric), entry)
+        figures[key.metric] = merge_subtasks(figures.get(key.metric), entry)
     return found
 
 
@@ -197,9 +197,9 @@ def _counts(
         number(BYTES_IN),
         number(BYTES_OUT),
         float(_value(figures, BUSY_MS) or 0),
-        _watermark(_whole(figures, WATERMARK)),
-        _whole(figures, STATE_ENTRIES),
-        _whole(figures, STATE_BYTES),
+        _watermark(_int_value(figures, WATERMARK)),
+        _int_value(figures, STATE_ENTRIES),
+        _int_value(figures, STATE_BYTES),
     )
 
 
@@ -224,8 +224,8 @@ def source_counts(
                 int(_value(figures, BAD_RECORDS) or 0),
                 watermark,
                 _lag(watermark, now_ms),
-                _whole(figures, PENDING_RECORDS),
-                _whole(figures, PENDING_BYTES),
+                _int_value(figures, PENDING_RECORDS),
+                _int_value(figures, PENDING_BYTES),
             )
         )
     return tuple(made)
@@ -241,7 +241,7 @@ def _value(figures: Mapping[str, MetricValue], metric: str) -> Number | None:
     return None if entry is None else entry.value
 
 
-def _whole(figures: Mapping[str, MetricValue], metric: str) -> int | None:
+def _int_value(figures: Mapping[str, MetricValue], metric: str) -> int | None:
     value = _value(figures, metric)
     return None if value is None else int(value)
 

@@ -1,8 +1,8 @@
 """Counters, gauges, meters and distributions in groups, kept in this process.
 
-A group belongs to one task and is used from one thread. ``MetricGroup.values`` is how the figures
-of one attempt of the task leave it, and ``MetricGroup.begin_attempt`` forgets those of the last
-attempt: what a failed attempt counted is reported by nobody.
+A group belongs to one task and is used from one thread. ``MetricGroup.values`` returns the values
+of one attempt of the task. ``MetricGroup.begin_attempt`` starts the next one, so what a failed
+attempt counted is never reported.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class Metric(ABC):
     """Something measured."""
 
     merge_rules: ClassVar[Mapping[str, MergeRule]] = {"": MergeRule.SUM}
-    """How each figure is put together with another task's."""
+    """By suffix of a figure: how it is merged with another task's."""
 
     @abstractmethod
     def figures(self) -> dict[str, Number]:
