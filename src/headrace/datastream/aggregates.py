@@ -177,7 +177,7 @@ class Aggregates(AggregateFunction):
     @property
     def accumulator_data(self) -> TypeData:
         """The type of an accumulator as data; a checkpoint of other aggregates cannot be read."""
-        parts = [[part.how, part.field] for part in self._fold.aggregates]
+        parts = [[part.kind, part.field] for part in self._fold.aggregates]
         words = (f"{how}({'' if field is None else repr(field)})" for how, field in parts)
         return type_data("AGGREGATES", aggregates=parts, text=f"AGGREGATES<{', '.join(words)}>")
 

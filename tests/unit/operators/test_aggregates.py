@@ -21,10 +21,10 @@ from headrace.operators.aggregates.aggregate import (
     fold_of,
 )
 from headrace.operators.aggregates.kernels import ROWS, grouped_aggregates
-from headrace.runtime.columns.exactness import How, numbers_by_group
+from headrace.runtime.columns.exactness import AggregateKind, numbers_by_group
 from headrace.runtime.user_function import UserFunction
 
-HOWS: tuple[How, ...] = ("count", "sum", "min", "max")
+HOWS: tuple[AggregateKind, ...] = ("count", "sum", "min", "max")
 INTS = st.none() | st.integers(-9, 9) | st.sampled_from([1 << 40, -(1 << 40)])
 FINITE = st.none() | st.floats(-1e9, 1e9)
 BACK = TupleFold((FieldAggregate("count"), *(FieldAggregate(h, "n") for h in HOWS[:2])))
@@ -98,7 +98,7 @@ def test_arrays_by_group_give_what_records_give(kind: Any, data: st.DataObject) 
     found = {how: numbers_by_group(column, how) for how in hows}
     given = {how: one.column for how, one in found.items() if one is not None}
     assert given or -0.0 in numbers
-    wanted: list[tuple[str, How]] = [(ROWS, "count"), *((how, how) for how in given)]
+    wanted: list[tuple[str, AggregateKind]] = [(ROWS, "count"), *((how, how) for how in given)]
     arrays = grouped_aggregates(pa.table({**table, **given}), ["key"], wanted, ["row"])
     fold = TupleFold((*(FieldAggregate(how, 1) for how in given),))
     by_key: dict[str, list[Any]] = {}

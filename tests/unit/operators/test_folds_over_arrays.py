@@ -96,7 +96,7 @@ def test_a_reduction_over_columns_is_that_over_records(
     field = 1 if by_position or isinstance(shape, Tuples) else "n"
     if isinstance(shape, type(DICTS)):
         field = "n"
-    fold = type(fold)(FieldAggregate(fold.aggregate.how, field))
+    fold = type(fold)(FieldAggregate(fold.aggregate.kind, field))
     backend = HeapBackend()
     reduction = ColumnReducer(fold, SLOT)
     found: list[Any] = []
@@ -151,7 +151,7 @@ def test_combined_columns_stand_for_their_records(
         assert repr(sent) == repr([*held.values()])
     else:  # sums that may not fit in 64 bits
         _, again = by_records(fold, [sent], lambda record: record["key"])
-        assert fold.aggregate.how == "sum" and kind == pa.int64()
+        assert fold.aggregate.kind == "sum" and kind == pa.int64()
         assert repr(again) == repr(held)
 
 

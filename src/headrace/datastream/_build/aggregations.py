@@ -13,17 +13,17 @@ from headrace.errors import PlanError
 from headrace.graph.transformation import CallSite
 from headrace.operators.aggregates.aggregate import ExtremeRecord, FieldAggregate, FirstRecord
 from headrace.operators.aggregates.records import fields_hint
-from headrace.runtime.columns.exactness import How
+from headrace.runtime.columns.exactness import AggregateKind
 
 
-def first_record(how: How, field: int | str) -> FirstRecord:
+def first_record(kind: AggregateKind, field: int | str) -> FirstRecord:
     """What ``sum``, ``min`` and ``max`` of a field are."""
-    return FirstRecord(FieldAggregate(how, checked_field(field)))
+    return FirstRecord(FieldAggregate(kind, checked_field(field)))
 
 
-def extreme_record(how: How, field: int | str, first: bool = True) -> ExtremeRecord:
+def extreme_record(kind: AggregateKind, field: int | str, first: bool = True) -> ExtremeRecord:
     """What ``min_by`` and ``max_by`` of a field are; ``first``: of equal ones the first is kept."""
-    return ExtremeRecord(FieldAggregate(how, checked_field(field)), last=not first)
+    return ExtremeRecord(FieldAggregate(kind, checked_field(field)), last=not first)
 
 
 def checked_field(field: int | str) -> int | str:

@@ -20,41 +20,41 @@ from headrace.operators.aggregates.records import (
     require_position_zero,
     with_field,
 )
-from headrace.runtime.columns.exactness import How
+from headrace.runtime.columns.exactness import AggregateKind
 from headrace.runtime.user_function import UserFunction
 
 BinaryFunction = Callable[[Any, Any], Any]
 
 
-_VALUE_FUNCTIONS: dict[How, BinaryFunction] = {"sum": add, "min": least, "max": greatest}
+_VALUE_FUNCTIONS: dict[AggregateKind, BinaryFunction] = {"sum": add, "min": least, "max": greatest}
 """By aggregate: a function that combines two values."""
 
 
 @dataclass(frozen=True)
 class FieldAggregate:
-    """An aggregate of one field: "count", "sum", "min" or "max" (``how``).
+    """An aggregate of one field: "count", "sum", "min" or "max" (``kind``).
 
     ``field`` None counts records. Its functions take values of the field and ignore None. The
     result of no values is None, of a count 0.
     """
 
-    how: How
+    kind: AggregateKind
     field: str | int | None = None
 
     @property
     def zero(self) -> Any:
         """The result for no values."""
-        return 0 if self.how == "count" else None
+        return 0 if self.kind == "count" else None
 
     @property
     def add(self) -> BinaryFunction:
         """A function ``(result so far, value) -> result``."""
-        return _increment if self.how == "count" else self.merge
+        return _increment if self.kind == "count" else self.merge
 
     @property
     def merge(self) -> BinaryFunction:
         """A function ``(earlier result, later result) -> result``."""
-        return _MERGES[self.how]
+        return _MERGES[self.kind]
 
     @property
     def retract(self) -> BinaryFunction | None:
@@ -64,7 +64,7 @@ class FieldAggregate:
         None; only a count can tell that no value is left. Sums of floats are differences, with
         rounding errors.
         """
-        return _RETRACTIONS.get(self.how)
+        return _RETRACTIONS.get(self.kind)
 
     @property
     def add_record(self) -> BinaryFunction:
@@ -169,7 +169,7 @@ class RecordFold(Fold):
     def __post_init__(self) -> None:
         object.__setattr__(self, "aggregates", (self.aggregate,))
         object.__setattr__(self, "field", self.aggregate.field)
-        object.__setattr__(self, "_value_function", _VALUE_FUNCTIONS[self.aggregate.how])
+        object.__setattr__(self, "_value_function", _VALUE_FUNCTIONS[self.aggregate.kind])
 
     def initial(self, record: Any) -> Any:
         return record
@@ -306,5 +306,5 @@ def _max(accumulator: Any, value: Any) -> Any:
     return greatest(accumulator, value)
 
 
-_MERGES: dict[How, BinaryFunction] = {"count": add, "sum": _add, "min": _min, "max": _max}
-_RETRACTIONS: dict[How, BinaryFunction] = {"count": _decrement, "sum": _subtract}
+_MERGES: dict[AggregateKind, BinaryFunction] = {"count": add, "sum": _add, "min": _min, "max": _max}
+_RETRACTIONS: dict[AggregateKind, BinaryFunction] = {"count": _decrement, "sum": _subtract}

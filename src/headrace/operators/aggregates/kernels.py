@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headrace.operators.aggregates.aggregate import ExtremeRecord, RecordFold
-from headrace.runtime.columns.exactness import How, numbers_in_turn, sums_fit
+from headrace.runtime.columns.exactness import AggregateKind, numbers_in_turn, sums_fit
 from headrace.runtime.columns.shapes import Dicts, NamedRows, Tuples
 
 if TYPE_CHECKING:
@@ -43,13 +43,13 @@ def exact_numbers(fold: RecordFold, column: Any) -> Array | None:
     """A column's numbers as an array; None if results would not be exact."""
     if isinstance(fold, ExtremeRecord) and fold.last:
         return None  # kernels keep the first of equal records
-    return numbers_in_turn(column, fold.aggregate.how)
+    return numbers_in_turn(column, fold.aggregate.kind)
 
 
 def grouped_aggregates(
     table: Any,
     by: Sequence[str],
-    aggregates: Sequence[tuple[str, How]],
+    aggregates: Sequence[tuple[str, AggregateKind]],
     first_columns: Sequence[str] = (),
 ) -> dict[str, Any]:
     """Group rows by the columns ``by``, and return the results as arrays by column name.
@@ -112,7 +112,7 @@ def running_results(
     np.not_equal(by_key[1:], by_key[:-1], out=begins[1:])
     starts = np.flatnonzero(begins)
     counts = np.diff(starts, append=len(codes))
-    if fold.aggregate.how == "sum" and values.dtype == np.int64:
+    if fold.aggregate.kind == "sum" and values.dtype == np.int64:
         if not sums_fit(values, result_count, int(counts.max())):
             return None
         # The total may wrap around; differences of it are correct all the same.
@@ -136,7 +136,7 @@ def _accumulate_by_key(fold: RecordFold, by_key: Array, starts: Array, counts: A
     import numpy as np
 
     ufuncs = {"sum": np.add, "min": np.minimum, "max": np.maximum}
-    accumulate, folded = ufuncs[fold.aggregate.how].accumulate, by_key.copy()
+    accumulate, folded = ufuncs[fold.aggregate.kind].accumulate, by_key.copy()
     several = counts > 1
     ends = (starts + counts)[several].tolist()
     with np.errstate(all="ignore"):  # no warnings, as for Python's floats
@@ -158,7 +158,7 @@ def final_results(
     rows_in_order = np.arange(len(codes))
     first = np.empty(keys, np.int64)
     first[codes[::-1]] = rows_in_order[::-1]  # of several assignments the last one counts
-    if fold.aggregate.how == "sum" and values.dtype == np.int64:
+    if fold.aggregate.kind == "sum" and values.dtype == np.int64:
         counts = np.bincount(codes, minlength=keys)
         if not sums_fit(values, result_count, int(counts.max(initial=0))):
             return None
@@ -167,7 +167,7 @@ def final_results(
     others[first] = False
     ufuncs = {"sum": np.add, "min": np.minimum, "max": np.maximum}
     with np.errstate(all="ignore"):  # no warnings, as for Python's floats
-        ufuncs[fold.aggregate.how].at(folded, codes[others], values[others])
+        ufuncs[fold.aggregate.kind].at(folded, codes[others], values[others])
     if not isinstance(fold, ExtremeRecord):
         return FoldedRows(folded, first)
     holders = np.flatnonzero(values == folded[codes])

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-How = Literal["count", "sum", "min", "max"]
-"""What is computed of values; Arrow has the same names."""
+AggregateKind = Literal["count", "sum", "min", "max"]
+"""An aggregate function, by the name that Arrow has for it."""
 
-MOST = (1 << 63) - 1
-"""The greatest integer of 64 bits."""
+MAX_INT64 = (1 << 63) - 1
+"""The greatest signed integer of 64 bits."""
 
 MISFITS = (TypeError, ValueError, OverflowError, ArithmeticError, NotImplementedError)
 """What Arrow and numpy raise for a value that does not fit a column, or for a type that they cannot
@@ -70,7 +70,7 @@ def widened(kind: Any) -> Any | None:
     return pa.float64() if types.is_float64(kind) or types.is_float32(kind) else None
 
 
-def numbers_in_turn(column: Any, how: How) -> Array | None:
+def numbers_in_turn(column: Any, kind: AggregateKind) -> Array | None:
     """A column as 64-bit numbers that numpy folds one after another; None where it is not exact.
 
     Sums of integers may still leave 64 bits: see ``sums_fit``.
@@ -81,7 +81,7 @@ def numbers_in_turn(column: Any, how: How) -> Array | None:
     found: Array = column.to_numpy(zero_copy_only=False)
     # Arrow's cast costs more, also where there is nothing to do.
     found = found.astype(wide.to_pandas_dtype(), copy=False)
-    return found if how == "sum" or found.dtype.kind == "i" or _is_ordered(found) else None
+    return found if kind == "sum" or found.dtype.kind == "i" or _is_ordered(found) else None
 
 
 class Grouped(NamedTuple):
@@ -91,27 +91,27 @@ class Grouped(NamedTuple):
     reach: int
 
 
-def numbers_by_group(column: Any, how: How) -> Grouped | None:
+def numbers_by_group(column: Any, kind: AggregateKind) -> Grouped | None:
     """A column whose values Arrow computes by group, without its nulls; None: it is not exact."""
     from pyarrow import types
 
-    kind, wide = column.type, widened(column.type)
-    if how == "count":
+    dtype, wide = column.type, widened(column.type)
+    if kind == "count":
         return Grouped(column, 0)
     if wide is None:
-        ordered = types.is_string(kind) or types.is_date32(kind) or types.is_timestamp(kind)
-        return Grouped(column, 0) if how != "sum" and ordered else None
+        ordered = types.is_string(dtype) or types.is_date32(dtype) or types.is_timestamp(dtype)
+        return Grouped(column, 0) if kind != "sum" and ordered else None
     column = column.cast(wide)
     if types.is_integer(wide):
-        reach = reach_of(column) * len(column) if how == "sum" else 0
-        return Grouped(column, reach) if reach <= MOST else None
+        reach = max_abs(column) * len(column) if kind == "sum" else 0
+        return Grouped(column, reach) if reach <= MAX_INT64 else None
     values = column.drop_null().to_numpy()
     # Arrow leaves NaN out of extremes, takes either zero for the least, and adds up from 0.0.
-    fits = not _has_negative_zero(values) if how == "sum" else _is_ordered(values)
+    fits = not _has_negative_zero(values) if kind == "sum" else _is_ordered(values)
     return Grouped(column, 0) if fits else None
 
 
-def reach_of(column: Any) -> int:
+def max_abs(column: Any) -> int:
     """The greatest absolute value in a column of integers; 0 for other types."""
     import pyarrow.compute as pc
     from pyarrow import types
@@ -125,7 +125,7 @@ def reach_of(column: Any) -> int:
 
 def sums_fit(values: Array, held: int, most: int) -> bool:
     """Whether no sum of one of the first ``held`` values and ``most`` others leaves 64 bits."""
-    return _greatest(values[:held]) + _greatest(values[held:]) * most <= MOST
+    return _greatest(values[:held]) + _greatest(values[held:]) * most <= MAX_INT64
 
 
 def equal_array(values: Sequence[Any], kind: Any) -> Any | None:

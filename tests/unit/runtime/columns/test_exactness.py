@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from headrace.runtime.columns.exactness import (
-    How,
+    AggregateKind,
     equal_array,
     have_exact_keys,
     numbers_by_group,
@@ -40,7 +40,7 @@ LARGE = (1 << 63) - 1
     ],
 )
 def test_what_is_computed_of_a_column(
-    values: list[Any], kind: Any, how: How, in_turn: bool, by_group: bool
+    values: list[Any], kind: Any, how: AggregateKind, in_turn: bool, by_group: bool
 ) -> None:
     column = pa.array(values, kind)
     assert (numbers_in_turn(column, how) is not None) is in_turn

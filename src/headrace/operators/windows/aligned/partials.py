@@ -19,7 +19,7 @@ from headrace.operators.windows.partial_aggregates import PartialAggregates
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.exactness import (
     MOST,
-    How,
+    AggregateKind,
     have_exact_keys,
     numbers_by_group,
     reach_of,
@@ -124,7 +124,7 @@ class PartialAggregator:
         max_abs_sum = 0
         for each in self._aggregates.values():
             at = column_index(columns, each.field)
-            numbers = None if at is None else numbers_by_group(batch.column(at), each.how)
+            numbers = None if at is None else numbers_by_group(batch.column(at), each.kind)
             if numbers is None or (self.shape.record_shape and numbers.column.null_count):
                 return None
             arrays.append(numbers.column)
@@ -146,8 +146,8 @@ class PartialAggregator:
 
         names = [*self.shape.first_record_columns, PANE, *self._aggregates]
         batches = [pa.RecordBatch.from_arrays(each.arrays, names=names) for each in projected]
-        aggregates: list[tuple[str, How]] = [(ROWS, "count")]
-        aggregates += [(name, each.how) for name, each in self._aggregates.items()]
+        aggregates: list[tuple[str, AggregateKind]] = [(ROWS, "count")]
+        aggregates += [(name, each.kind) for name, each in self._aggregates.items()]
         return self._group(pa.Table.from_batches(batches), aggregates, ROWS)
 
     def merge(self, batches: Sequence[Any]) -> Any | None:
@@ -155,14 +155,14 @@ class PartialAggregator:
         import pyarrow as pa
 
         table = pa.Table.from_batches(batches)
-        aggregates: list[tuple[str, How]] = [(COUNT, "sum")]
+        aggregates: list[tuple[str, AggregateKind]] = [(COUNT, "sum")]
         for name, each in self._aggregates.items():
-            if each.how == "sum" and reach_of(table.column(name)) * table.num_rows > MOST:
+            if each.kind == "sum" and reach_of(table.column(name)) * table.num_rows > MOST:
                 return None
-            aggregates.append((name, "sum" if each.how == "count" else each.how))
+            aggregates.append((name, "sum" if each.kind == "count" else each.kind))
         return self._group(table, aggregates, COUNT)
 
-    def _group(self, table: Any, aggregates: list[tuple[str, How]], count: str) -> Any:
+    def _group(self, table: Any, aggregates: list[tuple[str, AggregateKind]], count: str) -> Any:
         import pyarrow as pa
 
         keys, first_record_columns = self.shape.keys, self.shape.first_record_columns
