@@ -84,31 +84,31 @@ def numbers_in_turn(column: Any, kind: AggregateKind) -> Array | None:
     return found if kind == "sum" or found.dtype.kind == "i" or _is_ordered(found) else None
 
 
-class Grouped(NamedTuple):
-    """A column that Arrow computes by group; no sum's absolute value is above ``reach``."""
+class GroupedColumn(NamedTuple):
+    """A column that Arrow computes by group; no sum's absolute value is above ``max_abs_sum``."""
 
     column: Any
-    reach: int
+    max_abs_sum: int
 
 
-def numbers_by_group(column: Any, kind: AggregateKind) -> Grouped | None:
+def numbers_by_group(column: Any, kind: AggregateKind) -> GroupedColumn | None:
     """A column whose values Arrow computes by group, without its nulls; None: it is not exact."""
     from pyarrow import types
 
     dtype, wide = column.type, widened(column.type)
     if kind == "count":
-        return Grouped(column, 0)
+        return GroupedColumn(column, 0)
     if wide is None:
         ordered = types.is_string(dtype) or types.is_date32(dtype) or types.is_timestamp(dtype)
-        return Grouped(column, 0) if kind != "sum" and ordered else None
+        return GroupedColumn(column, 0) if kind != "sum" and ordered else None
     column = column.cast(wide)
     if types.is_integer(wide):
-        reach = max_abs(column) * len(column) if kind == "sum" else 0
-        return Grouped(column, reach) if reach <= MAX_INT64 else None
+        max_abs_sum = max_abs(column) * len(column) if kind == "sum" else 0
+        return GroupedColumn(column, max_abs_sum) if max_abs_sum <= MAX_INT64 else None
     values = column.drop_null().to_numpy()
     # Arrow leaves NaN out of extremes, takes either zero for the least, and adds up from 0.0.
     fits = not _has_negative_zero(values) if kind == "sum" else _is_ordered(values)
-    return Grouped(column, 0) if fits else None
+    return GroupedColumn(column, 0) if fits else None
 
 
 def max_abs(column: Any) -> int:
@@ -123,9 +123,13 @@ def max_abs(column: Any) -> int:
     return max(abs(least), abs(greatest))
 
 
-def sums_fit(values: Array, held: int, most: int) -> bool:
-    """Whether no sum of one of the first ``held`` values and ``most`` others leaves 64 bits."""
-    return _greatest(values[:held]) + _greatest(values[held:]) * most <= MAX_INT64
+def sums_fit(values: Array, result_count: int, most_added: int) -> bool:
+    """Whether no sum leaves 64 bits: one of the first ``result_count`` values, and others.
+
+    ``most_added``: at most so many other values are added to one result.
+    """
+    results, added = values[:result_count], values[result_count:]
+    return _max_abs(results) + _max_abs(added) * most_added <= MAX_INT64
 
 
 def equal_array(values: Sequence[Any], kind: Any) -> Any | None:
@@ -162,5 +166,5 @@ def _has_negative_zero(values: Array) -> bool:
     return bool(len(values)) and bool(values.view(np.int64).min() == lowest)
 
 
-def _greatest(values: Array) -> int:
+def _max_abs(values: Array) -> int:
     return max(-int(values.min()), int(values.max())) if len(values) else 0

@@ -18,11 +18,11 @@ from headrace.operators.windows.aligned.grid import Grid, panes_of
 from headrace.operators.windows.partial_aggregates import PartialAggregates
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.exactness import (
-    MOST,
+    MAX_INT64,
     AggregateKind,
     have_exact_keys,
+    max_abs,
     numbers_by_group,
-    reach_of,
 )
 from headrace.runtime.columns.shapes import NAMED_ROWS, Dicts, NamedRows, Shape, python_values
 from headrace.runtime.exchange.steps import ValueWithKey
@@ -128,7 +128,7 @@ class PartialAggregator:
             if numbers is None or (self.shape.record_shape and numbers.column.null_count):
                 return None
             arrays.append(numbers.column)
-            max_abs_sum = max(max_abs_sum, numbers.reach)
+            max_abs_sum = max(max_abs_sum, numbers.max_abs_sum)
         return ProjectedBatch(arrays, columns, max_abs_sum)
 
     def panes(self, columns: Columns) -> Any | None:
@@ -157,7 +157,7 @@ class PartialAggregator:
         table = pa.Table.from_batches(batches)
         aggregates: list[tuple[str, AggregateKind]] = [(COUNT, "sum")]
         for name, each in self._aggregates.items():
-            if each.kind == "sum" and reach_of(table.column(name)) * table.num_rows > MOST:
+            if each.kind == "sum" and max_abs(table.column(name)) * table.num_rows > MAX_INT64:
                 return None
             aggregates.append((name, "sum" if each.kind == "count" else each.kind))
         return self._group(table, aggregates, COUNT)
