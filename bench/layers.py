@@ -39,7 +39,7 @@ from headrace.runtime.program import JobProgram
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
-from headrace.runtime.state.pages.held import HeldPages
+from headrace.runtime.state.pages.memory import MemoryPages
 from headrace.runtime.tasks.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.tasks.source_task import (
     NEW_SPLIT,
@@ -104,7 +104,7 @@ class _Desk:
         self.sums: dict[int, tuple[int, int]] = {}
         self.split: SplitState = NEW_SPLIT
         self.vertex = self.program.stages[0][0]
-        self.stores = [HeldPages() for _ in range(self.vertex.groups)]
+        self.stores = [MemoryPages() for _ in range(self.vertex.groups)]
         self.heaps = [HeapBackend() for _ in range(self.vertex.groups)]
         task_info, metrics = TaskInfo(parallelism=TASKS), MetricGroup()
         self.source = SourceTask(self.program, task_info, metrics)

@@ -25,7 +25,7 @@ from headrace.runtime.program import ChainProgram, JobProgram, Settings, VertexP
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
-from headrace.runtime.state.pages.held import HeldPages
+from headrace.runtime.state.pages.memory import MemoryPages
 from headrace.runtime.tasks.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.user_function import UserFunction
 
@@ -79,7 +79,7 @@ class Join:
         job = JobProgram("joins", "", (), ((vertex,),), (), Settings(), 1)
         self._task = KeyedTask(vertex, job, TaskInfo(max_parallelism=1), MetricGroup())
         self.heap = HeapBackend()
-        self.pages = HeldPages() if paged else None
+        self.pages = MemoryPages() if paged else None
 
     def take(self, *blocks: Block) -> None:
         """One micro-batch."""

@@ -51,7 +51,7 @@ from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
-from headrace.runtime.state.pages.held import HeldPages
+from headrace.runtime.state.pages.memory import MemoryPages
 from headrace.runtime.tasks.keyed_task import KeyedTask, TaskInput
 from headrace.testing import run_pipeline
 
@@ -299,14 +299,14 @@ class Work:
     def run(self, backend: str) -> tuple[float, int]:
         """The processor time for a record in µs, and how many records came out."""
         tasks = {task: _again(task) for task, _ in self._inputs}
-        stores: dict[Any, HeldPages] = {}
+        stores: dict[Any, MemoryPages] = {}
         heaps: dict[Any, HeapBackend] = {}
         took = outputs = 0
 
         def backend_of(task: KeyedTask, group: int) -> StateBackend:
             if backend == HEAP:
                 return heaps.setdefault((task, group), HeapBackend())
-            store = stores.setdefault((task, group), HeldPages())
+            store = stores.setdefault((task, group), MemoryPages())
             return PagedBackend(store, task.vertex.groups)
 
         gc.collect()

@@ -36,7 +36,7 @@ from headrace.runtime.savepoint.write import export_states, export_timers
 from headrace.runtime.state.backend import StateBackend, Timer
 from headrace.runtime.state.handles import KeyContext, StateStore
 from headrace.runtime.state.pages.backend import PagedBackend
-from headrace.runtime.state.pages.held import HeldPages
+from headrace.runtime.state.pages.memory import MemoryPages
 from headrace.runtime.state.shared import SharedStates
 from headrace.runtime.state.shared import store as store_shared
 
@@ -164,7 +164,7 @@ def header() -> dict[str, Any]:
 def form() -> Savepoint:
     """All of it, as this version writes it."""
     program, parts = Program(), Parts()
-    backends = {group: PagedBackend(HeldPages(), GROUPS) for group in range(GROUPS)}
+    backends = {group: PagedBackend(MemoryPages(), GROUPS) for group in range(GROUPS)}
     for number, key in enumerate(KEYS):
         program.fill(backends[key_group_of(key, GROUPS)], key, number)
     for group, backend in backends.items():
@@ -191,7 +191,7 @@ def form() -> Savepoint:
 
 
 def _rules() -> StateBackend:
-    shared, backend = SharedStates(), PagedBackend(HeldPages(), GROUPS)
+    shared, backend = SharedStates(), PagedBackend(MemoryPages(), GROUPS)
     shared.writable = True
     for key, rule in RULES.items():
         shared.map("rules").put(key, rule)

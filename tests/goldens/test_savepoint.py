@@ -19,7 +19,7 @@ from headrace.runtime.state.backend import StateBackend, Timer
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.kinds import LIST, MAP, VALUE, StateKind
 from headrace.runtime.state.pages.backend import PagedBackend
-from headrace.runtime.state.pages.held import HeldPages
+from headrace.runtime.state.pages.memory import MemoryPages
 from headrace.runtime.state.shared import SharedStates
 from tests.goldens import VERSIONS, job, state
 from tests.goldens.pickles import is_pickle, of_headrace
@@ -43,7 +43,7 @@ def test_state_and_timers(form: Savepoint, groups: int, kind: str) -> None:
     operator, keyed = operator_of(form), form.keyed("sums", groups)
     backends: dict[int, StateBackend] = {}
     for group, records in keyed.items():
-        backends[group] = HeapBackend() if kind == "heap" else PagedBackend(HeldPages(), groups)
+        backends[group] = HeapBackend() if kind == "heap" else PagedBackend(MemoryPages(), groups)
         import_backend(
             records, backends[group], operator.states, operator.namespaced, operator.tables
         )
@@ -107,7 +107,7 @@ def test_each_record_of_a_key(form: Savepoint) -> None:
 
 @pytest.mark.parametrize("kind", ["heap", "paged"])
 def test_state_that_tasks_share(form: Savepoint, kind: str) -> None:
-    backend: StateBackend = HeapBackend() if kind == "heap" else PagedBackend(HeldPages(), 1)
+    backend: StateBackend = HeapBackend() if kind == "heap" else PagedBackend(MemoryPages(), 1)
     import_backend(form.shared("sums"), backend)
     shared = SharedStates()
     shared.load(backend)

@@ -21,7 +21,7 @@ from headrace.runtime.block import Envelope, encode
 from headrace.runtime.failure import annotate, is_of_sink, original
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.state.backend import StateBackend
-from headrace.runtime.state.pages.held import HeldPages
+from headrace.runtime.state.pages.memory import MemoryPages
 from headrace.runtime.tasks.broadcast import BroadcastInput
 from headrace.runtime.tasks.capture import (
     FailedCall,
@@ -109,11 +109,11 @@ class LocalCaptures(Captures):
     def __init__(self, folder: str, program: JobProgram) -> None:
         super().__init__(folder, lambda: program_bytes(program))
         self._page_bytes = program.settings.page_bytes
-        self._pages: dict[tuple[str, int], HeldPages] = {}
+        self._pages: dict[tuple[str, int], MemoryPages] = {}
 
     def backend(self, vertex: VertexProgram, group: int) -> StateBackend:
         """The state backend of a group, which records what is read."""
-        pages = self._pages.setdefault((vertex.id, group), HeldPages())
+        pages = self._pages.setdefault((vertex.id, group), MemoryPages())
         return RecordingBackend(pages, vertex.max_parallelism_of(group), self._page_bytes)
 
 

@@ -37,7 +37,7 @@ from headrace.runtime.record_copies import copy_record
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
-from headrace.runtime.state.pages.held import HeldPages
+from headrace.runtime.state.pages.memory import MemoryPages
 from headrace.runtime.state.ttl import CLEANUP
 from headrace.runtime.tasks.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.tasks.stage_call import StageCall
@@ -110,9 +110,9 @@ class _Harness:
         job = JobProgram("harness", "", (), ((vertex,),), (), Settings(), 1, batch)
         task_info = TaskInfo(max_parallelism=1, is_batch=batch)
         self.metrics = MetricGroup()
-        self._store = HeldPages() if backend == "paged" else None
+        self._store = MemoryPages() if backend == "paged" else None
         self._heap = HeapBackend()
-        self._shared_store = HeldPages() if backend == "paged" else None
+        self._shared_store = MemoryPages() if backend == "paged" else None
         self._shared_heap = HeapBackend()
         self._task = KeyedTask(vertex, job, task_info, self.metrics)
         self._strategy = watermarks

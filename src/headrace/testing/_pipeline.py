@@ -34,7 +34,7 @@ from headrace.runtime.savepoint.whole import restore, savepoint_of, splits_of
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
-from headrace.runtime.state.pages.held import HeldPages
+from headrace.runtime.state.pages.memory import MemoryPages
 from headrace.testing._clock import ManualClock
 from headrace.testing._savepoints import round_trip
 
@@ -298,7 +298,7 @@ class _RestartingRun:
         self._by_savepoint = restarts == "savepoint"
         self._delivery = _CollectingDelivery(streams)
         self._one_key_group = key_groups is None
-        self._stores: dict[tuple[str, int], HeldPages] = {}
+        self._stores: dict[tuple[str, int], MemoryPages] = {}
         self._heap: dict[tuple[str, int], HeapBackend] = {}
         self._paged = backends == "paged"
         self.batches: list[BatchCounts] = []
@@ -323,7 +323,7 @@ class _RestartingRun:
     def _backend(self, vertex: VertexProgram, group: int) -> StateBackend:
         if not self._paged:
             return self._heap.setdefault((vertex.id, group), HeapBackend())
-        store = self._stores.setdefault((vertex.id, group), HeldPages())
+        store = self._stores.setdefault((vertex.id, group), MemoryPages())
         groups = 1 if self._one_key_group else vertex.max_parallelism_of(group)
         return PagedBackend(store, groups, self._job.settings.page_bytes)
 

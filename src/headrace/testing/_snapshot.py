@@ -12,7 +12,7 @@ from headrace.runtime.savepoint.write import export_backend
 from headrace.runtime.state.backend import StateBackend, Timer, TimerStore
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
-from headrace.runtime.state.pages.held import HeldPages
+from headrace.runtime.state.pages.memory import MemoryPages
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Snapshot:
 
 
 def _records_of(backend: StateBackend) -> dict[str, bytes]:
-    store = HeldPages()
+    store = MemoryPages()
     paged = PagedBackend(store, 1)
     copy_state(backend, paged)
     paged.flush()
@@ -54,7 +54,7 @@ def _records_of(backend: StateBackend) -> dict[str, bytes]:
 
 def _heap_of(records: Mapping[str, bytes]) -> HeapBackend:
     backend = HeapBackend()
-    copy_state(PagedBackend(HeldPages(records), 1), backend)
+    copy_state(PagedBackend(MemoryPages(records), 1), backend)
     return backend
 
 

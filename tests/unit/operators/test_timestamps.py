@@ -22,7 +22,7 @@ from headrace.runtime.program import VertexProgram
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
-from headrace.runtime.state.pages.held import HeldPages
+from headrace.runtime.state.pages.memory import MemoryPages
 from headrace.runtime.tasks.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.programs import (
@@ -61,7 +61,7 @@ class Group:
         chain = chain_of(root, assigning, exchanges=[exchange(3, groups=1)])
         self.vertex = VertexProgram(0, 1, True, 4, 1, chain, (channel("0"),))
         self.job = job_of((), self.vertex, batch=batch)
-        self.store = HeldPages()
+        self.store = MemoryPages()
         self.heap = HeapBackend() if not paged else None
 
     def backend(self) -> StateBackend:

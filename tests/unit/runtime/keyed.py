@@ -20,7 +20,7 @@ from headrace.runtime.program import VertexProgram
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
-from headrace.runtime.state.pages.held import HeldPages
+from headrace.runtime.state.pages.memory import MemoryPages
 from headrace.runtime.tasks.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.programs import chain_of, channel, job_of, node, to_sink
@@ -102,7 +102,7 @@ class Harness:
         )
         self.job = job_of((), self.vertex, batch=batch, **settings)
         self.paged = paged
-        self.stores: dict[int, HeldPages] = {}
+        self.stores: dict[int, MemoryPages] = {}
         self.backends: dict[int, StateBackend] = {}
         self.task = self.new_task()
 
@@ -113,7 +113,7 @@ class Harness:
 
     def backend(self, group: int) -> StateBackend:
         if self.paged:
-            return PagedBackend(self.stores.setdefault(group, HeldPages()), 1, 200)
+            return PagedBackend(self.stores.setdefault(group, MemoryPages()), 1, 200)
         return self.backends.setdefault(group, HeapBackend())
 
     def advance(self, *blocks: Block, now_ms: int = 0, group: int = 0) -> list[Any]:

@@ -13,7 +13,7 @@ from headrace.operators.joins.interval import IntervalJoinSpec
 from headrace.runtime.operator import OperatorSpec
 from headrace.runtime.state.kinds import TIMES, VALUE, StateKind
 from headrace.runtime.state.pages.backend import PagedBackend
-from headrace.runtime.state.pages.held import HeldPages
+from headrace.runtime.state.pages.memory import MemoryPages
 from headrace.runtime.state.time_buffer import TimeBuffer
 from headrace.runtime.user_function import UserFunction
 from headrace.testing import KeyedHarness
@@ -42,7 +42,7 @@ def order(number: int) -> tuple[Any, ...]:
 @cache
 def stored(open_records: int) -> dict[str, bytes]:
     """The pages of a join whose one key has so many records of each side."""
-    pages = HeldPages()
+    pages = MemoryPages()
     backend = PagedBackend(pages, 1)
     backend.declare(TIMER_SLOT, StateKind(VALUE))
     entry = backend.enter("key")

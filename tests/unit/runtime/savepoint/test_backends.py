@@ -31,7 +31,7 @@ from headrace.runtime.state.handles import KeyContext, StateStore
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.kinds import StateKind
 from headrace.runtime.state.pages.backend import PagedBackend
-from headrace.runtime.state.pages.held import HeldPages
+from headrace.runtime.state.pages.memory import MemoryPages
 
 KEYS: list[Any] = [*range(300), "ä", ("a", 1), Row(1, "x"), None, b"k", 2.5]
 BIG = {0, 7}
@@ -45,7 +45,7 @@ class Cart:
 
 
 def new(kind: str, key_groups: int) -> StateBackend:
-    return HeapBackend() if kind == "heap" else PagedBackend(HeldPages(), key_groups, 700)
+    return HeapBackend() if kind == "heap" else PagedBackend(MemoryPages(), key_groups, 700)
 
 
 class Program:
@@ -196,7 +196,7 @@ def test_exporting_changes_nothing_and_can_be_repeated(kind: str) -> None:
 
 
 def test_what_is_exported_does_not_stay_in_memory() -> None:
-    store = HeldPages()
+    store = MemoryPages()
     program = Program()
     program.attach(PagedBackend(store, 1, 700))
     for number, key in enumerate(KEYS):

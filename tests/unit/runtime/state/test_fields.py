@@ -15,7 +15,7 @@ from headrace.runtime.failure import annotate
 from headrace.runtime.state.fields import missing_fields
 from headrace.runtime.state.kinds import StateKind
 from headrace.runtime.state.pages.backend import PagedBackend
-from headrace.runtime.state.pages.held import HeldPages
+from headrace.runtime.state.pages.memory import MemoryPages
 
 
 @dataclass
@@ -66,7 +66,7 @@ class FilledLater:
 
 def stored_as(kind: type, monkeypatch: pytest.MonkeyPatch, wrapped: Callable[[Any], Any]) -> Any:
     """What is read under another kind of class than it was stored with, from pages."""
-    store = HeldPages()
+    store = MemoryPages()
     for change in (True, False):
         backend = PagedBackend(store, 4)
         backend.owner = "book (uid=b)"
@@ -83,9 +83,9 @@ def itself(value: Any) -> Any:
     return value
 
 
-def written(part: Any, key_of: Any, *lists: list[Any]) -> HeldPages:
+def written(part: Any, key_of: Any, *lists: list[Any]) -> MemoryPages:
     """Lists under keys of a part of a backend, each written by another call."""
-    store = HeldPages()
+    store = MemoryPages()
     for number, orders in enumerate(lists):
         backend = PagedBackend(store, 4)
         space = part(backend)
@@ -97,7 +97,7 @@ def written(part: Any, key_of: Any, *lists: list[Any]) -> HeldPages:
     return store
 
 
-def opened(store: HeldPages) -> PagedBackend:
+def opened(store: MemoryPages) -> PagedBackend:
     """A backend whose header was read, as a task does before states are declared."""
     backend = PagedBackend(store, 4)
     backend.owner = "book (uid=b)"

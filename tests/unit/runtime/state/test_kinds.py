@@ -23,7 +23,7 @@ from headrace.runtime.state.kinds import (
     is_compatible,
 )
 from headrace.runtime.state.pages.backend import PagedBackend
-from headrace.runtime.state.pages.held import HeldPages
+from headrace.runtime.state.pages.memory import MemoryPages
 
 INT, LONG, STRING, ANY = Types.INT(), Types.LONG(), Types.STRING(), Types.PICKLED_BYTE_ARRAY()
 
@@ -65,7 +65,7 @@ ASK: dict[str, Callable[[StateStore], Any]] = {
 @pytest.mark.parametrize("now", ASK)
 @pytest.mark.parametrize("late", [False, True], ids=["asked for in open", "asked for late"])
 def test_a_state_that_changed_is_refused(before: str, now: str, late: bool) -> None:
-    store = HeldPages()
+    store = MemoryPages()
     states = StateStore(KeyContext(), "clicks")
     seen = ASK[before](states)
     states.attach(PagedBackend(store, 4))
@@ -93,7 +93,7 @@ def test_a_state_that_changed_is_refused(before: str, now: str, late: bool) -> N
 
 
 def test_state_of_another_format_is_refused() -> None:
-    store = HeldPages()
+    store = MemoryPages()
     backend = PagedBackend(store, 4)
     backend.declare("s", StateKind("list"))
     backend.enter("a")["s"] = [1]
@@ -140,7 +140,7 @@ def test_types_are_compared_as_far_as_they_are_known(
 
 
 def test_a_type_of_the_program_is_read_without_its_class() -> None:
-    store = HeldPages()
+    store = MemoryPages()
     backend = PagedBackend(store, 4)
     backend.declare("s", StateKind("value", Types.LIST(Money("EUR")).to_data()))
     backend.enter("a")["s"] = [1]

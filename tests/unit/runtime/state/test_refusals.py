@@ -20,11 +20,11 @@ from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.kinds import StateKind
 from headrace.runtime.state.pages.backend import PagedBackend
-from headrace.runtime.state.pages.held import HeldPages
+from headrace.runtime.state.pages.memory import MemoryPages
 from headrace.runtime.state.refusals import check_size
 
 
-class Bounded(HeldPages):
+class Bounded(MemoryPages):
     """A store that takes records of 1 MiB."""
 
     def put(self, name: str, data: bytes) -> None:
@@ -102,7 +102,7 @@ def test_parts_of_a_list_or_a_map_may_be_large_together(kind: str) -> None:
 
 
 def test_an_error_of_the_store_stays_what_it_is() -> None:
-    class Failing(HeldPages):
+    class Failing(MemoryPages):
         def put(self, name: str, data: bytes) -> None:
             raise OSError("no answer")
 
@@ -116,7 +116,7 @@ def test_an_error_of_the_store_stays_what_it_is() -> None:
 
 @pytest.mark.parametrize("error", [OSError("no answer"), StorageError("no answer")])
 def test_a_list_of_the_store_is_not_read_when_the_store_fails(error: Exception) -> None:
-    store = HeldPages()
+    store = MemoryPages()
     backend = PagedBackend(store, 4, 100)
     backend.declare("seen", StateKind("list"))
     for change in range(2):

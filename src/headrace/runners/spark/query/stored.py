@@ -14,7 +14,7 @@ from headrace.runtime.savepoint.savepoint import Savepoint
 from headrace.runtime.savepoint.whole import Backends, restore, savepoint_of
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.pages.backend import HEADER, PagedBackend
-from headrace.runtime.state.pages.held import HeldPages
+from headrace.runtime.state.pages.memory import MemoryPages
 
 StoredRecord = tuple[int, str, bytes]
 """Bucket, name and data of a record."""
@@ -62,14 +62,14 @@ def backends_of(program: JobProgram, stored: Iterable[tuple[int, str, bytes]]) -
 
     Each bucket has a copy of broadcast state; the first one found is used.
     """
-    pages: dict[tuple[str, int], HeldPages] = {}
+    pages: dict[tuple[str, int], MemoryPages] = {}
     of_bucket: dict[tuple[str, int], int] = {}
 
     def put(bucket: int, prefix: str, name: str, data: bytes) -> None:
         vertex, group = prefix.rsplit("/", 1)
         at = vertex, int(group)
         if of_bucket.setdefault(at, bucket) == bucket:
-            pages.setdefault(at, HeldPages()).put(name, data)
+            pages.setdefault(at, MemoryPages()).put(name, data)
 
     for bucket, name, data in stored:
         if name == HEADER:
@@ -91,10 +91,10 @@ def records_of(savepoint: Savepoint, program: JobProgram) -> Iterator[dict[str, 
     """A savepoint as records of Spark's state stores, with stage and bucket."""
     keys, page_bytes = bucket_keys(program.partitions), program.settings.page_bytes
     stages = {vertex.id: vertex.stage for stage in program.stages for vertex in stage}
-    pages: dict[tuple[str, int], HeldPages] = {}
+    pages: dict[tuple[str, int], MemoryPages] = {}
 
     def backend_of(vertex: VertexProgram, group: int) -> StateBackend:
-        pages_of_group = pages[vertex.id, group] = HeldPages()
+        pages_of_group = pages[vertex.id, group] = MemoryPages()
         return PagedBackend(pages_of_group, vertex.max_parallelism_of(group), page_bytes)
 
     restore(savepoint, program, backend_of)

@@ -28,7 +28,7 @@ from headrace.runtime.savepoint.whole import savepoint_of
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.kinds import LIST, MAP, VALUE, StateKind
 from headrace.runtime.state.pages.backend import HEADER, PagedBackend
-from headrace.runtime.state.pages.held import HeldPages
+from headrace.runtime.state.pages.memory import MemoryPages
 from tests.unit.planner.test_kept_subtasks import planned
 
 CHAIN = ChainProgram("", {}, ())
@@ -79,7 +79,7 @@ def test_elements_of_three_instances_come_to_two() -> None:
     program = planned(2)
     stored = [(0, "other/0/page", b"")]
     for instance in range(3):
-        held = HeldPages()
+        held = MemoryPages()
         backend = PagedBackend(held, 3)
         backend.declare("element", StateKind(VALUE))
         for position in range(2):
@@ -135,7 +135,7 @@ def test_records_are_taken_over_raw_and_headers_operator_by_operator() -> None:
 
 
 def test_the_states_of_an_operator_are_told_from_its_header() -> None:
-    store = HeldPages()
+    store = MemoryPages()
     backend = PagedBackend(store, 4)
     backend.declare("total", StateKind(VALUE, "INT"))
     backend.declare("seen", StateKind(LIST))
@@ -155,7 +155,7 @@ def test_no_record_of_state_says_how_many_partitions_there_are(partitions: int) 
     backends: dict[tuple[str, int], StateBackend] = {}
     for key in range(40):
         backend = backends.setdefault(
-            ("sum", key_group_of(key, 128)), PagedBackend(HeldPages(), 128)
+            ("sum", key_group_of(key, 128)), PagedBackend(MemoryPages(), 128)
         )
         backend.declare("sum", StateKind(VALUE))
         backend.enter(key)["sum"] = [key] * 3_000

@@ -21,7 +21,7 @@ from headrace.runtime.state.pages.compact import (
     layout_of,
 )
 from headrace.runtime.state.pages.entries import PAGE_FORMAT, EntryPages
-from headrace.runtime.state.pages.held import HeldPages
+from headrace.runtime.state.pages.memory import MemoryPages
 from headrace.runtime.state.pages.schemas import Schemas, schema_of
 
 VALUE, LIST = StateKind("value"), StateKind("list")
@@ -86,7 +86,7 @@ class Group:
     """One key group's pages over a store that stays, as seen by one program after another."""
 
     def __init__(self) -> None:
-        self.store = HeldPages()
+        self.store = MemoryPages()
         self.table = PageTable()
         self.schemas = Schemas()
 

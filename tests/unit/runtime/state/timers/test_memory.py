@@ -7,12 +7,12 @@ import pytest
 from headrace.runtime.state.backend import Timer
 from headrace.runtime.state.heap import HeapBackend, HeapTimers
 from headrace.runtime.state.pages.backend import PagedBackend
-from headrace.runtime.state.pages.held import HeldPages
+from headrace.runtime.state.pages.memory import MemoryPages
 from headrace.runtime.state.timers.pages import TimerPages
 
 
 def timers_of(kind: str) -> HeapTimers | TimerPages:
-    backend = HeapBackend() if kind == "heap" else PagedBackend(HeldPages(), 1)
+    backend = HeapBackend() if kind == "heap" else PagedBackend(MemoryPages(), 1)
     timers = backend.event_timers
     assert isinstance(timers, HeapTimers | TimerPages)
     return timers

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 
-class HeldPages:
+class MemoryPages:
     """A ``PageStore`` in a dictionary: ``records``, by name."""
 
     def __init__(self, records: Mapping[str, bytes] | None = None) -> None:
