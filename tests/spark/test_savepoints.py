@@ -23,8 +23,8 @@ from headrace.runners.spark.checkpoint.metadata import CheckpointMetadata
 from headrace.runners.spark.savepoints import begin_from, export_savepoint
 from headrace.runners.spark.startup.session import session_for
 from headrace.runtime.program import JobProgram, VertexProgram
+from headrace.runtime.savepoint.job_state import restore, savepoint_of, splits_of
 from headrace.runtime.savepoint.savepoint import Savepoint
-from headrace.runtime.savepoint.whole import restore, savepoint_of, splits_of
 from headrace.runtime.state.heap import HeapBackend
 from headrace.testing._savepoints import round_trip
 from tests.goldens.job import written

@@ -28,9 +28,9 @@ from headrace.runners.local import LocalRun
 from headrace.runtime.coordination.offset import Offset
 from headrace.runtime.layout import Layout, check
 from headrace.runtime.program import JobProgram, SinkProgram, VertexProgram
+from headrace.runtime.savepoint.job_state import restore, savepoint_of, splits_of
 from headrace.runtime.savepoint.savepoint import Savepoint
 from headrace.runtime.savepoint.sinks import import_sinks
-from headrace.runtime.savepoint.whole import restore, savepoint_of, splits_of
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend

@@ -34,9 +34,9 @@ from headrace.runners.spark.startup.session import settings_of_query
 from headrace.runtime.coordination.offset import source_key
 from headrace.runtime.layout import OPERATOR, SOURCE, Layout, Part, check
 from headrace.runtime.program import JobProgram
+from headrace.runtime.savepoint.job_state import savepoint_of, splits_of
 from headrace.runtime.savepoint.savepoint import Savepoint
 from headrace.runtime.savepoint.sinks import import_sinks
-from headrace.runtime.savepoint.whole import savepoint_of, splits_of
 
 _RECORDS = pa.schema(
     [("bucket", pa.int32()), ("stage", pa.int32()), ("name", pa.string()), ("data", pa.binary())]

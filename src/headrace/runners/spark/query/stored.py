@@ -10,8 +10,8 @@ from typing import Any
 from headrace.runners.spark.query.wire import bucket_keys
 from headrace.runtime.block import ALL_GROUPS
 from headrace.runtime.program import JobProgram, VertexProgram
+from headrace.runtime.savepoint.job_state import Backends, restore, savepoint_of
 from headrace.runtime.savepoint.savepoint import Savepoint
-from headrace.runtime.savepoint.whole import Backends, restore, savepoint_of
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.pages.backend import HEADER, PagedBackend
 from headrace.runtime.state.pages.memory import MemoryPages

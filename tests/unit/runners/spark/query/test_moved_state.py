@@ -23,8 +23,8 @@ from headrace.runners.spark.query.wire import bucket_keys
 from headrace.runners.spark.query.worker import ProgramRef
 from headrace.runtime.keys.key_groups import key_group_of
 from headrace.runtime.program import ChainProgram, JobProgram, VertexProgram
+from headrace.runtime.savepoint.job_state import savepoint_of
 from headrace.runtime.savepoint.savepoint import Savepoint
-from headrace.runtime.savepoint.whole import savepoint_of
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.kinds import LIST, MAP, VALUE, StateKind
 from headrace.runtime.state.pages.backend import HEADER, PagedBackend

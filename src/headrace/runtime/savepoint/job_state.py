@@ -111,7 +111,7 @@ def restore(
             continue
         tasks = [record for record in form.read("tasks") if record.operator == id_]
         if entry.key_groups != vertex.groups:
-            tasks = _without_own_time(tasks, vertex)
+            tasks = _without_chain_watermarks(tasks, vertex)
         header = pickle.dumps(
             header_from_savepoint(
                 [record for record in form.read("watermarks") if record.operator == id_],
@@ -130,7 +130,9 @@ def restore(
             )
 
 
-def _without_own_time(tasks: Iterable[TaskRecord], vertex: VertexProgram) -> list[TaskRecord]:
+def _without_chain_watermarks(
+    tasks: Iterable[TaskRecord], vertex: VertexProgram
+) -> list[TaskRecord]:
     """The tasks' records without what watermarks of the chain's own came to.
 
     Each key group had watermarks of its own, and none of them is that of a group of now.
