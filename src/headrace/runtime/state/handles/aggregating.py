@@ -32,15 +32,15 @@ class AggregatingHandle(Handle):
 
     def get(self) -> Any:
         """The function's result for the accumulator, or None when nothing was added."""
-        held = self._read()
-        return None if held is None else self._function.get_result(held)
+        stored = self._read()
+        return None if stored is None else self._function.get_result(stored)
 
     def add(self, value: Any) -> None:
         """Add one value to the accumulator."""
-        held = self._read()
-        if held is None:
-            held = self._function.create_accumulator()
-        self._write(self._function.add(value, held))
+        stored = self._read()
+        if stored is None:
+            stored = self._function.create_accumulator()
+        self._write(self._function.add(value, stored))
 
     def purge(self) -> None:
         """Remove the accumulator if it has expired."""

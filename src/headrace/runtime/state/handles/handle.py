@@ -58,7 +58,7 @@ class Handle:
         """Remove what has expired under the current key."""
         raise NotImplementedError
 
-    def _held(self) -> Any:
+    def _stored(self) -> Any:
         """What the slot holds under the current key, or None."""
         entry = self._entry()
         if self._context.values is None:
@@ -67,19 +67,19 @@ class Handle:
 
     # The value of a single-valued slot, with or without a time-to-live.
 
-    def _hold(self, held: Any) -> None:
+    def _store(self, value: Any) -> None:
         context, entry = self._context, self._entry()
         if context.values is None:
-            entry[self._slot] = held
+            entry[self._slot] = value
         else:
-            context.entry = context.values[context.key] = held
+            context.entry = context.values[context.key] = value
         context.entries.changed(context.key)
 
     def _read(self) -> Any:
-        ttl, held = self._ttl, self._held()
-        if ttl is None or held is None:
-            return held
-        value, stamp = held
+        ttl, stored = self._ttl, self._stored()
+        if ttl is None or stored is None:
+            return stored
+        value, stamp = stored
         now = self._context.clock(ttl)
         if ttl.expired(stamp, now):
             self.clear()
@@ -95,15 +95,19 @@ class Handle:
             return
         ttl = self._ttl
         if ttl is None:
-            self._hold(value)
+            self._store(value)
             return
-        held, stamp = self._held(), self._context.clock(ttl)
-        if held is not None:
-            stamp = max(stamp, held[1])  # a late record does not make a value older
-        self._hold((value, stamp))
+        stored, stamp = self._stored(), self._context.clock(ttl)
+        if stored is not None:
+            stamp = max(stamp, stored[1])  # a late record does not make a value older
+        self._store((value, stamp))
         self._context.schedule_cleanup(ttl, stamp)
 
     def _purge_single(self) -> None:
-        ttl, held = self._ttl, self._held()
-        if ttl is not None and held is not None and ttl.expired(held[1], self._context.clock(ttl)):
+        ttl, stored = self._ttl, self._stored()
+        if (
+            ttl is not None
+            and stored is not None
+            and ttl.expired(stored[1], self._context.clock(ttl))
+        ):
             self.clear()

@@ -30,18 +30,18 @@ class ListHandle(Handle):
         return list(self)
 
     def __iter__(self) -> Iterator[Any]:
-        held = self._held()
-        if held is None:
+        stored = self._stored()
+        if stored is None:
             return iter(())
         if self._ttl is None:
-            return iter(held)
-        return iter(self._live(held, self._ttl))
+            return iter(stored)
+        return iter(self._live(stored, self._ttl))
 
-    def _live(self, held: Iterable[tuple[Any, int]], ttl: Ttl) -> list[Any]:
+    def _live(self, stored: Iterable[tuple[Any, int]], ttl: Ttl) -> list[Any]:
         now = self._context.clock(ttl)
         if not ttl.return_expired:
-            held = [item for item in held if not ttl.expired(item[1], now)]
-        items = list(held)
+            stored = [item for item in stored if not ttl.expired(item[1], now)]
+        items = list(stored)
         if ttl.refresh_on_read:
             self._replace([(value, max(stamp, now)) for value, stamp in items])
             for stamp in {max(stamp, now) for _, stamp in items}:
@@ -68,11 +68,11 @@ class ListHandle(Handle):
 
     def _append(self, values: Iterable[Any]) -> None:
         entry = self._entry()
-        held = entry.get(self._slot)
-        if held is None:
-            held = entry[self._slot] = []
-        held.extend(values if self._ttl is None else self._stamped(values))
-        if not held:
+        stored = entry.get(self._slot)
+        if stored is None:
+            stored = entry[self._slot] = []
+        stored.extend(values if self._ttl is None else self._stamped(values))
+        if not stored:
             del entry[self._slot]
         self._changed()
 
@@ -83,8 +83,8 @@ class ListHandle(Handle):
         ttl, least = self._ttl, MIN_WATERMARK
         if ttl is not None and ttl.event_time:
             # A late record that rewrites the list does not make it older.
-            held = self._held() or ()
-            least = max((stamp for _, stamp in held), default=MIN_WATERMARK)
+            stored = self._stored() or ()
+            least = max((stamp for _, stamp in stored), default=MIN_WATERMARK)
         self._replace(list(self._stamped(values, least)))
 
     def _replace(self, new: list[Any]) -> None:
@@ -96,10 +96,10 @@ class ListHandle(Handle):
 
     def purge(self) -> None:
         """Remove expired elements."""
-        ttl, held = self._ttl, self._held()
-        if ttl is None or held is None:
+        ttl, stored = self._ttl, self._stored()
+        if ttl is None or stored is None:
             return
         now = self._context.clock(ttl)
-        kept = [item for item in held if not ttl.expired(item[1], now)]
-        if len(kept) < len(held):
+        kept = [item for item in stored if not ttl.expired(item[1], now)]
+        if len(kept) < len(stored):
             self._replace(kept)

@@ -39,10 +39,10 @@ class MapHandle(Handle):
         """Whether the map has a key, in the form of its type, and the value."""
         if type(key) not in EXACT:
             key = as_key(key)
-        held = self._held()
-        if held is None or key not in held:
+        stored = self._stored()
+        if stored is None or key not in stored:
             return False, None
-        value = held[key]
+        value = stored[key]
         ttl = self._ttl
         if ttl is None:
             return True, value
@@ -66,8 +66,8 @@ class MapHandle(Handle):
             key = as_key(key)
         entry = self._context.entry
         if entry is not None:
-            held = entry.get(self._slot)
-            return None if held is None else held.get(key)
+            stored = entry.get(self._slot)
+            return None if stored is None else stored.get(key)
         return self._find(key)[1]
 
     def contains(self, key: Any) -> bool:
@@ -91,10 +91,10 @@ class MapHandle(Handle):
         entry = context.entry
         if entry is None:
             entry = self._entry()
-        held = entry.get(self._slot)
-        if held is None:
-            held = entry[self._slot] = {}
-        held[key] = value
+        stored = entry.get(self._slot)
+        if stored is None:
+            stored = entry[self._slot] = {}
+        stored[key] = value
         context.entries.changed(context.key)
 
     def _put(self, key: Any, value: Any) -> None:
@@ -102,16 +102,16 @@ class MapHandle(Handle):
         if type(key) not in EXACT:
             key = as_key(key)
         context, entry, ttl = self._context, self._entry(), self._ttl
-        held = entry.get(self._slot)
-        if held is None:
-            held = entry[self._slot] = {}
+        stored = entry.get(self._slot)
+        if stored is None:
+            stored = entry[self._slot] = {}
         if ttl is not None:
-            stamp, old = context.clock(ttl), held.get(key)
+            stamp, old = context.clock(ttl), stored.get(key)
             if old is not None:
                 stamp = max(stamp, old[1])
             value = (value, stamp)
             context.schedule_cleanup(ttl, stamp)
-        held[key] = value
+        stored[key] = value
         context.entries.changed(context.key)
 
     def put_all(self, dict_value: Any) -> None:
@@ -130,21 +130,21 @@ class MapHandle(Handle):
     def _remove(self, key: Any) -> None:
         if type(key) not in EXACT:
             key = as_key(key)
-        held = self._entry().get(self._slot)
-        if held is None or key not in held:
+        stored = self._entry().get(self._slot)
+        if stored is None or key not in stored:
             return
-        del held[key]
-        if not held:
+        del stored[key]
+        if not stored:
             del self._entry()[self._slot]
         self._changed()
 
     def items(self) -> Iterator[tuple[Any, Any]]:
         """The entries; the map may be changed while they are read."""
-        held = self._held()
-        if held is None:
+        stored = self._stored()
+        if stored is None:
             return iter(())
         ttl = self._ttl
-        pairs = list(held.items())
+        pairs = list(stored.items())
         if ttl is not None:
             now = self._context.clock(ttl)
             if not ttl.return_expired:
@@ -168,16 +168,16 @@ class MapHandle(Handle):
     def is_empty(self) -> bool:
         """True when the map has no entry."""
         if self._ttl is None:
-            return not self._held()
+            return not self._stored()
         return next(self.items(), None) is None
 
     def purge(self) -> None:
         """Remove expired entries."""
-        ttl, held = self._ttl, self._held()
-        if ttl is None or held is None:
+        ttl, stored = self._ttl, self._stored()
+        if ttl is None or stored is None:
             return
         now = self._context.clock(ttl)
-        dead = [key for key, (_, stamp) in held.items() if ttl.expired(stamp, now)]
+        dead = [key for key, (_, stamp) in stored.items() if ttl.expired(stamp, now)]
         for key in dead:
             self._remove(key)
 

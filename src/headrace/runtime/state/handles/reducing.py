@@ -38,8 +38,8 @@ class ReducingHandle(Handle):
         """Reduce one more value into the state."""
         if self._fit is not None:
             value = self._fit(value)
-        held = self._read()
-        self._write(value if held is None else self._reduce(held, value))
+        stored = self._read()
+        self._write(value if stored is None else self._reduce(stored, value))
 
     def purge(self) -> None:
         """Remove the value if it has expired."""

@@ -163,7 +163,7 @@ class StateStore:
         context, handle = self._context, self._handles[name]
         for key in sorted(context.entries.keys(), key=stable_hash):
             context.enter(key)
-            if handle._held() is not None:
+            if handle._stored() is not None:
                 yield key
 
     def purge(self, event_time: bool) -> None:
