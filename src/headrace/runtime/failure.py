@@ -30,7 +30,7 @@ def annotate(error: BaseException) -> None:
     """Add operator, uid, key, window and record to an exception that came out of a chain (once)."""
     _hint_at_local_class(error)
     _hint_at_new_field(error)
-    if getattr(error, "_headrace_noted", False):
+    if getattr(error, "_headrace_annotated", False):
         return
     variables = _at_work(error.__traceback__)
     if variables is None:
@@ -50,7 +50,7 @@ def annotate(error: BaseException) -> None:
     if _gave_no_iterable(error):
         lines.append("hint:     yield each result, or return a list of them")
     error.add_note("\n".join(lines))
-    error._headrace_noted = True  # type: ignore[attr-defined]
+    error._headrace_annotated = True  # type: ignore[attr-defined]
 
 
 def is_of_sink(error: BaseException) -> bool:
@@ -112,7 +112,7 @@ def failure_of(error: BaseException) -> BaseException:
     )
     for note in getattr(error, "__notes__", []):
         failure.add_note(note)
-    failure._headrace_noted = True  # type: ignore[attr-defined]
+    failure._headrace_annotated = True  # type: ignore[attr-defined]
     return failure.with_traceback(error.__traceback__)
 
 
@@ -134,7 +134,7 @@ class at_sink:  # a function to its callers
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if error is None or getattr(error, "_headrace_noted", False):
+        if error is None or getattr(error, "_headrace_annotated", False):
             return
         sink = self._sink
         built = f", built at {sink.site}" if sink.site else ""
@@ -143,7 +143,7 @@ class at_sink:  # a function to its callers
         if record:
             lines.append(f"record:   {_shown(*record)}")
         error.add_note("\n".join(lines))
-        error._headrace_noted = True  # type: ignore[attr-defined]
+        error._headrace_annotated = True  # type: ignore[attr-defined]
 
 
 def _record_in_hand(trace: TracebackType | None) -> tuple[Any] | tuple[()]:

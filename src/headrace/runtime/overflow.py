@@ -38,23 +38,23 @@ class MemoryOverflow:
     """Keeps what is put aside in memory: for receivers in this process, who hold it anyway."""
 
     def __init__(self) -> None:
-        self._held: deque[Envelope] = deque()
+        self._envelopes: deque[Envelope] = deque()
 
     def put(self, envelope: Envelope) -> None:
         """Put an envelope aside with its present content."""
-        self._held.append(envelope._replace(payload=isolate_for_receiver(envelope.payload)))
+        self._envelopes.append(envelope._replace(payload=isolate_for_receiver(envelope.payload)))
 
     def take(self) -> Iterator[Envelope]:
         """All that was put aside."""
-        while self._held:
-            yield self._held.popleft()
+        while self._envelopes:
+            yield self._envelopes.popleft()
 
     def clear(self) -> None:
         """Drop what was put aside."""
-        self._held.clear()
+        self._envelopes.clear()
 
     def __bool__(self) -> bool:
-        return bool(self._held)
+        return bool(self._envelopes)
 
 
 def estimate_new_bytes(buffer: BlockBuffer) -> int:

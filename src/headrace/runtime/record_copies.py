@@ -76,7 +76,9 @@ def deserialize_records(
     if not layouts:
         return [*map(loads, values)]
     make = [*map(_builder_of, layouts)]
-    return [make[held[0]](held) if type(held) is tuple else loads(held) for held in values]
+    return [
+        make[record[0]](record) if type(record) is tuple else loads(record) for record in values
+    ]
 
 
 def copy_record(value: Any) -> Any:
@@ -112,8 +114,8 @@ def _is_decomposable(kind: type) -> bool:
 
 
 def _decompose_object(value: Any) -> _Decomposed:
-    held = vars(value)
-    return (type(value), tuple(held), tuple, _INSERTED), held.values()
+    attributes = vars(value)
+    return (type(value), tuple(attributes), tuple, _INSERTED), attributes.values()
 
 
 def _decompose_row(value: Row) -> _Decomposed | None:

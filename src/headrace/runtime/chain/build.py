@@ -202,9 +202,12 @@ class ChainBuilder:
         kept = node.spec is not None and node.spec.traits.retains_emitted
         if only is None or only.tag is not None or only.kind != "node" or kept:
             return None
-        if self._steps[only.target] is None or not (whole := own + self._nesting[only.target]).fits:
+        if (
+            self._steps[only.target] is None
+            or not (nesting := own + self._nesting[only.target]).fits
+        ):
             return None
-        self._nesting[node.id] = whole
+        self._nesting[node.id] = nesting
         return only.target
 
     def _is_one_to_one(self, node_id: str) -> bool:

@@ -38,7 +38,7 @@ class Columns:
     A slice makes its batch at the first use: most slices are only passed on.
     """
 
-    __slots__ = ("_batch", "_count", "_kinds", "_nbytes", "_start", "_times", "_whole", "shape")
+    __slots__ = ("_base", "_batch", "_count", "_kinds", "_nbytes", "_start", "_times", "shape")
 
     _count: int
     _nbytes: int | None
@@ -59,7 +59,7 @@ class Columns:
                     hint="only a Row has a kind: give the shape NamedRows()",
                 )
         self._batch, self.shape, self._times, self._kinds = batch, shape, times, kinds
-        self._whole: Columns | None = None
+        self._base: Columns | None = None
         self._start, self._count = 0, batch.num_rows
         self._nbytes = None
 
@@ -72,7 +72,7 @@ class Columns:
         found = Columns.__new__(Columns)
         found.shape = self.shape
         found._batch = found._times = found._kinds = found._nbytes = None
-        found._whole = self.whole
+        found._base = self.base
         found._start, found._count = self._start + start, max(stop - start, 0)
         return found
 
@@ -82,50 +82,50 @@ class Columns:
     @property
     def batch(self) -> Any:
         """The pyarrow record batch."""
-        if self._batch is None and self._whole is not None:
-            self._batch = self._whole._batch.slice(self._start, self._count)
+        if self._batch is None and self._base is not None:
+            self._batch = self._base._batch.slice(self._start, self._count)
         return self._batch
 
     @property
     def times(self) -> Any | None:
         """The timestamps as an Arrow array; None: no record has one."""
-        if self._times is None and self._whole is not None and self._whole._times is not None:
-            self._times = self._whole._times.slice(self._start, self._count)
+        if self._times is None and self._base is not None and self._base._times is not None:
+            self._times = self._base._times.slice(self._start, self._count)
         return self._times
 
     @property
     def kinds(self) -> Kinds | None:
         """The kinds of the rows; None: all are inserted."""
-        whole = self._whole
-        if whole is None or whole._kinds is None:
+        base = self._base
+        if base is None or base._kinds is None:
             return self._kinds
-        return _none_if_inserted(whole._kinds[self._start : self._start + self._count])
+        return _none_if_inserted(base._kinds[self._start : self._start + self._count])
 
     @property
-    def whole(self) -> Columns:
-        """What this was sliced from."""
-        return self if self._whole is None else self._whole  # an empty one is false
+    def base(self) -> Columns:
+        """The columns that this was sliced from, or these themselves."""
+        return self if self._base is None else self._base  # an empty one is false
 
     @property
     def start(self) -> int:
-        """With which row of the whole it begins."""
+        """With which row of the base it begins."""
         return self._start
 
     @property
     def nbytes(self) -> int:
-        """How many bytes the columns take; of a slice its share of the whole."""
-        whole = self.whole
-        size_bytes: int | None = whole._nbytes
+        """How many bytes the columns take; of a slice its share of ``base``."""
+        base = self.base
+        size_bytes: int | None = base._nbytes
         if size_bytes is None:
-            apart = 0 if whole._times is None else whole._count * 8
-            apart += 0 if whole._kinds is None else whole._count
-            size_bytes = whole._nbytes = int(whole._batch.nbytes) + apart
-        return size_bytes * self._count // max(whole._count, 1)
+            apart = 0 if base._times is None else base._count * 8
+            apart += 0 if base._kinds is None else base._count
+            size_bytes = base._nbytes = int(base._batch.nbytes) + apart
+        return size_bytes * self._count // max(base._count, 1)
 
     @property
     def timestamps(self) -> Timestamps | None:
         """The timestamps, as a block has them."""
-        return None if self.whole._times is None else Timestamps(self)
+        return None if self.base._times is None else Timestamps(self)
 
     def rows(self) -> list[Any]:
         """Fresh records, as the source would have given them; a ``Row`` has its kind."""

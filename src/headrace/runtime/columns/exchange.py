@@ -148,11 +148,11 @@ class ColumnExchangeWriter(ExchangeWriter):
         """The blocks of all groups; those of one partition follow each other."""
         import numpy as np
 
-        whole, events = joined(self._gathered), self._events
+        all_columns, events = joined(self._gathered), self._events
         groups = self._groups[0] if len(self._groups) == 1 else np.concatenate(self._groups)
         self._clear_columns()
         before = rows_before(groups, sorted({event.row for event in events}), self.groups)
-        for group, columns in self._by_group.slices(whole, groups):
+        for group, columns in self._by_group.slices(all_columns, groups):
             yield from self._block(group, columns, events, before)
 
     def _block(

@@ -153,10 +153,13 @@ class KeyedColumnExchangeWriter(KeyedExchangeWriter):
                 routes.append(groups)
                 row += len(columns)
         self._clear_columns()
-        whole, groups = joined(parts), routes[0] if len(routes) == 1 else np.concatenate(routes)
+        all_columns, groups = (
+            joined(parts),
+            routes[0] if len(routes) == 1 else np.concatenate(routes),
+        )
         before = rows_before(groups, [at for at, _ in begins], self.groups)
-        self._sent_records += len(whole)
-        for group, columns in self._by_group.slices(whole, groups):
+        self._sent_records += len(all_columns)
+        for group, columns in self._by_group.slices(all_columns, groups):
             starts = [(before[at][group], watermark) for at, watermark in begins]
             if len(columns):
                 yield self._columns_envelope(group, columns, starts)

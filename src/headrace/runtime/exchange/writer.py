@@ -264,14 +264,14 @@ class KeyedExchangeWriter(ExchangeWriter):
 
     def _concatenated(self, buffers: list[BlockBuffer]) -> BlockBuffer:
         """The records of buffers, which are in the order of watermarks, with marks between."""
-        whole, *others = buffers
+        merged, *others = buffers
         for buffer in others:
             assert buffer.first_watermark_ms is not None
-            whole.marks.append(Mark(len(whole.values), self.channel, buffer.first_watermark_ms))
-            whole.append(buffer)
+            merged.marks.append(Mark(len(merged.values), self.channel, buffer.first_watermark_ms))
+            merged.append(buffer)
         if self._last is not None:
-            whole.marks.append(self._last._replace(position=len(whole.values)))
-        return whole
+            merged.marks.append(self._last._replace(position=len(merged.values)))
+        return merged
 
 
 def writer_arguments(send_context: SendContext, program: ExchangeProgram) -> tuple[Any, ...]:

@@ -80,9 +80,9 @@ def _hasher_of(kind: type, key: Any) -> _Hasher:
         if hasher is None and dataclasses.is_dataclass(kind) and _frozen_by_value(owner):
             hasher = _by_fields(kind, owner)
             if not _is_generated(equality, owner):
-                raise _own_equality(key)
+                raise _custom_equality(key)
         elif hasher is None and any(base in _BY_CLASS for base in kind.__mro__):
-            raise _own_equality(key)
+            raise _custom_equality(key)
     if hasher is None:
         raise UnstableKeyError(
             f"a {kind.__qualname__} cannot be a key: its hash differs between interpreters",
@@ -140,7 +140,7 @@ def _as_python(kind: type) -> _Hasher | None:
     return None if value_of is None else lambda key: _raw_hash(value_of(key))
 
 
-def _own_equality(key: Any) -> UnstableKeyError:
+def _custom_equality(key: Any) -> UnstableKeyError:
     kind = type(key).__qualname__
     return UnstableKeyError(
         f"a {kind} cannot be a key: it compares by an __eq__ of its own, so what it must be hashed"

@@ -31,7 +31,7 @@ def batch_order(blocks: Sequence[Block], channels: Iterable[Any]) -> Iterator[Re
         if block.values:
             by_input.setdefault(block.input, []).append(block)
     in_time = [_input_by_time(full) for _, full in sorted(by_input.items())]
-    yield from in_time[0] if len(in_time) == 1 else _inputs_by_time(map(_whole, in_time))
+    yield from in_time[0] if len(in_time) == 1 else _inputs_by_time(map(_joined, in_time))
     for channel in channels_of(blocks, channels):
         yield Mark(0, channel, MAX_WATERMARK)
 
@@ -73,12 +73,12 @@ def _input_by_time(blocks: Sequence[Block]) -> Iterator[Run]:
         yield _by_time(one_run([*every]))
 
 
-def whole_batch(blocks: Sequence[Block]) -> Run:
+def batch_by_time(blocks: Sequence[Block]) -> Run:
     """All records of one input of a batch, by timestamp, in one run; there is at least one."""
-    return _whole(_input_by_time([block for block in blocks if block.values]))
+    return _joined(_input_by_time([block for block in blocks if block.values]))
 
 
-def _whole(runs: Iterable[Run]) -> Run:
+def _joined(runs: Iterable[Run]) -> Run:
     return one_run([*runs])
 
 

@@ -103,11 +103,11 @@ def merge_senders(blocks: Sequence[Block], senders: Sequence[int], reached: Reac
         runs.append(run)
         count += len(run.values)
     now_ms = max((block.now_ms for block in blocks), default=0)
-    whole = one_run(runs) if runs else Run(None, [], None, 0)
+    joined = one_run(runs) if runs else Run(None, [], None, 0)
     return Block(
         None,
-        whole.values,
-        whole.timestamps,
+        joined.values,
+        joined.timestamps,
         False,
         marks,
         None,

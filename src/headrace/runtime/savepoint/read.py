@@ -158,7 +158,7 @@ class _Importer:
 
     def _put(self, record: StateRecord, value: Any) -> None:
         entry, state = self._entry, record.state
-        held: Any = entry.get(state)
+        stored: Any = entry.get(state)
         if record.kind == TIMES:
             self._add(record, value)
             return
@@ -167,15 +167,15 @@ class _Importer:
                 raise _damaged(record, "comes twice")
             entry[state] = value
             return
-        if held is None:
-            held = entry[state] = [] if record.kind == LIST else {}
-        if len(held) != record.position:
-            raise _damaged(record, f"has the position {record.position}, not {len(held)}")
+        if stored is None:
+            stored = entry[state] = [] if record.kind == LIST else {}
+        if len(stored) != record.position:
+            raise _damaged(record, f"has the position {record.position}, not {len(stored)}")
         if record.kind == LIST:
-            held.append(value)
+            stored.append(value)
         else:
             assert record.item is not None
-            held[decode_key(record.item)] = value
+            stored[decode_key(record.item)] = value
 
     def _add(self, record: StateRecord, value: Any) -> None:
         """Add a record to a buffer, whose length is counted here: it may be read for it."""

@@ -12,8 +12,8 @@ from headrace.runtime.savepoint.records import SinkRecord
 def export_sinks(committers: Mapping[str, Committer]) -> Iterator[SinkRecord]:
     """The pieces of every committer's snapshot; ``committers`` by the sink's id."""
     for sink, committer in committers.items():
-        for position, held in enumerate(committer.snapshot()):
-            yield SinkRecord(sink, position, held)
+        for position, piece in enumerate(committer.snapshot()):
+            yield SinkRecord(sink, position, piece)
 
 
 def import_sinks(
@@ -29,14 +29,14 @@ def import_sinks(
     by_sink: dict[str, list[SinkRecord]] = {}
     for record in records:
         by_sink.setdefault(record.sink, []).append(record)
-    for sink, held in by_sink.items():
-        if [record.position for record in held] != [*range(len(held))]:
+    for sink, pieces in by_sink.items():
+        if [record.position for record in pieces] != [*range(len(pieces))]:
             raise CheckpointError(
                 f"a piece of what the sink {sink!r} held back is missing",
                 hint="the savepoint is incomplete; restore from another one",
             )
         if sink in committers:
-            committers[sink].restore(record.held for record in held)
+            committers[sink].restore(record.held for record in pieces)
         elif not ignore_unclaimed:
             raise CheckpointError(
                 f"the program has no sink {sink!r} any more, which held records back",

@@ -64,9 +64,9 @@ def _of_entry(
     entry: Entry,
     kinds: Any,
 ) -> Iterator[StateRecord]:
-    for state, held in entry.items():
+    for state, stored in entry.items():
         kind, _, expires = kinds.get(state, _UNDECLARED)
-        for position, (item, value) in enumerate(_pieces(kind, held)):
+        for position, (item, value) in enumerate(_pieces(kind, stored)):
             stamp = None
             if kind == TIMES:
                 stamp, value = value
@@ -87,14 +87,14 @@ def _of_entry(
             )
 
 
-def _pieces(kind: str, held: Any) -> Iterable[tuple[bytes | None, Any]]:
+def _pieces(kind: str, stored: Any) -> Iterable[tuple[bytes | None, Any]]:
     """What becomes a record each: (a map's key, a value)."""
     if kind == LIST:
-        elements = held.scan() if isinstance(held, ChunkedList) else held
+        elements = stored.scan() if isinstance(stored, ChunkedList) else stored
         return ((None, element) for element in elements)
     if kind == MAP:
-        items = held.scan() if isinstance(held, BucketedMap) else held.items()
+        items = stored.scan() if isinstance(stored, BucketedMap) else stored.items()
         return ((encode_key(item), value) for item, value in items)
     if kind == TIMES:
-        return ((None, pair) for pair in held)
-    return ((None, held),)
+        return ((None, pair) for pair in stored)
+    return ((None, stored),)

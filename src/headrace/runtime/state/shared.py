@@ -20,7 +20,7 @@ _ANY_VALUE = StateKind(VALUE)
 
 
 class Change(NamedTuple):
-    """What a key of a map held, and holds: a pair (order, value), or ``MISSING``."""
+    """The old and the new content of a key of a map: a pair (order, value), or ``MISSING``."""
 
     state: str
     key: Any
@@ -35,16 +35,16 @@ class SharedMap:
     and when the writing side reads it: that side must put a value again after changing it.
     """
 
-    __slots__ = ("_held", "_in_order", "_owner", "kind", "name")
+    __slots__ = ("_entries", "_in_order", "_owner", "kind", "name")
 
     def __init__(self, owner: SharedStates, name: str, kind: StateKind) -> None:
         self._owner, self.name, self.kind = owner, name, kind
-        self._held: dict[Any, tuple[int, Any]] = {}
+        self._entries: dict[Any, tuple[int, Any]] = {}
         self._in_order = True
 
     def get(self, key: Any, default: Any = None) -> Any:
         """The value of a key, or ``default``."""
-        found = self._held.get(key)
+        found = self._entries.get(key)
         if found is None:
             return default
         return copy_record(found[1]) if self._owner.writable else found[1]
@@ -56,29 +56,29 @@ class SharedMap:
         """
 
         def look_up(key: Any) -> Any:
-            found = self._held.get(key)
+            found = self._entries.get(key)
             return otherwise(key) if found is None else found[1]
 
         return look_up
 
     def __contains__(self, key: Any) -> bool:
-        return key in self._held
+        return key in self._entries
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._entries)
 
     def keys(self) -> Iterator[Any]:
         """The keys; the map may change meanwhile."""
         if not self._in_order:
             self.sort()
-        return iter([*self._held])
+        return iter([*self._entries])
 
     def items(self) -> Iterator[tuple[Any, Any]]:
         """The keys and values; the map may change meanwhile."""
         if not self._in_order:
             self.sort()
         writable = self._owner.writable
-        for key, (_, value) in [*self._held.items()]:
+        for key, (_, value) in [*self._entries.items()]:
             yield key, copy_record(value) if writable else value
 
     def put(self, key: Any, value: Any) -> None:
@@ -89,7 +89,7 @@ class SharedMap:
             UnstableKeyError: the key has no hash that is equal in every interpreter.
         """
         stable_hash(key)  # refused here, where the function is known, not when it is stored
-        before = self._held.get(key, MISSING)
+        before = self._entries.get(key, MISSING)
         order = self._owner.next_order() if before is MISSING else before[0]
         self._change(Change(self.name, copy_record(key), before, (order, copy_record(value))))
 
@@ -99,7 +99,7 @@ class SharedMap:
         Raises:
             PlanError: this is not the side of the broadcast input.
         """
-        before = self._held.get(key, MISSING)
+        before = self._entries.get(key, MISSING)
         self._change(Change(self.name, key, before, MISSING))
 
     def clear(self) -> None:
@@ -108,7 +108,7 @@ class SharedMap:
         Raises:
             PlanError: this is not the side of the broadcast input.
         """
-        for key in [*self._held]:
+        for key in [*self._entries]:
             self.remove(key)
 
     def _change(self, change: Change) -> None:
@@ -123,21 +123,21 @@ class SharedMap:
     def hold(self, key: Any, found: Any) -> None:
         """Hold a pair (order, value), or ``MISSING``, under a key; no change is recorded."""
         if found is MISSING:
-            self._held.pop(key, None)
-        elif key not in self._held:
-            self._held[key] = found
+            self._entries.pop(key, None)
+        elif key not in self._entries:
+            self._entries[key] = found
             self._in_order = False
         else:
-            self._held[key] = found
+            self._entries[key] = found
 
     def sort(self) -> None:
         """Bring the keys into their order."""
-        self._held = dict(sorted(self._held.items(), key=lambda item: item[1][0]))
+        self._entries = dict(sorted(self._entries.items(), key=lambda item: item[1][0]))
         self._in_order = True
 
     def forget(self) -> None:
         """Hold nothing."""
-        self._held = {}
+        self._entries = {}
         self._in_order = True
 
 

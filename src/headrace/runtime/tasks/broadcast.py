@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Self
 
 from headrace.runtime.block import Block, decode, encode
-from headrace.runtime.ordering.batches import whole_batch
+from headrace.runtime.ordering.batches import batch_by_time
 from headrace.runtime.ordering.run import Run
 from headrace.runtime.ordering.streams import Reached, merge_senders
 from headrace.runtime.state.backend import StateBackend
@@ -46,15 +46,15 @@ class BroadcastInput:
 
     def taken_down(self) -> bytes:
         """The blocks and the shared state before the call, in bytes; while the call goes on."""
-        held = [(key, {**entry}) for key, entry in self._backend.scan()]
-        return pickle.dumps(([*map(encode, self.blocks)], [*self._senders], held), 5)
+        state = [(key, {**entry}) for key, entry in self._backend.scan()]
+        return pickle.dumps(([*map(encode, self.blocks)], [*self._senders], state), 5)
 
     @classmethod
     def of(cls, data: bytes) -> Self:
         """The input that ``taken_down`` gave the bytes of, with its state on the heap."""
-        blocks, senders, held = pickle.loads(data)
+        blocks, senders, state = pickle.loads(data)
         backend = HeapBackend()
-        for key, entry in held:
+        for key, entry in state:
             backend.enter(key).update(entry)
         return cls(backend, [*map(decode, blocks)], senders)
 
@@ -83,7 +83,7 @@ class BroadcastInput:
         # One run for each input: a place is an input, and where in its records a run begins.
         for _, (blocks, _) in sorted(self._by_input().items()):
             if any(block.values for block in blocks):
-                yield whole_batch(blocks)
+                yield batch_by_time(blocks)
 
     def _by_input(self) -> dict[int, tuple[list[Block], list[int]]]:
         found: dict[int, tuple[list[Block], list[int]]] = {}

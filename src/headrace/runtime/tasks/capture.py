@@ -179,11 +179,11 @@ def _read_ahead(recording: RecordingStore, task: KeyedTask, given: TaskInput) ->
     try:
         for block in given.blocks:
             for key in dict.fromkeys(block.keys or ()):
-                _read_whole(backend.enter(key))
+                _read_all(backend.enter(key))
         _read_due(backend, backend.event_timers, max(watermarks, default=MIN_WATERMARK))
         _read_due(backend, backend.processing_timers, given.now_ms)
         for _, entry in backend.tables.scan():
-            _read_whole(entry)
+            _read_all(entry)
     except Exception:
         return
 
@@ -192,12 +192,12 @@ def _read_due(backend: PagedBackend, timers: TimerStore, until_ms: int) -> None:
     for _, timer in timers.scan():
         if timer.time_ms > until_ms:
             return
-        _read_whole(backend.enter(timer.key))
+        _read_all(backend.enter(timer.key))
         if timer.namespace is not None:
-            _read_whole(backend.in_namespaces.enter((timer.key, timer.namespace)))
+            _read_all(backend.in_namespaces.enter((timer.key, timer.namespace)))
 
 
-def _read_whole(entry: Entry) -> None:
+def _read_all(entry: Entry) -> None:
     for value in entry.values():
         if isinstance(value, ChunkedList | ChunkedTimes):
             for _ in value:

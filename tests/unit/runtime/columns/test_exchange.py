@@ -142,7 +142,7 @@ def test_groups_read_what_they_would_read_of_rows(drawn: list[tuple[str, Any]]) 
 
 def _aside(chain: Chain) -> int:
     held: Any = chain.send_context.overflow
-    return sum(len(envelope.payload.values) for envelope in held._held)
+    return sum(len(envelope.payload.values) for envelope in held._envelopes)
 
 
 def test_columns_leave_as_columns_and_marks_stand_at_row_numbers() -> None:

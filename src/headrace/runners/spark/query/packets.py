@@ -200,7 +200,7 @@ class PacketWriter:
 
     def finished(self) -> bytes:
         """Finish the packet and return its bytes."""
-        for _, slices in groupby(self._columns, lambda each: id(each.payload.values.whole)):
+        for _, slices in groupby(self._columns, lambda each: id(each.payload.values.base)):
             self._write_message([*slices])
         start = self._out.tell()
         pickle.dump((self._messages, self._index), self._out, 5)
@@ -214,7 +214,7 @@ class PacketWriter:
         first = min(columns.start for columns in slices)
         end = max(columns.start + len(columns) for columns in slices)
         out.write(bytes(-out.tell() % _ALIGNMENT_BYTES))
-        start, rows = out.tell(), slices[0].whole[first:end]
+        start, rows = out.tell(), slices[0].base[first:end]
         rows.write_into(out)
         number = len(self._messages)
         self._messages.append((start, out.tell(), rows.shape, *rows.apart))

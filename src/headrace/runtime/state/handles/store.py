@@ -40,7 +40,7 @@ class StateStore:
         self._context = context
         self._operator = operator
         self._handles: dict[str, Handle] = {}
-        self._own: dict[str, StateKind] = {}
+        self._operator_slots: dict[str, StateKind] = {}
         self._namespaced: NamespacedStates | None = None
         self.asked_for = False
         """A user's function has asked for a state."""
@@ -57,11 +57,15 @@ class StateStore:
         context = self._context
         context.entries = entries
         context.entry = context.values = None
-        for name, kind in self._own.items():
+        for name, kind in self._operator_slots.items():
             entries.declare(name, kind)
         for name, handle in self._handles.items():
             entries.declare(name, handle.stored_kind)
-        if len(self._handles) == 1 and not self._own and handle.stored_kind.layout == VALUE:
+        if (
+            len(self._handles) == 1
+            and not self._operator_slots
+            and handle.stored_kind.layout == VALUE
+        ):
             context.values = entries.single_slot_view(name)
         if context.values is None:
             entries.end_single_slot_view()
@@ -75,7 +79,7 @@ class StateStore:
         ``layout``: ``VALUE``, ``LIST``, ``MAP`` or ``TIMES``; ``KeyedTable.declare`` says how each
         lies in an entry. ``type``: the declared type as data; None: anything.
         """
-        self._own[slot] = StateKind(layout, type)
+        self._operator_slots[slot] = StateKind(layout, type)
 
     def in_namespaces(self) -> NamespacedStates:
         """The states that the operator has for each pair of key and namespace."""

@@ -24,7 +24,7 @@ class ChunkedList:
 
     __slots__ = (
         "_chunks",
-        "_held",
+        "_loaded",
         "_new",
         "_page_bytes",
         "_store",
@@ -40,7 +40,7 @@ class ChunkedList:
         self._store = store
         self._page_bytes = page_bytes
         self._new: list[Any] = []
-        self._held: dict[int, tuple[list[Any], bytes]] = {}
+        self._loaded: dict[int, tuple[list[Any], bytes]] = {}
 
     @classmethod
     def of(cls, items: list[Any], store: PageStore, id_: int, page_bytes: int) -> ChunkedList:
@@ -68,11 +68,11 @@ class ChunkedList:
     def scan(self) -> Iterator[Any]:
         """The elements, to be read only: chunk by chunk, none of which is kept."""
         for number in range(self._chunks):
-            held = self._held.get(number)
+            loaded = self._loaded.get(number)
             yield from (
                 pickle.loads(required(self._store, self._name(number)))
-                if (held is None)
-                else held[0]
+                if (loaded is None)
+                else loaded[0]
             )
         yield from self._new
 
@@ -96,17 +96,17 @@ class ChunkedList:
             if first and self._tail_bytes < self._page_bytes:
                 first -= 1
                 items = self._chunk(first) + items
-                self._held.pop(first, None)
+                self._loaded.pop(first, None)
             self._stored += len(self._new)
             self._new = []
             self._write(first, items)
-        for number, (items, before) in self._held.items():
+        for number, (items, before) in self._loaded.items():
             data = pickle.dumps(items, 5)
             if data != before:
                 self._store.put(self._name(number), data)
                 if number == self._chunks - 1:
                     self._tail_bytes = len(data)
-        self._held.clear()
+        self._loaded.clear()
         return ("l", self.id, self._chunks, self._stored, self._tail_bytes)
 
     def _write(self, first: int, items: list[Any]) -> None:
@@ -124,13 +124,13 @@ class ChunkedList:
         self._tail_bytes = len(data)
 
     def _chunk(self, number: int) -> list[Any]:
-        held = self._held.get(number)
-        if held is not None:
-            return held[0]
+        loaded = self._loaded.get(number)
+        if loaded is not None:
+            return loaded[0]
         data = required(self._store, self._name(number))
         items: list[Any] = pickle.loads(data)
         if not all(map(is_immutable, items)):
-            self._held[number] = (items, data)
+            self._loaded[number] = (items, data)
         return items
 
     def _name(self, number: int) -> str:

@@ -190,8 +190,8 @@ def _compact_list(value: Any) -> Any:
 def _compact_map(value: Any) -> Any:
     if type(value) is not dict or len(value) > _MOST_ITEMS or not all(map(is_immutable, value)):
         return MISSING
-    held = value.values()
-    return value if all_atomic(map(type, held)) or all(map(is_immutable, held)) else MISSING
+    values = value.values()
+    return value if all_atomic(map(type, values)) or all(map(is_immutable, values)) else MISSING
 
 
 _COMPACT: dict[str, Callable[[Any], Any]] = {

@@ -43,8 +43,8 @@ It is a number: where ``bytes`` are looked for, Python first raises an error and
 takes eight times as long.
 """
 
-_NOTED = 64
-"""So many entries of a call are looked at for dataclasses: of all it would cost 7 % of writing."""
+_SAMPLED = 64
+"""Dataclasses are looked for in this many entries of a call: in all, it would cost 7 % of writing."""
 
 _BIG = frozenset({ChunkedList, BucketedMap, ChunkedTimes})
 
@@ -83,8 +83,8 @@ class EntryPages(HashedPages):
         self._owner = owner
         self.reshape()
         self._new_id = new_id
-        self._noted: set[tuple[Any, type]] = set()
-        self._to_note = _NOTED
+        self._sampled: set[tuple[Any, type]] = set()
+        self._entries_to_sample = _SAMPLED
         self._read: dict[int, bytes] = {}
         """Records as they were read, to tell whether a value was changed in place."""
         self._kept: set[int] = set()
@@ -146,8 +146,8 @@ class EntryPages(HashedPages):
             UnpicklableStateError: a value in it cannot be pickled.
             StateTooLargeError: a value in it is larger than the store allows.
         """
-        if self._to_note:
-            self._note_classes(value)
+        if self._entries_to_sample:
+            self._sample_classes(value)
         try:
             if type(old) is not tuple:
                 form = value if self._pack is None else self._pack(value)
@@ -162,12 +162,12 @@ class EntryPages(HashedPages):
                 raise
             raise refused from None
 
-    def _note_classes(self, entry: Entry) -> None:
-        self._to_note -= 1
+    def _sample_classes(self, entry: Entry) -> None:
+        self._entries_to_sample -= 1
         for slot, value in entry.items():
             seen = slot, class_of_newest(value)
-            if seen not in self._noted:
-                self._noted.add(seen)
+            if seen not in self._sampled:
+                self._sampled.add(seen)
                 self._schemas.note_class(*seen)
 
     def deserialize(self, stored: Stored) -> Entry:

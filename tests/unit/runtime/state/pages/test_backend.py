@@ -374,7 +374,7 @@ def test_iterating_over_a_list_of_plain_values_keeps_no_chunk(store: CountingSto
         if item == 9_999:
             held.append("while iterating")
     assert seen == [*range(10_000), "while iterating"]
-    assert not held._held
+    assert not held._loaded
 
 
 def test_copies_of_big_lists_and_maps_are_plain(store: CountingStore) -> None:
