@@ -23,14 +23,14 @@ class FileStats:
     """How long a file is, in the units in which its format counts positions.
 
     ``extent`` is the position of the end. ``units_per_record`` and ``bytes_per_unit`` are
-    estimates that turn a budget into units. ``whole`` files cannot be cut: they are read from
+    estimates that turn a budget into units. Files that are not ``splittable`` are read from
     0 to ``extent`` in one go.
     """
 
     extent: int
     units_per_record: float = 1.0
     bytes_per_unit: float = 1.0
-    whole: bool = False
+    splittable: bool = True
 
 
 class FileFormat(ABC):

@@ -154,21 +154,23 @@ class StreamFormat(FileFormat):
             HeaderError: with such a header no line can be decoded.
         """
 
-    def is_whole(self, path: str) -> bool:
-        """True when this file cannot be cut."""
-        return is_compressed(path)
+    def is_splittable(self, path: str) -> bool:
+        """Whether ranges of this file can be read on their own."""
+        return not is_compressed(path)
 
     def measure(self, path: str, extent: int | None = None) -> FileStats:
         """The extent in bytes; the length of a line is estimated from the file's beginning."""
         if extent is None:
             extent = os.stat(path).st_size
         if is_compressed(path):
-            return FileStats(extent, ASSUMED_LINE_BYTES / ASSUMED_COMPRESSION, 1.0, whole=True)
+            return FileStats(
+                extent, ASSUMED_LINE_BYTES / ASSUMED_COMPRESSION, 1.0, splittable=False
+            )
         with open(path, "rb") as file:
             sample = file.read(min(SAMPLE_BYTES, extent))
         lines = sample.count(b"\n")
         mean = len(sample) / lines if lines else max(float(len(sample)), 1.0)
-        return FileStats(extent, mean, 1.0, whole=self.is_whole(path))
+        return FileStats(extent, mean, 1.0, splittable=self.is_splittable(path))
 
     def align(self, path: str, position: int, extent: int) -> int:
         """The first line start at or after ``position``, at most ``extent``."""
@@ -186,7 +188,7 @@ class StreamFormat(FileFormat):
 
     def cuts(self, path: str, start: int, end: int, max_range_bytes: int) -> Sequence[int]:
         """Every ``max_range_bytes``: a range owns the lines that start in it, so any will do."""
-        if self.is_whole(path):
+        if not self.is_splittable(path):
             return ()
         return range(start + max_range_bytes, end, max_range_bytes)
 

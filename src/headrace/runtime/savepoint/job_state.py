@@ -133,9 +133,9 @@ def restore(
 def _without_chain_watermarks(
     tasks: Iterable[TaskRecord], vertex: VertexProgram
 ) -> list[TaskRecord]:
-    """The tasks' records without what watermarks of the chain's own came to.
+    """The tasks' records without the watermarks that operators inside the chain had assigned.
 
-    Each key group had watermarks of its own, and none of them is that of a group of now.
+    Those were kept per key group, and the key groups have changed.
     """
     timed = vertex.chain.nodes_with_new_watermarks()
     gone = {encode(name) for node in timed for name in (node, input_watermarks_key(node))}

@@ -79,7 +79,7 @@ class FilePlanner:
                 raise vanished(path) from None
             except DecodeError:
                 # The reader meets the same fault and reports it as the source wants it.
-                known = FileStats(1, whole=True)
+                known = FileStats(1, splittable=False)
             self._measures[path] = known
         return known
 
@@ -90,7 +90,7 @@ class FilePlanner:
     def take(self, path: str, start: int, extent: int, records: float, size_bytes: float) -> int:
         """The position up to which a file is read for so much budget: one record at least."""
         measure = self.measure(path, extent)
-        if measure.whole:
+        if not measure.splittable:
             return extent
         units = min(records * measure.units_per_record, size_bytes / measure.bytes_per_unit)
         try:

@@ -60,9 +60,9 @@ class CsvReaderFormat(StreamFormat):
         """The header, and the row to pass over."""
         return int(self.schema.use_header) + int(self.schema.skip_first_data_row)
 
-    def is_whole(self, path: str) -> bool:
-        """True where a line end may lie inside a field."""
-        return self.multiline or is_compressed(path)
+    def is_splittable(self, path: str) -> bool:
+        """False if the file is compressed, or a field may contain a line end."""
+        return not self.multiline and not is_compressed(path)
 
     def decoder(self, header: Sequence[bytes]) -> LineDecoder:
         """Lines to rows; blank lines, and comments where allowed, are left out."""
@@ -97,7 +97,7 @@ class CsvReaderFormat(StreamFormat):
         self, path: str, start: int, end: int, extent: int
     ) -> Iterator[Chunk | ColumnChunk] | None:
         """The rows that start in the range as columns, those of some blocks as rows."""
-        if self.is_whole(path) or not self.has_columns:
+        if not self.is_splittable(path) or not self.has_columns:
             return None
         return self._columns(path, start, end, extent)
 
