@@ -90,6 +90,6 @@ def refuse_hadoop(hadoop_config: Any, what: str) -> None:
     Raises:
         PlanError: something is in it.
     """
-    held = hadoop_config.to_dict() if hasattr(hadoop_config, "to_dict") else hadoop_config
-    if held:
+    properties = hadoop_config.to_dict() if hasattr(hadoop_config, "to_dict") else hadoop_config
+    if properties:
         raise PlanError(f"{what} by pyarrow: a Hadoop configuration has no effect")

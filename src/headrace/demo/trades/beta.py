@@ -77,8 +77,8 @@ def decode(line: bytes) -> DecodedEvent:
         layout,
         get,
         sides=_SIDES,
-        sequence=sequence_number(_whole(get("seq")), "seq"),
-        event_time_ms=_time_ms(_whole(get("ts"))),
+        sequence=sequence_number(_plain_digits(get("seq")), "seq"),
+        event_time_ms=_time_ms(_plain_digits(get("ts"))),
     )
 
 
@@ -116,7 +116,7 @@ def _time_ms(text: str | None) -> int:
         raise DecodeError(f"field ts cannot be read: {error}") from error
 
 
-def _whole(text: str | None) -> str | None:
+def _plain_digits(text: str | None) -> str | None:
     """The text, as plain digits if it is a whole number written ``12.0`` or ``1.2E1``."""
     if text and _WHOLE.fullmatch(text) is None and _FLOAT.fullmatch(text):
         value = Decimal(text)

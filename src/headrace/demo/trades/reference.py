@@ -57,19 +57,19 @@ class Instruments:
                     f"valid_from cannot be read: {error}", where=_at(place)
                 ) from error
             histories.setdefault(instrument_id, {})[from_ms] = (place, row)
-        held: list[tuple[int, int, Instrument, Mapping[str, str | None]]] = []
+        periods: list[tuple[int, int, Instrument, Mapping[str, str | None]]] = []
         for instrument_id, history in histories.items():
             starts = sorted(history)
             for from_ms, until_ms in zip(starts, [*starts[1:], _FOREVER_MS], strict=True):
                 place, row = history[from_ms]
                 currency = _key_context(row, "currency", place)
                 instrument = Instrument(instrument_id, currency, from_ms, until_ms)
-                held.append((from_ms, place, instrument, row))
-        held.sort(key=lambda entry: entry[:2])
+                periods.append((from_ms, place, instrument, row))
+        periods.sort(key=lambda entry: entry[:2])
         self._by_symbol: dict[str, dict[str, tuple[list[int], list[Instrument]]]] = {}
         for system, column in SYMBOL_COLUMNS.items():
             index = self._by_symbol[system] = {}
-            for from_ms, _, instrument, row in held:
+            for from_ms, _, instrument, row in periods:
                 symbol = row.get(column)
                 if symbol:
                     starts, instruments = index.setdefault(symbol, ([], []))

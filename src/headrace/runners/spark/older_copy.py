@@ -55,8 +55,8 @@ def with_consistent_sinks(
     for sink in program.sinks:
         if sink.keeps_state:
             with at_sink(sink, "taking over what it held back"):
-                held_back = make_committer(program, sink).snapshot(done)
-                make_committer(other, sink).restore(held_back)
+                pending = make_committer(program, sink).snapshot(done)
+                make_committer(other, sink).restore(pending)
     checkpoint.change_scope(other.scope)
     print_notice(
         f"the checkpoint of {program.name!r} is older than what its sinks have: it ends with"

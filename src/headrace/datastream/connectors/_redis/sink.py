@@ -152,12 +152,12 @@ class RedisWriter(SinkWriter):
                 client.hset(marker, ERROR, self._refused)
                 raise self._written_in_part(self._refused)
 
-    def _written_in_part(self, told: str) -> JobError:
+    def _written_in_part(self, command: str) -> JobError:
         context = self._context
         return JobError(
             "Redis refused a command of a transaction, and carried out the others",
             where={
-                "command": told,
+                "command": command,
                 "sink": self._sink.locator,
                 "micro-batch": f"{context.batch_id}, partition {context.partition}",
             },

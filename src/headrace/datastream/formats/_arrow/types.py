@@ -131,8 +131,8 @@ def _plain(value: Any, kind: Any) -> Any:
         return {n: _plain(p, t) for n, p, t in zip(names, parts, inner, strict=True)}
     if pa.types.is_map(kind):
         return [
-            (_plain(key, kind.key_type), _plain(held, kind.item_type))
-            for key, held in dict(value).items()
+            (_plain(key, kind.key_type), _plain(item, kind.item_type))
+            for key, item in dict(value).items()
         ]
     if pa.types.is_list(kind):
         return [_plain(part, kind.value_type) for part in value]
@@ -154,7 +154,7 @@ def from_arrow(kind: TypeInformation) -> Callable[[Any], Any] | None:
         return _struct(names, [from_arrow(part) for part in parts])
     if isinstance(kind, MapTypeInfo):
         of_key, of_value = (from_arrow(part) or _same for part in kind._arguments())
-        return lambda pairs: {of_key(key): of_value(held) for key, held in pairs}
+        return lambda pairs: {of_key(key): of_value(item) for key, item in pairs}
     element = element_type(kind)
     convert = None if element is None or kind == _BYTES else from_arrow(element)
     if convert is None:
@@ -178,7 +178,7 @@ def _same(value: Any) -> Any:
     return value
 
 
-def _whole(value: Any) -> Any:
+def _to_int(value: Any) -> Any:
     # Only what is whole: a fraction is left for the coercer to refuse.
     return int(value) if value == int(value) else value
 
@@ -192,6 +192,6 @@ def _instant(value: Any) -> Any:
 
 
 _FROM_ARROW: dict[BasicType, Callable[[Any], Any]] = {
-    BasicType.BIG_INT: _whole,
+    BasicType.BIG_INT: _to_int,
     BasicType.INSTANT: _instant,
 }

@@ -270,14 +270,14 @@ def _zipped(names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
 
 
 def _long(value: Any) -> int:
-    return _whole(value, 63)
+    return _checked_int(value, 63)
 
 
 def _int(value: Any) -> int:
-    return _whole(value, 31)
+    return _checked_int(value, 31)
 
 
-def _whole(value: Any, bits: int) -> int:
+def _checked_int(value: Any, bits: int) -> int:
     number = index(value)  # a fraction has none
     if not -(1 << bits) <= number < 1 << bits:
         raise ValueError(f"{number} has more than {bits + 1} bits")

@@ -135,7 +135,7 @@ def _records(
                 try:
                     chunk.values.append(value if convert is None else convert(value))
                 except (*UNREADABLE, HeadraceError) as error:
-                    bad = BadRecord(repr(value).encode(), _told(error), path, row)
+                    bad = BadRecord(repr(value).encode(), _message_of(error), path, row)
                     chunk.bad.append((len(chunk.values), bad))
             row += 1
             if len(chunk.values) >= CHUNK_RECORDS:
@@ -143,13 +143,13 @@ def _records(
                 chunk = Chunk([])
     except (*UNREADABLE, *_CORRUPT, DecodeError) as error:
         if limits[0] <= row < limits[1]:
-            bad = BadRecord(b"", f"the file is corrupt: {_told(error)}", path, row)
+            bad = BadRecord(b"", f"the file is corrupt: {_message_of(error)}", path, row)
             chunk.bad.append((len(chunk.values), bad))
     if chunk.values or chunk.bad:
         yield chunk
 
 
-def _told(error: BaseException) -> str:
+def _message_of(error: BaseException) -> str:
     if isinstance(error, DecodeError):
         return reason(error)
     return unreadable(error)

@@ -14,8 +14,8 @@ from headrace.datastream.formats._avro.resolution import reason
 from headrace.datastream.formats._avro.schema import (
     AvroSchema,
     checked_class,
+    inlined_text,
     schema_of,
-    whole_text,
 )
 from headrace.datastream.formats._avro.types import row_type_of_schema
 from headrace.datastream.formats._class_hints import all_hints, remember
@@ -115,7 +115,7 @@ class AvroDeserializationSchema(DeserializationSchema):
         if found.kind != "AVRO":
             return f"schema {identifier} is {found.kind}, not Avro"
         try:
-            writer = AvroSchema(whole_text(found, client))
+            writer = AvroSchema(inlined_text(found, client))
             return decoder(writer, self._reader or writer, self._shape)
         except Mismatch as error:
             return f"schema {identifier} does not match the reader's: {reason(error)}"

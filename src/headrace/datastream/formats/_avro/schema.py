@@ -89,7 +89,7 @@ class AvroSchema:
         found = client.at_version(subject, given)
         if found.kind != "AVRO":
             raise PlanError(f"version {given} of the subject {subject!r} is {found.kind}, not Avro")
-        return AvroSchema(whole_text(found, client))
+        return AvroSchema(inlined_text(found, client))
 
     @property
     def name(self) -> str:
@@ -152,7 +152,7 @@ def _normal(text: Any) -> str:
     return json.dumps(node, separators=(",", ":"), ensure_ascii=False)
 
 
-def whole_text(found: RegisteredText, client: RegistryClient) -> str:
+def inlined_text(found: RegisteredText, client: RegistryClient) -> str:
     """The text of a registered schema; a type that it imports is defined where it is met first.
 
     Raises:

@@ -79,10 +79,10 @@ class _Makers:
         if origin in _ARRAYS or hint in _ARRAYS:
             return self._array(origin or hint, args)
         if origin in _MAPS and args:
-            held = self.of(args[1])
-            if held is None:
+            item = self.of(args[1])
+            if item is None:
                 return None
-            return lambda value: {key: held(part) for key, part in value.items()}
+            return lambda value: {key: item(part) for key, part in value.items()}
         if hint in _SCALARS:
             return _SCALARS[hint]
         if isinstance(hint, type) and issubclass(hint, Enum):

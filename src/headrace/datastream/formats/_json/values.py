@@ -81,8 +81,8 @@ def _from_json(type_info: TypeInformation, fail_on_missing: bool) -> FromJson:
             read(value) for read, value in zip(parts, _list(values), strict=True)
         )
     if isinstance(type_info, MapTypeInfo):
-        key, held = (from_json(part, fail_on_missing) for part in type_info._arguments())
-        return lambda entries: {key(name): held(value) for name, value in entries.items()}
+        key, item = (from_json(part, fail_on_missing) for part in type_info._arguments())
+        return lambda entries: {key(name): item(value) for name, value in entries.items()}
     element = element_type(type_info)
     if element is not None:
         read_element = from_json(element, fail_on_missing)
@@ -238,9 +238,9 @@ def _to_text(type_info: TypeInformation) -> ToText:
         parts = [to_text(part) for part in type_info.get_field_types()]
         return lambda values: "[" + ",".join(_keyed([""] * len(parts), parts, values)) + "]"
     if isinstance(type_info, MapTypeInfo):
-        key, held = (to_text(part) for part in type_info._arguments())
+        key, item = (to_text(part) for part in type_info._arguments())
         return lambda entries: (
-            "{" + ",".join(f"{_as_key(key(k))}:{held(v)}" for k, v in entries.items()) + "}"
+            "{" + ",".join(f"{_as_key(key(k))}:{item(v)}" for k, v in entries.items()) + "}"
         )
     element = element_type(type_info)
     if element is not None:

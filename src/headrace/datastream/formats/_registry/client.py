@@ -86,7 +86,7 @@ class RegistryClient:
         self._ids: dict[tuple[Any, ...], int] = {}
         properties = registry.properties()
         self._secrets = _secrets(properties)
-        # Who waits, and for how long, is told here: its own attempts would be beside that.
+        # Retries are decided here, so the client must not retry by itself.
         settings = {"timeout": TIMEOUT_S, "max.retries": 0, **properties}
         # The client of confluent-kafka may be used by several threads.
         self._client = self._guarded(
@@ -173,7 +173,7 @@ class RegistryClient:
             return found
 
     def _looked_up(self, subject: str, schema: Any) -> Any:
-        """A subject's schema; some registries know one in another layout only when told so."""
+        """A subject's schema; some registries find it in another layout only with ``normalize``."""
         found = self._or_none(lambda: self._client.lookup_schema(subject, schema))
         if found is not None:
             return found
@@ -213,9 +213,9 @@ class RegistryClient:
 
     def _failure(self, doing: str, error: Exception) -> JobError:
         status = getattr(error, "http_status_code", None)
-        told = str(error).strip() or type(error).__name__
+        message = str(error).strip() or type(error).__name__
         for secret in self._secrets:
-            told = told.replace(secret, "***")
+            message = message.replace(secret, "***")
         away = (
             _is_of_transport(error)
             if status is None
@@ -225,7 +225,7 @@ class RegistryClient:
         if away or status is None:
             hint = "check that it runs, and that the workers can reach it"
         return (RegistryAway if away else JobError)(
-            f"{doing} failed: {told}", where={"registry": self._registry.url}, hint=hint
+            f"{doing} failed: {message}", where={"registry": self._registry.url}, hint=hint
         )
 
 
@@ -249,7 +249,7 @@ def _unknown(identifier: int) -> DecodeError:
 
 def _secrets(properties: Mapping[str, Any]) -> list[str]:
     """Every text among the properties that must not be shown, longest first."""
-    texts = [str(held) for key, held in properties.items() if key not in _NO_SECRETS]
+    texts = [str(value) for key, value in properties.items() if key not in _NO_SECRETS]
     # A server may tell the header that it was sent: user and password in base64.
     encoded = [base64.b64encode(text.encode()).decode().rstrip("=") for text in texts]
     parts = {part for text in texts for part in (text, text.partition(":")[2])}

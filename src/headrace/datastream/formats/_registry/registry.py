@@ -60,8 +60,8 @@ class SchemaRegistry:
     def _key(self) -> tuple[Any, ...]:
         if callable(self._config):
             return (self.url, self.max_outage_ms, self._config)
-        held = tuple(sorted((key, str(value)) for key, value in self._config.items()))
-        return (self.url, self.max_outage_ms, held)
+        settings = tuple(sorted((key, str(value)) for key, value in self._config.items()))
+        return (self.url, self.max_outage_ms, settings)
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SchemaRegistry):

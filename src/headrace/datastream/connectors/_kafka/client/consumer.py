@@ -170,7 +170,7 @@ class Clients(Protocol):
         """A new client for questions."""
 
     def log(self, topic: str, partition: int) -> PartitionConsumer:
-        """A new client for one partition; it must be told where to begin."""
+        """A new client for one partition; it must be given an offset to begin at."""
 
     def group_commits(self, group: str) -> GroupCommits:
         """A new client that commits for a group."""

@@ -164,11 +164,11 @@ class LibrdkafkaCluster:
         try:
             yield
         except self._kafka.KafkaException as error:
-            raise self._told(error) from None
+            raise self._job_error(error) from None
         finally:
             self._admin.poll(0)  # what the client logged comes here
 
-    def _told(self, error: Any) -> Exception:
+    def _job_error(self, error: Any) -> Exception:
         kafka_error, codes, heard = error.args[0], self._kafka.KafkaError, self._heard
         self._admin.poll(0)  # what the client heard comes here
         text = heard.text or f"{self._clients.servers}: {kafka_error.str()}"
@@ -235,7 +235,7 @@ class LibrdkafkaCluster:
                 absent = (*UNKNOWN, *_LEADERLESS)
                 if error.args[0].code() in _codes(self._kafka.KafkaError, absent):
                     continue
-                silent = self._told(error)
+                silent = self._job_error(error)
                 if not isinstance(silent, Unreachable):
                     raise silent from None
         if silent is not None and not found:

@@ -123,10 +123,10 @@ class TransactionalProducer:
         try:
             return self.outbox.call_with_retry(doing, call)
         except JobError as error:
-            raise self.told(error) from None
+            raise self.with_timeout_cause(error) from None
 
-    def told(self, error: JobError) -> JobError:
-        """The same failure, told as such where the transaction was open for too long."""
+    def with_timeout_cause(self, error: JobError) -> JobError:
+        """The error; if the transaction was open for too long, one that says so."""
         open_s = 0.0 if self._began_s is None else time.monotonic() - self._began_s
         if open_s + PAUSE_S < self._lasts_s:
             return error

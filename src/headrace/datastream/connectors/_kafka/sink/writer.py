@@ -236,7 +236,9 @@ class ExactlyOnceWriter(KafkaWriter):
         try:
             super().write(values, timestamps)
         except JobError as error:
-            raise error if self._producer is None else self._producer.told(error) from None
+            raise (
+                error if self._producer is None else self._producer.with_timeout_cause(error)
+            ) from None
 
     def prepare_commit(self) -> None:
         """Commit records and marker in one transaction.

@@ -77,7 +77,7 @@ class Decoding:
             except Exception as error:
                 # A registry that does not answer says nothing of the record.
                 if not self._tagged or isinstance(error, JobError):
-                    raise self._told(error, record) from error
+                    raise self._located(error, record) from error
                 chunk.bad.append((len(chunk.values), self._bad(error, record)))
                 continue
             if value is not None:
@@ -109,7 +109,7 @@ class Decoding:
             record.headers,
         )
 
-    def _told(self, error: Exception, record: KafkaRecord) -> Exception:
+    def _located(self, error: Exception, record: KafkaRecord) -> Exception:
         """The schema's own exception with the record's place."""
         place = f"topic {record.topic!r}, partition {record.partition}, offset {record.offset}"
         if not isinstance(error, DecodeError):

@@ -68,7 +68,7 @@ class KafkaOffsetsInitializer:
     @staticmethod
     def timestamp(timestamp: int) -> KafkaOffsetsInitializer:
         """The first record with this Kafka timestamp (ms) or a later one; without one, the end."""
-        if not _is_whole(timestamp):
+        if not _is_integer(timestamp):
             raise PlanError(
                 f"the timestamp of an offset is a whole number of milliseconds, not {timestamp!r}",
                 hint="int(moment.timestamp() * 1000), say",
@@ -93,7 +93,7 @@ class KafkaOffsetsInitializer:
                     f"offsets are those of partitions, not of {place!r:.100}",
                     hint='{KafkaTopicPartition("clicks", 0): 1000}',
                 )
-            if not _is_whole(offset):
+            if not _is_integer(offset):
                 raise PlanError(f"the offset of {place} is no whole number: {offset!r:.100}")
             if offset < 0:
                 raise PlanError(f"the offset of {place} is negative: {offset}")
@@ -159,12 +159,12 @@ class KafkaOffsetsInitializer:
             return all_of(cluster.latest(places), places)
         topic, partition = places[0]
         asked = dict(self.given).get(KafkaTopicPartition(topic, partition))
-        told = "a partition does not have the offset that is given for it"
+        message = "a partition does not have the offset that is given for it"
         if asked is None:
             given = "committed" if self.kind is _Kind.COMMITTED else "given"
-            told = f"a partition has no {given} offset"
+            message = f"a partition has no {given} offset"
         raise JobError(
-            told,
+            message,
             where={
                 "topic": topic,
                 "partition": str(partition),
@@ -174,7 +174,7 @@ class KafkaOffsetsInitializer:
         )
 
 
-def _is_whole(number: object) -> bool:
+def _is_integer(number: object) -> bool:
     return isinstance(number, int) and not isinstance(number, bool)
 
 

@@ -62,7 +62,7 @@ class KafkaReader(SplitReader):
         except _TopicGone as gone:
             self._drop(split)
             if self.on_changed == "fail":
-                raise gone.told(split) from None
+                raise gone.job_error(split) from None
             _log.warning(
                 "%s: the topic %s; offsets %d to %d are left out",
                 *(split.name, gone.what, gone.at, end),
@@ -198,7 +198,7 @@ class KafkaReader(SplitReader):
         if topic is None or topic.id == split.topic_id:
             return  # of a topic that is deleted only what was fetched before is read
         gone = _TopicGone(at, again=True)
-        raise gone.told(split) if anew else gone
+        raise gone.job_error(split) if anew else gone
 
     def _ask_anew(self) -> None:
         """Wait; a new client knows nothing from before."""
@@ -276,7 +276,7 @@ class _TopicGone(Exception):
         self.at = at
         self.what = "was deleted and created again" if again else "was deleted"
 
-    def told(self, split: Split) -> JobError:
+    def job_error(self, split: Split) -> JobError:
         """The exception for the user."""
         return JobError(
             f"the topic {split.topic!r} {self.what}: records that were planned are lost",
