@@ -101,12 +101,16 @@ class LeaderlessPartitions:
                 self._outages[name] = broker_outage(self.timeout_ms, self.clock_ms, self._log)
             outage = self._outages[name]
             if outage.failed(f"no broker serves {', '.join(splits[:5])}{more}") <= 0:
-                split = Split.of(name)
-                raise JobError(
-                    f"no Kafka broker has served a partition for {outage.waited_s:.0f} s",
-                    where={"topic": split.topic, "partition": str(split.partition)},
-                    hint="a broker may be down; set_unreachable_timeout lets the job wait longer",
-                )
+                raise no_leader(Split.of(name), outage.waited_s)
+
+
+def no_leader(split: Split, waited_s: float) -> JobError:
+    """The exception for a partition that no broker serves."""
+    return JobError(
+        f"no Kafka broker has served a partition for {waited_s:.0f} s",
+        where={"topic": split.topic, "partition": str(split.partition)},
+        hint="a broker may be down; set_unreachable_timeout lets the job wait longer",
+    )
 
 
 @dataclass

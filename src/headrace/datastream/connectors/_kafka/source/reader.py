@@ -19,7 +19,11 @@ from headrace.datastream.connectors._kafka.client.consumer import (
 )
 from headrace.datastream.connectors._kafka.source.cursor import Cursor
 from headrace.datastream.connectors._kafka.source.decoding import Decoding
-from headrace.datastream.connectors._kafka.source.outages import broker_outage, until_answered
+from headrace.datastream.connectors._kafka.source.outages import (
+    broker_outage,
+    no_leader,
+    until_answered,
+)
 from headrace.datastream.connectors._kafka.source.records import KafkaRecordDeserializationSchema
 from headrace.datastream.connectors._kafka.source.split import SkippedRange, Split
 from headrace.datastream.formats._file_format import CHUNK_RECORDS
@@ -172,8 +176,7 @@ class KafkaReader(SplitReader):
             last = self._cluster.latest([place]).get(place)
             if first is None or last is None:
                 if outage.failed(f"no broker serves {split.name}") <= 0:
-                    message = f"no Kafka broker has served a partition for {outage.waited_s:.0f} s"
-                    raise JobError(message, where=_where(split), hint="a broker may be down")
+                    raise no_leader(split, outage.waited_s)
             elif at <= last or waited_s >= StaleMetadata.believed_s:
                 outage.over()
                 return first, last
