@@ -545,7 +545,7 @@ class Committer(ABC):
         """
         if any(True for _ in snapshot):
             raise CheckpointError(
-                "a sink is to go on with what another one held back, and holds nothing back itself",
+                "a sink cannot take over the pending data of another one: it keeps none itself",
                 hint="use the sink that the savepoint was made with",
             )
 

@@ -3,7 +3,7 @@
 There is a folder for each version that changed what is stored. Once released, it stays as it is:
 
     <version>/checkpoint   a checkpoint on Spark, of ``job.py``, which broke off in a micro-batch
-    <version>/out          what its file sink has published, and holds back
+    <version>/out          the published and the pending files of its file sink
     <version>/watched      the list of files of a source that watches a folder
     <version>/savepoint    a savepoint with every kind of state (``state.py``)
 

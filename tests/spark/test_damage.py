@@ -134,7 +134,7 @@ def test_a_damaged_file_that_a_sink_holds_back_is_told(
     staged = [path for path in (folder / "out").rglob("*") if path.is_file()]
     file = next(path for path in sorted(staged) if path.parent.parent.name == ".headrace-staging")
     damage(file, how)
-    with pytest.raises(CheckpointError, match="a file that a file sink holds back") as caught:
+    with pytest.raises(CheckpointError, match="a pending file of a file sink") as caught:
         run(folder)
     assert caught.value.where["file"] == str(file)
     assert written(folder) <= SUMS

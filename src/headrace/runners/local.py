@@ -261,7 +261,7 @@ class LocalRun:
                     committer.commit(self.batch_id, [] if committable is None else [committable])
 
     def _finish(self, sink: SinkProgram) -> None:
-        with at_sink(sink, "publishing what was held back"):
+        with at_sink(sink, "publishing its pending data"):
             self._committers[sink.id].finish()
 
     def run(self, cancelled: Callable[[], bool] = lambda: False) -> None:

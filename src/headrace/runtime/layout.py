@@ -185,7 +185,7 @@ def _unclaimed(part: Part, now: Layout, states: States) -> CheckpointError:
     kept = {
         SOURCE: "the positions up to which it was read",
         OPERATOR: f"its states: {names}" if names else "its keyed state",
-        SINK: "what it holds back",
+        SINK: "its pending data",
     }[part.role]
     known = sorted(str(other) for other in now.parts if other.role == part.role)
     return CheckpointError(

@@ -159,7 +159,7 @@ class SinkContract(ABC):
         self.committer(sink).finish()
         self.check(folder, values)
 
-    def test_what_is_held_back_goes_on_under_another_id(self, sink: Sink, folder: Path) -> None:
+    def test_pending_data_continues_under_another_id(self, sink: Sink, folder: Path) -> None:
         """Records that are written and not yet published move to another checkpoint."""
         values, first = self.values(30), self.committer(sink)
         for batch in range(2):

@@ -193,5 +193,5 @@ class SparkJob:
         with commit_of(self._checkpoint.folder, self._checkpoint.owner, _NO_BATCH):
             for sink in self._program.sinks:
                 if has_committer(sink):
-                    with at_sink(sink, "publishing what was held back"):
+                    with at_sink(sink, "publishing its pending data"):
                         make_committer(self._program, sink).finish()

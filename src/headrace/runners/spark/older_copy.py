@@ -37,7 +37,7 @@ def with_consistent_sinks(
 ) -> JobProgram:
     """The program, if its sinks have no later micro-batches than the checkpoint.
 
-    ``write_again``: if they have, all sinks get new ids, and take over what they held back of
+    ``write_again``: if they have, all sinks get new ids, and take over their pending data of
     earlier micro-batches.
 
     Raises:
@@ -54,7 +54,7 @@ def with_consistent_sinks(
     other = replace(program, scope=new_scope())
     for sink in program.sinks:
         if sink.keeps_state:
-            with at_sink(sink, "taking over what it held back"):
+            with at_sink(sink, "taking over its pending data"):
                 pending = make_committer(program, sink).snapshot(done)
                 make_committer(other, sink).restore(pending)
     checkpoint.change_scope(other.scope)

@@ -101,7 +101,7 @@ class SplitRecord(NamedTuple):
 
 
 class SinkRecord(NamedTuple):
-    """A piece of what a sink's committer holds back, in a form of its own (``snapshot``).
+    """A piece of the snapshot of a sink's committer, with its pending data, in the sink's format.
 
     ``position``: its index among the sink's pieces.
     """

@@ -1,4 +1,4 @@
-"""What sinks hold back, as records."""
+"""The pending data of sinks as records."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def import_sinks(
     committers: Mapping[str, Committer],
     ignore_unclaimed: bool = False,
 ) -> None:
-    """Give each sink what the one of the same id held back.
+    """Restore each sink's pending data, by its id.
 
     Raises:
         CheckpointError: a sink is gone (unless ``ignore_unclaimed``), or a record is missing.
@@ -32,14 +32,14 @@ def import_sinks(
     for sink, pieces in by_sink.items():
         if [record.position for record in pieces] != [*range(len(pieces))]:
             raise CheckpointError(
-                f"a piece of what the sink {sink!r} held back is missing",
+                f"a piece of the pending data of the sink {sink!r} is missing",
                 hint="the savepoint is incomplete; restore from another one",
             )
         if sink in committers:
             committers[sink].restore(record.held for record in pieces)
         elif not ignore_unclaimed:
             raise CheckpointError(
-                f"the program has no sink {sink!r} any more, which held records back",
+                f"the program has no sink {sink!r} any more, which has pending data",
                 where={"sinks now": ", ".join(sorted(committers)) or "none"},
-                hint="put it back under its uid, or give up what it held back",
+                hint="put it back under its uid, or give up its pending data",
             )

@@ -1,4 +1,4 @@
-"""What sinks hold back goes on with the job, wherever that is."""
+"""The pending data of sinks goes with the job, to wherever it continues."""
 
 from __future__ import annotations
 
@@ -46,7 +46,9 @@ def test_what_nobody_claims_is_refused_and_so_is_a_gap() -> None:
     with pytest.raises(CheckpointError, match="no sink 'a' any more"):
         import_sinks(records, {"b": Holding()})
     import_sinks(records, {"b": Holding()}, ignore_unclaimed=True)
-    with pytest.raises(CheckpointError, match="a piece of what the sink 'a' held back is missing"):
+    with pytest.raises(
+        CheckpointError, match="a piece of the pending data of the sink 'a' is missing"
+    ):
         import_sinks(records[1:], {"a": Holding()})
 
 
@@ -57,7 +59,7 @@ def test_a_sink_that_holds_nothing_back_takes_nothing() -> None:
 
     assert [*export_sinks({"a": Plain()})] == []
     import_sinks([], {"a": Plain()})
-    with pytest.raises(CheckpointError, match="holds nothing back itself"):
+    with pytest.raises(CheckpointError, match="it keeps none itself"):
         import_sinks([SinkRecord("a", 0, b"1")], {"a": Plain()})
 
 

@@ -1,15 +1,15 @@
 """Publishing staged files exactly once: a journal names what is to be done before it is done.
 
-    tasks       write staged files, aside, and sync them
-    commit(b)   puts small ones together (aside still), writes the journal, renames, cleans up
+    tasks       write staged files to a hidden folder, and sync them
+    commit(b)   concatenates small ones (still hidden), writes the journal, renames, cleans up
 
-The one atomic replacement of the journal is the commit. What it lists can be done again: a rename
-whose source is missing was done. So each source is checked before the journal lists it. A crash at
-any step neither loses nor doubles a record, even if the micro-batch that comes again is cut into
-other tasks: its new files are then not needed.
+The commit is the one atomic replacement of the journal. The renames that it lists can be repeated:
+one whose source is missing was done before. So each source is checked before the journal lists it.
+A crash at any step neither loses nor duplicates a record, even if the repeated micro-batch is cut
+into other tasks: its new files are then not needed.
 
-No rename replaces a file. Names hold the sink's scope, so two sinks do not want the same one; if
-another program has taken a name all the same, the journal is written with the next free name.
+No rename replaces a file. Names contain the sink's scope, so two sinks never use the same name. If
+another program has taken a name, the journal is rewritten with the next free one.
 """
 
 from __future__ import annotations
@@ -24,7 +24,12 @@ from typing import IO, Any
 from headrace.common._storage.local_files import LocalFiles
 from headrace.common._storage.sealed import START_FRESH
 from headrace.connector import Committer
-from headrace.datastream.connectors._files.journal import HeldChunk, Journal, Piece, held_back
+from headrace.datastream.connectors._files.journal import (
+    Journal,
+    PendingChunk,
+    Piece,
+    pending_chunks,
+)
 from headrace.datastream.connectors._files.rolling import (
     BucketAssigner,
     DefaultRollingPolicy,
@@ -52,12 +57,12 @@ class StagedFile:
 
 @dataclass
 class FileCommitter(Committer):
-    """Publishes the files of one sink; ``rolling`` None publishes each as it is.
+    """Publishes the files of one sink; with ``rolling`` None, each as it is.
 
-    ``scope``: a part of every name, different for every other sink and checkpoint.
+    ``scope``: a part of every file name, unique to the sink and the checkpoint.
 
-    One committer at a time may work on a staging folder. ``clock`` gives seconds since the epoch:
-    it decides on the age of files, and on folders by time for records that have none.
+    Only one committer at a time may use a staging folder. ``clock`` returns seconds since the
+    epoch: for the age of files, and for the folder by time of records that have no timestamp.
     """
 
     base_path: str
@@ -73,12 +78,12 @@ class FileCommitter(Committer):
     _journal: Journal | None = None
 
     def commit(self, batch_id: int, committables: Sequence[Any]) -> None:
-        """Publish a micro-batch's staged files, or hold them back until their file is complete.
+        """Publish a micro-batch's staged files; incomplete ones stay pending.
 
         Raises:
             JobError: the journal is of a later micro-batch, so this is not the job that wrote it;
                 or a staged file is not as its task wrote it.
-            CheckpointError: what is held back is not there, or not whole.
+            CheckpointError: a pending file is missing or damaged.
         """
         journal = self._recovered()
         self._check_journal(batch_id, journal)
@@ -120,7 +125,7 @@ class FileCommitter(Committer):
         self._discard(self._recovered(), staged)
 
     def finish(self) -> None:
-        """Publish what is held back."""
+        """Publish the pending files."""
         journal = self._recovered()
         self._check_journal(_AFTER_ALL, journal)
         if self.rolling is not None and journal.pieces:
@@ -129,17 +134,17 @@ class FileCommitter(Committer):
 
     @property
     def last_batch(self) -> int:
-        """The micro-batch of the journal; -1: nothing was committed. Nothing is published here."""
+        """The micro-batch of the journal, or -1. Reading it publishes nothing."""
         return self._read().batch
 
     def snapshot(self, last_batch: int | None = None) -> Iterator[bytes]:
-        """The pieces that are held back, with their content."""
+        """The pending pieces with their content, as ``PendingChunk`` bytes."""
         journal = self._recovered()
         if last_batch is not None:
             pieces = tuple(piece for piece in journal.pieces if piece.batch <= last_batch)
             journal = replace(journal, pieces=pieces)
         self._check_pieces(journal.pieces)
-        return held_back(journal, self._open_pieces(journal.pieces))
+        return pending_chunks(journal, self._open_pieces(journal.pieces))
 
     def _open_pieces(self, pieces: Iterable[Piece]) -> Iterator[tuple[Piece, IO[bytes]]]:
         for piece in pieces:
@@ -147,11 +152,11 @@ class FileCommitter(Committer):
                 yield piece, file
 
     def restore(self, snapshot: Iterable[bytes]) -> None:
-        """Write the pieces aside again, and a journal that knows of them and of no micro-batch."""
+        """Stage the pieces again, and write a journal that lists them but no micro-batch."""
         journal, before, file = Journal(), None, None
         pieces: list[Piece] = []
         try:
-            for chunk in map(HeldChunk.from_bytes, snapshot):
+            for chunk in map(PendingChunk.from_bytes, snapshot):
                 journal = replace(journal, parts=chunk.parts)
                 if chunk.piece is None:
                     continue
@@ -173,7 +178,7 @@ class FileCommitter(Committer):
                 self.files.sync(file)
 
     def _recovered(self) -> Journal:
-        """The journal, all of whose renames are done."""
+        """The journal, after its renames were repeated where necessary."""
         if self._journal is None:
             journal = self._read()
             self._check_pieces(journal.pieces)
@@ -200,15 +205,15 @@ class FileCommitter(Committer):
                 )
 
     def _check_pieces(self, pieces: Sequence[Piece]) -> None:
-        """Raise unless all that is held back is there: without a piece its records are lost."""
+        """Raise if a pending piece is missing or damaged: its records would be lost."""
         for piece in pieces:
             path = os.path.join(self.staging, piece.file)
             problem = self._problem(path, piece.size_bytes)
             if problem is not None:
-                raise _incomplete(f"a file that a file sink holds back {problem}", path)
+                raise _incomplete(f"a pending file of a file sink {problem}", path)
 
     def _problem(self, path: str, size_bytes: int) -> str | None:
-        """How a file differs from what was written, as the end of a sentence; None: it does not."""
+        """What is wrong with a staged file, as the end of a sentence; None: nothing."""
         found_bytes = self.files.size(path)
         if found_bytes is None:
             return "is missing"
@@ -217,10 +222,7 @@ class FileCommitter(Committer):
         return None
 
     def _check_journal(self, batch_id: int, journal: Journal) -> None:
-        """Raise where micro-batches before this one were written and nothing is known of them.
-
-        What dead attempts leave goes with the next commit.
-        """
+        """Raise if the journal is missing although earlier micro-batches left staged files."""
         if journal.batch >= 0 or journal.pieces or journal.parts:
             return
         for name in self.files.names(self.staging):
@@ -230,13 +232,13 @@ class FileCommitter(Committer):
                 raise _incomplete("the journal of a file sink is missing", path)
 
     def _apply(self, journal: Journal) -> None:
-        # Until all is done nothing is remembered: the next call reads the journal again.
+        # If this fails halfway, the next call reads the journal again.
         self._journal = None
         self.files.replace(os.path.join(self.staging, JOURNAL), journal.to_bytes())
         self._journal = self._move(journal)
 
     def _move(self, journal: Journal) -> Journal:
-        """The journal after its renames were done, as it was last written."""
+        """Do the renames; returns the journal as it was last written."""
         left = set(self.files.names(self.staging)) if journal.moves else set()
         while refused := self._publish(journal, left):
             moves = tuple(
@@ -249,15 +251,15 @@ class FileCommitter(Committer):
             os.path.dirname(os.path.join(self.base_path, target)): None
             for _, target in journal.moves
         }
-        # Before the journal forgets these renames they must be on the disk. Done ones count too:
-        # the process that did them may have ended before it got here.
+        # These renames must be on the disk before the next journal drops them. That includes those
+        # found done: the process that did them may have ended before the sync.
         for folder in changed:
             if self.files.exists(folder):
                 self.files.sync_directory(folder)
         return journal
 
     def _publish(self, journal: Journal, left: set[str]) -> set[str]:
-        """The staged names whose target another file has, after the others were published."""
+        """Publish the staged files; returns the names of those whose target name is taken."""
         refused = set()
         for staged, target in journal.moves:
             if staged not in left:
@@ -277,11 +279,11 @@ class FileCommitter(Committer):
         rule: DefaultRollingPolicy,
         now_ms: int | None,
     ) -> None:
-        """Put together what is complete, and commit that with what is held back.
+        """Concatenate the pieces of complete files, and commit; the other pieces stay pending.
 
-        ``now_ms`` None: all is complete.
+        ``now_ms`` None: all files are complete.
         """
-        held: list[Piece] = []
+        pending: list[Piece] = []
         complete: list[list[Piece]] = []
         by_bucket: dict[str, list[Piece]] = {}
         for piece in (*journal.pieces, *new):
@@ -296,7 +298,7 @@ class FileCommitter(Committer):
             if run and (now_ms is None or _is_over(run, rule, batch_id, now_ms)):
                 complete.append(run)
             else:
-                held += run
+                pending += run
         if not new and not complete:
             return
         parts, wanted = journal.parts, []
@@ -308,7 +310,7 @@ class FileCommitter(Committer):
                 self._concatenate([piece.file for piece in run], name)
             wanted.append((name, run[0].bucket, str(parts)))
             parts += 1
-        self._apply(Journal(batch_id, self._targets(wanted), tuple(held), parts))
+        self._apply(Journal(batch_id, self._targets(wanted), tuple(pending), parts))
 
     def _concatenate(self, names: Sequence[str], target: str) -> None:
         with self.files.create(os.path.join(self.staging, target)) as out:

@@ -1,4 +1,4 @@
-"""What a file sink's committer writes down, and how what it holds back is carried elsewhere."""
+"""The journal of a file sink's committer, and the snapshot of its pending files."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from headrace.common._storage.sealed import ObjectFormat, json_bytes, seal, unse
 from headrace.errors import CheckpointError
 
 _FORMAT = ObjectFormat("file sink journal")
-_HELD_VERSION = 1
+_CHUNK_VERSION = 1
 _CHUNK_BYTES = 8 << 20
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A committed staged file that is still to become part of a visible one."""
+    """A committed staged file that will become part of a visible file."""
 
     file: str
     bucket: str
@@ -28,9 +28,9 @@ class Piece:
 
 @dataclass(frozen=True)
 class Journal:
-    """What was last committed: the renames it needs, and the pieces that are held back.
+    """The last commit: the renames that it needs, and the pieces that are still pending.
 
-    ``moves`` are (staged name, path below the base). ``parts`` counts the files put together.
+    ``moves`` are (staged name, path below the base). ``parts``: how many files were concatenated.
     """
 
     batch: int = -1
@@ -59,8 +59,8 @@ class Journal:
 
 
 @dataclass(frozen=True)
-class HeldChunk:
-    """Some bytes of a piece (or, without one, how many files were put together so far)."""
+class PendingChunk:
+    """A part of a pending piece's content. The first chunk has no piece, only ``parts``."""
 
     parts: int
     piece: Piece | None = None
@@ -68,38 +68,38 @@ class HeldChunk:
 
     def to_bytes(self) -> bytes:
         """One line of JSON, and the bytes."""
-        head = {"version": _HELD_VERSION, **asdict(replace(self, data=b""))}
+        head = {"version": _CHUNK_VERSION, **asdict(replace(self, data=b""))}
         del head["data"]
         return json.dumps(head).encode() + b"\n" + self.data
 
     @staticmethod
-    def from_bytes(held: bytes) -> HeldChunk:
+    def from_bytes(data: bytes) -> PendingChunk:
         """The value of ``to_bytes``'s result.
 
         Raises:
             CheckpointError: it is of another version.
         """
-        line, _, data = held.partition(b"\n")
+        line, _, content = data.partition(b"\n")
         found: dict[str, Any] = json.loads(line)
-        if found["version"] != _HELD_VERSION:
+        if found["version"] != _CHUNK_VERSION:
             raise CheckpointError(
-                f"what a file sink held back has format {found['version']}, this version reads"
-                f" {_HELD_VERSION}",
+                f"the pending files of a file sink have format {found['version']}, this version reads"
+                f" {_CHUNK_VERSION}",
                 hint="read it with the version that wrote it, or a later one",
             )
         piece = found["piece"]
-        return HeldChunk(found["parts"], None if piece is None else Piece(**piece), data)
+        return PendingChunk(found["parts"], None if piece is None else Piece(**piece), content)
 
 
-def held_back(journal: Journal, pieces: Iterable[tuple[Piece, IO[bytes]]]) -> Iterator[bytes]:
-    """What a journal holds back, with the bytes of its pieces, in records of some megabytes."""
+def pending_chunks(journal: Journal, pieces: Iterable[tuple[Piece, IO[bytes]]]) -> Iterator[bytes]:
+    """The pending pieces of a journal with their content, in chunks of some megabytes."""
     if not journal.pieces and not journal.parts:
         return
-    yield HeldChunk(journal.parts).to_bytes()
+    yield PendingChunk(journal.parts).to_bytes()
     for piece, file in pieces:
         data = file.read(_CHUNK_BYTES)
         while True:
-            yield HeldChunk(journal.parts, piece, data).to_bytes()
+            yield PendingChunk(journal.parts, piece, data).to_bytes()
             data = file.read(_CHUNK_BYTES)
             if not data:
                 break

@@ -69,7 +69,7 @@ class FileSink(Sink):
 
     @property
     def keeps_state(self) -> bool:
-        """True: files that are not complete are held back."""
+        """True: incomplete files stay pending."""
         return True
 
     @property

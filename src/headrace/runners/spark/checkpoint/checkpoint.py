@@ -141,7 +141,7 @@ class Checkpoint:
 
     @property
     def suspended(self) -> bool:
-        """Whether a source has only stopped: sinks keep what they hold back for the next run."""
+        """Whether a source has only stopped: sinks keep their pending data for the next run."""
         return progress.is_suspended(self.spark)
 
     def settle_generation(self) -> None:

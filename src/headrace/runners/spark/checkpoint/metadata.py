@@ -261,9 +261,9 @@ def _check_sink_locations(metadata: CheckpointMetadata, program: JobProgram, loc
             continue
         raise CheckpointError(
             f"the sink {program.sink(sink_id).name!r} writes to another place than when it last ran"
-            " on this checkpoint, and what it holds back would stay in the old one",
+            " on this checkpoint, and its pending data would stay in the old one",
             where={"checkpoint": location, "was": was, "is now": now},
-            hint="set it back, or give the sink another uid and give up what this one holds"
+            hint="set it back, or give the sink another uid and give up this pending data"
             f" ({IGNORE_UNCLAIMED_STATE.key}: true)",
         )
 

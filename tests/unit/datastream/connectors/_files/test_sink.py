@@ -81,7 +81,7 @@ class TestTextByMicroBatch(SinkContract):
 
 
 class TestTextRolled(TestTextByMicroBatch):
-    """The default policy: pieces are held back until the end of the input."""
+    """The default policy: pieces stay pending until the end of the input."""
 
     def make_sink(self, folder: Path) -> Sink:
         return FileSink.for_row_format(str(folder), Encoder.simple_string_encoder()).build()

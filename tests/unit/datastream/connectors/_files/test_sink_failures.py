@@ -201,12 +201,12 @@ HOLDING = RollingPolicy.default_rolling_policy()
         ("journal", "removed", "the journal of a file sink is missing"),
         ("journal", "cut", "is cut short"),
         ("journal", "flipped", "its checksum is wrong"),
-        ("0-*", "removed", "holds back is missing"),
-        ("1-*", "cut", "holds back has 45 bytes, not the 50"),
+        ("0-*", "removed", "a pending file of a file sink is missing"),
+        ("1-*", "cut", "a pending file of a file sink has 45 bytes, not the 50"),
     ],
 )
 @pytest.mark.parametrize("call", ["commit", "finish"])
-def test_what_is_held_back_is_whole_or_an_error(
+def test_a_damaged_pending_file_is_an_error(
     call: str, pattern: str, how: str, said: str, tmp_path: Path
 ) -> None:
     builder = FileSink.for_row_format(str(tmp_path), ENCODERS["text"])
@@ -237,7 +237,7 @@ def damage(file: Path, how: str) -> None:
 
 @pytest.mark.parametrize(("how", "said"), [("removed", "is missing"), ("cut", "20 bytes, not")])
 @pytest.mark.parametrize("policy", ["each", "rolled", "holding"])
-def test_a_staged_file_is_whole_at_its_first_commit_or_an_error(
+def test_a_damaged_staged_file_is_an_error_at_its_first_commit(
     policy: str, how: str, said: str, tmp_path: Path
 ) -> None:
     builder = FileSink.for_row_format(str(tmp_path), ENCODERS["text"])
@@ -260,7 +260,7 @@ def test_a_staged_file_is_whole_at_its_first_commit_or_an_error(
 
 @pytest.mark.parametrize("how", ["removed", "cut"])
 @pytest.mark.parametrize("call", ["commit", "finish", "snapshot"])
-def test_what_is_held_back_is_looked_at_again_before_it_is_used(
+def test_pending_files_are_checked_again_before_they_are_used(
     call: str, how: str, tmp_path: Path
 ) -> None:
     """The committer found it whole once; that was before it was damaged."""
@@ -271,7 +271,7 @@ def test_what_is_held_back_is_looked_at_again_before_it_is_used(
     made.commit(0, prepare(sink, 0, "first", 1))
     file = next((tmp_path / STAGING / "s").glob("0-*"))
     damage(file, how)
-    with pytest.raises(CheckpointError, match="a file that a file sink holds back") as caught:
+    with pytest.raises(CheckpointError, match="a pending file of a file sink") as caught:
         if call == "commit":
             made.commit(1, prepare(sink, 1, "first", 1))
         elif call == "finish":
