@@ -21,7 +21,7 @@ SOURCE, OPERATOR, SINK = "source", "operator", "sink"
 
 
 @dataclass(frozen=True)
-class Part:
+class StatefulPart:
     """A source, an operator with keyed state, or a sink that may hold records back.
 
     ``stage``: where its state lies in Spark. ``key_groups``: over how many its keys are spread, or
@@ -50,7 +50,7 @@ class Layout:
     whose state nobody claimed; it still lies where it was, so they must not come back.
     """
 
-    parts: tuple[Part, ...]
+    parts: tuple[StatefulPart, ...]
     stages: tuple[tuple[str, ...], ...]
     given_up: tuple[str, ...] = ()
 
@@ -77,7 +77,7 @@ class Layout:
                 f" this version reads {FORMAT}",
                 hint="go on with the version of Headrace that wrote it",
             )
-        parts = tuple(Part(**part) for part in found["parts"])
+        parts = tuple(StatefulPart(**part) for part in found["parts"])
         stages = tuple(tuple(stage) for stage in found["stages"])
         return cls(parts, stages, tuple(found["given_up"]))
 
@@ -91,7 +91,7 @@ class Layout:
         """By the id of an operator, over how many groups its state is spread."""
         return {part.id: part.key_groups for part in self.parts if part.role == OPERATOR}
 
-    def unnamed(self) -> tuple[Part, ...]:
+    def unnamed(self) -> tuple[StatefulPart, ...]:
         """The parts that are found again by a generated id."""
         return tuple(part for part in self.parts if part.uid is None)
 
@@ -106,9 +106,9 @@ class Layout:
         )
 
 
-def _parts(program: JobProgram) -> Iterator[Part]:
+def _parts(program: JobProgram) -> Iterator[StatefulPart]:
     for source in program.sources:
-        yield Part(source.id, SOURCE, source.kind, source.name, source.uid)
+        yield StatefulPart(source.id, SOURCE, source.kind, source.name, source.uid)
     for stage in program.stages:
         for vertex in stage:
             head = vertex.chain.nodes[vertex.chain.root]
@@ -117,10 +117,12 @@ def _parts(program: JobProgram) -> Iterator[Part]:
                 kind, instances = head.spec.kind, head.spec.traits.operator_state
                 groups = vertex.groups if vertex.keyed or instances else 0
                 at = vertex.stage
-                yield Part(head.id, OPERATOR, kind, head.name, head.uid, at, groups, instances)
+                yield StatefulPart(
+                    head.id, OPERATOR, kind, head.name, head.uid, at, groups, instances
+                )
     for sink in program.sinks:
         if sink.keeps_state:
-            yield Part(sink.id, SINK, sink.sink.kind, sink.name, sink.uid)
+            yield StatefulPart(sink.id, SINK, sink.sink.kind, sink.name, sink.uid)
 
 
 def _keeps_state(node: NodeProgram) -> bool:
@@ -180,7 +182,7 @@ def check(
             )
 
 
-def _unclaimed(part: Part, now: Layout, states: States) -> CheckpointError:
+def _unclaimed(part: StatefulPart, now: Layout, states: States) -> CheckpointError:
     names = ", ".join(sorted(states.get(part.id, ())))
     kept = {
         SOURCE: "the positions up to which it was read",

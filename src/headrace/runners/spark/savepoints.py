@@ -32,7 +32,7 @@ from headrace.runners.spark.query.moved_state import records
 from headrace.runners.spark.query.stored import backends_of, records_of
 from headrace.runners.spark.startup.session import settings_of_query
 from headrace.runtime.coordination.offset import source_key
-from headrace.runtime.layout import OPERATOR, SOURCE, Layout, Part, check
+from headrace.runtime.layout import OPERATOR, SOURCE, Layout, StatefulPart, check
 from headrace.runtime.program import JobProgram
 from headrace.runtime.savepoint.job_state import savepoint_of, splits_of
 from headrace.runtime.savepoint.savepoint import Savepoint
@@ -156,18 +156,18 @@ def _check_claims(savepoint: Savepoint, program: JobProgram, ignore_unclaimed: b
     """Check that the program owns the savepoint's state. Numbers of key groups may differ."""
     now = Layout.of(program)
     known = {part.id: part for part in now.parts}
-    before: list[Part] = []
+    before: list[StatefulPart] = []
     for entry in savepoint.manifest.operators:
         groups = known[entry.id].key_groups if entry.id in known else 0
         if entry.kinds() or entry.id in known:
             name = (entry.id, OPERATOR, entry.kind, entry.name, entry.uid)
-            before.append(Part(*name, key_groups=groups))
+            before.append(StatefulPart(*name, key_groups=groups))
     read = savepoint.manifest.offset["sources"]
     for source in program.sources:
         if source_key(source.id) in read:
             before.append(known[source.id])
     gone = set(read) - {source_key(source.id) for source in program.sources}
-    before += [Part(key, SOURCE, "", key, None) for key in sorted(gone)]
+    before += [StatefulPart(key, SOURCE, "", key, None) for key in sorted(gone)]
     states = {entry.id: entry.kinds() for entry in savepoint.manifest.operators}
     check(Layout(tuple(before), now.stages), now, ignore_unclaimed, lambda: states)
 

@@ -83,8 +83,8 @@ class PendingChunk:
         found: dict[str, Any] = json.loads(line)
         if found["version"] != _CHUNK_VERSION:
             raise CheckpointError(
-                f"the pending files of a file sink have format {found['version']}, this version reads"
-                f" {_CHUNK_VERSION}",
+                f"the pending files of a file sink have format {found['version']}, this version"
+                f" reads {_CHUNK_VERSION}",
                 hint="read it with the version that wrote it, or a later one",
             )
         piece = found["piece"]
