@@ -30,7 +30,7 @@ from headrace.runtime.savepoint.arrow import from_batches, schema_of, to_batches
 from headrace.runtime.savepoint.header import header_to_savepoint
 from headrace.runtime.savepoint.manifest import Manifest, OperatorEntry
 from headrace.runtime.savepoint.records import SplitRecord, encode
-from headrace.runtime.savepoint.savepoint import Parts, Savepoint, part_name
+from headrace.runtime.savepoint.savepoint import PartWriter, Savepoint, part_name
 from headrace.runtime.savepoint.sinks import export_sinks
 from headrace.runtime.savepoint.write import export_states, export_timers
 from headrace.runtime.state.backend import StateBackend, Timer
@@ -163,7 +163,7 @@ def header() -> dict[str, Any]:
 
 def form() -> Savepoint:
     """All of it, as this version writes it."""
-    program, parts = Program(), Parts()
+    program, parts = Program(), PartWriter()
     backends = {group: PagedBackend(MemoryPages(), GROUPS) for group in range(GROUPS)}
     for number, key in enumerate(KEYS):
         program.fill(backends[key_group_of(key, GROUPS)], key, number)
@@ -186,7 +186,7 @@ def form() -> Savepoint:
     }
     shared = rules.kinds()
     operator = OperatorEntry("sums", "process", "Sums", "sums", GROUPS, kinds, spaced, {}, shared)
-    manifest = Manifest("golden", GROUPS, 9, (operator,), OFFSET.to_json(), parts.sums)
+    manifest = Manifest("golden", GROUPS, 9, (operator,), OFFSET.to_json(), parts.checksums)
     return Savepoint(manifest, parts.records)
 
 

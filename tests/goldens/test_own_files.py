@@ -22,7 +22,7 @@ from headrace.runners.spark.checkpoint.metadata import CheckpointMetadata
 from headrace.runners.spark.checkpoint.progress import log_of
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runtime.coordination.offset import Offset
-from headrace.runtime.layout import OPERATOR, SINK, SOURCE, Layout, Part
+from headrace.runtime.layout import OPERATOR, SINK, SOURCE, Layout, StatefulPart
 from headrace.runtime.tasks.source_task import SplitState
 from tests.goldens import VERSIONS, job
 from tests.goldens.pickles import of_headrace
@@ -43,9 +43,9 @@ def test_whose_it_is(version: Path) -> None:
     assert metadata.contents == [["numbers", "Sequence", "from 0"]]
     assert Layout.from_json(metadata.layout) == Layout(
         (
-            Part("numbers", SOURCE, "number-sequence", "Sequence", "numbers"),
-            Part("tally", OPERATOR, "keyed-process", "KeyedProcess", "tally", 1, 4),
-            Part("files", SINK, "files", "FileSink", "files"),
+            StatefulPart("numbers", SOURCE, "number-sequence", "Sequence", "numbers"),
+            StatefulPart("tally", OPERATOR, "keyed-process", "KeyedProcess", "tally", 1, 4),
+            StatefulPart("files", SINK, "files", "FileSink", "files"),
         ),
         (("tally",),),
     )

@@ -17,7 +17,7 @@ from headrace.runtime.savepoint.header import header_from_savepoint, header_to_s
 from headrace.runtime.savepoint.manifest import Manifest, OperatorEntry
 from headrace.runtime.savepoint.read import import_backend
 from headrace.runtime.savepoint.records import SplitRecord, TaskRecord, decode, encode
-from headrace.runtime.savepoint.savepoint import Parts, Savepoint, part_name
+from headrace.runtime.savepoint.savepoint import PartWriter, Savepoint, part_name
 from headrace.runtime.savepoint.sinks import export_sinks
 from headrace.runtime.savepoint.write import export_states, export_timers
 from headrace.runtime.state.backend import StateBackend
@@ -39,7 +39,7 @@ def savepoint_of(
     committers: Mapping[str, Committer] | None = None,
 ) -> Savepoint:
     """All of a run's state, as it is after a micro-batch."""
-    parts, operators = Parts(), []
+    parts, operators = PartWriter(), []
     watermarks, tasks = [], []
     for vertex in (vertex for stage in program.stages for vertex in stage):
         id_ = vertex.id
@@ -70,7 +70,7 @@ def savepoint_of(
         batch_id,
         tuple(operators),
         json.loads(json.dumps(offset)),
-        parts.sums,
+        parts.checksums,
     )
     return Savepoint(manifest, parts.records)
 

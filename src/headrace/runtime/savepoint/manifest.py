@@ -43,7 +43,7 @@ class OperatorEntry:
 
 
 @dataclass(frozen=True)
-class Part:
+class PartChecksum:
     """How many records a part has, and a sum over them that does not depend on their order."""
 
     count: int
@@ -62,7 +62,7 @@ class Manifest:
     batch_id: int
     operators: tuple[OperatorEntry, ...]
     offset: Mapping[str, Any]
-    parts: Mapping[str, Part]
+    parts: Mapping[str, PartChecksum]
     key_encoding: str = PICKLE
 
     def operator(self, id_: str) -> OperatorEntry | None:
@@ -97,7 +97,7 @@ class Manifest:
             raise _unreadable(ValueError("its checksum is wrong"))
         try:
             found["operators"] = tuple(_operator(entry) for entry in found["operators"])
-            found["parts"] = {name: Part(**part) for name, part in found["parts"].items()}
+            found["parts"] = {name: PartChecksum(**part) for name, part in found["parts"].items()}
             return cls(**found)
         except (KeyError, AttributeError, TypeError) as error:
             raise _unreadable(error) from error
@@ -137,9 +137,9 @@ class Tally:
             yield record
 
     @property
-    def part(self) -> Part:
+    def part(self) -> PartChecksum:
         """What passed."""
-        return Part(self.count, self._checksum & _MASK)
+        return PartChecksum(self.count, self._checksum & _MASK)
 
 
 def checksum(record: tuple[Any, ...]) -> int:
@@ -151,7 +151,7 @@ def checksum(record: tuple[Any, ...]) -> int:
     return found
 
 
-def verified(records: Iterable[R], part: Part, name: str) -> Iterator[R]:
+def verified(records: Iterable[R], part: PartChecksum, name: str) -> Iterator[R]:
     """The same records, compared with the manifest once all have passed.
 
     Raises:

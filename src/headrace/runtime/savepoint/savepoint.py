@@ -9,7 +9,7 @@ from typing import Any
 
 from headrace.errors import CheckpointError
 from headrace.runtime.block import ALL_GROUPS
-from headrace.runtime.savepoint.manifest import Manifest, Part, Tally, verified
+from headrace.runtime.savepoint.manifest import Manifest, PartChecksum, Tally, verified
 from headrace.runtime.savepoint.read import regrouped, shared_out
 from headrace.runtime.savepoint.records import StateRecord, TimerRecord
 
@@ -19,19 +19,19 @@ def part_name(table: str, operator: str | None = None, key_group: int | None = N
     return table if operator is None else f"{table}/{operator}/{key_group}"
 
 
-class Parts:
-    """The parts as they are written; ``sums`` is what the manifest says of them."""
+class PartWriter:
+    """Collects the parts of a savepoint; ``checksums``: by name, for the manifest."""
 
     def __init__(self) -> None:
         self.records: dict[str, list[Any]] = {}
-        self.sums: dict[str, Part] = {}
+        self.checksums: dict[str, PartChecksum] = {}
 
     def put(self, name: str, records: Iterable[Any]) -> None:
         """Write a part; one without records is left out."""
         tally = Tally()
         found = list(tally.passing(records))
         if found:
-            self.records[name], self.sums[name] = found, tally.part
+            self.records[name], self.checksums[name] = found, tally.part
 
 
 @dataclass(frozen=True)

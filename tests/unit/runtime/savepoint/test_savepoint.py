@@ -8,21 +8,21 @@ from dataclasses import replace
 import pytest
 
 from headrace.errors import CheckpointError
-from headrace.runtime.savepoint.manifest import Manifest, OperatorEntry, Part, checksum
+from headrace.runtime.savepoint.manifest import Manifest, OperatorEntry, PartChecksum, checksum
 from headrace.runtime.savepoint.records import SplitRecord
-from headrace.runtime.savepoint.savepoint import Parts, Savepoint
+from headrace.runtime.savepoint.savepoint import PartWriter, Savepoint
 from headrace.runtime.state.kinds import StateKind
 
 SPLITS = [SplitRecord("0", "a", 5, b"x"), SplitRecord("0", "b", 6, b"")]
 
 
 def form() -> Savepoint:
-    parts = Parts()
+    parts = PartWriter()
     parts.put("splits", SPLITS)
     parts.put("sinks", [])
     states = {"total": StateKind("value", {"type": "INT"}, expires=True)}
     operator = OperatorEntry("sums", "keyed process", "Sums", None, 128, states)
-    manifest = Manifest("job", 128, 7, (operator,), {"epoch": 7}, parts.sums)
+    manifest = Manifest("job", 128, 7, (operator,), {"epoch": 7}, parts.checksums)
     return Savepoint(manifest, parts.records)
 
 
@@ -62,5 +62,5 @@ def test_parts_are_compared_with_the_manifest() -> None:
 def test_a_checksum_tells_columns_apart() -> None:
     assert checksum((b"ab", b"c")) != checksum((b"a", b"bc"))
     assert checksum((None, b"a")) != checksum((b"a", None))
-    assert Parts().sums == {}
-    assert Part(1, 2) == Part(1, 2)
+    assert PartWriter().checksums == {}
+    assert PartChecksum(1, 2) == PartChecksum(1, 2)

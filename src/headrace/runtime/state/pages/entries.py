@@ -44,7 +44,7 @@ takes eight times as long.
 """
 
 _SAMPLED = 64
-"""Dataclasses are looked for in this many entries of a call; in all, writing would cost 7 % more."""
+"""Dataclasses are searched in this many entries of a call; in all, writing costs 7 % more."""
 
 _BIG = frozenset({ChunkedList, BucketedMap, ChunkedTimes})
 
