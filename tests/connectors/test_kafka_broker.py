@@ -90,7 +90,7 @@ class Whole(KafkaRecordDeserializationSchema):
 
 
 @pytest.mark.parametrize("command", ["produce", "consume"])
-def test_a_missing_topic_is_told_with_the_command_that_creates_it(
+def test_a_missing_topic_is_reported_with_the_command_that_creates_it(
     kafka_servers: str, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     monkeypatch.setattr("headrace.dev.servers.url_of", lambda folder, name: kafka_servers)
@@ -290,7 +290,7 @@ def until(so: Callable[[], bool]) -> None:
         time.sleep(0.02)
 
 
-def test_what_the_client_refuses_is_told(kafka_servers: str) -> None:
+def test_what_the_client_refuses_is_reported(kafka_servers: str) -> None:
     wrong = source(kafka_servers, "t", properties={"no.such.property": 1})
     with pytest.raises(ConfigurationError, match=r"no\.such\.property"):
         wrong.enumerator("").initial(0)

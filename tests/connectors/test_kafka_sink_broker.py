@@ -108,7 +108,7 @@ def test_all_parts_of_a_record_arrive(kafka_servers: str, guarantee: DeliveryGua
     assert second.value() is None and second.timestamp() == (1, 5678)
 
 
-def test_brokers_settings_of_timestamps_are_told(
+def test_brokers_settings_of_timestamps_are_reported(
     kafka_servers: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Retention by old timestamps, and what a topic refuses, as a real broker says it."""
@@ -177,7 +177,7 @@ def test_a_partition_may_go_from_worker_to_worker_and_back(kafka_servers: str) -
     assert values_of(kafka_servers, topic) == [*"0123"]
 
 
-def test_two_that_write_at_once_are_told(kafka_servers: str) -> None:
+def test_two_that_write_at_once_are_reported(kafka_servers: str) -> None:
     topic = new_topic(kafka_servers)
     made = sink_to(kafka_servers, topic, transactional_id_prefix=f"p-{topic}")
     first, second = writer(made, WorkerResources()), writer(made, WorkerResources(), 7, "sink-2")
@@ -192,7 +192,7 @@ def test_two_that_write_at_once_are_told(kafka_servers: str) -> None:
 
 @pytest.mark.proof
 @pytest.mark.timeout(120)
-def test_a_transaction_that_was_open_for_too_long_is_told_and_run_again(
+def test_a_transaction_that_was_open_for_too_long_is_reported_and_run_again(
     kafka_servers: str,
 ) -> None:
     topic = new_topic(kafka_servers)
@@ -211,7 +211,7 @@ def test_a_transaction_that_was_open_for_too_long_is_told_and_run_again(
 @pytest.mark.parametrize(
     "guarantee", [DeliveryGuarantee.EXACTLY_ONCE, DeliveryGuarantee.AT_LEAST_ONCE]
 )
-def test_what_the_topic_does_not_take_is_told(
+def test_what_the_topic_does_not_take_is_reported(
     kafka_servers: str, guarantee: DeliveryGuarantee
 ) -> None:
     topic = new_topic(kafka_servers, 1, **{"max.message.bytes": "2000"})
@@ -228,7 +228,7 @@ def test_what_the_topic_does_not_take_is_told(
     assert values_of(kafka_servers, topic) == ["a"]
 
 
-def test_a_missing_topic_and_a_partition_that_is_not_there_are_told(kafka_servers: str) -> None:
+def test_a_missing_topic_and_a_partition_that_is_not_there_are_reported(kafka_servers: str) -> None:
     with pytest.raises(JobError, match="there is no topic 'nowhere-at-all' to write to"):
         write(sink_to(kafka_servers, "nowhere-at-all", unreachable_timeout=2000), 0, "a")
     topic = new_topic(kafka_servers)

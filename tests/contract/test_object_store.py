@@ -189,7 +189,7 @@ def test_a_link_whose_answer_was_lost_counts(
     assert store.put_if_absent("n", b"x") and store.get("n") == b"x"
 
 
-def test_a_place_that_does_not_work_is_told_by_its_path(tmp_path: Path) -> None:
+def test_an_error_of_a_location_names_its_path(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     (tmp_path / "folder").mkdir()
     with pytest.raises(CheckpointError, match="cannot be written") as caught:

@@ -382,7 +382,7 @@ def test_a_record_whose_values_cannot_be_taken_is_named(database: Any) -> None:
     assert told.value.__notes__ == ["the record: {'name': 'ann'}"]
 
 
-def test_a_user_who_may_make_no_table_is_told(database: Any) -> None:
+def test_a_user_who_may_make_no_table_is_reported(database: Any) -> None:
     database.execute(PRICES)
     database.execute(
         "DROP ROLE IF EXISTS guest; CREATE ROLE guest LOGIN PASSWORD 's3cret'; "
@@ -403,7 +403,7 @@ def test_a_user_who_may_make_no_table_is_told(database: Any) -> None:
     database.execute("DROP OWNED BY guest; DROP ROLE guest")
 
 
-def test_what_is_wrong_is_told_at_once(database: Any) -> None:
+def test_what_is_wrong_is_reported_at_once(database: Any) -> None:
     """A table that is not there, a wrong password: waiting would not help."""
     url = f"postgresql://nobody:s3cret@{database.url.rpartition('@')[2]}"
     for given, table, words in (

@@ -177,7 +177,7 @@ def test_a_command_that_redis_refuses_is_not_passed_over(
     assert redis.hgetall("counts") == {"n": "2"}
 
 
-def test_a_wrong_password_is_told_at_once_and_not_shown(redis: Any, worker: Any) -> None:
+def test_a_wrong_password_is_reported_at_once_and_not_shown(redis: Any, worker: Any) -> None:
     url = f"redis://nobody:s3cret@{redis.url.rpartition('@')[2]}"
     sink = RedisSink(url, lambda key: RedisCommand.hincrby(key, "n"))
     with pytest.raises(Exception, match="invalid username-password") as told:

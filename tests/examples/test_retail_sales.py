@@ -53,7 +53,7 @@ def told_by_hand():
 
 
 @pytest.mark.parametrize("how", [{}, {"cuts": [900] * 4, "key_groups": 4}])
-def test_hours_are_told_and_corrected(how):
+def test_hours_are_emitted_and_corrected(how):
     results = run_pipeline(program, **how)
     told, late = told_by_hand()
     assert sorted(results["told"], key=str) == told

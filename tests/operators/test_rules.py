@@ -132,7 +132,7 @@ def test_a_batch_has_all_rules_before_the_first_record() -> None:
 
 
 @pytest.mark.parametrize("mode", ["streaming", "batch"])
-def test_what_is_learned_is_told_once_per_task(mode: Any) -> None:
+def test_what_is_learned_is_emitted_once_per_task(mode: Any) -> None:
     for how in ({}, {"key_groups": 7}):
         found = run(keyed(tells=True), mode, **how)
         told = [value[1] for value in found.only if value[0] == "learned"]

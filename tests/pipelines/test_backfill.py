@@ -33,7 +33,7 @@ stops = st.lists(st.integers(0, 30), min_size=1, max_size=3)
 
 @settings(max_examples=examples(6))
 @given(programs, stops, cuts, spreads, st.sampled_from(["heap", "paged"]))
-def test_the_law_of_backfills(
+def test_property_of_backfills(
     program: Program,
     stops: list[int],
     cuts: list[int],

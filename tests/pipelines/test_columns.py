@@ -129,7 +129,7 @@ cuts = st.lists(st.integers(1, 60), max_size=8)
 
 @settings(max_examples=examples(6), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cuts, st.integers(1, 5), st.integers(1, 3))
-def test_the_law_of_columns(
+def test_property_of_columns(
     small_pieces: None, cuts: list[int], key_groups: int, parallelism: int
 ) -> None:
     spread = {"key_groups": key_groups, "parallelism": parallelism}

@@ -115,7 +115,7 @@ def by_key(results: list[Any]) -> dict[Any, list[Any]]:
     st.integers(1, 4),
     st.integers(1, 3),
 )
-def test_the_law(
+def test_property(
     small_pieces: None, seen: Counter[str], call: str, cuts: Any, groups: int, parallelism: int
 ) -> None:
     spread = {"key_groups": groups, "parallelism": parallelism}

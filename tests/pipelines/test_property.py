@@ -52,7 +52,7 @@ CLOCKED = Program(
 @example(BRANCHES_MEET, [], [], 1, 1, Jumps(()))
 @example(CLOCKED, [1] * 6, [1] * 6, 2, 1, Jumps((0, 0, 24 * HOUR_MS, -24 * HOUR_MS, 0, -HOUR_MS)))
 @given(programs, cuts, cuts, st.integers(1, 5), st.integers(1, 3), clocks)
-def test_the_law(
+def test_property(
     program: Program,
     cuts: list[int],
     other_cuts: list[int],
@@ -84,7 +84,7 @@ HELD_BACK = Program(
 @settings(max_examples=examples(15))
 @example(HELD_BACK, [], [(1, 1)], "heap")
 @given(programs, cuts, spreads, st.sampled_from(["heap", "paged"]))
-def test_the_law_through_a_savepoint(
+def test_property_through_a_savepoint(
     program: Program, cuts: list[int], spreads: list[tuple[int, int]], backends: str
 ) -> None:
     key_groups, parallelism = spreads[0]
@@ -122,7 +122,7 @@ GONE_AND_BACK = Program(
 @example(BRANCHES_MEET_AND_PART, [4, 1, 7], [[1]], [(1, 1)], "heap")
 @example(GONE_AND_BACK, [1, 1, 1], [[3]], [(1, 1)], "heap")
 @given(programs, cuts, versions, spreads, st.sampled_from(["heap", "paged"]))
-def test_the_law_of_changed_programs(
+def test_property_of_changed_programs(
     program: Program,
     cuts: list[int],
     versions: list[list[int]],

@@ -91,7 +91,7 @@ def by_name(programs: int, found: Any) -> list[dict[str, list[Any]]]:
     suppress_health_check=list(HealthCheck),
 )
 @given(st.lists(programs, min_size=PROGRAMS, max_size=PROGRAMS), st.integers(10, 60))
-def test_the_law_on_spark(drawn: list[Program], most: int) -> None:
+def test_property_on_spark(drawn: list[Program], most: int) -> None:
     for mode in ("STREAMING", "BATCH"):
         for built, results in run(drawn, mode, most):
             for name, flow in built.ends().items():
@@ -121,7 +121,7 @@ VERSIONS = 3
     ),
     st.lists(st.integers(1, 2), min_size=VERSIONS - 1, max_size=VERSIONS - 1),
 )
-def test_the_law_of_changed_programs_on_spark(
+def test_property_of_changed_programs_on_spark(
     tmp_path_factory: pytest.TempPathFactory,
     drawn: list[Program],
     most: int,

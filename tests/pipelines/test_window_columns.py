@@ -158,7 +158,7 @@ def test_late_records_too(
 
 @settings(max_examples=examples(5), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 999), st.lists(st.integers(1, 40), max_size=6), st.integers(1, 4))
-def test_the_law(seed: int, cuts: list[int], key_groups: int) -> None:
+def test_property(seed: int, cuts: list[int], key_groups: int) -> None:
     records = [(key, value, name, abs(at)) for key, value, name, at in drawn(seed, "abc")]
     records.sort(key=lambda record: record[3])
     asked: dict[str, Any] = {"keys": pa.string(), "function": Named()}

@@ -125,7 +125,7 @@ def test_a_checkpoint_that_was_moved_goes_on(
 
 
 @pytest.mark.parametrize("how", ["removed", "cut"])
-def test_a_damaged_file_that_a_sink_holds_back_is_told(
+def test_a_damaged_pending_file_of_a_sink_is_reported(
     how: str, broken_off: Path, tmp_path: Path
 ) -> None:
     """The commit fails with it, and so does the end of the micro-batch that is then discarded."""

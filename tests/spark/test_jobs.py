@@ -322,7 +322,7 @@ def test_a_failure_is_borne_by_a_restart(tmp_path: Path) -> None:
     assert failures.read_text() == "xxxxxx"
 
 
-def test_what_goes_wrong_beside_the_driver_is_told_as_it_was(tmp_path: Path) -> None:
+def test_what_goes_wrong_beside_the_driver_is_reported_as_it_was(tmp_path: Path) -> None:
     env = environment()
     lines = FileSource.for_record_stream_format(
         StreamFormat.text_line_format(), str(tmp_path / "gone")

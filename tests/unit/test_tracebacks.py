@@ -81,7 +81,7 @@ def without_marks(text: str) -> list[str]:
 
 
 @pytest.mark.parametrize("by", ["python", "headrace"])
-def test_a_failing_function_is_told_in_a_few_lines(tmp_path: Path, by: str) -> None:
+def test_a_failing_function_is_reported_in_a_few_lines(tmp_path: Path, by: str) -> None:
     done = run(tmp_path, FAILS, by)
     assert done.returncode == 1
     first, program, call, function, line, error, operator, record = without_marks(done.stderr)
@@ -107,7 +107,7 @@ def test_every_frame_is_shown_to_whom_asks(tmp_path: Path) -> None:
     assert "launch.py" in done.stderr and "local.py" in done.stderr
 
 
-def test_a_failed_job_that_nobody_waits_for_is_told_once(tmp_path: Path) -> None:
+def test_a_failed_job_that_nobody_waits_for_is_reported_once(tmp_path: Path) -> None:
     done = run(tmp_path, FAILS_LATER)
     assert done.returncode == 0
     assert done.stderr.startswith("headrace: 'later' failed\nTraceback")
@@ -115,7 +115,7 @@ def test_a_failed_job_that_nobody_waits_for_is_told_once(tmp_path: Path) -> None
     assert "in invert" in done.stderr and "record:   0" in done.stderr
 
 
-def test_a_failed_job_that_is_waited_for_is_not_told_twice(tmp_path: Path) -> None:
+def test_a_failed_job_that_is_waited_for_is_reported_once(tmp_path: Path) -> None:
     waiting = FAILS_LATER.replace(
         "return 1 // value", "time.sleep(0.3)\n    return 1 // value"
     ).partition("while client")[0]

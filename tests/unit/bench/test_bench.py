@@ -60,7 +60,7 @@ def test_the_stateless_job_passes_half_of_the_lines(tmp_path: Path) -> None:
     assert wanted[2] == pytest.approx(wanted[0] * 50_000 * 500, rel=0.1)
 
 
-def test_a_wrong_count_is_told() -> None:
+def test_a_wrong_count_is_reported() -> None:
     assert expectation.difference("a", [10, 5, 7, 100], (11, 5, 7, 100)) is not None
     assert expectation.difference("a", [10_000, 5, 7, 100], (10_000, 5, 7, 200)) is not None
     assert expectation.difference("b", [10, 5, 7], (10, 5, 8)) is not None
@@ -172,7 +172,7 @@ def test_a_failure_stays_in_the_figures() -> None:
     assert figure.failure == "exit code 1"
 
 
-def test_a_round_without_a_slope_is_told_and_the_others_count() -> None:
+def test_a_round_without_a_slope_is_reported_and_the_others_count() -> None:
     rows = [row(0, 100, 3.0), row(0, 1_100, 5.0), row(1, 100, 3.0), row(1, 1_100, 2.9)]
     figure = figures(rows)["headrace"]
     assert figure.rate == 500.0
@@ -454,7 +454,7 @@ def test_versions_are_those_that_are_installed() -> None:
     assert "bytewax" not in found
 
 
-def test_a_process_that_does_not_end_is_ended_and_told() -> None:
+def test_a_process_that_does_not_end_is_ended_and_reported() -> None:
     server = ["0", "--bind", "127.0.0.1"]
     found = processes.run(sys.executable, "http.server", server, 0.5)
     assert found.answer is None

@@ -155,7 +155,7 @@ def test_a_tally_is_read_as_it_was_written(tmp_path: Path) -> None:
     assert [*tmp_path.iterdir()] == [tmp_path / "tally.json"]
 
 
-def test_a_contender_reads_what_it_was_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_contender_reads_what_it_is_configured_for(monkeypatch: pytest.MonkeyPatch) -> None:
     from bench.ysb import asked
 
     told = Asked("localhost:1", "events", "redis://localhost:2", "folder", 7, {"a": "b"})
@@ -189,7 +189,7 @@ def test_the_table_has_the_least_and_the_most_of_the_rounds() -> None:
     assert "| 10,000 (5,000 to 20,000) |" in table(rows)
 
 
-def test_a_failure_is_told_after_the_table() -> None:
+def test_a_failure_is_reported_after_the_table() -> None:
     row = {"contender": "headrace", "round": 0, "case": "ysb", "records": 1, "failure": "why\nlog"}
     assert table([row]).splitlines()[-2:] == ["", "- Headrace, round 1, failed: `why`"]
 

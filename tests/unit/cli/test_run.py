@@ -61,7 +61,7 @@ def test_a_program_gets_its_arguments(
     assert done.returncode == 0
 
 
-def test_an_option_of_ours_after_the_program_is_the_programs_and_told(program: Path) -> None:
+def test_our_option_after_the_program_is_passed_to_it_with_a_notice(program: Path) -> None:
     done = headrace(program.parent.parent, "run", "jobs/job.py", "--local", "--", "--no-drain")
     assert done.stdout.startswith("['--local', '--', '--no-drain']")
     assert "--local after jobs/job.py is passed to the program" in done.stderr

@@ -54,7 +54,7 @@ def test_work_is_repeated_until_the_server_is_back(caplog: pytest.LogCaptureFixt
     ]
 
 
-def test_an_outage_is_told_once_whoever_waits(caplog: pytest.LogCaptureFixture) -> None:
+def test_an_outage_is_logged_once_for_all_waiters(caplog: pytest.LogCaptureFixture) -> None:
     """And again when it is over, and of the next outage."""
     told = OutageLog()
     for _ in range(2):
@@ -67,7 +67,7 @@ def test_an_outage_is_told_once_whoever_waits(caplog: pytest.LogCaptureFixture) 
     assert words == ["away", "db works again, after 0 s"] * 2
 
 
-def test_an_outage_is_told_again_when_all_that_waited_gave_up(
+def test_an_outage_is_logged_again_when_all_waiters_gave_up(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """A record's time may be up before the server is back: then nobody says that it works again."""

@@ -99,7 +99,7 @@ class Silent:
 SILENT: list[Silent] = []
 
 
-def test_a_broker_that_goes_away_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broker_that_goes_away_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("confluent_kafka.Consumer", Silent)
     monkeypatch.setattr(topics, "_SILENT_S", 0.0)
     with pytest.raises(JobError, match="'t' cannot be read to its end"):
@@ -121,7 +121,7 @@ def test_a_record_is_one_line_without_control_characters(servers: str) -> None:
 
 
 @pytest.mark.spark
-def test_what_kafka_refuses_is_told(servers: str) -> None:
+def test_what_kafka_refuses_is_reported(servers: str) -> None:
     with pytest.raises(JobError, match="refuses a record of 't'"):
         topics.produce(servers, "t", [(None, b"x" * 999_999_0)])
 

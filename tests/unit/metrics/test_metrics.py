@@ -74,7 +74,7 @@ def test_a_bad_gauge_is_named(ask, error):
 
 
 @given(st.lists(st.lists(st.integers(-9, 9), max_size=4), max_size=6), st.integers(1, 3))
-def test_what_several_processes_tell_comes_to_what_one_would_have_told(rounds, processes):
+def test_reports_of_several_processes_merge_to_that_of_one(rounds, processes):
     """Each round is one process's turn; all tell at its end, as the workers of a job do."""
     alone, *groups = [MetricGroup() for _ in range(1 + processes)]
     turns = {alone: 0} | dict.fromkeys(groups, 0)
@@ -132,7 +132,7 @@ def test_an_attempt_tells_only_what_it_measured_itself():
     }
 
 
-def test_what_was_told_and_lost_is_told_by_the_attempt_that_replaces_it():
+def test_a_lost_report_is_made_again_by_the_next_attempt():
     """An attempt may end well here and be thrown away by Spark: the next one tells the same."""
     group = MetricGroup()
     group.gauge("g", lambda: 3)
@@ -152,7 +152,7 @@ def test_what_was_told_and_lost_is_told_by_the_attempt_that_replaces_it():
     }
 
 
-def test_operators_of_one_name_are_told_apart_by_their_ids():
+def test_operators_of_one_name_are_distinguished_by_their_ids():
     root = MetricGroup()
     root.of_operator("first", "Map").counter("seen").inc(2)
     root.of_operator("second", "Map").counter("seen").inc(3)

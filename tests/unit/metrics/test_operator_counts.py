@@ -105,7 +105,7 @@ def test_nanoseconds_are_given_as_milliseconds() -> None:
     assert metric.figures() == {"": 2.5}
 
 
-def test_the_figure_of_a_group_is_told_where_it_was_at_work() -> None:
+def test_the_metric_of_a_group_is_reported_where_it_worked() -> None:
     group = MetricGroup()
     group.of_kind("size", OfGroups).set(7, 3)
     group.of_kind("size", OfGroups).set(2, 4)

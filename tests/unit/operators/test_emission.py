@@ -105,7 +105,7 @@ def collected(stream: DataStream) -> list[Any]:
     ["text", b"bytes", {"a": 1}, Row(1, 2), Pair(1, 2)],
     ids=lambda result: type(result).__name__,
 )
-def test_a_result_that_was_returned_and_not_yielded_is_told_once(
+def test_a_result_that_was_returned_and_not_yielded_is_reported_once(
     call: str, result: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(emission, "_warned", set())

@@ -153,7 +153,7 @@ def test_packages_are_installed_from_a_folder(
 @pytest.mark.parametrize(
     ("said", "hint"), [("ERROR: no such package", None), ("No module named pip", "ensurepip")]
 )
-def test_what_pip_says_is_told(
+def test_what_pip_says_is_reported(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, said: str, hint: str | None
 ) -> None:
     def fail(command: list[str], **options: Any) -> Any:
@@ -200,7 +200,7 @@ def test_what_the_configuration_says() -> None:
         ("pipeline.cached-files", "name:a,path:/no/such/file", "no file or folder"),
     ],
 )
-def test_what_is_not_there_is_told_when_the_job_starts(
+def test_what_is_not_there_is_reported_when_the_job_starts(
     env: StreamExecutionEnvironment, key: str, value: str, says: str
 ) -> None:
     env.configure(Configuration.from_dict({key: value}))

@@ -65,7 +65,7 @@ class KeyGroups(MapFunction):
         return self.count
 
 
-def test_functions_are_told_the_key_groups_of_the_program() -> None:
+def test_functions_know_the_key_groups_of_the_program() -> None:
     """The runner itself has one."""
     env = local()
     env.set_max_parallelism(16)

@@ -48,7 +48,7 @@ def test_round_trip(block: Block) -> None:
     assert all(type(mark) is Mark for mark in returned.marks)
 
 
-def test_what_cannot_be_pickled_is_told() -> None:
+def test_what_cannot_be_pickled_is_reported() -> None:
     with pytest.raises((TypeError, AttributeError, pickle.PicklingError), match="lambda"):
         encode(block_of([lambda: None]))
 

@@ -79,7 +79,7 @@ def test_the_failing_operator_and_its_record(spec: OperatorSpec) -> None:
 
 
 @pytest.mark.parametrize("spec", [FlatMapSpec, ProcessSpec])
-def test_who_returns_instead_of_yielding_is_told(spec: Any) -> None:
+def test_who_returns_instead_of_yielding_is_reported(spec: Any) -> None:
     chain = running(chain_of(node(1, spec(UserFunction(lambda value, *_: 7)), to_sink(0))))
     with pytest.raises(TypeError, match="not iterable") as raised:
         chain.push("a", None)
@@ -186,7 +186,7 @@ def test_a_record_that_cannot_be_shown_does_not_hide_the_failure() -> None:
     assert noted(raised)[1] == "record:   <Shy whose repr() raised RuntimeError>"
 
 
-def test_an_exception_is_noted_once() -> None:
+def test_an_exception_is_annotated_once() -> None:
     harness = Harness(Keyed())
     with pytest.raises(ValueError) as raised:
         harness.advance(block("bad", keys=["a"]))
@@ -202,7 +202,7 @@ def test_an_exception_from_elsewhere_gets_no_note() -> None:
     assert not hasattr(raised.value, "__notes__")
 
 
-def test_a_failing_key_selector_is_told_by_its_stream() -> None:
+def test_an_error_of_a_key_selector_names_its_stream() -> None:
     failing = exchange(0, selector=UserFunction(lambda value: value["id"]))
     chain = running(chain_of(node(1, None, to_exchange(0)), exchanges=[failing]))
     with pytest.raises(KeyError) as raised:

@@ -130,7 +130,7 @@ def test_an_unknown_format_is_refused() -> None:
         Layout.from_json({**layout(sums).to_json(), "format": 99})
 
 
-def test_parts_without_a_uid_are_told() -> None:
+def test_parts_without_a_uid_are_reported() -> None:
     found = layout(lambda s: s.key_by(first).sum(1))
     assert [part.name for part in found.unnamed()] == ["Sum"]
     assert found.warning() is not None and "operator 'Sum'" in str(found.warning())

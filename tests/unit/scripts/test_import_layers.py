@@ -100,7 +100,7 @@ def test_a_drawing_has_a_box_for_each_part_and_no_arrow_that_follows(tmp_path: P
     assert strokes == ["red", "red"]
 
 
-def test_circles_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_circles_are_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = written(tmp_path, {**FILES, "a/other": "import p.top"})
     assert import_layers.main(["--source", str(source), "--circles"]) == 1
     assert capsys.readouterr().out == "p: a, top\n"

@@ -43,7 +43,7 @@ def test_none_that_runs(path: Path) -> None:
     assert "make PYTHON=" in done.stderr
 
 
-def test_a_named_one_that_does_not_fit_is_told(path: Path) -> None:
+def test_a_named_one_that_does_not_fit_is_reported(path: Path) -> None:
     program(path / "python3.12", "exit 0")
     old = program(path / "old", "exit 1")
     done = set_up(path, PYTHON=str(old))

@@ -218,7 +218,7 @@ def test_looking_at_state_changes_nothing(ledger: KeyedHarness) -> None:
     assert ledger.state("often", "a") == {3: 1, 4: 1}
 
 
-def test_an_unknown_state_is_told_with_those_there_are(ledger: KeyedHarness) -> None:
+def test_an_unknown_state_is_reported_with_those_there_are(ledger: KeyedHarness) -> None:
     known = "all, brief, last, most, often, total"
     with pytest.raises(PlanError, match=f"(?s)no state 'first'.* {known}"):
         ledger.state("first", "a")

@@ -61,7 +61,7 @@ def test_says_what_is_the_matter(damaged: bytes, said: str) -> None:
 
 
 @pytest.mark.parametrize("version", [1, 4])
-def test_another_version_is_told_with_who_wrote_it(version: int) -> None:
+def test_another_version_is_reported_with_who_wrote_it(version: int) -> None:
     written = seal(ObjectFormat("split states", version), b"x")
     with pytest.raises(CheckpointError) as caught:
         unseal(STATES, written, "here")

@@ -68,7 +68,7 @@ def test_defaults(env: StreamExecutionEnvironment) -> None:
     assert env.is_changelog_state_backend_enabled() is None
 
 
-def test_what_is_noted_is_read_back(env: StreamExecutionEnvironment) -> None:
+def test_what_is_saved_is_read_back(env: StreamExecutionEnvironment) -> None:
     env.enable_checkpointing(dt.timedelta(seconds=3), CheckpointingMode.AT_LEAST_ONCE)
     assert env.get_checkpoint_interval() == 3000
     assert env.get_checkpointing_consistency_mode() is CheckpointingMode.AT_LEAST_ONCE

@@ -292,7 +292,7 @@ def test_watermarks_are_needed_for_event_time_only() -> None:
         (lambda keyed: keyed.window(TUMBLING).sum(1.5), "a field is given by its position"),
     ],
 )
-def test_what_cannot_work_is_told_when_it_is_written(wrong: Any, said: str) -> None:
+def test_what_cannot_work_is_reported_when_it_is_written(wrong: Any, said: str) -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     with pytest.raises(PlanError) as raised:
         wrong(timed(env).key_by(lambda record: record[0]))
@@ -316,7 +316,7 @@ def test_without_keys_a_trigger_must_say_that_it_can_merge_as_in_pyflink() -> No
         timed(env).window_all(sessions).trigger(_SaysNothingOfMerging())
 
 
-def test_an_assigner_that_cannot_be_sent_is_told() -> None:
+def test_an_assigner_that_cannot_be_sent_is_reported() -> None:
     class Locked(TumblingEventTimeWindows):
         def __init__(self) -> None:
             super().__init__(5, 0)

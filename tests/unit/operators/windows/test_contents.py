@@ -202,7 +202,7 @@ class FailingCall(Spoiling):
 
 @pytest.mark.parametrize("build", [lambda k: k.window(TEN), lambda k: k.window(SESSIONS)])
 @pytest.mark.parametrize("contents", ["result", "call", "elements"])
-def test_what_fails_when_windows_fire_is_told_with_key_and_window(
+def test_what_fails_when_windows_fire_is_reported_with_key_and_window(
     build: Build, contents: str
 ) -> None:
     def made(keyed: KeyedStream) -> DataStream:

@@ -60,7 +60,7 @@ def test_a_bound_method_and_a_partial_hold_objects_too() -> None:
     assert copy_function_object(functools.partial(print, original)).args[0] is not original
 
 
-def test_what_cannot_be_copied_is_told() -> None:
+def test_what_cannot_be_copied_is_reported() -> None:
     with pytest.raises(UnpicklableFunctionError, match="a Holder cannot be copied"):
         copy_function_object(Holder(threading.Lock()))
 

@@ -39,7 +39,7 @@ ModuleNotFoundError: No module named 'headrace'
 """
 
 
-def test_the_reason_behind_a_traceback_is_told() -> None:
+def test_the_reason_behind_a_traceback_is_reported() -> None:
     assert reason_in(NOT_THERE) == (
         "[PYTHON_DATA_SOURCE_ERROR] Failed to create a data source:"
         " ModuleNotFoundError: No module named 'headrace'"
@@ -66,7 +66,7 @@ def test_a_stop_iteration_of_a_user_reaches_the_driver() -> None:
     assert "key:      'k'" in error.__notes__[0]
 
 
-def test_workers_without_headrace_are_told_what_to_do(
+def test_the_error_of_workers_without_headrace_says_what_to_do(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(attempt, "log_path", lambda: tmp_path / "log")
@@ -89,7 +89,7 @@ TASK = (
 DIED = "org.apache.spark.SparkException: Python worker exited unexpectedly (crashed). Consider …"
 
 
-def test_a_worker_that_died_is_told_in_a_sentence() -> None:
+def test_a_worker_that_died_is_reported_in_a_sentence() -> None:
     story = explain_failure(
         f"{QUERY}{TASK}{DIED}\n\tat org.apache.spark", "StreamingQueryException"
     )
@@ -109,7 +109,7 @@ def test_a_worker_that_died_is_told_in_a_sentence() -> None:
         (f"{QUERY}{TASK}java.lang.OutOfMemoryError: Java heap space", "out of memory"),
     ],
 )  # fmt: skip
-def test_how_a_process_ended_is_told(text: str, told: str) -> None:
+def test_how_a_process_ended_is_reported(text: str, told: str) -> None:
     story = explain_failure(text, "Error")
     assert told in story.message
     assert "runId" not in story.message and "Lost task" not in story.message
@@ -127,7 +127,7 @@ def test_a_missing_module_says_how_modules_travel() -> None:
     assert "spark.submit.pyFiles" in (story.hint or "")
 
 
-def test_what_breaks_off_a_write_is_told_to_spark_in_few_words(
+def test_what_breaks_off_a_write_is_reported_to_spark_in_few_words(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Spark takes the text apart, and overflows its stack on that of a Java exception."""

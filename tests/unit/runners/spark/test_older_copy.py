@@ -156,7 +156,7 @@ def test_an_older_copy_is_refused_with_both_numbers(
     job.start(fresh=True)
 
 
-def test_told_so_all_sinks_write_under_new_ids_from_then_on(
+def test_with_write_again_all_sinks_write_under_new_ids(
     log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     other = tmp_path / "other.db"

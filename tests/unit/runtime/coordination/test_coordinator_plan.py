@@ -214,7 +214,7 @@ def test_receivers_that_an_earlier_program_had_forget_what_they_knew(changed: An
     assert not any(work.announce for work in works(harness.step(budget=Budget(1, 10**9))))
 
 
-def test_a_micro_batch_of_the_program_before_is_told_anew_as_well() -> None:
+def test_a_micro_batch_of_the_program_before_is_announced_again() -> None:
     harness = Harness(Folder({"a": 30}, bounded=False))
     harness.step(budget=Budget(10, 10**9))
     start, planned = harness.offset, harness.latest(budget=Budget(10, 10**9))

@@ -73,7 +73,7 @@ def numbers_into(folder: Path) -> Callable[[StreamExecutionEnvironment], DataStr
     return build
 
 
-def test_files_that_are_held_back_move_to_another_folder(tmp_path: Path) -> None:
+def test_pending_files_move_to_another_folder(tmp_path: Path) -> None:
     """At each restart the job writes to the other folder; all is published in the last one."""
     first, second = tmp_path / "first", tmp_path / "second"
     run_pipeline(

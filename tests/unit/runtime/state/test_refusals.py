@@ -156,7 +156,7 @@ def test_a_part_of_what_lies_in_the_store_names_its_state(kind: str, value: Any)
             backend.flush()
 
 
-def test_a_large_value_beside_a_list_of_the_store_is_told_from_it() -> None:
+def test_an_error_names_the_large_value_and_not_a_list_beside_it() -> None:
     backend = PagedBackend(Bounded(), 4, 100)
     backend.declare("blob", StateKind("value"))
     backend.declare("seen", StateKind("list"))

@@ -139,7 +139,7 @@ def test_a_mended_program_finds_the_state_that_the_call_had_not_come_to(
     assert not replay.lacks_state
 
 
-def test_state_that_is_not_there_is_told_and_not_taken_for_empty(
+def test_missing_state_is_an_error_and_not_empty_state(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     harness = filled()

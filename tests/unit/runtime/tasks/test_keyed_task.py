@@ -127,7 +127,7 @@ def test_at_the_end_timers_fire_whose_time_has_passed_and_no_others(paged: bool)
     assert fired(harness.advance(first, reached(MAX_WATERMARK), now_ms=1000)) == [("a", 900)]
 
 
-def test_the_clocks_are_told_apart(paged: bool) -> None:
+def test_the_clocks_are_distinguished(paged: bool) -> None:
     harness = Harness(Timers(), paged=paged)
     harness.advance(block([*at(10), *by_clock(10)], keys=["a"]))
     assert fired(harness.advance(reached(10), now_ms=5)) == [("a", 10)]
@@ -251,7 +251,7 @@ def test_output_leaves_while_the_task_goes_on() -> None:
     assert {e.sender for e in (first, *rest)} == {sender_of(harness.vertex, 5)}
 
 
-def test_senders_are_told_apart() -> None:
+def test_senders_are_distinguished() -> None:
     vertices = [replace(Harness(Timers()).vertex, number=number) for number in range(3)]
     senders = [sender_of(vertex, group) for vertex in vertices for group in (0, 1, 32_767)]
     assert senders == sorted(set(senders))

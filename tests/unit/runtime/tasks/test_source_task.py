@@ -249,7 +249,7 @@ def test_without_a_place_for_it_a_bad_record_ends_the_job() -> None:
     assert ".on_error(tag)" in str(caught.value)
 
 
-def test_a_failing_function_is_noted_with_its_record() -> None:
+def test_a_failing_function_is_reported_with_its_record() -> None:
     task = task_of(source(chain_of(node(1, mapping(lambda value: 1 / value), name="invert"))))
     with pytest.raises(ZeroDivisionError) as caught:
         run(task, SplitWork(0, "x", reading(1, 0)))

@@ -164,7 +164,7 @@ def test_a_block_keeps_the_latest_time_of_its_groups() -> None:
     assert {e.payload.now_ms for e in running.drain()} == {9}
 
 
-def test_idleness_is_told_again_where_a_block_left_before_it() -> None:
+def test_idleness_is_sent_again_where_a_block_left_before_it() -> None:
     running = chain()
     running.begin(0, 0, 0, HOMES, 0)
     running.push_watermark(30, True)

@@ -127,7 +127,7 @@ def test_where_two_documents_differ(
     assert (found.places, found.fields) == (places, fields)
 
 
-def test_only_roots_that_differ_are_told() -> None:
+def test_only_roots_that_differ_are_reported() -> None:
     def text(version: int) -> bytes:
         return json.dumps({"version": version, "orders": []}).encode()
 

@@ -58,7 +58,7 @@ def test_the_lead_is_there_before_the_others_come() -> None:
     assert [*feeder.sent_ms] == ["e2", "e3", "e4"]
 
 
-def test_a_lead_that_is_not_taken_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lead_that_is_not_taken_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     """A run that reads the lead alone would wait for it for ever."""
     monkeypatch.setattr(Producer, "flush", lambda self, timeout: 1)
     feeder = Feeder("nowhere", MESSAGES, rate=100_000, lead=2)

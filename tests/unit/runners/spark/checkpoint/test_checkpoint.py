@@ -106,7 +106,7 @@ def telling_time(chained: bool) -> JobProgram:
 
 
 @pytest.mark.parametrize("chained", [True, False])
-def test_time_told_by_other_tasks_waits_for_the_end_of_a_micro_batch(
+def test_watermarks_of_other_tasks_wait_for_the_end_of_a_micro_batch(
     tmp_path: Path, chained: bool
 ) -> None:
     """Its timers could fire in another micro-batch than those that sinks have published."""
@@ -150,7 +150,9 @@ def test_another_way_to_a_sink_that_commits_by_task_waits_for_the_end_of_a_micro
     assert "begun anew" not in capsys.readouterr().err
 
 
-def test_a_program_that_comes_back_is_told_from_the_one_that_it_was(tmp_path: Path) -> None:
+def test_a_program_that_comes_back_is_distinguished_from_its_earlier_version(
+    tmp_path: Path,
+) -> None:
     """Its tasks would take what another one has left for their own."""
     one = replace(program(), fingerprint="one")
     other = replace(one, fingerprint="other")
@@ -578,7 +580,7 @@ def damaged(base: Path, name: str, data: bytes | None) -> CheckpointError:
 
 
 @pytest.mark.parametrize("name", ["job", "begun"])
-def test_an_object_that_is_cut_is_told_by_its_path(name: str, tmp_path: Path) -> None:
+def test_an_error_of_a_truncated_object_names_its_path(name: str, tmp_path: Path) -> None:
     error = damaged(tmp_path, name, b"")
     assert "is cut short" in error.message and error.where["object"] == str(tmp_path / "job" / name)
     Checkpoint.open(str(tmp_path), program(), fresh=True).close()
@@ -671,7 +673,7 @@ def test_a_folder_that_was_moved_points_into_itself_again(
 # Who may use it.
 
 
-def test_a_second_driver_is_refused_and_told_of_the_first(tmp_path: Path) -> None:
+def test_a_second_driver_is_refused_with_the_address_of_the_first(tmp_path: Path) -> None:
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLD, str(tmp_path)],
         stdin=subprocess.PIPE,

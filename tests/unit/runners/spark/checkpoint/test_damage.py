@@ -58,7 +58,9 @@ def write(file: Path, data: bytes) -> Path:
         (SPARK, "[CHECKPOINT_FILE_CHECKSUM_VERIFICATION_FAILED] Verification failed. File: {}\nx"),
     ],
 )
-def test_a_cause_that_names_a_file_is_told_with_it(kind: str, message: str, spark: Path) -> None:
+def test_a_cause_that_names_a_file_is_reported_with_it(
+    kind: str, message: str, spark: Path
+) -> None:
     file = spark / "state" / "0" / "0" / "3_id.changelog"
     error = told(spark, LOADING, Cause(kind, message.format(file)))
     assert error is not None and error.where["file"] == str(file)

@@ -249,7 +249,7 @@ def test_a_commit_that_died_is_not_waited_for(world: World) -> None:
         assert world.now == 0 and stored_numbers(world.store, COMMITTING) == []
 
 
-def test_a_commit_that_never_ends_is_told(world: World) -> None:
+def test_a_commit_that_never_ends_is_reported(world: World) -> None:
     world.taken("a", 1)
     with announced_commit(world.store, world.store, 1, world.machine("a", 5)):
         world.kill("a", 1)
@@ -280,7 +280,7 @@ def test_the_jvm_is_known_from_the_first_moment_of_another_run(world: World) -> 
         world.taken("a", 2)
 
 
-def test_a_jvm_that_does_not_end_is_told(world: World) -> None:
+def test_a_jvm_that_does_not_end_is_reported(world: World) -> None:
     first = world.taken("a", 1)
     world.machine("a", 77)
     first.record_jvm(77)
@@ -351,7 +351,7 @@ def test_the_last_few_owners_are_kept(world: World) -> None:
 
 
 @pytest.mark.parametrize("folder", [OWNERS, LEASES])
-def test_a_damaged_object_is_told_with_what_to_do(folder: str, world: World) -> None:
+def test_a_damaged_object_is_reported_with_what_to_do(folder: str, world: World) -> None:
     world.taken("a", 1)
     name = numbered_name(folder, 1)
     world.store.put(name, (world.store.get(name) or b"")[:-3])

@@ -44,7 +44,7 @@ def flipped(file: Path) -> None:
 
 @pytest.mark.parametrize("name", ["part-0.parquet", "_about"])
 @pytest.mark.parametrize("harm", [Path.unlink, cut, flipped])
-def test_damage_is_told_with_the_file(
+def test_damage_is_reported_with_the_file(
     place: CheckpointFolder, name: str, harm: Callable[[Path], None]
 ) -> None:
     file = Path(place.spark(RESTORED)) / name

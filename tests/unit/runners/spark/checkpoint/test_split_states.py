@@ -148,7 +148,7 @@ def test_what_is_missing_is_not_empty(epoch: int, store: MemoryStore) -> None:
     assert caught.value.where["object"].endswith(f"splits/{epoch:012d}")
 
 
-def test_what_is_damaged_is_told(store: MemoryStore) -> None:
+def test_what_is_damaged_is_reported(store: MemoryStore) -> None:
     SplitStates(store).save(1, states_of(1))
     (name,) = store.list()
     store.put(name, (store.get(name) or b"")[:-1])

@@ -134,7 +134,7 @@ def test_records_are_taken_over_raw_and_headers_operator_by_operator() -> None:
     assert pages.kept == {"a/2/p0": b"1", "of/slashes/2/E1.0": b"2", "c/0/l1.0": b"3"}
 
 
-def test_the_states_of_an_operator_are_told_from_its_header() -> None:
+def test_the_states_of_an_operator_are_known_from_its_header() -> None:
     store = MemoryPages()
     backend = PagedBackend(store, 4)
     backend.declare("total", StateKind(VALUE, "INT"))

@@ -50,7 +50,7 @@ def test_a_job_is_kept_until_its_next_run() -> None:
 
 
 @pytest.mark.parametrize("partition", range(5))
-def test_a_subtask_is_one_of_those_that_are_told(
+def test_a_subtask_is_one_of_those_announced(
     partition: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(worker, "partition_id", lambda: partition)
@@ -72,7 +72,7 @@ def test_what_writers_share_is_closed_with_the_job() -> None:
     assert closed == [client]
 
 
-def test_sinks_are_told_how_many_tasks_there_are() -> None:
+def test_sinks_know_the_number_of_tasks() -> None:
     job = replace(program(), partitions=8)
     assert sink_tasks(job) == 3  # two that read, and one that announces splits
     assert sink_tasks(replace(job, needs_ticks=True)) == 4
@@ -80,7 +80,7 @@ def test_sinks_are_told_how_many_tasks_there_are() -> None:
     assert sink_tasks(keyed) == 8
 
 
-def test_what_an_ended_job_raises_is_told_and_the_next_one_runs(
+def test_what_an_ended_job_raises_is_reported_and_the_next_one_runs(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     def close(self: WorkerJob) -> None:
@@ -115,7 +115,7 @@ def counted(job: WorkerJob, records: int, *, fails: bool = False) -> dict[str, f
     return dict(figures(payload_of(told)))
 
 
-def test_a_failed_attempts_counts_are_not_told_by_the_one_that_replaces_it() -> None:
+def test_counts_of_a_failed_attempt_are_not_reported_by_the_next_one() -> None:
     job = worker_job(ref(program(), "run"))
     assert counted(job, 3) == {"n": 3}
     with pytest.raises(TaskFailure, match="first attempt"):

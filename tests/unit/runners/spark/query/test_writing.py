@@ -158,7 +158,7 @@ def test_a_writer_gets_what_the_encoder_made(keyed: bool) -> None:
     assert sorted(EVENTS, key=str) == [[-1, -3], [b"2", b"6"], "prepare", "prepare"]
 
 
-def test_a_record_that_cannot_be_encoded_is_told_with_its_sink() -> None:
+def test_a_record_that_cannot_be_encoded_is_reported_with_its_sink() -> None:
     def program(env: StreamExecutionEnvironment) -> DataStream:
         found = env.from_collection([1, 2])
         found.sink_to(Aside(doubled)).name("orders").uid("orders-out")

@@ -54,7 +54,7 @@ def test_an_empty_java_home_is_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("version", ["1.8.0_402", "11.0.22"])
-def test_an_old_java_home_is_told_and_not_overruled(tmp_path: Path, version: str) -> None:
+def test_an_old_java_home_is_reported_and_not_overruled(tmp_path: Path, version: str) -> None:
     named = fake_java(tmp_path / "named", version)
     on_path = fake_java(tmp_path / "path", "21.0.8")
     with pytest.raises(JobError, match=f"JAVA_HOME is Java {version}") as caught:
@@ -63,7 +63,7 @@ def test_an_old_java_home_is_told_and_not_overruled(tmp_path: Path, version: str
     assert "unset" in str(caught.value)
 
 
-def test_a_java_home_that_does_not_run_is_told(tmp_path: Path) -> None:
+def test_a_java_home_that_does_not_run_is_reported(tmp_path: Path) -> None:
     for home in (tmp_path / "nothing", fake_java(tmp_path / "broken", "17", code=1)):
         with pytest.raises(JobError, match="does not run"):
             java.find_java({"JAVA_HOME": str(home), "PATH": ""})

@@ -84,7 +84,7 @@ def test_the_line_that_says_where() -> None:
     assert session_line("yarn", "4.3.0", "http://here:4040").endswith(", http://here:4040")
 
 
-def test_connections_are_not_noted_in_a_programs_log(caplog: pytest.LogCaptureFixture) -> None:
+def test_connections_are_not_logged_in_a_programs_log(caplog: pytest.LogCaptureFixture) -> None:
     py4j = logging.getLogger("py4j")
     before = py4j.level
     try:

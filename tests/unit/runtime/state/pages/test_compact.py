@@ -115,7 +115,7 @@ def test_a_program_with_another_state_reads_the_entries() -> None:
 
 
 @pytest.mark.parametrize("change", ["append", "clear"])
-def test_a_change_that_nobody_told_of_is_written(change: str) -> None:
+def test_an_unreported_change_is_written(change: str) -> None:
     group = Group()
     pages = group.pages(seen=LIST)
     pages.put("a", {"seen": [1]})

@@ -100,7 +100,7 @@ def test_addresses_and_groups_may_be_properties() -> None:
         ({"topics": (), "topic_pattern": "("}, "no regular expression"),
     ],
 )
-def test_what_cannot_work_is_told_when_it_is_built(given: dict[str, Any], message: str) -> None:
+def test_what_cannot_work_is_reported_when_it_is_built(given: dict[str, Any], message: str) -> None:
     whole: dict[str, Any] = {
         "bootstrap_servers": "fake:9092",
         "topics": "a",
@@ -170,7 +170,7 @@ def test_javas_properties_become_librdkafkas() -> None:
         ("ssl.truststore.location", "/trust.jks", "Java key store"),
     ],
 )
-def test_what_only_java_reads_is_told(key: str, value: str, message: str) -> None:
+def test_what_only_java_reads_is_reported(key: str, value: str, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         builder().set_topics("a").set_property(key, value).build()
 

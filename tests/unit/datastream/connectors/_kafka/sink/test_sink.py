@@ -266,7 +266,7 @@ def test_a_client_that_does_not_come_back_is_given_up(
     assert cluster.values == ["a"]
 
 
-def test_two_that_write_at_once_are_told(cluster: Cluster) -> None:
+def test_two_that_write_at_once_are_reported(cluster: Cluster) -> None:
     """Two jobs with one prefix: the second takes over, the first has nothing published."""
     first = writer(sink(transactional_id_prefix="p"), WorkerResources())
     first.write(["a"], [None])
@@ -280,7 +280,9 @@ def test_two_that_write_at_once_are_told(cluster: Cluster) -> None:
     assert cluster.values == ["b"]
 
 
-def test_a_transaction_that_was_open_for_too_long_is_told_and_run_again(cluster: Cluster) -> None:
+def test_a_transaction_that_was_open_for_too_long_is_reported_and_run_again(
+    cluster: Cluster,
+) -> None:
     short = FakeProducers("fake", (("transaction.timeout.ms", 50),))
     made, worker = sink(producers=short), WorkerResources()
     task = writer(made, worker)
@@ -318,7 +320,9 @@ def test_a_large_record_waits_for_the_room_of_many(
     assert next(full, None) is None and [each.value for each in made.client.queue] == [b"large"]
 
 
-def test_a_queue_that_stays_full_is_told(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_queue_that_stays_full_is_reported(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
     cluster.queue_records = 1
     monkeypatch.setattr("tests.connectors.fake_producers.FakeProducer._deliver", lambda self: None)
     with pytest.raises(JobError, match="queue of Kafka's producer stays full") as told:
@@ -327,7 +331,9 @@ def test_a_queue_that_stays_full_is_told(cluster: Cluster, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("guarantee", [EXACTLY, AT_LEAST])
-def test_a_record_that_is_too_large_is_told(cluster: Cluster, guarantee: DeliveryGuarantee) -> None:
+def test_a_record_that_is_too_large_is_reported(
+    cluster: Cluster, guarantee: DeliveryGuarantee
+) -> None:
     """Too large for the client, or for the topic alone; other records follow when it is gone."""
     worker, made = WorkerResources(), sink(guarantee)
     with pytest.raises(JobError, match=r"refuses a record.*too large") as told:
@@ -343,7 +349,7 @@ def test_a_record_that_is_too_large_is_told(cluster: Cluster, guarantee: Deliver
     assert cluster.values == ["a"]
 
 
-def test_brokers_that_do_not_answer_are_waited_for_and_told(
+def test_brokers_that_do_not_answer_are_waited_for_and_reported(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(outbox, "SAY_AFTER_S", 0.0)
@@ -396,7 +402,7 @@ def test_the_last_micro_batch_is_that_of_any_partition_and_topic(cluster: Cluste
 
 
 @pytest.mark.parametrize("guarantee", [EXACTLY, AT_LEAST])
-def test_a_refused_login_is_told_soon(
+def test_a_refused_login_is_reported_soon(
     cluster: Cluster, guarantee: DeliveryGuarantee, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(outbox, "REFUSED_S", 0.0)
@@ -436,14 +442,14 @@ def test_a_client_that_was_let_in_waits_though_it_is_refused_later(
     assert cluster.values == ["a", "b"] and not left
 
 
-def test_records_that_wait_for_too_long_are_told(cluster: Cluster) -> None:
+def test_records_that_wait_for_too_long_are_reported(cluster: Cluster) -> None:
     cluster.refuses = b"a", kafka.KafkaError._MSG_TIMED_OUT
     with pytest.raises(JobError, match="could not be delivered to Kafka in time") as told:
         write(sink(AT_LEAST), WorkerResources(), 0, *"aab")
     assert told.value.where["and"] == "1 more records"
 
 
-def test_a_missing_topic_is_told(cluster: Cluster) -> None:
+def test_a_missing_topic_is_reported(cluster: Cluster) -> None:
     cluster.topics = {}
     for guarantee in (EXACTLY, AT_LEAST):
         with pytest.raises(JobError, match="there is no topic 'out' to write to"):
@@ -603,7 +609,7 @@ class AsItIs(KafkaRecordSerializationSchema):
     ],
 )
 @pytest.mark.parametrize("guarantee", [EXACTLY, AT_LEAST])
-def test_what_no_client_takes_is_told(
+def test_what_no_client_takes_is_reported(
     cluster: Cluster, guarantee: DeliveryGuarantee, given: dict[str, Any], message: str
 ) -> None:
     with pytest.raises(JobError, match=f"does not take a record: {message}") as told:
@@ -670,7 +676,9 @@ def test_pyflinks_builder() -> None:
         (lambda: sink(properties={"transactional.id": "x"}), "transactional.id cannot be set"),
     ],
 )
-def test_what_cannot_work_is_told_when_it_is_built(make: Callable[[], Any], message: str) -> None:
+def test_what_cannot_work_is_reported_when_it_is_built(
+    make: Callable[[], Any], message: str
+) -> None:
     with pytest.raises((PlanError, ConfigurationError), match=message):
         make()
 

@@ -143,7 +143,7 @@ class Whole(KafkaRecordSerializationSchema):
 
 
 @pytest.mark.parametrize("at", ["soon", 1.5, 2**63])
-def test_what_is_no_timestamp_is_told(cluster: Cluster, at: Any) -> None:
+def test_what_is_no_timestamp_is_reported(cluster: Cluster, at: Any) -> None:
     made, records = sink(Whole()), [KafkaProducerRecord("out", b"a", timestamp=at)]
     task = writer_of(made, WriterContext("s", "job", 0, 0, "a", 1, WorkerResources()))
     with pytest.raises(JobError, match="does not take a record") as told:
@@ -178,7 +178,7 @@ def test_times_are_shown_as_dates_where_there_is_one() -> None:
 
 @pytest.mark.parametrize("guarantee", BOTH)
 @pytest.mark.parametrize("code", ["INVALID_TIMESTAMP", "INVALID_RECORD"])
-def test_a_timestamp_that_brokers_refuse_is_told_with_the_likely_cause(
+def test_a_timestamp_that_brokers_refuse_is_reported_with_the_likely_cause(
     cluster: Cluster, guarantee: DeliveryGuarantee, code: str
 ) -> None:
     cluster.refuses, cluster.refuses_batches = (b"c", getattr(kafka.KafkaError, code)), True
@@ -233,7 +233,7 @@ def now_ms() -> int:
 
 @pytest.mark.parametrize("guarantee", BOTH)
 @pytest.mark.parametrize("schema", SCHEMAS)
-def test_records_that_retention_deletes_are_told_once_for_a_topic(
+def test_records_that_retention_deletes_are_reported_once_for_a_topic(
     cluster: Cluster,
     guarantee: DeliveryGuarantee,
     schema: str,

@@ -129,7 +129,7 @@ def test_how_much_is_left_of_the_partitions(broker: Broker) -> None:
         ),
     ],
 )
-def test_it_starts_where_it_is_told(
+def test_it_starts_at_the_given_offsets(
     broker: Broker, starting: KafkaOffsetsInitializer, expected: list[str]
 ) -> None:
     (log,) = broker.create("t")
@@ -192,7 +192,7 @@ def test_a_broker_that_does_not_know_yet_is_asked_again(broker: Broker) -> None:
     assert walk.step() == ["new"] and walk.ended
 
 
-def test_a_partition_that_nobody_serves_at_the_start_is_told(broker: Broker) -> None:
+def test_a_partition_that_nobody_serves_at_the_start_is_reported(broker: Broker) -> None:
     broker.create("t", 2)
     broker.leaderless = {("t", 1)}
     with pytest.raises(JobError, match="does not say which offsets a partition has") as failed:
