@@ -262,7 +262,7 @@ def test_records_that_retention_deletes_are_reported_once_for_a_topic(
         ({}, 900 * DAY_MS),
     ],
 )
-def test_records_that_stay_are_not_told(
+def test_records_that_stay_are_not_reported(
     cluster: Cluster,
     settings: dict[str, str],
     age_ms: int,
