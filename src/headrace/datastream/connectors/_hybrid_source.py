@@ -25,11 +25,11 @@ from headrace.errors import PlanError
 
 @dataclass(frozen=True)
 class HybridSource(Source):
-    """The records of several sources, one after the other; all but the last are bounded.
+    """Reads several sources one after the other; all but the last must be bounded.
 
-    A split is named ``<number of the source>:<its own name>``, so the positions say which source is
-    read. A source begins in the micro-batch in which the one before it ends. Its splits are known
-    before the others end, so event time does not end between the two.
+    A split is named ``<number of the source>:<name in that source>``. A source begins in the
+    micro-batch in which the one before it ends. Its splits are known before the others end, so
+    event time does not end between the two.
     """
 
     sources: tuple[Source, ...]
@@ -58,33 +58,33 @@ class HybridSource(Source):
 
     @staticmethod
     def builder(first_source: Source) -> HybridSourceBuilder:
-        """A new builder, with the source to begin with."""
+        """Return a builder that begins with this source."""
         return HybridSourceBuilder((first_source,))
 
     @property
     def gives(self) -> ChangelogMode | None:
-        """What its sources give."""
+        """The union of the row kinds of all sources."""
         return union(source.gives for source in self.sources)
 
     @property
     def kind(self) -> str:
-        """A hybrid of these kinds."""
+        """``hybrid(…)`` with the kinds of all sources."""
         return f"hybrid({', '.join(source.kind for source in self.sources)})"
 
     @property
     def locator(self) -> str:
-        """What its sources read."""
+        """The locators of all sources."""
         return ", ".join(source.locator for source in self.sources)
 
     @property
     def fingerprint(self) -> str | None:
-        """Those of the sources that have one."""
+        """The fingerprints of all sources; None if no source has one."""
         found = [source.fingerprint for source in self.sources]
         return "/".join(each or "" for each in found) if any(found) else None
 
     @property
     def bounded(self) -> bool:
-        """True where the last source is."""
+        """True if the last source is bounded."""
         return self.sources[-1].bounded
 
     @property
@@ -93,22 +93,22 @@ class HybridSource(Source):
         return self.sources[-1].stops_at
 
     def stops(self, split: str) -> bool:
-        """True for the splits of the last source; those of the others end."""
+        """Return True for splits of the last source; those of earlier sources end by themselves."""
         return _number_of(split) == len(self.sources) - 1
 
     @property
     def record_type(self) -> Any | None:
-        """That of the sources, where all have the same."""
+        """The record type of the sources; None if they differ."""
         first = self.sources[0].record_type
         return first if all(source.record_type == first for source in self.sources) else None
 
     @property
     def bad_record_tag(self) -> Any | None:
-        """That of the sources."""
+        """The tag for records that cannot be decoded, which all sources share."""
         return self.sources[0].bad_record_tag
 
     def absolute(self) -> HybridSource:
-        """The same source with absolute paths, for tasks that have another working folder."""
+        """Return the same source with absolute paths; tasks may have another working folder."""
         return replace(
             self,
             sources=tuple(
@@ -118,7 +118,7 @@ class HybridSource(Source):
         )
 
     def enumerator(self, directory: str) -> SplitEnumerator:
-        """A new enumerator; each source has a folder of its own below ``directory``."""
+        """Return an enumerator; each source has a separate folder below ``directory``."""
 
         def make(number: int) -> SplitEnumerator:
             return self.sources[number].enumerator(f"{directory}/{number}")
@@ -126,26 +126,26 @@ class HybridSource(Source):
         return HybridEnumerator(make, [source.bounded for source in self.sources])
 
     def reader(self) -> SplitReader:
-        """A new reader."""
+        """Return a reader for the splits of all sources."""
         return HybridReader([source.reader() for source in self.sources])
 
 
 class HybridSourceBuilder:
-    """Collects the sources of a ``HybridSource``."""
+    """Builds a ``HybridSource``."""
 
     def __init__(self, sources: tuple[Source, ...]) -> None:
         self._sources = sources
 
     def add_source(self, source: Source) -> HybridSourceBuilder:
-        """Read this source after those that were added before."""
+        """Add a source, which is read after the sources that were added before."""
         self._sources += (source,)
         return self
 
     def build(self) -> HybridSource:
-        """The source.
+        """Return the source.
 
         Raises:
-            PlanError: one that is not the last has no end, or they cannot be read together.
+            PlanError: a source before the last is unbounded, or the sources do not fit together.
         """
         return HybridSource(self._sources)
 

@@ -1,4 +1,4 @@
-"""The contract of sources and sinks, at PyFlink's path; it is written in ``headrace.connector``."""
+"""The interfaces of sources and sinks at PyFlink's path; see ``headrace.connector``."""
 
 from headrace.connector import (
     BadRecord,

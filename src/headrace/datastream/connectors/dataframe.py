@@ -1,4 +1,4 @@
-"""A sink that hands the records to a Spark writer: any format Spark has, Delta and tables too."""
+"""A sink that uses a Spark writer: any format of Spark, also Delta and tables."""
 
 from __future__ import annotations
 
@@ -27,19 +27,20 @@ _MODES = ("append", "overwrite", "ignore", "error", "errorifexists")
 
 @dataclass(frozen=True)
 class DataFrameSink(Sink):
-    """Records into what ``DataFrame.write`` can write; the runner on Spark carries it out.
+    """Writes records with Spark's ``DataFrame.write``; the job must run on Spark.
 
     Fields:
         format: ``parquet``, ``delta``, ``jdbc``, …; None for the session's default.
-        path, table: where to, at most one; neither where the options say it.
-        mode: what happens to what is there; ``append`` unless told otherwise.
+        path, table: the destination, at most one; neither if ``options`` name it.
+        mode: what happens to existing data (default ``append``).
         options: the writer's options.
         schema: the columns as a Spark DDL string (``"id BIGINT, price DECIMAL(18,4)"``); None
             takes them from the stream's declared type.
         partition_by: columns whose values become folders.
 
-    Appended files (``parquet``, ``orc``, ``json``, ``csv``, ``text`` with a ``path``) are exactly
-    once; so is Delta, which knows the micro-batch (``txnAppId``). Whatever else is at least once.
+    Appended files (``parquet``, ``orc``, ``json``, ``csv``, ``text`` with a ``path``) are written
+    exactly once; so is Delta, which stores the micro-batch (``txnAppId``). All other formats are
+    written at least once.
     """
 
     format: str | None = None
@@ -68,14 +69,14 @@ class DataFrameSink(Sink):
 
     @property
     def executed_by(self) -> ExecutedBy:
-        """Spark writes the records."""
+        """SPARK: Spark itself writes the records."""
         return ExecutedBy.SPARK
 
     def require_columns(self, declared: Any, stream: str, site: Any) -> None:
-        """Check that the sink, or else its stream, says what the columns are.
+        """Check that the sink or the stream declares the columns.
 
         Raises:
-            PlanError: neither does.
+            PlanError: neither declares them.
         """
         if self.schema is None and not isinstance(self.type_info or declared, RowTypeInfo):
             raise PlanError(
@@ -86,15 +87,15 @@ class DataFrameSink(Sink):
             )
 
     def arrow_columns(self, declared: Any) -> Any | None:
-        """The columns by the type of the records, as a pyarrow schema; None where no type says.
+        """Return the columns as a pyarrow schema; None if no type declares them.
 
-        ``declared`` is the stream's type; a type of the sink's own comes first.
+        ``declared`` is the stream's type; the sink's type takes precedence.
         """
         row_type = self.type_info or declared
         return arrow_schema(row_type) if isinstance(row_type, RowTypeInfo) else None
 
     def writer(self, context: WriterContext) -> SinkWriter:
-        """Never called: Spark writes.
+        """Never called: Spark writes the records.
 
         Raises:
             JobError: always.
@@ -102,7 +103,7 @@ class DataFrameSink(Sink):
         raise self._not_here()
 
     def committer(self, context: CommitterContext) -> Committer:
-        """Never called: Spark writes.
+        """Never called: Spark writes the records.
 
         Raises:
             JobError: always.

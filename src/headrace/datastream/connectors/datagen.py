@@ -1,4 +1,4 @@
-"""A source of made-up records: a function of the record's index, at a rate."""
+"""A source that generates records from their index, with an optional rate."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ __all__ = [
 
 @dataclass(frozen=True)
 class DataGeneratorSource(Source):
-    """Records 0, 1, … made by ``generator_function(index)``, or ``(index, random)``.
+    """Generates records 0, 1, … by ``generator_function(index)``, or ``(index, random)``.
 
-    A function that needs two arguments also gets a ``random.Random`` that depends on (seed, index)
-    only, so that a record made again is the same; it must draw its randomness from there. No seed
-    means seed 0. ``count`` None never ends. With a rate, as many records exist as were due since
-    the job first started; a restarted job makes up for the time it was down.
+    A function with two required arguments also receives a ``random.Random`` that depends only on
+    the seed (default 0) and the index. It must take its random numbers from there, so that a
+    repeated record is the same. ``count=None`` never ends. With a rate, the number of available
+    records depends on the time since the job first started; a restarted job catches up.
     """
 
     generator_function: Callable[..., Any]
@@ -52,22 +52,26 @@ class DataGeneratorSource(Source):
         count: int | None = None,
         rate_per_second: float | None = None,
     ) -> DataGeneratorSource:
-        """Records made many at a time: ``columns_function(indexes)`` gives their columns.
+        """Generate many records at a time: ``columns_function(indexes)`` returns their columns.
 
-        It is given a numpy array of int64, and gives a pyarrow record batch, or a mapping from
-        names to arrays, as long as the indexes. What it gives for an index must not depend on the
-        others. The records are dictionaries. Operators that take columns get them as they are made.
+        It receives a numpy array of int64, and returns a pyarrow record batch, or a mapping from
+        names to arrays, as long as the indexes. The values of one index must not depend on the
+        other indexes. Records are dictionaries. Operators that accept columns receive them
+        unchanged.
         """
         return DataGeneratorSource(_Columns(columns_function), count, rate_per_second)
 
     @property
     def gives(self) -> ChangelogMode | None:
-        """Of any: a user's function makes the records."""
+        """None: the user's function may generate rows of any kind."""
         return None
 
     @property
     def kind(self) -> str:
-        """One of two: with a rate, a position has the time of the start as well."""
+        """``paced-generator`` with a rate, whose positions also contain the start time.
+
+        Otherwise ``generator``.
+        """
         return "generator" if self.rate_per_second is None else "paced-generator"
 
     def __post_init__(self) -> None:
@@ -83,11 +87,11 @@ class DataGeneratorSource(Source):
 
     @property
     def bounded(self) -> bool:
-        """True when a count is set."""
+        """True if there is a count."""
         return self.count is not None
 
     def enumerator(self, directory: str) -> SplitEnumerator:
-        """A new enumerator; it writes nothing."""
+        """Return a new enumerator, which writes no files."""
         return IndexedEnumerator(
             "generator",
             self.count,

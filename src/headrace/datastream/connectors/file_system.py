@@ -1,4 +1,4 @@
-"""Files as sources and sinks; everything that PyFlink has at this path is importable from here."""
+"""File sources and sinks; all names that PyFlink has at this path can be imported from here."""
 
 from __future__ import annotations
 
@@ -72,24 +72,24 @@ _RAW_SHOWN_BYTES = 200
 
 
 class FileEnumeratorProvider(Enum):
-    """Whether large files may be cut. Where a format cannot be cut, files are whole anyway."""
+    """Whether large files are split between tasks, if the format allows it."""
 
     SPLITTABLE = "splittable"
     NON_SPLITTABLE = "non-splittable"
 
     @staticmethod
     def default_splittable_file_enumerator() -> FileEnumeratorProvider:
-        """Cut large files, so that several tasks read them."""
+        """Split large files, so that several tasks read them."""
         return FileEnumeratorProvider.SPLITTABLE
 
     @staticmethod
     def default_non_splittable_file_enumerator() -> FileEnumeratorProvider:
-        """Let one task read what a micro-batch takes of a file."""
+        """Do not split files: one task reads a file in a micro-batch."""
         return FileEnumeratorProvider.NON_SPLITTABLE
 
 
 class FileSplitAssignerProvider(Enum):
-    """Which task reads which file: Spark decides, so that there is one choice."""
+    """Which task reads which file; it has no effect: Spark decides."""
 
     LOCALITY_AWARE = "locality-aware"
 
@@ -101,10 +101,10 @@ class FileSplitAssignerProvider(Enum):
 
 @dataclass(frozen=True)
 class FileSource(Source):
-    """Records from files, each read once and as it was when listed: later changes are not seen.
+    """Reads records from files, each once and as it was when it was listed.
 
-    A static set: every file is a split of its own, and all are read side by side. With a discovery
-    interval: one split, into which new files are put in the order of their modification.
+    A static set of files: each file is a split, and all are read in parallel. With a discovery
+    interval: there is one split, to which new files are added by their modification time.
     """
 
     format: FileFormat
@@ -115,7 +115,7 @@ class FileSource(Source):
 
     @property
     def kind(self) -> str:
-        """One of two: positions in a set of files mean nothing in a watched folder."""
+        """``files``; with a discovery interval, ``watched-folder``, which has other positions."""
         return "files" if self.discovery_interval_ms is None else "watched-folder"
 
     @property
@@ -125,35 +125,35 @@ class FileSource(Source):
 
     @staticmethod
     def for_record_stream_format(stream_format: StreamFormat, *paths: str) -> FileSourceBuilder:
-        """A source of lines. Paths are files, folders (with all below) or glob patterns."""
+        """Build a source of lines. Paths are files, folders (recursively) or glob patterns."""
         return FileSourceBuilder(stream_format, paths)
 
     @staticmethod
     def for_bulk_file_format(bulk_format: BulkFormat, *paths: str) -> FileSourceBuilder:
-        """A source of rows. Paths are files, folders (with all below) or glob patterns."""
+        """Build a source of rows. Paths are files, folders (recursively) or glob patterns."""
         return FileSourceBuilder(bulk_format, paths)
 
     @property
     def bounded(self) -> bool:
-        """True for a static set."""
+        """True without a discovery interval: the set of files is static."""
         return self.discovery_interval_ms is None
 
     @property
     def record_type(self) -> Any | None:
-        """The type of the rows, where the format says it."""
+        """The type of the records, if the format declares it; otherwise None."""
         return self.format.record_type
 
     @property
     def bad_record_tag(self) -> Any | None:
-        """The tag for records that cannot be decoded."""
+        """The tag for records that cannot be decoded, or None."""
         return self.error_tag
 
     def absolute(self) -> FileSource:
-        """The same source with absolute paths, for tasks that have another working folder."""
+        """Return the same source with absolute paths; tasks may have another working folder."""
         return replace(self, paths=tuple(map(os.path.abspath, self.paths)))
 
     def enumerator(self, directory: str) -> SplitEnumerator:
-        """A new enumerator; of a watched folder it keeps the list of files in ``directory``."""
+        """Return a new enumerator; a watched folder's file list is stored in ``directory``."""
         planner = FilePlanner(self.format, self.max_range_bytes)
         if self.discovery_interval_ms is None:
             return StaticFiles(self.paths, planner)
@@ -169,7 +169,7 @@ _WITH_SPARK = "let Spark read them: headrace.from_dataframe(spark.read...)"
 
 
 class FileSourceBuilder:
-    """Collects what a ``FileSource`` needs."""
+    """Builds a ``FileSource``."""
 
     def __init__(self, file_format: FileFormat, paths: tuple[str, ...]) -> None:
         if not isinstance(file_format, FileFormat):
@@ -183,30 +183,30 @@ class FileSourceBuilder:
         self._source = FileSource(file_format, tuple(local))
 
     def monitor_continuously(self, discovery_interval: TimeAmount) -> FileSourceBuilder:
-        """Watch the paths for new files, looking again after the interval; without end.
+        """Look for new files at this interval; the source is unbounded.
 
-        Files must appear complete: moved in, or written under a hidden name or one that ends in
-        .tmp, .part or ._COPYING_ and then renamed.
+        Files must be complete when they appear: moved into the folder, or written under a hidden
+        name, or one that ends in .tmp, .part or ._COPYING_, and then renamed.
         """
         interval_ms = milliseconds_of(discovery_interval, "the discovery interval", at_least=1)
         return self._set(discovery_interval_ms=interval_ms)
 
     def process_static_file_set(self) -> FileSourceBuilder:
-        """Read the files that are there when the job starts, and end."""
+        """Read only the files that exist when the job starts (the default): a bounded source."""
         return self._set(discovery_interval_ms=None)
 
     def set_file_enumerator(self, file_enumerator: FileEnumeratorProvider) -> FileSourceBuilder:
-        """Set whether files may be cut."""
+        """Set whether large files are split between tasks."""
         if file_enumerator is FileEnumeratorProvider.NON_SPLITTABLE:
             return self._set(max_range_bytes=None)
         return self
 
     def set_split_assigner(self, split_assigner: FileSplitAssignerProvider) -> FileSourceBuilder:
-        """Accepted; Spark decides where a file is read."""
+        """Do nothing: Spark decides which task reads a file."""
         return self
 
     def set_max_range_bytes(self, max_range_bytes: int) -> FileSourceBuilder:
-        """Set at how many bytes the work on a file is cut for several tasks; 8 MiB otherwise."""
+        """Set the size in bytes at which a file is split between tasks (default 8 MiB)."""
         if max_range_bytes < 1:
             raise PlanError(f"ranges of {max_range_bytes} bytes: it must be at least 1")
         return self._set(max_range_bytes=max_range_bytes)
@@ -214,12 +214,12 @@ class FileSourceBuilder:
     def on_error(self, tag: Any) -> FileSourceBuilder:
         """Send records that cannot be decoded to this ``OutputTag``, as ``BadRecord`` values.
 
-        None, as without this call, lets the job fail on the first of them.
+        With None (the default), the job fails at the first such record.
         """
         return self._set(error_tag=tag)
 
     def build(self) -> FileSource:
-        """The source."""
+        """Return the source."""
         return self._source
 
     def _set(self, **changes: Any) -> FileSourceBuilder:

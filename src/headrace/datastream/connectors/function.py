@@ -1,4 +1,4 @@
-"""A Python function, or an object with ``invoke``, as a sink."""
+"""A sink that calls a Python function, or an object with ``invoke``."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ __all__ = [
 
 @dataclass(frozen=True)
 class FunctionSink(Sink):
-    """Records to Python code, at least once: a task that is run again calls it again.
+    """Passes records to Python code, at least once: a repeated task calls it again.
 
     ``target`` is
 
     - a function, called once per task and micro-batch with the list of its records; or
-    - an object with ``invoke(value)``, called for every record. Where it has them,
+    - an object with ``invoke(value)``, called for each record. Optional methods:
       ``open(context)`` is called before its first record in a worker process, ``flush()`` at the
-      end of each micro-batch, and ``close()`` when the job's run is over in that process (Spark
-      may end its workers without a word). It must be picklable before it is opened.
+      end of each micro-batch, and ``close()`` when the job's run ends in that process (Spark may
+      end workers without calling it). It must be picklable before it is opened.
     """
 
     target: Any
@@ -42,7 +42,7 @@ class FunctionSink(Sink):
 
     @property
     def accepts(self) -> ChangelogMode | None:
-        """Of any: the target sees the kinds."""
+        """None: rows of any kind are accepted; the target receives the row kind."""
         return None
 
     @property
@@ -62,7 +62,7 @@ class FunctionSink(Sink):
         return _CallWriter(self.target)
 
     def committer(self, context: CommitterContext) -> Committer:
-        """A committer with nothing to do: what was written is visible."""
+        """Return a committer that does nothing: the target has already received the records."""
         return _NothingToCommit()
 
 

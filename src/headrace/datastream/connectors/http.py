@@ -1,4 +1,4 @@
-"""Looking records up over HTTP, with connections that stay open."""
+"""Lookups over HTTP, with persistent connections."""
 
 from __future__ import annotations
 
@@ -36,20 +36,20 @@ class _LaterError(Exception):
 
 
 class HttpLookup(AsyncFunction[Any, Any], KeepsSecrets):
-    """What a service answers for a record, by GET; give it to ``AsyncDataStream``.
+    """Looks up records at an HTTP service by GET; use it with ``AsyncDataStream``.
 
     Fields:
         url: the address; ``{}`` in it is the key, percent-encoded. Or a function from the key to
             the address.
-        key: gives the key of a record; without it the record is the key.
-        read: turns the answer's bytes into what was found; JSON unless given.
-        join: returns the results, a list, from a record and from what was found, a list of one
-            or none. Without it what was found is emitted.
+        key: returns the key of a record; without it the record is the key.
+        read: converts the bytes of a response to a value (default: JSON).
+        join: returns the list of results from a record and the found values (a list with one
+            value, or empty). Without it the found values are emitted.
         headers: sent with each request.
-        connections: how many each task of the operator opens at most, each with a thread.
-        answer_timeout: how long one answer may take.
-        max_outage: how long a record waits for a service that has gone away, or answers 408, 425,
-            429, 500, 502, 503 or 504. The operator's timeout ends the wait earlier.
+        connections: the maximum number for each task of the operator, each with a thread.
+        answer_timeout: how long one response may take.
+        max_outage: how long a record waits for a service that does not answer, or answers 408, 425,
+            429, 500, 502, 503 or 504. The operator's timeout may end the wait earlier.
 
     404 and 410 mean that nothing was found. Any other status that is not 2xx fails the job.
     Redirects are not followed.
@@ -92,7 +92,7 @@ class HttpLookup(AsyncFunction[Any, Any], KeepsSecrets):
 
     @property
     def secrets(self) -> Mapping[str, str]:
-        """The values of headers, and of the address's query: any of them may be a key."""
+        """The values of the headers and of the address's query, as each may be a secret."""
         headers = {
             _variable("HEADER", name): value
             for name, value in self._headers.items()
@@ -103,7 +103,7 @@ class HttpLookup(AsyncFunction[Any, Any], KeepsSecrets):
         return headers | {_variable("QUERY", name): v for name, _, v in values if v}
 
     def with_secrets(self, found: Mapping[str, str]) -> HttpLookup:
-        """The same with those values; the others are empty."""
+        """Return a copy with these values; all others are empty."""
         values = {**dict.fromkeys(self.secrets, ""), **found}
         made = copy.copy(self)
         made._headers = {
@@ -121,13 +121,13 @@ class HttpLookup(AsyncFunction[Any, Any], KeepsSecrets):
         return made
 
     def open(self, runtime_context: Any) -> None:
-        """Make the threads; each opens its connection with its first request."""
+        """Start the threads; each opens its connection with its first request."""
         self._closed = False
         self._threads = ThreadPoolExecutor(self._count, "headrace http")
         self._own = threading.local()
 
     def close(self) -> None:
-        """Close the connections, and end the threads after what they are doing."""
+        """Close the connections, and end the threads after their current request."""
         self._closed = True
         if self._threads is not None:
             self._threads.shutdown(wait=False, cancel_futures=True)

@@ -1,4 +1,4 @@
-"""One source after another: a backfill from files, and then the stream."""
+"""``HybridSource``: one source after another, for example files and then a stream."""
 
 from headrace.datastream.connectors._hybrid_source import HybridSource, HybridSourceBuilder
 

@@ -23,7 +23,7 @@ __all__ = ["JdbcConnectionOptions", "JdbcExecutionOptions", "JdbcSink"]
 
 
 class JdbcConnectionOptions:
-    """Where the database is; made by its builder. Its text does not show the password."""
+    """The address of the database; made by its builder. Its ``repr`` hides the password."""
 
     def __init__(
         self,
@@ -36,19 +36,19 @@ class JdbcConnectionOptions:
         self._user_name, self._password = user_name, password
 
     def get_db_url(self) -> str:
-        """The URL."""
+        """Return the configured URL."""
         return self._url
 
     def get_driver_name(self) -> str | None:
-        """The Java class of the driver that was named; it has no effect."""
+        """Return the configured Java class of the driver, or None; it has no effect."""
         return self._driver_name
 
     def get_user_name(self) -> str | None:
-        """The user."""
+        """Return the configured user, or None."""
         return self._user_name
 
     def get_password(self) -> str | None:
-        """The password."""
+        """Return the configured password, or None."""
         return self._password
 
     def __repr__(self) -> str:
@@ -57,7 +57,7 @@ class JdbcConnectionOptions:
         return f"JdbcConnectionOptions({shown!r}, user={self._user_name!r}, password={password})"
 
     class JdbcConnectionOptionsBuilder:
-        """Gathers the options."""
+        """Builds ``JdbcConnectionOptions``."""
 
         def __init__(self) -> None:
             self._url: str | None = None
@@ -73,7 +73,7 @@ class JdbcConnectionOptions:
         def with_driver_name(
             self, driver_name: str
         ) -> JdbcConnectionOptions.JdbcConnectionOptionsBuilder:
-            """Set the Java class of the driver; it has no effect."""
+            """Store the Java class of the driver; it has no effect: psycopg is used."""
             self._driver_name = driver_name
             return self
 
@@ -92,7 +92,7 @@ class JdbcConnectionOptions:
             return self
 
         def build(self) -> JdbcConnectionOptions:
-            """The options.
+            """Return the options.
 
             Raises:
                 PlanError: the URL is missing.
@@ -109,60 +109,60 @@ class JdbcConnectionOptions:
 
 @dataclass(frozen=True)
 class JdbcExecutionOptions:
-    """How rows are written; made by its builder."""
+    """The options of writing; made by its builder."""
 
     _batch_interval_ms: int = 0
     _batch_size: int = 5000
     _max_retries: int = 3
 
     def get_batch_interval_ms(self) -> int:
-        """The interval between two flushes (ms); it has no effect, a micro-batch is one flush."""
+        """Return the configured interval in ms (default 0); it has no effect."""
         return self._batch_interval_ms
 
     def get_batch_size(self) -> int:
-        """So many rows are sent at once."""
+        """Return the number of rows that are sent at once (default 5000)."""
         return self._batch_size
 
     def get_max_retries(self) -> int:
-        """How often a transaction is tried again."""
+        """Return how often a failed transaction is retried (default 3)."""
         return self._max_retries
 
     @staticmethod
     def defaults() -> JdbcExecutionOptions:
-        """Rows 5,000 at a time, three more attempts."""
+        """Return the default options: 5000 rows at a time, 3 retries."""
         return JdbcExecutionOptions()
 
     @staticmethod
     def builder() -> JdbcExecutionOptions.Builder:
-        """A new builder."""
+        """Return a new builder."""
         return JdbcExecutionOptions.Builder()
 
     class Builder:
-        """Gathers the options."""
+        """Builds ``JdbcExecutionOptions``."""
 
         def __init__(self) -> None:
             self._size, self._interval_ms, self._retries = 5000, 0, 3
 
         def with_batch_size(self, size: int) -> JdbcExecutionOptions.Builder:
-            """Send so many rows at once; 0 for all that the transaction has."""
+            """Set the number of rows that are sent at once; 0 for all rows of a transaction."""
             self._size = size
             return self
 
         def with_batch_interval_ms(self, interval_ms: int) -> JdbcExecutionOptions.Builder:
-            """Accepted without effect: the rows of a micro-batch are written at its end."""
+            """Store the interval; it has no effect: each micro-batch writes its rows at its end."""
             self._interval_ms = interval_ms
             return self
 
         def with_max_retries(self, max_retries: int) -> JdbcExecutionOptions.Builder:
-            """Try a transaction so often again that met a deadlock or the like."""
+            """Set how often a transaction is retried after a deadlock or a similar error."""
             self._retries = max_retries
             return self
 
         def build(self) -> JdbcExecutionOptions:
-            """The options.
+            """Return the options.
 
             Raises:
-                PlanError: a number is no int, or the retries are below 0.
+                PlanError: a number is not an int, or the retries are below 0.
             """
             require_at_least(self._retries, 0, "max_retries")
             for number in (self._size, self._interval_ms):
@@ -173,7 +173,7 @@ class JdbcExecutionOptions:
 
 @dataclass(frozen=True, repr=False)
 class JdbcSink(PostgresSink):
-    """Rows to PostgreSQL by a statement with ``?``, exactly once (see ``PostgresSink``)."""
+    """Writes rows to PostgreSQL by a statement with ``?``, exactly once (see ``PostgresSink``)."""
 
     @staticmethod
     def sink(
@@ -185,11 +185,11 @@ class JdbcSink(PostgresSink):
         guarantee: DeliveryGuarantee = DeliveryGuarantee.EXACTLY_ONCE,
         max_outage: TimeAmount = timedelta(minutes=2),
     ) -> JdbcSink:
-        """A sink that runs the statement for each record, with its fields in order.
+        """Return a sink that runs the statement for each record, with its fields in order.
 
         Raises:
-            PlanError: the statement has not a ``?`` for each field, or an option is of no use.
-            UnsupportedError: the URL is of another database than PostgreSQL.
+            PlanError: the number of ``?`` is not that of the fields, or an option cannot be used.
+            UnsupportedError: the URL is not a PostgreSQL URL.
         """
         if not isinstance(type_info, RowTypeInfo):
             raise PlanError(f"JdbcSink.sink() takes a row type, not {type_info!r}")

@@ -1,4 +1,4 @@
-"""Kafka as a source and a sink; everything that PyFlink has at this path can be imported here."""
+"""Kafka as a source and a sink; all names that PyFlink has at this path can be imported here."""
 
 from headrace.common._unsupported import unsupported
 from headrace.connector import DeliveryGuarantee

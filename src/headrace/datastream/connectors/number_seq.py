@@ -15,7 +15,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class NumberSequenceSource(Source):
-    """The integers from ``start`` to ``end``, both included, in rising order."""
+    """Generates the integers from ``start`` to ``end``, both inclusive, in ascending order."""
 
     start: int
     end: int
@@ -30,16 +30,16 @@ class NumberSequenceSource(Source):
 
     @property
     def bounded(self) -> bool:
-        """True: it ends after ``end``."""
+        """True: the source ends after ``end``."""
         return True
 
     @property
     def fingerprint(self) -> str | None:
-        """The start, as positions count from there; the end may move."""
+        """The start, from which positions count; a changed start invalidates a checkpoint."""
         return f"from {self.start}"
 
     def enumerator(self, directory: str) -> SplitEnumerator:
-        """A new enumerator; it writes nothing."""
+        """Return a new enumerator, which writes no files."""
         return IndexedEnumerator("sequence", self.end - self.start + 1, lambda start, end: None)
 
     def reader(self) -> SplitReader:

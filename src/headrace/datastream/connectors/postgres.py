@@ -1,4 +1,4 @@
-"""PostgreSQL: a sink that writes once, a lookup, and a source that reads one snapshot."""
+"""PostgreSQL: a sink that writes exactly once, a lookup, and a source that reads a snapshot."""
 
 from headrace.datastream.connectors._postgres.lookup import PostgresLookup
 from headrace.datastream.connectors._postgres.sink import PostgresSink

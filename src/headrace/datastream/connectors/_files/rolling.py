@@ -17,35 +17,35 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 class BucketAssigner(ABC):
-    """Gives each record the folder below the base path into which it is written.
+    """Chooses the folder of each record, relative to the sink's base path.
 
-    Own assigners derive from it; they run in the tasks, so they ask no clock.
+    Custom assigners inherit from it. They run in the tasks, so they must not read a clock.
     """
 
     @abstractmethod
     def get_bucket_id(self, value: Any, timestamp: int | None) -> str | None:
-        """The folder, relative to the base path and possibly nested; empty for the base path.
+        """Return the folder, relative to the base path, possibly nested; empty for the base path.
 
-        None leaves the choice to ``bucket_at``, when the micro-batch is committed.
+        If it returns None, ``bucket_at`` chooses the folder when the micro-batch is committed.
         """
 
     def bucket_at(self, now_ms: int) -> str:
-        """The folder, at commit, of the records for which none was given."""
+        """Return, at commit time, the folder of records whose ``get_bucket_id`` is None."""
         raise PlanError(f"{type(self).__name__} gave no folder for a record")
 
     @staticmethod
     def base_path_bucket_assigner() -> BucketAssigner:
-        """No folders: all files lie in the base path."""
+        """Return an assigner without folders: all files are in the base path."""
         return BasePathBucketAssigner()
 
     @staticmethod
     def date_time_bucket_assigner(
         format_str: str = "yyyy-MM-dd--HH", timezone_id: str | None = None
     ) -> BucketAssigner:
-        """A folder per hour, or as the format says; in UTC unless a zone is named.
+        """Return an assigner with a folder per hour, or as the format says (default time zone UTC).
 
-        The time is the record's timestamp. A stream without timestamps is put into the folder of
-        the time at which its micro-batch is committed.
+        The time is the record's timestamp. Records without timestamps go to the folder of the time
+        at which their micro-batch is committed.
         """
         return DateTimeBucketAssigner(format_str, timezone_id)
 
@@ -128,7 +128,7 @@ def _to_text(pattern: str, moment: datetime) -> str:
 
 
 class RollingPolicy:
-    """When a file of the output is complete."""
+    """Decides when a part file is complete."""
 
     @staticmethod
     def default_rolling_policy(
@@ -136,9 +136,10 @@ class RollingPolicy:
         rollover_interval: TimeAmount = 60_000,
         inactivity_interval: TimeAmount = 60_000,
     ) -> RollingPolicy:
-        """A folder's file is complete at ``part_size`` bytes, at an age, or after a pause.
+        """Complete a file at ``part_size`` bytes, at an age, or after a time without records.
 
-        Until then its records are safe, but not visible. Intervals in ms, or any amount of time.
+        Until a file is complete its records are safe, but not visible. Intervals are in ms, or any
+        amount of time. Defaults: 128 MiB, 60 s, 60 s.
         """
         return DefaultRollingPolicy(
             part_size,
@@ -148,13 +149,16 @@ class RollingPolicy:
 
     @staticmethod
     def on_checkpoint_rolling_policy() -> RollingPolicy:
-        """Every micro-batch completes its files: one per task and folder that has records."""
+        """Complete all files at each micro-batch: one file per task and folder with records."""
         return OnCheckpointRollingPolicy()
 
 
 @dataclass(frozen=True)
 class DefaultRollingPolicy(RollingPolicy):
-    """By size, by age, after a pause; with ``batches``, also by the number of micro-batches."""
+    """Completes a file by its size, its age, or a time without records.
+
+    With ``batches``, also by the number of micro-batches.
+    """
 
     part_size_bytes: int
     rollover_interval_ms: int | None = None
@@ -168,12 +172,12 @@ class DefaultRollingPolicy(RollingPolicy):
 
 @dataclass(frozen=True)
 class OnCheckpointRollingPolicy(RollingPolicy):
-    """Every micro-batch."""
+    """Completes all files at each micro-batch."""
 
 
 @dataclass(frozen=True)
 class OutputFileConfig:
-    """The beginning and the end of the names of files: ``part`` and nothing, unless set."""
+    """The prefix and the suffix of file names; by default ``part`` and nothing."""
 
     part_prefix: str = "part"
     part_suffix: str = ""
@@ -185,41 +189,41 @@ class OutputFileConfig:
 
     @staticmethod
     def builder() -> OutputFileConfig.OutputFileConfigBuilder:
-        """A new builder."""
+        """Return a new builder."""
         return OutputFileConfig.OutputFileConfigBuilder()
 
     def get_part_prefix(self) -> str:
-        """What names begin with."""
+        """Return the prefix of file names (default ``part``)."""
         return self.part_prefix
 
     def get_part_suffix(self) -> str:
-        """What names end with."""
+        """Return the suffix of file names (default empty)."""
         return self.part_suffix
 
     class OutputFileConfigBuilder:
-        """Collects the parts of the name."""
+        """Builds an ``OutputFileConfig``."""
 
         def __init__(self) -> None:
             self._prefix, self._suffix = "part", ""
 
         def with_part_prefix(self, prefix: str) -> OutputFileConfig.OutputFileConfigBuilder:
-            """Set what names begin with."""
+            """Set the prefix of file names."""
             self._prefix = prefix
             return self
 
         def with_part_suffix(self, suffix: str) -> OutputFileConfig.OutputFileConfigBuilder:
-            """Set what names end with: ``.jsonl``, say."""
+            """Set the suffix of file names, for example ``.jsonl``."""
             self._suffix = suffix
             return self
 
         def build(self) -> OutputFileConfig:
-            """The configuration."""
+            """Return the configuration."""
             return OutputFileConfig(self._prefix, self._suffix)
 
 
 @dataclass(frozen=True)
 class FileCompactStrategy:
-    """When the small files of several micro-batches become one."""
+    """Decides when the small files of several micro-batches are merged into one."""
 
     batches: int | None = None
     size_threshold_bytes: int | None = None
@@ -228,11 +232,11 @@ class FileCompactStrategy:
 
     @staticmethod
     def builder() -> FileCompactStrategy.Builder:
-        """A new builder."""
+        """Return a new builder."""
         return FileCompactStrategy.Builder()
 
     class Builder:
-        """Collects the conditions: the first that is met completes a file."""
+        """Builds a ``FileCompactStrategy``; the first condition that is met completes a file."""
 
         def __init__(self) -> None:
             self._batches: int | None = None
@@ -248,18 +252,22 @@ class FileCompactStrategy:
             return self
 
         def set_size_threshold(self, size_threshold: int) -> FileCompactStrategy.Builder:
-            """Complete a file when it has this number of bytes."""
+            """Complete a file when it has reached this size in bytes."""
             self._size = size_threshold
             return self
 
         def set_num_compact_threads(self, num_compact_threads: int) -> FileCompactStrategy.Builder:
-            """Accepted; files are put together by one thread, beside the driver."""
+            """Check that the number is 1 or more; it has no effect: one thread merges files."""
             if num_compact_threads < 1:
                 raise PlanError("compaction needs at least one thread")
             return self
 
         def build(self) -> FileCompactStrategy:
-            """The strategy."""
+            """Return the strategy.
+
+            Raises:
+                PlanError: neither a size nor a number of micro-batches is set.
+            """
             if self._batches is None and self._size is None:
                 raise PlanError("a compaction strategy needs a size or a number of checkpoints")
             return FileCompactStrategy(self._batches, self._size)
@@ -267,17 +275,17 @@ class FileCompactStrategy:
 
 @dataclass(frozen=True)
 class FileCompactor:
-    """How several files become one: one after the other, or not at all."""
+    """Decides how files are merged: they are concatenated, or each one is left as it is."""
 
     concatenates: bool = True
     delimiter: bytes = b""
 
     @staticmethod
     def concat_file_compactor(file_delimiter: bytes | None = None) -> FileCompactor:
-        """Put files one after the other, with the delimiter between them."""
+        """Return a compactor that concatenates files, with the delimiter between them."""
         return FileCompactor(True, file_delimiter or b"")
 
     @staticmethod
     def identical_file_compactor() -> FileCompactor:
-        """Leave every file as it is."""
+        """Return a compactor that leaves each file as it is."""
         return FileCompactor(False)

@@ -40,13 +40,13 @@ _SCOPE_DIGITS = 10
 
 @dataclass(frozen=True)
 class FileSink(Sink):
-    """Records into files below a base path; what a micro-batch wrote appears when it is committed.
+    """Writes records to files below a base path; files become visible when they are committed.
 
     Names are ``<prefix>-<scope>-<micro-batch>-<task>-<number><suffix>``, or
-    ``<prefix>-<scope>-<number><suffix>`` where files are rolled over several micro-batches;
-    ``scope`` stands for this sink on this checkpoint. No file is ever replaced. A hidden folder in
-    the base path holds what is not yet published. ``type_info`` is the stream's type, which tells
-    the string encoder how Flink would write a record.
+    ``<prefix>-<scope>-<number><suffix>`` if files are rolled over several micro-batches. ``scope``
+    identifies this sink and its checkpoint. Existing files are never replaced. A hidden folder in
+    the base path contains files that are not yet published. ``type_info`` is the type of the
+    stream; the string encoder uses it to format records as Flink does.
     """
 
     base_path: str
@@ -69,20 +69,21 @@ class FileSink(Sink):
 
     @property
     def keeps_state(self) -> bool:
-        """True: incomplete files stay pending."""
+        """Return True: incomplete files are not yet published."""
         return True
 
     @property
     def takes_columns(self) -> bool:
-        """Whether the format does, and all records go to one folder."""
+        """Return True if the format can write columns, and all records go to one folder."""
         one_folder = type(self.bucket_assigner) is BasePathBucketAssigner
         return one_folder and bool(getattr(self.writer_factory, "takes_columns", False))
 
     @staticmethod
     def for_row_format(base_path: str, encoder: RowEncoder) -> RowFormatBuilder:
-        """A sink that writes record by record: ``Encoder``, ``JsonLinesEncoder``, ``CsvEncoder``.
+        """Build a sink that writes record by record.
 
-        Files are rolled by ``RollingPolicy.default_rolling_policy()`` unless told otherwise.
+        Encoders are ``Encoder``, ``JsonLinesEncoder`` and ``CsvEncoder``. The default policy is
+        ``RollingPolicy.default_rolling_policy()``.
         """
         if isinstance(encoder, str) or not callable(getattr(encoder, "encode", None)):
             raise PlanError(
@@ -95,7 +96,10 @@ class FileSink(Sink):
 
     @staticmethod
     def for_bulk_format(base_path: str, writer_factory: BulkWriterFactory) -> BulkFormatBuilder:
-        """A sink that writes whole files: Parquet, CSV. Every micro-batch completes its files."""
+        """Build a sink for bulk formats (Parquet, ORC, Avro, CSV).
+
+        Each micro-batch completes its files.
+        """
         if not callable(getattr(writer_factory, "create", None)):
             raise PlanError(
                 f"{writer_factory!r} makes no writers",
@@ -106,18 +110,18 @@ class FileSink(Sink):
         )
 
     def with_type_info(self, type_info: Any) -> FileSink:
-        """The same sink, for a stream of a declared type."""
+        """Return the same sink for a stream of this type."""
         return replace(self, type_info=type_info)
 
     def absolute(self) -> FileSink:
-        """The same sink with an absolute path, for tasks that have another working folder."""
+        """Return the same sink with an absolute path; tasks may have another working folder."""
         return replace(self, base_path=os.path.abspath(self.base_path))
 
     def writer(self, context: WriterContext) -> SinkWriter:
         return FileWriter(self.staged(context.sink_id), context)
 
     def staged(self, sink_id: str) -> StagedForm:
-        """How its tasks write files that are not yet visible."""
+        """Return the settings with which tasks write files that are not yet visible."""
         return StagedForm(
             self.staging(sink_id),
             self.bucket_assigner,
@@ -143,18 +147,18 @@ class FileSink(Sink):
         )
 
     def staging(self, sink_id: str) -> str:
-        """The folder for files that are not yet visible."""
+        """Return the folder for files that are not yet visible."""
         return os.path.join(self.base_path, STAGING, quote(sink_id, safe=""))
 
     @property
     def head(self) -> bytes:
-        """What stands at the top of every file."""
+        """The bytes at the beginning of each file, such as a CSV header."""
         make = getattr(self.encoder, "head", None)
         return make() if make is not None else b""
 
     @property
     def writes_head(self) -> bool:
-        """True when the tasks' files are published as they are, so that each needs the head."""
+        """True if tasks write the head, because their files are published unchanged."""
         return self._rolled() is None
 
     def _rolled(self) -> DefaultRollingPolicy | None:
@@ -173,42 +177,46 @@ class _FileSinkBuilder:
 
 
 class RowFormatBuilder(_FileSinkBuilder):
-    """Collects what a sink of single records needs."""
+    """Builds a ``FileSink`` that writes record by record."""
 
     def with_bucket_check_interval(self, interval: TimeAmount) -> RowFormatBuilder:
-        """Accepted; the age of files is looked at with every micro-batch."""
+        """Check the interval; it has no effect on Spark: micro-batches check the age of files."""
         self._check_interval(interval)
         return self
 
     def with_bucket_assigner(self, bucket_assigner: BucketAssigner) -> RowFormatBuilder:
-        """Set which folder a record goes to."""
+        """Set the bucket assigner, which chooses the folder of each record."""
         self._sink = replace(self._sink, bucket_assigner=bucket_assigner)
         return self
 
     def with_rolling_policy(self, rolling_policy: RollingPolicy) -> RowFormatBuilder:
-        """Set when a file is complete."""
+        """Set the rolling policy, which decides when a file is complete."""
         self._sink = replace(self._sink, rolling_policy=rolling_policy)
         return self
 
     def with_output_file_config(self, output_file_config: OutputFileConfig) -> RowFormatBuilder:
-        """Set the beginning and the end of names."""
+        """Set the prefix and the suffix of file names."""
         self._sink = replace(self._sink, output_file_config=output_file_config)
         return self
 
     def enable_compact(
         self, strategy: FileCompactStrategy, compactor: FileCompactor
     ) -> RowFormatBuilder:
-        """Hold small files back and publish them as one, in place of the rolling policy."""
+        """Merge small files before they are published; replaces the rolling policy."""
         self._compaction = (strategy, compactor)
         return self
 
     def disable_compact(self) -> RowFormatBuilder:
-        """Publish files as the rolling policy says."""
+        """Publish files by the rolling policy, without merging."""
         self._compaction = None
         return self
 
     def build(self) -> FileSink:
-        """The sink."""
+        """Return the sink.
+
+        Raises:
+            PlanError: files with a header are to be merged with a delimiter.
+        """
         if self._compaction is None or not self._compaction[1].concatenates:
             return self._sink
         strategy, compactor = self._compaction
@@ -221,20 +229,24 @@ class RowFormatBuilder(_FileSinkBuilder):
 
 
 class BulkFormatBuilder(_FileSinkBuilder):
-    """Collects what a sink of whole files needs."""
+    """Builds a ``FileSink`` for a bulk format."""
 
     def with_bucket_check_interval(self, interval: TimeAmount) -> BulkFormatBuilder:
-        """Accepted; every micro-batch completes its files."""
+        """Check the interval; it has no effect on Spark: each micro-batch completes its files."""
         self._check_interval(interval)
         return self
 
     def with_bucket_assigner(self, bucket_assigner: BucketAssigner) -> BulkFormatBuilder:
-        """Set which folder a record goes to."""
+        """Set the bucket assigner, which chooses the folder of each record."""
         self._sink = replace(self._sink, bucket_assigner=bucket_assigner)
         return self
 
     def with_rolling_policy(self, rolling_policy: RollingPolicy) -> BulkFormatBuilder:
-        """Set when a file is complete: with every micro-batch, as in Flink."""
+        """Accept only ``on_checkpoint_rolling_policy()``, as in Flink.
+
+        Raises:
+            PlanError: it is another rolling policy.
+        """
         if not isinstance(rolling_policy, OnCheckpointRollingPolicy):
             raise PlanError(
                 "files of a bulk format cannot stay open over several micro-batches",
@@ -243,17 +255,17 @@ class BulkFormatBuilder(_FileSinkBuilder):
         return self
 
     def with_output_file_config(self, output_file_config: OutputFileConfig) -> BulkFormatBuilder:
-        """Set the beginning and the end of names."""
+        """Set the prefix and the suffix of file names."""
         self._sink = replace(self._sink, output_file_config=output_file_config)
         return self
 
     def enable_compact(
         self, strategy: FileCompactStrategy, compactor: FileCompactor
     ) -> BulkFormatBuilder:
-        """Accepted with the identical compactor only.
+        """Accept only the identical compactor, which does nothing.
 
         Raises:
-            UnsupportedError: files of a bulk format cannot be put together.
+            UnsupportedError: the compactor concatenates files, which bulk formats do not allow.
         """
         if compactor.concatenates:
             raise UnsupportedError(
@@ -263,9 +275,9 @@ class BulkFormatBuilder(_FileSinkBuilder):
         return self
 
     def disable_compact(self) -> BulkFormatBuilder:
-        """Publish files as they are."""
+        """Do nothing: files of a bulk format are never merged."""
         return self
 
     def build(self) -> FileSink:
-        """The sink."""
+        """Return the sink."""
         return self._sink

@@ -20,56 +20,56 @@ from headrace.datastream.connectors._files.writer import RowEncoder
 
 
 class StreamingFileSink:
-    """Makes file sinks; deprecated in Flink since 1.15 in favour of ``FileSink``."""
+    """Builds file sinks; deprecated in Flink since 1.15, use ``FileSink``."""
 
     class BaseBuilder:
-        """Collects what a sink needs."""
+        """Builds a ``FileSink``."""
 
         def __init__(self, builder: RowFormatBuilder | BulkFormatBuilder) -> None:
             self._builder = builder
 
         def with_bucket_check_interval(self, interval: TimeAmount) -> StreamingFileSink.BaseBuilder:
-            """As ``FileSink``'s."""
+            """Check the interval; it has no effect on Spark."""
             self._builder.with_bucket_check_interval(interval)
             return self
 
         def with_bucket_assigner(
             self, bucket_assigner: BucketAssigner
         ) -> StreamingFileSink.BaseBuilder:
-            """Set which folder a record goes to."""
+            """Set the bucket assigner, which chooses the folder of each record."""
             self._builder.with_bucket_assigner(bucket_assigner)
             return self
 
         def with_rolling_policy(self, policy: RollingPolicy) -> StreamingFileSink.BaseBuilder:
-            """Set when a file is complete."""
+            """Set the rolling policy, which decides when a file is complete."""
             self._builder.with_rolling_policy(policy)
             return self
 
         def with_output_file_config(
             self, output_file_config: OutputFileConfig
         ) -> StreamingFileSink.BaseBuilder:
-            """Set the beginning and the end of names."""
+            """Set the prefix and the suffix of file names."""
             self._builder.with_output_file_config(output_file_config)
             return self
 
         def build(self) -> FileSink:
-            """The sink, which is a ``FileSink``."""
+            """Return a ``FileSink``."""
             warnings.warn(
                 "StreamingFileSink is deprecated: use FileSink", DeprecationWarning, stacklevel=2
             )
             return self._builder.build()
 
     class DefaultRowFormatBuilder(BaseBuilder):
-        """Collects what a sink of single records needs."""
+        """Builds a ``FileSink`` that writes record by record."""
 
     class DefaultBulkFormatBuilder(BaseBuilder):
-        """Collects what a sink of whole files needs."""
+        """Builds a ``FileSink`` for a bulk format."""
 
     @staticmethod
     def for_row_format(
         base_path: str, encoder: RowEncoder
     ) -> StreamingFileSink.DefaultRowFormatBuilder:
-        """A sink that writes record by record."""
+        """Build a sink that writes record by record."""
         return StreamingFileSink.DefaultRowFormatBuilder(
             FileSink.for_row_format(base_path, encoder)
         )
@@ -78,7 +78,7 @@ class StreamingFileSink:
     def for_bulk_format(
         base_path: str, writer_factory: BulkWriterFactory
     ) -> StreamingFileSink.DefaultBulkFormatBuilder:
-        """A sink that writes whole files."""
+        """Build a sink for a bulk format."""
         return StreamingFileSink.DefaultBulkFormatBuilder(
             FileSink.for_bulk_format(base_path, writer_factory)
         )

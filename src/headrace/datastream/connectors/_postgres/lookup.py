@@ -20,17 +20,17 @@ from headrace.datastream.connectors._postgres.client import (
 
 
 class PostgresLookup(AsyncFunction[Any, Any]):
-    """Looks up the rows that a query returns for a record; give it to ``AsyncDataStream``.
+    """Looks up the rows of a query for each record; use it with ``AsyncDataStream``.
 
     Fields:
         connection: ``postgresql://user@host:port/database``, or ``key=value`` pairs as for libpq.
         sql: a query with a ``%s`` for each part of the key.
         key: returns a record's key, a tuple or a single value; without it the record is the key.
         join: returns the results from a record and the rows. Without it the rows are emitted.
-        password: in place of one in ``connection``.
-        connections: how many each task of the operator opens at most.
-        max_outage: how long a record waits for a database that has gone away. The operator's
-            timeout ends the wait earlier.
+        password: the password, if ``connection`` does not contain it.
+        connections: the maximum number of connections for each task of the operator.
+        max_outage: how long a record waits for a database that does not answer. The operator's
+            timeout may end the wait earlier.
 
     Rows are ``Row`` with the query's column names.
     """
@@ -60,13 +60,13 @@ class PostgresLookup(AsyncFunction[Any, Any]):
         return f"PostgresLookup({self._connection.place!r})"
 
     async def open(self, runtime_context: Any) -> None:  # type: ignore[override]  # either is fine
-        """Connections are opened when they are needed."""
+        """Prepare the lookup; connections are opened when they are needed."""
         self._free = asyncio.LifoQueue()
         for _ in range(self._count):
             self._free.put_nowait(None)
 
     async def close(self) -> None:  # type: ignore[override]
-        """Close the connections that nobody uses."""
+        """Close the unused connections."""
         while self._free is not None and not self._free.empty():
             connection = self._free.get_nowait()
             if connection is not None:

@@ -40,23 +40,23 @@ TRIED_AGAIN = 3
 
 @dataclass(frozen=True, repr=False)
 class PostgresSink(Sink):
-    """Writes records as rows of PostgreSQL, exactly once: into a table, or with a statement.
+    """Writes records as PostgreSQL rows, exactly once: into a table, or with a statement.
 
     Fields:
         connection: ``postgresql://user@host:port/database``, or ``key=value`` pairs as for libpq.
-        table, columns: the fields of a record with these names go into the table.
+        table, columns: the table, and the record fields that are written to columns of these names.
         key: columns with a unique constraint. A row with the same key is replaced; without ``key``
             rows are only added.
-        sql: a statement with a ``%s`` for each value, in place of table and columns.
-        values: gives the values of a record, in order.
-        password: in place of one in ``connection``.
-        batch_rows: how many rows are sent at once; 0 for all rows of the transaction.
-        max_outage: how long a task waits for a database that has gone away, before the job fails.
-        max_retries: how often a transaction is tried again after a deadlock or a similar error.
-        guarantee: AT_LEAST_ONCE needs no table of markers.
+        sql: a statement with a ``%s`` for each value, instead of table and columns.
+        values: returns the values of a record for ``sql``, in order.
+        password: the password, if ``connection`` does not contain it.
+        batch_rows: the number of rows that are sent at once; 0 for all rows of the transaction.
+        max_outage: how long a task waits for a database that does not answer, before the job fails.
+        max_retries: how often a transaction is retried after a deadlock or a similar error.
+        guarantee: EXACTLY_ONCE (default), or AT_LEAST_ONCE, which needs no table of markers.
         markers: the table of markers; it is created if it does not exist.
 
-    The rows of one task and micro-batch, and their marker, are one transaction.
+    The rows of one task and micro-batch, and their marker, are written in one transaction.
 
     Raises:
         PlanError: the arguments do not fit together.
@@ -131,11 +131,11 @@ class PostgresSink(Sink):
         return f"{type(self).__name__}({self.locator!r})"
 
     def writer(self, context: WriterContext) -> SinkWriter:
-        """A new writer; the writers of a worker process have one connection."""
+        """Return a new writer; the writers of a worker process share one connection."""
         return PostgresWriter(self, context)
 
     def last_batch(self, context: CommitterContext) -> int | None:
-        """The highest marker; None where there are no markers."""
+        """Return the highest marker; None if the sink writes no markers."""
         if self.guarantee is not DeliveryGuarantee.EXACTLY_ONCE:
             return None
         return retry_while_down(lambda: self._highest(context.sink_id), is_outage, self.outage())
@@ -150,7 +150,7 @@ class PostgresSink(Sink):
             return found
 
     def outage(self) -> Outage:
-        """How long work on the database waits for it, from now on."""
+        """Return a new time limit for work that waits for the database."""
         return Outage(milliseconds_of(self.max_outage) / 1000, self._reached.place)
 
 

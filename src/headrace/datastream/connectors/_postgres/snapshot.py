@@ -35,20 +35,20 @@ CHUNK_ROWS = 1000
 
 @dataclass(frozen=True, repr=False)
 class PostgresSnapshotSource(Source):
-    """Reads the rows of a table as they are when the source is created; a bounded source.
+    """Reads the rows that a table has when the source is created; a bounded source.
 
     Fields:
         connection: ``postgresql://user@host:port/database``, or ``key=value`` pairs as for libpq.
-        table: with its schema, if it is not on the search path.
-        columns: those that are read; all unless given.
-        key: the columns of a unique index without nulls; the primary key unless given.
-        password: in place of one in ``connection``.
-        type_info: the type of the records, for the stream after it.
+        table: the table's name, with its schema if that is not on the search path.
+        columns: the columns to read; by default all.
+        key: the columns of a unique index without nulls; by default the primary key.
+        password: the password, if ``connection`` does not contain it.
+        type_info: the type of the records.
 
     Records are ``Row`` with the columns' names. All tasks read in one snapshot. The process that
     created the source keeps the snapshot, until the process ends or calls ``close``. Until then
-    PostgreSQL's vacuum keeps the rows of the snapshot. Another process cannot go on reading: the
-    job then fails with an error that says this.
+    PostgreSQL's vacuum keeps the rows of the snapshot. Another process cannot continue reading: the
+    job then fails with an error that explains this.
 
     Raises:
         PlanError: there is no such table or key.
@@ -83,12 +83,12 @@ class PostgresSnapshotSource(Source):
             raise
 
     def close(self) -> None:
-        """End the snapshot. Call it after the jobs that read it."""
+        """Release the snapshot; call it after the jobs that read it."""
         HELD.end(self.snapshot)
 
     @property
     def bounded(self) -> bool:
-        """True: it ends after the last row."""
+        """True: the source ends after the last row."""
         return True
 
     @property
@@ -102,12 +102,12 @@ class PostgresSnapshotSource(Source):
 
     @property
     def record_type(self) -> Any | None:
-        """The type that was given."""
+        """The configured type, or None."""
         return self.type_info
 
     @property
     def database(self) -> PostgresConnection:
-        """How to reach it."""
+        """The connection settings."""
         assert isinstance(self.connection, PostgresConnection)
         return self.connection
 
@@ -115,11 +115,11 @@ class PostgresSnapshotSource(Source):
         return f"PostgresSnapshotSource({self.locator!r})"
 
     def enumerator(self, directory: str) -> SplitEnumerator:
-        """A new enumerator; it writes nothing."""
+        """Return a new enumerator, which writes no files."""
         return SnapshotEnumerator(self)
 
     def reader(self) -> SplitReader:
-        """A new reader, with a connection of its own."""
+        """Return a new reader, which opens a separate connection."""
         return SnapshotReader(self)
 
 

@@ -39,13 +39,13 @@ _BY_ARGUMENTS = {"SCRIPT": 1, "XREAD": 1, "XREADGROUP": 4}
 
 
 class RedisCommand:
-    """A command and its arguments: ``RedisCommand("SADD", "seen", 7)``.
+    """A Redis command and its arguments: ``RedisCommand("SADD", "seen", 7)``.
 
-    Arguments are texts, bytes, ints and floats. For commands that are often used there are methods.
+    Arguments are str, bytes, int or float. Frequent commands have methods.
 
     Raises:
-        TypeMismatchError: an argument is something else.
-        PlanError: the command changes the connection or the transaction, waits, stops the server,
+        TypeMismatchError: an argument has another type.
+        PlanError: the command changes the connection or the transaction, blocks, stops the server,
             or removes markers.
     """
 
@@ -66,19 +66,19 @@ class RedisCommand:
 
     @staticmethod
     def set(key: Argument, value: Argument, *, expires: TimeAmount | None = None) -> RedisCommand:
-        """SET: the key has this value; for so long, if ``expires`` is given."""
+        """SET: set the value of the key, which expires after ``expires`` (default: never)."""
         if expires is None:
             return RedisCommand("SET", key, value)
         return RedisCommand("SET", key, value, "PX", milliseconds_of(expires, at_least=1))
 
     @staticmethod
     def hset(key: Argument, fields: Mapping[Any, Argument]) -> RedisCommand:
-        """HSET: these fields of the hash have these values."""
+        """HSET: set fields of the hash."""
         return RedisCommand("HSET", key, *_flat(fields, "HSET"))
 
     @staticmethod
     def hincrby(key: Argument, field: Argument, amount: int = 1) -> RedisCommand:
-        """HINCRBY: the field of the hash grows by an amount."""
+        """HINCRBY: add ``amount`` to a field of the hash."""
         return RedisCommand("HINCRBY", key, field, amount)
 
     @staticmethod
@@ -89,13 +89,13 @@ class RedisCommand:
         entry_id: str = "*",
         max_length: int | None = None,
     ) -> RedisCommand:
-        """XADD: a new entry at the end of the stream, which keeps about ``max_length`` of them."""
+        """XADD: append an entry to the stream, and keep about ``max_length`` entries."""
         cut = () if max_length is None else ("MAXLEN", "~", max_length)
         return RedisCommand("XADD", stream, *cut, entry_id, *_flat(fields, "XADD"))
 
     @staticmethod
     def zadd(key: Argument, scores: Mapping[Any, float]) -> RedisCommand:
-        """ZADD: these members of the sorted set have these scores."""
+        """ZADD: set the scores of members of the sorted set."""
         given = [part for member, score in scores.items() for part in (score, member)]
         _flat(scores, "ZADD")
         return RedisCommand("ZADD", key, *given)

@@ -30,21 +30,21 @@ _PASSWORD = "REDISCLI_AUTH"
 
 
 class RedisLookup(AsyncFunction[Any, Any], KeepsSecrets):
-    """What Redis has for a record; give it to ``AsyncDataStream``.
+    """Looks up values in Redis for each record; use it with ``AsyncDataStream``.
 
     Fields:
         url: the address of Redis.
         key: returns the key in Redis for a record; without it the record is the key. It may also
             return a ``RedisCommand`` that reads.
-        read: "GET" for texts, "HGETALL" for hashes as dicts, "HGET" with ``field``.
-        join: returns the results, a list, from a record and from what was found, a list of one
-            or none. Without it what was found is emitted.
-        decode: gives texts, not bytes.
-        max_outage: how long a record waits for a Redis that has gone away, if the operator's
+        read: "GET" for strings, "HGETALL" for hashes as dicts, "HGET" with ``field``.
+        join: returns the list of results from a record and the found values (a list with one
+            value, or empty). Without it the found values are emitted.
+        decode: True (default) decodes bytes to str.
+        max_outage: how long a record waits for a Redis that does not answer, if the operator's
             timeout allows it.
 
-    Records that wait at the same time are asked for together. With a ``LookupCache``, the record's
-    key and the join belong to the cache, and ``key`` gets the cache's key.
+    Records that wait at the same time are looked up together. With a ``LookupCache``, use the
+    cache's ``key`` and ``join``; ``key`` here then receives the cache's key.
     """
 
     def __init__(
@@ -82,18 +82,18 @@ class RedisLookup(AsyncFunction[Any, Any], KeepsSecrets):
 
     @property
     def secrets(self) -> Mapping[str, str]:
-        """The password of Redis, by the variable that redis-cli knows."""
+        """The password of Redis, under the variable name that redis-cli uses."""
         password = password_of(self._url)
         return {} if password is None else {_PASSWORD: password}
 
     def with_secrets(self, found: Mapping[str, str]) -> RedisLookup:
-        """The same with that password."""
+        """Return a copy with this password."""
         made = copy.copy(self)
         made._url = with_password(self._url, found.get(_PASSWORD))
         return made
 
     async def open(self, runtime_context: Any) -> None:  # type: ignore[override]  # either is fine
-        """Make the client; the connection is opened with the first lookup."""
+        """Create the client; the first lookup opens the connection."""
         self._client = connect(self._url, asynchronous=True)
 
     async def close(self) -> None:  # type: ignore[override]

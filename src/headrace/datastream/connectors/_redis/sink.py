@@ -24,16 +24,16 @@ BATCH = b"batch"
 
 @dataclass(frozen=True, repr=False)
 class RedisSink(Sink):
-    """Sends commands to one Redis, exactly once: increments and stream entries, too.
+    """Sends commands to Redis exactly once, also increments and stream entries.
 
     ``command`` returns the command for a record (a ``RedisCommand``), several of them, or None.
     The commands of one task and micro-batch, and a marker, are one transaction (MULTI and EXEC).
     The marker is a hash named ``markers`` + sink and partition. Another hash, ``markers`` + sink,
     has the last micro-batch of each partition. ``max_outage``: how long a task waits for a Redis
-    that has gone away, before the job fails.
+    that does not answer, before the job fails.
 
     Raises:
-        PlanError: the URL is not one of Redis.
+        PlanError: the URL is not a Redis URL.
         MissingExtraError: redis is not installed.
     """
 
@@ -53,7 +53,7 @@ class RedisSink(Sink):
 
     @property
     def accepts(self) -> ChangelogMode | None:
-        """Of any: ``command`` sees the kinds."""
+        """None: rows of any kind are accepted; ``command`` receives the row kind."""
         return None
 
     @property
@@ -69,11 +69,11 @@ class RedisSink(Sink):
         return f"RedisSink({self.locator!r}, {self.command!r})"
 
     def writer(self, context: WriterContext) -> SinkWriter:
-        """A new writer; the writers of a worker process have one connection."""
+        """Return a new writer; the writers of a worker process share one connection."""
         return RedisWriter(self, context)
 
     def last_batch(self, context: CommitterContext) -> int:
-        """The highest number in the hash of all partitions."""
+        """Return the highest micro-batch of all partitions."""
         return retry_while_down(lambda: self._highest(context.sink_id), is_outage, self.outage())
 
     def _highest(self, sink_id: str) -> int:
@@ -81,11 +81,11 @@ class RedisSink(Sink):
             return max(map(int, client.hvals(self.all_markers(sink_id))), default=-1)
 
     def outage(self) -> Outage:
-        """How long work on the Redis waits for it, from now on."""
+        """Return a new time limit for work that waits for Redis."""
         return Outage(milliseconds_of(self.max_outage) / 1000, self.locator)
 
     def all_markers(self, sink_id: str) -> str:
-        """The key of the hash with the last micro-batch of each partition."""
+        """Return the key of the hash with the last micro-batch of each partition."""
         return f"{self.markers}{sink_id}"
 
 

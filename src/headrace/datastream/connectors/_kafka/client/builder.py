@@ -8,18 +8,18 @@ from headrace.datastream.connectors._kafka.client.properties import HIDDEN, is_s
 
 
 class KafkaBuilder:
-    """Collects arguments, and properties of clients; secrets among them are not shown."""
+    """The base of the Kafka builders; secret properties are never shown."""
 
     def __init__(self) -> None:
         self._given: dict[str, Any] = {}
         self._properties: dict[str, object] = {}
 
     def set_bootstrap_servers(self, bootstrap_servers: str) -> Self:
-        """Set the brokers to ask first: ``host:port``, several with commas."""
+        """Set the addresses of some brokers: ``host:port``, separated by commas."""
         return self._set(bootstrap_servers=bootstrap_servers)
 
     def set_property(self, key: str, value: object) -> Self:
-        """Set a property of the clients, by librdkafka's name or Java's."""
+        """Set a client property, by its name in librdkafka or in Java."""
         self._properties[key] = value
         return self
 

@@ -15,13 +15,13 @@ Headers = tuple[tuple[str, str | bytes | None], ...]
 
 
 class KafkaProducerRecord(NamedTuple):
-    """A record as Kafka is to have it.
+    """A record as it is written to Kafka.
 
     Fields:
         value: None deletes the key in a compacted topic.
-        timestamp: milliseconds since the epoch, above 0; None for the time of sending.
+        timestamp: milliseconds since the epoch, greater than 0; None for the time of sending.
         partition: None lets the client choose: by the key's hash, as Java's client does.
-        headers: names and values, in order; a name may come twice.
+        headers: names and values, in order; a name may occur twice.
     """
 
     topic: str
@@ -33,10 +33,10 @@ class KafkaProducerRecord(NamedTuple):
 
 
 class KafkaSinkContext(Protocol):
-    """What a serialization schema may ask while it runs."""
+    """The context of a serialization schema."""
 
     def get_partitions_for_topic(self, topic: str) -> Sequence[int]:
-        """The numbers of a topic's partitions.
+        """Return the numbers of a topic's partitions.
 
         Raises:
             JobError: there is no such topic, or no broker answers.
@@ -48,33 +48,33 @@ class KafkaTopicSelector(ABC):
 
     @abstractmethod
     def apply(self, data: Any) -> str:
-        """The name of the topic."""
+        """Return the name of the topic for a record."""
 
 
 class KafkaRecordSerializationSchema(ABC):
-    """Makes Kafka's records of the job's. Subclasses are picklable.
+    """Converts records of the stream to Kafka records. Subclasses must be picklable.
 
-    ``builder()`` makes one of a topic and serialization schemas.
+    ``builder()`` makes one from a topic and serialization schemas.
     """
 
     @staticmethod
     def builder() -> KafkaRecordSerializationSchemaBuilder:
-        """A new builder."""
+        """Return a new builder."""
         return KafkaRecordSerializationSchemaBuilder()
 
     @abstractmethod
     def serialize(
         self, element: Any, context: KafkaSinkContext, timestamp: int | None
     ) -> KafkaProducerRecord | None:
-        """Kafka's record, or None for none.
+        """Return the Kafka record, or None to write no record.
 
-        ``timestamp``: the element's event time, or None if it has none or the sink is to write
-        the time of sending.
+        ``timestamp``: the element's event time; None if it has none, or if the sink writes the
+        time of sending.
         """
 
     @property
     def topic(self) -> str:
-        """The topic of all records; empty if each has its own."""
+        """The topic of all records; empty if records go to different topics."""
         return ""
 
 
@@ -163,7 +163,7 @@ def headers_of(given: Any) -> Headers:
 
 
 class KafkaRecordSerializationSchemaBuilder:
-    """Collects what makes the parts of a record."""
+    """Builds a schema from a topic and schemas for key, value and headers."""
 
     def __init__(self) -> None:
         self._topic = ""
@@ -184,7 +184,7 @@ class KafkaRecordSerializationSchemaBuilder:
     def set_topic_selector(
         self, topic_selector: Callable[[Any], str] | KafkaTopicSelector
     ) -> KafkaRecordSerializationSchemaBuilder:
-        """Choose the topic of each record, with a function or a ``KafkaTopicSelector``."""
+        """Choose the topic of each record with a function or a ``KafkaTopicSelector``."""
         self._one_topic()
         self._selector = _function_of(topic_selector, "apply", "a topic selector")
         return self
@@ -192,34 +192,37 @@ class KafkaRecordSerializationSchemaBuilder:
     def set_key_serialization_schema(
         self, key_serialization_schema: SerializationSchema
     ) -> KafkaRecordSerializationSchemaBuilder:
-        """Make the key of the record. Without a schema there are no keys."""
+        """Set the schema of keys. Without it records have no keys."""
         self._key = _schema(key_serialization_schema)
         return self
 
     def set_value_serialization_schema(
         self, value_serialization_schema: SerializationSchema
     ) -> KafkaRecordSerializationSchemaBuilder:
-        """Make the value of the record. A schema may give None, which deletes the key."""
+        """Set the schema of values. If it returns None, the record deletes its key."""
         self._value = _schema(value_serialization_schema)
         return self
 
     def set_header_provider(
         self, header_provider: HeaderProvider
     ) -> KafkaRecordSerializationSchemaBuilder:
-        """Make the headers: a function (or ``get_headers``) from the record to a dict or pairs."""
+        """Set a function (or an object with ``get_headers``) from a record to its headers.
+
+        The headers are a dict or pairs.
+        """
         self._headers = _function_of(header_provider, "get_headers", "a header provider")
         return self
 
     def set_partitioner(self, partitioner: Partitioner) -> KafkaRecordSerializationSchemaBuilder:
-        """Choose partitions: a function, or an object with ``partition``.
+        """Set a function (or an object with ``partition``) that chooses the partition of a record.
 
-        It gets record, key, value, topic and the numbers of the topic's partitions.
+        It receives record, key, value, topic and the numbers of the topic's partitions.
         """
         self._partitioner = _function_of(partitioner, "partition", "a partitioner")
         return self
 
     def build(self) -> KafkaRecordSerializationSchema:
-        """The schema.
+        """Return the schema.
 
         Raises:
             PlanError: the topic or the schema of the values is missing.

@@ -35,23 +35,23 @@ MAXIMUM_PREFIX_BYTES = 6400
 
 @dataclass(frozen=True, kw_only=True)
 class KafkaSink(Sink):
-    """Writes records to Kafka's topics.
+    """Writes records to Kafka topics.
 
     ``EXACTLY_ONCE``: each task writes its records of a micro-batch, and a marker, in one
-    transaction. A task that is run again finds the marker and drops its records. Readers need
-    ``isolation.level=read_committed``. ``transactional_id_prefix`` is the beginning of the
+    transaction. A repeated task finds the marker and drops its records. Readers need
+    ``isolation.level=read_committed``. ``transactional_id_prefix`` is the prefix of the
     transactional ids. No other sink may use it while this one runs. A job that starts without its
-    checkpoint ends the transactions that were left open with its prefix. Without a prefix the
-    checkpoint and the sink give one.
+    checkpoint ends the open transactions with its prefix. By default the prefix is derived from the
+    checkpoint and the sink.
 
-    ``AT_LEAST_ONCE``: a micro-batch ends when Kafka has its records; if it is run again, it
-    writes them again. ``NONE`` means the same here.
+    ``AT_LEAST_ONCE``: a micro-batch ends when Kafka has its records; a repeated micro-batch writes
+    them again. ``NONE`` means the same here.
 
-    ``record_timestamp``: which timestamp Kafka's records get, the event time by default. A schema
-    of your own gets it, and decides.
+    ``record_timestamp``: which timestamp Kafka records get, by default the event time. A custom
+    schema receives this timestamp, and may return another one.
 
-    A task waits up to ``unreachable_timeout`` (5 minutes) for brokers that do not answer. Topics
-    must exist: the sink creates none.
+    A task waits up to ``unreachable_timeout`` (default 5 minutes) for brokers that do not answer.
+    Topics must exist: the sink does not create them.
     """
 
     bootstrap_servers: str = ""
@@ -116,49 +116,49 @@ class KafkaSink(Sink):
 
     @staticmethod
     def builder() -> KafkaSinkBuilder:
-        """A new builder."""
+        """Return a new builder."""
         return KafkaSinkBuilder()
 
     @property
     def is_exact(self) -> bool:
-        """Whether records are written exactly once."""
+        """True if the delivery guarantee is EXACTLY_ONCE."""
         return self.delivery_guarantee is DeliveryGuarantee.EXACTLY_ONCE
 
     @property
     def commits(self) -> CommitBy:
-        """Exactly once the tasks commit; otherwise there is nothing to commit."""
+        """TASK with EXACTLY_ONCE; otherwise DRIVER, whose committer has nothing to do."""
         return CommitBy.TASK if self.is_exact else CommitBy.DRIVER
 
     @property
     def kind(self) -> str:
-        """Kafka's."""
+        """``kafka``, which checkpoints store."""
         return "kafka"
 
     @property
     def locator(self) -> str:
-        """The topic; empty if each record has its own."""
+        """The topic; empty if records go to different topics."""
         assert self.record_serializer is not None
         return self.record_serializer.topic
 
     @property
     def exclusive_name(self) -> str:
-        """The prefix of the transactional ids, and the brokers that know them."""
+        """The prefix of the transactional ids, with the brokers; empty if none is set."""
         if not self.is_exact or not self.transactional_id_prefix:
             return ""
         prefix = self.transactional_id_prefix
         return f"transactional id prefix {prefix!r} at {self.bootstrap_servers}"
 
     def get_transformer(self) -> None:
-        """None: the topic of a record needs no step before the sink, as it does in PyFlink."""
+        """Return None: the sink needs no preceding step to choose topics, unlike PyFlink's."""
 
     @property
     def record_encoder(self) -> Callable[[Any], Any] | None:
-        """Keys and values are made where records come from, if there is nothing else to make."""
+        """Serializes keys and values in the tasks that emit records; None for custom schemas."""
         schema = self.record_serializer
         return schema.encoder if isinstance(schema, BuiltRecordSerializer) else None
 
     def writer(self, context: WriterContext) -> SinkWriter:
-        """A writer, whose producer lives as long as the worker."""
+        """Return a writer; its producer is reused while the worker process lives."""
         assert self.record_serializer is not None
         assert self.producers is not None
         assert isinstance(self.unreachable_timeout, int)
@@ -170,10 +170,10 @@ class KafkaSink(Sink):
         return AtLeastOnceWriter(context, schema, producers, timeout_s, timestamp)
 
     def last_batch(self, context: CommitterContext) -> int | None:
-        """The greatest marker; None where records are not written exactly once.
+        """Return the greatest marker; None if the guarantee is not EXACTLY_ONCE.
 
         Raises:
-            JobError: Kafka refuses, or nobody answers.
+            JobError: Kafka refuses the request, or no broker answers.
         """
         if not self.is_exact:
             return None
@@ -182,7 +182,7 @@ class KafkaSink(Sink):
         return last_batch(self.producers, context.sink_id, self.unreachable_timeout / 1000)
 
     def committer(self, context: CommitterContext) -> Committer:
-        """A committer with nothing to do: what was written is visible."""
+        """Return a committer that does nothing: written records are already visible."""
         return _NothingToCommit()
 
 
@@ -192,41 +192,44 @@ class _NothingToCommit(Committer):
 
 
 class KafkaSinkBuilder(KafkaBuilder):
-    """Collects what a ``KafkaSink`` needs."""
+    """Builds a ``KafkaSink``."""
 
     def set_delivery_guarantee(self, delivery_guarantee: DeliveryGuarantee) -> KafkaSinkBuilder:
-        """Set what is promised after a failure; ``NONE`` by default."""
+        """Set the guarantee after a failure (default ``NONE``)."""
         return self._set(delivery_guarantee=delivery_guarantee)
 
     def set_transactional_id_prefix(self, transactional_id_prefix: str) -> KafkaSinkBuilder:
-        """Set the beginning of the transactional ids: of this sink only, the same in each run."""
+        """Set the prefix of the transactional ids; no other sink may use it.
+
+        It must be the same in each run.
+        """
         return self._set(transactional_id_prefix=transactional_id_prefix)
 
     def set_record_serializer(
         self, record_serializer: KafkaRecordSerializationSchema
     ) -> KafkaSinkBuilder:
-        """Set how a record of the job becomes a record of Kafka."""
+        """Set the schema that converts records of the stream to Kafka records."""
         return self._set(record_serializer=record_serializer)
 
     def set_kafka_producer_config(self, props: Mapping[str, object]) -> KafkaSinkBuilder:
-        """Set several properties, as Flink's builder for Java does."""
+        """Set several client properties, as Flink's builder for Java does."""
         self._properties.update(props)
         return self
 
     def set_unreachable_timeout(self, timeout: TimeAmount) -> KafkaSinkBuilder:
-        """Set how long a task waits for brokers that do not answer; 5 minutes by default."""
+        """Set how long a task waits for brokers that do not answer (default 5 minutes)."""
         return self._set(unreachable_timeout=timeout)
 
     def set_record_timestamp(self, record_timestamp: RecordTimestamp) -> KafkaSinkBuilder:
-        """Set which timestamp Kafka's records get; the record's event time by default."""
+        """Set which timestamp Kafka records get (default: the event time)."""
         return self._set(record_timestamp=record_timestamp)
 
     def build(self) -> KafkaSink:
-        """The sink.
+        """Return the sink.
 
         Raises:
             PlanError: brokers or a record serializer are missing.
-            ConfigurationError: a property that cannot be used.
+            ConfigurationError: a property cannot be used.
             MissingExtraError: confluent-kafka is not installed.
         """
         return KafkaSink(**self._given, properties=self._properties)

@@ -22,12 +22,12 @@ _log = logging.getLogger(__name__)
 
 
 class RecordTimestamp(Enum):
-    """Which timestamp a sink gives to Kafka's records."""
+    """The timestamp that Kafka records get."""
 
     EVENT_TIME = "event-time"
-    """The record's event time, as in Flink. A record without one gets the time of sending."""
+    """The record's event time, as in Flink; without one, the time of sending."""
     SENDING_TIME = "sending-time"
-    """The time at which the client takes the record."""
+    """The time at which the client accepts the record."""
 
 
 def shown(timestamp_ms: int) -> str:

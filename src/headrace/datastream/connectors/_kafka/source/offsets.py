@@ -16,19 +16,19 @@ from headrace.errors import JobError, PlanError
 
 
 class KafkaTopicPartition(NamedTuple):
-    """A partition of a topic."""
+    """A topic and the number of a partition."""
 
     topic: str
     partition: int
 
 
 class KafkaOffsetResetStrategy(Enum):
-    """Where to begin if the offset that was asked for is not there."""
+    """Where to start if the requested offset does not exist."""
 
     LATEST = 0
     EARLIEST = 1
     NONE = 2
-    """Nowhere: the job fails."""
+    """Do not start: the job fails."""
 
 
 class _Kind(Enum):
@@ -41,7 +41,7 @@ class _Kind(Enum):
 
 @dataclass(frozen=True)
 class KafkaOffsetsInitializer:
-    """A rule that gives an offset for each partition. Make one with the static methods."""
+    """A rule that determines an offset for each partition; made by the static methods."""
 
     kind: _Kind
     reset: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.NONE
@@ -50,24 +50,27 @@ class KafkaOffsetsInitializer:
 
     @staticmethod
     def earliest() -> KafkaOffsetsInitializer:
-        """The first record that is kept."""
+        """Start at the first record that the partition still has."""
         return KafkaOffsetsInitializer(_Kind.EARLIEST)
 
     @staticmethod
     def latest() -> KafkaOffsetsInitializer:
-        """The end of the partition when the job starts."""
+        """Start at the end of the partition when the job starts."""
         return KafkaOffsetsInitializer(_Kind.LATEST)
 
     @staticmethod
     def committed_offsets(
         offset_reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.NONE,
     ) -> KafkaOffsetsInitializer:
-        """The offsets that the group has committed; without one, what the strategy says."""
+        """Start at the group's committed offsets; without one, the strategy decides."""
         return KafkaOffsetsInitializer(_Kind.COMMITTED, offset_reset_strategy)
 
     @staticmethod
     def timestamp(timestamp: int) -> KafkaOffsetsInitializer:
-        """The first record with this Kafka timestamp (ms) or a later one; without one, the end."""
+        """Start at the first record with this Kafka timestamp (ms) or a later one.
+
+        If there is no such record, start at the end of the partition.
+        """
         if not _is_integer(timestamp):
             raise PlanError(
                 f"the timestamp of an offset is a whole number of milliseconds, not {timestamp!r}",
@@ -82,10 +85,10 @@ class KafkaOffsetsInitializer:
         offsets: Mapping[KafkaTopicPartition, int],
         offset_reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.EARLIEST,
     ) -> KafkaOffsetsInitializer:
-        """These offsets. The strategy is for offsets that are not in the partition.
+        """Start at these offsets; if one does not exist, the strategy decides.
 
-        A partition that is not named begins at the offset that the group has committed; without
-        one, by the strategy.
+        A partition without an offset here starts at the group's committed offset; without one, the
+        strategy decides.
         """
         for place, offset in offsets.items():
             if not isinstance(place, tuple) or len(place) != len(KafkaTopicPartition._fields):
@@ -102,7 +105,7 @@ class KafkaOffsetsInitializer:
 
     @property
     def text(self) -> str:
-        """The rule in words, equal in every interpreter for equal rules."""
+        """The rule in words; equal rules have equal texts in every interpreter."""
         if self.kind is _Kind.TIMESTAMP:
             return f"timestamp {self.timestamp_ms}"
         named = [f"{place.topic}-{place.partition}={at}" for place, at in sorted(self.given)]
@@ -110,7 +113,7 @@ class KafkaOffsetsInitializer:
 
     @property
     def needs_group(self) -> bool:
-        """True where it asks for the offsets of a group."""
+        """True if the rule reads the committed offsets of a group."""
         return self.kind is _Kind.COMMITTED
 
     def resolve(
@@ -121,11 +124,13 @@ class KafkaOffsetsInitializer:
         *,
         stops: bool = False,
     ) -> dict[TopicPartition, int]:
-        """The offset of each partition. ``stops``: they are ends, and may lie in the future.
+        """Return the offset of each partition.
+
+        ``stops``: the offsets are stopping offsets, and may be beyond the end of the partition.
 
         Raises:
-            JobError: one has no offset, and the strategy is NONE.
-            StaleMetadata: one does not answer.
+            JobError: a partition has no such offset, and the strategy is NONE.
+            StaleMetadata: the broker of a partition does not answer.
         """
         wanted = [*places]
         if self.kind is _Kind.EARLIEST:

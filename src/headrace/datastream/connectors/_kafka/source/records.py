@@ -11,12 +11,12 @@ from headrace.connector import BadRecord
 
 
 class KafkaRecord(NamedTuple):
-    """A record as Kafka has it.
+    """A record as it is read from Kafka.
 
     Fields:
-        timestamp: milliseconds since the epoch, or None. The stream's records have it as theirs.
-        key, value: bytes, or None. A value of None is a deletion in a compacted topic.
-        headers: names and values, in order; a name may come twice.
+        timestamp: milliseconds since the epoch, or None. The stream's record gets this timestamp.
+        key, value: bytes, or None. A value of None deletes the key in a compacted topic.
+        headers: names and values, in order; a name may occur twice.
     """
 
     topic: str
@@ -29,11 +29,11 @@ class KafkaRecord(NamedTuple):
 
 
 class KafkaRecordDeserializationSchema(ABC):
-    """Makes a record of the job from a record of Kafka. Subclasses are picklable."""
+    """Converts Kafka records to records of the stream. Subclasses must be picklable."""
 
     @abstractmethod
     def deserialize(self, record: KafkaRecord) -> Any:
-        """The job's record; None leaves the record out.
+        """Return the record of the stream, or None to skip the Kafka record.
 
         Raises:
             DecodeError: it cannot be decoded; the engine reports it, or stops, as configured.
@@ -43,7 +43,7 @@ class KafkaRecordDeserializationSchema(ABC):
     def value_only(
         deserialization_schema: DeserializationSchema,
     ) -> KafkaRecordDeserializationSchema:
-        """A schema that sees the value alone; a record without one gives none."""
+        """Return a schema that deserializes only values; records without a value are skipped."""
         return ValueOnly(deserialization_schema)
 
 
@@ -60,7 +60,7 @@ class ValueOnly(KafkaRecordDeserializationSchema):
 
 @dataclass(frozen=True)
 class BadKafkaRecord(BadRecord):
-    """A record that could not be deserialized: ``raw`` is its value, ``position`` its offset."""
+    """A Kafka record that cannot be deserialized: ``raw`` is its value, ``position`` its offset."""
 
     topic: str = ""
     partition: int = 0
@@ -70,5 +70,5 @@ class BadKafkaRecord(BadRecord):
 
     @property
     def offset(self) -> int:
-        """The offset in the partition."""
+        """The record's offset in the partition."""
         return self.position

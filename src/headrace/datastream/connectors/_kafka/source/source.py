@@ -38,21 +38,21 @@ _WHAT = {"topics": "topics", "topic_pattern": "a topic pattern", "partitions": "
 
 @dataclass(frozen=True, kw_only=True)
 class KafkaSource(Source):
-    """Records of Kafka's topics; each partition is a split, and its offsets are in the checkpoint.
+    """Reads records of Kafka topics; each partition is a split, with its offset in the checkpoint.
 
-    Give one of ``topics``, ``topic_pattern`` (a regular expression for whole names) and
-    ``partitions``. A source without an end looks for new topics and partitions every 10 s (the
-    property ``partition.discovery.interval.ms``), and reads them from their beginning. With
+    Set one of ``topics``, ``topic_pattern`` (a regular expression for complete names) and
+    ``partitions``. An unbounded source looks for new topics and partitions every 10 s (the property
+    ``partition.discovery.interval.ms``), and reads them from their beginning. With
     ``stopping_offsets`` it reads the partitions that exist at the start, each up to its offset. The
     input is then bounded, unless ``bounded`` is False. ``deserializer`` is a
     ``DeserializationSchema`` for values, or a ``KafkaRecordDeserializationSchema``.
 
     Only committed transactions are read, unless ``isolation.level`` is ``read_uncommitted``.
     ``on_missing_offsets``: what happens if records were deleted before they were read, or a
-    partition lost its end. ``on_changed_topic``: what happens if a topic was deleted, or deleted
-    and created again. Both are ``fail``, or ``earliest`` or ``latest`` to go on at the first or
-    the last record that is there. The job waits up to ``unreachable_timeout`` (5 minutes) for
-    brokers that do not answer.
+    partition lost its last records. ``on_changed_topic``: what happens if a topic was deleted, or
+    deleted and created again. Both are ``fail`` (default), or ``earliest`` or ``latest`` to
+    continue at the beginning or at the end of the partition. The job waits up to
+    ``unreachable_timeout`` (default 5 minutes) for brokers that do not answer.
     """
 
     bootstrap_servers: str = ""
@@ -145,12 +145,12 @@ class KafkaSource(Source):
 
     @staticmethod
     def builder() -> KafkaSourceBuilder:
-        """A new builder."""
+        """Return a new builder."""
         return KafkaSourceBuilder()
 
     @property
     def kind(self) -> str:
-        """Kafka's."""
+        """``kafka``, which checkpoints store."""
         return "kafka"
 
     @property
@@ -160,16 +160,16 @@ class KafkaSource(Source):
 
     @property
     def stops_at(self) -> str:
-        """The rule that gives the stopping offsets."""
+        """The rule of the stopping offsets as text; empty without one."""
         return self.stopping_offsets.text if self.stopping_offsets is not None else ""
 
     @property
     def bad_record_tag(self) -> Any | None:
-        """The tag for records that cannot be deserialized."""
+        """The tag for records that cannot be deserialized, or None."""
         return self.error_tag
 
     def enumerator(self, directory: str) -> SplitEnumerator:
-        """A new enumerator; it writes nothing."""
+        """Return a new enumerator, which writes no files."""
         assert self.clients is not None
         assert isinstance(self.unreachable_timeout, int)
         return KafkaEnumerator(
@@ -186,7 +186,7 @@ class KafkaSource(Source):
         )
 
     def reader(self) -> SplitReader:
-        """A new reader; it connects when it reads."""
+        """Return a new reader, which connects at the first read."""
         assert self.clients is not None
         assert isinstance(self.unreachable_timeout, int)
         return KafkaReader(
@@ -222,10 +222,10 @@ class KafkaSource(Source):
 
 
 class KafkaSourceBuilder(KafkaBuilder):
-    """Collects what a ``KafkaSource`` needs."""
+    """Builds a ``KafkaSource``."""
 
     def set_group_id(self, group_id: str) -> KafkaSourceBuilder:
-        """Set the group whose offsets are committed, for people and their tools to see."""
+        """Set the consumer group for which offsets are committed; tools then show the lag."""
         return self._set(group_id=group_id)
 
     def set_topics(self, *topics: str) -> KafkaSourceBuilder:
@@ -233,35 +233,35 @@ class KafkaSourceBuilder(KafkaBuilder):
         return self._read("topics", topics)
 
     def set_topic_pattern(self, topic_pattern: str) -> KafkaSourceBuilder:
-        """Read all topics whose whole name matches a regular expression, also later ones."""
+        """Read all topics whose complete name matches a regular expression, also new ones."""
         return self._read("topic_pattern", topic_pattern)
 
     def set_partitions(self, partitions: Iterable[KafkaTopicPartition]) -> KafkaSourceBuilder:
-        """Read these partitions, and no others."""
+        """Read only these partitions."""
         return self._read("partitions", tuple(partitions))
 
     def set_starting_offsets(
         self, starting_offsets_initializer: KafkaOffsetsInitializer
     ) -> KafkaSourceBuilder:
-        """Set where a job without a checkpoint begins; ``earliest()`` by default."""
+        """Set where a job without a checkpoint starts (default ``earliest()``)."""
         return self._set(starting_offsets=starting_offsets_initializer)
 
     def set_unbounded(
         self, stopping_offsets_initializer: KafkaOffsetsInitializer
     ) -> KafkaSourceBuilder:
-        """Stop at these offsets, and run as a stream until then."""
+        """Set offsets at which the source stops; until then the job runs as a stream."""
         return self._set(stopping_offsets=stopping_offsets_initializer, bounded=False)
 
     def set_bounded(
         self, stopping_offsets_initializer: KafkaOffsetsInitializer
     ) -> KafkaSourceBuilder:
-        """Stop at these offsets: a bounded input, which a batch can read."""
+        """Set offsets at which the source stops; the source is bounded, so a batch can read it."""
         return self._set(stopping_offsets=stopping_offsets_initializer, bounded=True)
 
     def set_value_only_deserializer(
         self, deserialization_schema: DeserializationSchema
     ) -> KafkaSourceBuilder:
-        """Deserialize the values; keys and headers are not read."""
+        """Set the schema of values; keys and headers are not read."""
         if not isinstance(deserialization_schema, DeserializationSchema):
             raise PlanError(f"{deserialization_schema!r:.100} is no DeserializationSchema")
         return self._set(deserializer=deserialization_schema)
@@ -269,47 +269,53 @@ class KafkaSourceBuilder(KafkaBuilder):
     def set_deserializer(
         self, record_deserializer: KafkaRecordDeserializationSchema
     ) -> KafkaSourceBuilder:
-        """Deserialize with a schema that also gets key, headers, topic, offset and timestamp."""
+        """Set a schema that receives value, key, headers, topic, offset and timestamp."""
         return self._set(deserializer=record_deserializer)
 
     def set_client_id_prefix(self, prefix: str) -> KafkaSourceBuilder:
-        """Set the beginning of the clients' names, for the brokers' logs and quotas."""
+        """Set the prefix of client ids, which brokers use in logs and quotas."""
         return self._set(client_id_prefix=prefix)
 
     def set_properties(self, props: Mapping[str, object]) -> KafkaSourceBuilder:
-        """Set several properties."""
+        """Set several client properties."""
         self._properties.update(props)
         return self
 
     def on_error(self, tag: Any) -> KafkaSourceBuilder:
         """Send records that cannot be deserialized to this ``OutputTag``, as ``BadKafkaRecord``s.
 
-        With None, the default, the job fails on the first of them.
+        With None (the default), the job fails at the first such record.
         """
         return self._set(error_tag=tag)
 
     def on_missing_offsets(self, policy: str) -> KafkaSourceBuilder:
-        """Set what happens if records are gone: ``fail`` (default), ``earliest``, ``latest``."""
+        """Set what happens if offsets no longer exist.
+
+        The policy is ``fail`` (default), ``earliest`` or ``latest``.
+        """
         return self._set(on_missing_offsets=policy)
 
     def on_changed_topic(self, policy: str) -> KafkaSourceBuilder:
-        """Set what happens if a topic was deleted or created again; as ``on_missing_offsets``."""
+        """Set what happens if a topic was deleted or created again.
+
+        The policy is ``fail`` (default), ``earliest`` or ``latest``.
+        """
         return self._set(on_changed_topic=policy)
 
     def set_unreachable_timeout(self, timeout: TimeAmount) -> KafkaSourceBuilder:
-        """Set how long the job waits for brokers that do not answer; 5 minutes by default."""
+        """Set how long the job waits for brokers that do not answer (default 5 minutes)."""
         return self._set(unreachable_timeout=timeout)
 
     def set_clients(self, clients: Clients | None) -> KafkaSourceBuilder:
-        """Read through another client than confluent-kafka's: for tests."""
+        """Use another Kafka client instead of confluent-kafka, for tests."""
         return self._set(clients=clients)
 
     def build(self) -> KafkaSource:
-        """The source.
+        """Return the source.
 
         Raises:
-            PlanError: brokers, topics or a deserialization schema are missing, or contradict.
-            ConfigurationError: a property that cannot be used.
+            PlanError: brokers, topics or a schema are missing, or settings contradict each other.
+            ConfigurationError: a property cannot be used.
             MissingExtraError: confluent-kafka is not installed.
         """
         return KafkaSource(**self._given, properties=self._properties)
