@@ -1,4 +1,4 @@
-"""What user functions count and measure, and what the engine counts."""
+"""Metrics that user functions report, and the counts that the engine reports."""
 
 from headrace.metrics._operator_counts import (
     BatchCounts,

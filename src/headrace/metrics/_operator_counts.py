@@ -25,26 +25,25 @@ PENDING_BYTES = "pendingBytes"
 
 @dataclass(frozen=True)
 class OperatorCounts:
-    """What one operator has done.
+    """The counts of one operator.
 
-    ``subtask``: the Spark task that counted, and for ``watermark_ms`` and ``state_*`` the key group
-    or instance; None: all of them together. Together, numbers are added up, and ``watermark_ms`` is
-    the lowest. Over micro-batches numbers are added up as well; of ``watermark_ms`` and ``state_*``
-    the last one counts, for each group.
+    ``subtask``: the number of the Spark task, and for ``watermark_ms`` and ``state_*`` of the key
+    group or instance; None: all subtasks together. For all together, numbers are added, and
+    ``watermark_ms`` is the minimum. Over several micro-batches numbers are added too, except
+    ``watermark_ms`` and ``state_*``, where the last value of each group counts.
 
-    ``records_in``: what came by all inputs. A combiner before an exchange is an operator of its
-    own: the operator after the exchange counts the partial results that it is sent.
-    ``records_out``: what was emitted to the main output and to side outputs, where something reads
-    them; a record that several operators read counts once. ``late_records_dropped``: what came too
-    late and went to no side output.
+    ``records_in``: the records of all inputs. A combiner before an exchange is a separate operator:
+    the operator after the exchange counts the partial results that it receives. ``records_out``:
+    the records emitted to the main output and to side outputs that have a consumer; a record with
+    several consumers counts once. ``late_records_dropped``: the late records without a side output.
 
-    What belongs to a task rather than an operator is with the task's first operator, and 0 or None
-    in the others: ``bytes_in`` and ``bytes_out``, the encoded records that came from and went to
-    other tasks and sinks (0 on the local runner, which encodes nothing); ``busy_ms``, the time in
-    which the task worked; ``watermark_ms``; ``state_entries``, the pairs of key and namespace that
-    have state; and ``state_bytes``, the pages that hold them, without values so big that they lie
-    apart. None: not known, as with state on the heap. A group that was not at work since the run
-    began is not in them.
+    Counts of a task are reported by the task's first operator, and are 0 or None in the others:
+    ``bytes_in`` and ``bytes_out``, the encoded records from and to other tasks and sinks (0 on the
+    local runner, which encodes nothing); ``busy_ms``, the working time of the task;
+    ``watermark_ms``; ``state_entries``, the number of pairs of key and namespace with state; and
+    ``state_bytes``, the size of the pages with state, without large values, which are stored
+    separately. None: not known, for example for state on the heap. Groups without work since the
+    run began are not included.
     """
 
     operator_id: str
@@ -64,14 +63,13 @@ class OperatorCounts:
 
 @dataclass(frozen=True)
 class SourceCounts:
-    """What was read of one source, and how much is left.
+    """The records that were read from one source, and the records that are still unread.
 
-    ``records``: those that were read, with the ``bad_records`` that could not be decoded.
-    ``watermark_ms``: the lowest over its splits; None: none yet, or no split is left.
-    ``event_time_lag_ms``: how far the watermark is behind the time of day; None without a
-    watermark, and at the end of the input. ``pending_records`` and ``pending_bytes``: what was
-    there and unread when the micro-batch was planned, by what the source knew; None: it does not
-    know.
+    ``records``: the records that were read, including the ``bad_records`` that could not be
+    decoded. ``watermark_ms``: the minimum over the source's splits; None if there is no watermark
+    or no split. ``event_time_lag_ms``: how far the watermark is behind the wall clock; None without
+    a watermark, and at the end of the input. ``pending_records`` and ``pending_bytes``: what was
+    unread when the micro-batch was planned, as far as the source knew; None if it does not know.
     """
 
     source_id: str
@@ -87,11 +85,11 @@ class SourceCounts:
 
 @dataclass(frozen=True)
 class BatchCounts:
-    """What a committed micro-batch has done.
+    """The counts of a committed micro-batch.
 
-    ``operators`` and ``sources``: of this micro-batch alone. ``total_operators`` and
-    ``total_sources``: since the run began. Sources and sinks are operators, too. ``subtasks``: what
-    ``operators`` adds up.
+    ``operators`` and ``sources``: of this micro-batch only. ``total_operators`` and
+    ``total_sources``: since the run began. Sources and sinks are operators too. ``subtasks``: the
+    counts of each subtask, whose sums are in ``operators``.
     """
 
     batch_id: int
@@ -102,18 +100,18 @@ class BatchCounts:
     subtasks: tuple[OperatorCounts, ...] = field(default=(), repr=False)
 
     def operator(self, name: str) -> OperatorCounts:
-        """The counts of the only operator of a name, since the run began.
+        """Return the counts, since the run began, of the only operator with this name.
 
         Raises:
-            KeyError: there is none, or there are several.
+            KeyError: no operator has this name, or several have it.
         """
         return _only(name, self.total_operators)
 
     def source(self, name: str) -> SourceCounts:
-        """The counts of the only source of a name, since the run began.
+        """Return the counts, since the run began, of the only source with this name.
 
         Raises:
-            KeyError: there is none, or there are several.
+            KeyError: no source has this name, or several have it.
         """
         return _only(name, self.total_sources)
 
@@ -129,14 +127,14 @@ def _only(name: str, counts: Iterable[Counts]) -> Counts:
 
 
 class JobListener(Protocol):
-    """Is called with what a job does; any object with this method.
+    """Receives the counts of a running job; any object with this method.
 
-    A job may have several; each is called in the process that started the job, by a thread of the
-    job, and the job waits for it. What it raises fails the job.
+    A job may have several listeners. Each is called in the process that started the job, by a
+    thread of the job, which waits for it. An exception of a listener fails the job.
     """
 
     def on_batch(self, counts: BatchCounts) -> None:
-        """A micro-batch is committed; each is reported once, in order."""
+        """Called once for each committed micro-batch, in order."""
 
 
 class _Named(Protocol):

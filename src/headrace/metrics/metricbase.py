@@ -1,8 +1,8 @@
 """Counters, gauges, meters and distributions in groups, kept in this process.
 
-A group belongs to one task and is used from one thread. ``MetricGroup.values`` returns the values
-of one attempt of the task. ``MetricGroup.begin_attempt`` starts the next one, so what a failed
-attempt counted is never reported.
+A group belongs to one task and is used by one thread. ``MetricGroup.values`` returns the values of
+one attempt of the task, and ``MetricGroup.begin_attempt`` starts the next attempt without the
+values before it: values of a failed attempt are never reported.
 """
 
 from __future__ import annotations
@@ -18,53 +18,53 @@ __all__ = ["Counter", "Distribution", "Gauge", "Meter", "Metric", "MetricGroup"]
 
 
 class Metric(ABC):
-    """Something measured."""
+    """The base of all metrics."""
 
     merge_rules: ClassVar[Mapping[str, MergeRule]] = {"": MergeRule.SUM}
-    """By suffix of a figure: how it is merged with another task's."""
+    """How each value is merged with that of another task, by suffix."""
 
     @abstractmethod
     def figures(self) -> dict[str, Number]:
-        """What was measured in this attempt, by suffix; empty for a metric with one figure."""
+        """Return the values of this attempt by suffix; a single value has the empty suffix."""
 
     @abstractmethod
     def begin_attempt(self) -> None:
-        """Leave out of ``figures`` what was measured so far."""
+        """Start a new attempt: ``figures`` then leaves out all values before it."""
 
     def by_subtask(self, subtask: int) -> Iterator[tuple[int, dict[str, Number]]]:
-        """The figures of this attempt, which has a number, by the subtask that they are of."""
+        """Yield the values of this attempt, each with its subtask."""
         yield subtask, self.figures()
 
 
 class Counter(Metric):
-    """A number that goes up and down."""
+    """A number that can be increased and decreased."""
 
     def __init__(self) -> None:
         self._count = self._before = 0
 
     def inc(self, n: int = 1) -> None:
-        """Add."""
+        """Increase the counter by ``n``."""
         self._count += n
 
     def dec(self, n: int = 1) -> None:
-        """Subtract."""
+        """Decrease the counter by ``n``."""
         self._count -= n
 
     def get_count(self) -> int:
-        """The number now."""
+        """Return the current number."""
         return self._count
 
     def figures(self) -> dict[str, Number]:
-        """The change in this attempt, as one figure."""
+        """Return the change in this attempt, under the empty suffix."""
         return {"": self._count - self._before}
 
     def begin_attempt(self) -> None:
-        """Count from here."""
+        """Report only later changes."""
         self._before = self._count
 
 
 class Gauge(Metric):
-    """A number asked for when it is wanted."""
+    """A number that a user's function returns each time a snapshot is taken."""
 
     merge_rules: ClassVar = {"": MergeRule.LAST}
 
@@ -72,10 +72,10 @@ class Gauge(Metric):
         self._ask = obj
 
     def figures(self) -> dict[str, Number]:
-        """What the user's function gives back.
+        """Return the result of the user's function, under the empty suffix.
 
         Raises:
-            TypeMismatchError: the value is not a number.
+            TypeMismatchError: the result is not a number.
         """
         value = self._ask()
         if not isinstance(value, int | float):
@@ -83,13 +83,14 @@ class Gauge(Metric):
         return {"": int(value) if isinstance(value, bool) else value}
 
     def begin_attempt(self) -> None:
-        """Nothing: it is asked anew each time."""
+        """Do nothing: a gauge keeps no value."""
 
 
 class Meter(Metric):
-    """A count of events whose rate is of interest.
+    """Counts events, so that their rate can be computed.
 
-    It reads no clock: whoever takes snapshots works out the rate over ``time_span_in_seconds``.
+    The meter reads no clock: whoever takes snapshots computes the rate over
+    ``time_span_in_seconds``.
     """
 
     merge_rules: ClassVar = {"count": MergeRule.SUM}
@@ -101,24 +102,24 @@ class Meter(Metric):
         self._count = self._before = 0
 
     def mark_event(self, value: int = 1) -> None:
-        """Count a number of events."""
+        """Add ``value`` events."""
         self._count += value
 
     def get_count(self) -> int:
-        """The events so far."""
+        """Return the number of events so far."""
         return self._count
 
     def figures(self) -> dict[str, Number]:
-        """The events of this attempt, as ``count``."""
+        """Return the number of events in this attempt, as ``count``."""
         return {"count": self._count - self._before}
 
     def begin_attempt(self) -> None:
-        """Count from here."""
+        """Report only later events."""
         self._before = self._count
 
 
 class Distribution(Metric):
-    """How many values there were, their sum, the least and the greatest."""
+    """The count, sum, minimum and maximum of values."""
 
     merge_rules: ClassVar = {
         "count": MergeRule.SUM,
@@ -132,14 +133,14 @@ class Distribution(Metric):
         self.begin_attempt()
 
     def begin_attempt(self) -> None:
-        """Be as new."""
+        """Drop all values."""
         self._count = 0
         self._sum: Number = 0
         self._min: Number = 0
         self._max: Number = 0
 
     def update(self, value: Number) -> None:
-        """Take in one value."""
+        """Add one value."""
         if self._count == 0 or value < self._min:
             self._min = value
         if self._count == 0 or value > self._max:
@@ -148,7 +149,7 @@ class Distribution(Metric):
         self._sum += value
 
     def figures(self) -> dict[str, Number]:
-        """``count`` and ``sum``; with values, also ``min``, ``max`` and ``mean``."""
+        """Return ``count`` and ``sum``; if there are values, also ``min``, ``max`` and ``mean``."""
         figures: dict[str, Number] = {"count": self._count, "sum": self._sum}
         if self._count:
             figures |= {"min": self._min, "max": self._max, "mean": self._sum / self._count}
@@ -159,9 +160,10 @@ M = TypeVar("M", bound=Metric)
 
 
 class MetricGroup:
-    """Metrics under a common name, and further groups. The same name gives the same metric.
+    """A named group of metrics and of further groups. The same name returns the same metric.
 
-    ``operator`` and ``name``: the id and the name of the operator that it belongs to, if any.
+    ``operator`` and ``name``: the id and the name of the operator that the group belongs to, if
+    any.
     """
 
     def __init__(self, scope: tuple[str, ...] = (), operator: str = "", name: str = "") -> None:
@@ -171,12 +173,12 @@ class MetricGroup:
         self._groups: dict[tuple[str, ...], MetricGroup] = {}
 
     def of_operator(self, operator: str, name: str) -> MetricGroup:
-        """The group of the operator with that id and that name."""
+        """Return the group of the operator with this id and name."""
         return self._inner((operator, name), self._scope, operator, name)
 
     @property
     def measured(self) -> MetricGroup:
-        """What the engine itself measures of the operator. It has these names before the user."""
+        """The engine's metrics of this operator; they replace a user's metrics of the same name."""
         return self._inner((), self._scope, self._operator, self._name)
 
     def _inner(
@@ -188,28 +190,28 @@ class MetricGroup:
         return group
 
     def add_group(self, name: str, extra: str | None = None) -> MetricGroup:
-        """The group of that name inside this one; with ``extra``, the group ``name.extra``."""
+        """Return the inner group of this name; with ``extra``, the group ``name.extra``."""
         group = self._inner((name,), (*self._scope, name), self._operator, self._name)
         return group if extra is None else group.add_group(extra)
 
     def counter(self, name: str) -> Counter:
-        """The counter of that name."""
+        """Return the counter of this name; it is created at the first call."""
         return self._metric(name, Counter, Counter)
 
     def gauge(self, name: str, obj: Callable[[], Number]) -> None:
-        """Ask the function for a number whenever a snapshot is taken."""
+        """Register a function that is called for a number each time a snapshot is taken."""
         self._metric(name, Gauge, lambda: Gauge(obj))
 
     def meter(self, name: str, time_span_in_seconds: int = 60) -> Meter:
-        """The meter of that name."""
+        """Return the meter of this name; it is created at the first call."""
         return self._metric(name, Meter, lambda: Meter(time_span_in_seconds))
 
     def distribution(self, name: str) -> Distribution:
-        """The distribution of that name."""
+        """Return the distribution of this name; it is created at the first call."""
         return self._metric(name, Distribution, Distribution)
 
     def of_kind(self, name: str, kind: type[M]) -> M:
-        """The metric of that name, of any kind that is made without arguments."""
+        """Return the metric of this name and class; the class needs no arguments."""
         return self._metric(name, kind, kind)
 
     def _metric(self, name: str, kind: type[M], make: Callable[[], M]) -> M:
@@ -227,21 +229,21 @@ class MetricGroup:
         return ".".join(filter(None, (self._name, *self._scope, metric)))
 
     def begin_attempt(self) -> None:
-        """An attempt of a task begins: what was measured before is not its own."""
+        """Start a new attempt of the task: values before it are not reported again."""
         for metric in self._metrics.values():
             metric.begin_attempt()
         for group in self._groups.values():
             group.begin_attempt()
 
     def snapshot(self) -> dict[str, Number]:
-        """This attempt's figures in this group and those inside: ``operator.metric[.figure]``.
+        """Return this attempt's values of all metrics in this group: ``operator.metric[.suffix]``.
 
         Raises whatever a gauge's function raises, with the gauge's name as a note.
         """
         return figures(self.values())
 
     def values(self, subtask: int = 0) -> dict[MetricId, MetricValue]:
-        """The same, for merging with the values of other tasks."""
+        """Return the same values, for merging with those of other tasks."""
         result: dict[MetricId, MetricValue] = {}
         for name, metric in self._metrics.items():
             scope = ".".join((*self._scope, name))
@@ -260,7 +262,7 @@ class MetricGroup:
         return result
 
     def nonzero_values(self, subtask: int = 0) -> dict[MetricId, MetricValue]:
-        """The same without sums of 0."""
+        """Return the same values without sums of 0."""
         values = self.values(subtask)
         return {
             k: entry

@@ -23,29 +23,29 @@ class WindowAssigner(ABC, Generic[T, W]):
 
         @abstractmethod
         def get_current_processing_time(self) -> int:
-            """The processing time (ms)."""
+            """Return the processing time (ms)."""
 
         @abstractmethod
         def get_runtime_context(self) -> RuntimeContext:
-            """The operator's runtime context. Its keyed state belongs to the record's key."""
+            """Return the operator's runtime context; keyed state belongs to the record's key."""
 
     @abstractmethod
     def assign_windows(
         self, element: T, timestamp: int, context: WindowAssigner.WindowAssignerContext
     ) -> Collection[W]:
-        """The windows of a record with a timestamp (ms; -2**63 where it has none)."""
+        """Return the windows of a record with this timestamp (ms; -2**63 if it has none)."""
 
     @abstractmethod
     def get_default_trigger(self, env: Any) -> Trigger[T, W]:
-        """The trigger that is used if the program does not set one."""
+        """Return the trigger that is used if the program does not set one."""
 
     @abstractmethod
     def get_window_serializer(self) -> TypeSerializer[W]:
-        """The serializer of the windows."""
+        """Return the serializer of the windows."""
 
     @abstractmethod
     def is_event_time(self) -> bool:
-        """True if the watermark decides when windows end and which records are late."""
+        """Return True if the watermark decides when windows end and which records are late."""
 
 
 class MergingWindowAssigner(WindowAssigner[T, W]):
@@ -70,4 +70,4 @@ class SessionWindowTimeGapExtractor(ABC):
 
     @abstractmethod
     def extract(self, element: Any) -> int:
-        """The gap (ms) after a record; more than 0."""
+        """Return the gap (ms) after a record, which must be greater than 0."""

@@ -50,30 +50,30 @@ class WindowStagger(Enum):
 
 
 class TimeWindows(WindowAssigner[Any, TimeWindow]):
-    """What assigners of ``TimeWindow`` have in common."""
+    """The base of assigners of ``TimeWindow``."""
 
     def get_window_serializer(self) -> TypeSerializer[TimeWindow]:
-        """Writes start and end."""
+        """Return a serializer that writes start and end."""
         return TimeWindowSerializer()
 
 
 class EventTimeWindows(TimeWindows):
-    """Assigners by event time."""
+    """The base of assigners by event time."""
 
     def get_default_trigger(self, env: Any) -> Trigger[Any, TimeWindow]:
-        """A trigger that fires when the watermark passes the window's end."""
+        """Return a trigger that fires when the watermark passes the window's end."""
         return EventTimeTrigger()
 
     def is_event_time(self) -> bool:
-        """True."""
+        """Return True: these windows use event time."""
         return True
 
 
 class ProcessingTimeWindows(TimeWindows):
-    """Assigners by processing time."""
+    """The base of assigners by processing time."""
 
     def get_default_trigger(self, env: Any) -> Trigger[Any, TimeWindow]:
-        """A trigger that fires when the clock passes the window's end."""
+        """Return a trigger that fires when processing time passes the window's end."""
         return ProcessingTimeTrigger()
 
     def is_event_time(self) -> bool:
@@ -109,7 +109,7 @@ class _Tumbling(TimeWindows):
 
 
 class TumblingEventTimeWindows(_Tumbling, EventTimeWindows):
-    """Tumbling windows of event time: of one size, without overlap."""
+    """Tumbling windows in event time: all of the same size, without overlap."""
 
     @property
     def grid(self) -> tuple[int, int, int]:
@@ -122,7 +122,7 @@ class TumblingEventTimeWindows(_Tumbling, EventTimeWindows):
         offset: TimeAmount | None = None,
         window_stagger: WindowStagger = WindowStagger.ALIGNED,
     ) -> TumblingEventTimeWindows:
-        """The assigner; ``offset`` and ``window_stagger`` shift the start of each window."""
+        """Return the assigner; ``offset`` and ``window_stagger`` shift the start of each window."""
         how = _size_ms(size), _offset_ms(offset)
         if window_stagger is WindowStagger.ALIGNED:
             return TumblingEventTimeWindows(*how)
@@ -131,12 +131,12 @@ class TumblingEventTimeWindows(_Tumbling, EventTimeWindows):
     def assign_windows(
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
-        """The one window of the timestamp."""
+        """Return the window that contains the timestamp."""
         return self._window(with_timestamp(timestamp))
 
 
 class TumblingProcessingTimeWindows(_Tumbling, ProcessingTimeWindows):
-    """Tumbling windows of processing time: of one size, without overlap."""
+    """Tumbling windows in processing time: all of the same size, without overlap."""
 
     @staticmethod
     def of(
@@ -144,7 +144,7 @@ class TumblingProcessingTimeWindows(_Tumbling, ProcessingTimeWindows):
         offset: TimeAmount | None = None,
         window_stagger: WindowStagger = WindowStagger.ALIGNED,
     ) -> TumblingProcessingTimeWindows:
-        """The assigner; ``offset`` and ``window_stagger`` shift the start of each window."""
+        """Return the assigner; ``offset`` and ``window_stagger`` shift the start of each window."""
         how = _size_ms(size), _offset_ms(offset)
         if window_stagger is WindowStagger.ALIGNED:
             return TumblingProcessingTimeWindows(*how)
@@ -153,7 +153,7 @@ class TumblingProcessingTimeWindows(_Tumbling, ProcessingTimeWindows):
     def assign_windows(
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
-        """The window of the current processing time."""
+        """Return the window that contains the current processing time."""
         return self._window(context.get_current_processing_time())
 
 
@@ -227,7 +227,7 @@ class _Sliding(TimeWindows):
 
 
 class SlidingEventTimeWindows(_Sliding, EventTimeWindows):
-    """Sliding windows of event time: of one size, with a new one at every slide."""
+    """Sliding windows in event time: all of the same size, one starts at each slide."""
 
     @property
     def grid(self) -> tuple[int, int, int]:
@@ -238,28 +238,28 @@ class SlidingEventTimeWindows(_Sliding, EventTimeWindows):
     def of(
         size: TimeAmount, slide: TimeAmount, offset: TimeAmount | None = None
     ) -> SlidingEventTimeWindows:
-        """The assigner; ``offset`` shifts the start of each window."""
+        """Return the assigner; ``offset`` shifts the start of each window."""
         return SlidingEventTimeWindows(_size_ms(size), _size_ms(slide), _offset_ms(offset))
 
     def assign_windows(
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
-        """The windows that contain the timestamp, the last one first."""
+        """Return the windows that contain the timestamp, the last one first."""
         return self._windows(with_timestamp(timestamp))
 
 
 class SlidingProcessingTimeWindows(_Sliding, ProcessingTimeWindows):
-    """Sliding windows of processing time: of one size, with a new one at every slide."""
+    """Sliding windows in processing time: all of the same size, one starts at each slide."""
 
     @staticmethod
     def of(
         size: TimeAmount, slide: TimeAmount, offset: TimeAmount | None = None
     ) -> SlidingProcessingTimeWindows:
-        """The assigner; ``offset`` shifts the start of each window."""
+        """Return the assigner; ``offset`` shifts the start of each window."""
         return SlidingProcessingTimeWindows(_size_ms(size), _size_ms(slide), _offset_ms(offset))
 
     def assign_windows(
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
-        """The windows that contain the current processing time, the last one first."""
+        """Return the windows that contain the current processing time, the last one first."""
         return self._windows(context.get_current_processing_time())

@@ -27,15 +27,15 @@ class Evictor(ABC, Generic[T, W]):
 
         @abstractmethod
         def get_current_processing_time(self) -> int:
-            """The processing time (ms)."""
+            """Return the processing time (ms)."""
 
         @abstractmethod
         def get_current_watermark(self) -> int:
-            """The watermark (ms)."""
+            """Return the watermark (ms)."""
 
         @abstractmethod
         def get_metric_group(self) -> MetricGroup:
-            """The operator's metrics."""
+            """Return the operator's metric group."""
 
     @abstractmethod
     def evict_before(
@@ -45,7 +45,10 @@ class Evictor(ABC, Generic[T, W]):
         window: W,
         evictor_context: Evictor.EvictorContext,
     ) -> None:
-        """Remove records from ``elements``, of length ``size``, before the function is called."""
+        """Remove records from the list ``elements`` before the function is called.
+
+        ``size`` is the length of the list.
+        """
 
     @abstractmethod
     def evict_after(
@@ -55,11 +58,14 @@ class Evictor(ABC, Generic[T, W]):
         window: W,
         evictor_context: Evictor.EvictorContext,
     ) -> None:
-        """Remove records from ``elements``, of length ``size``, after the function was called."""
+        """Remove records from the list ``elements`` after the function was called.
+
+        ``size`` is the length of the list.
+        """
 
 
 class _BeforeOrAfter(Evictor[Any, Any]):
-    """Evicts once: before the function, or after it."""
+    """Removes records either before or after the function is called."""
 
     _after: bool
 
@@ -69,14 +75,14 @@ class _BeforeOrAfter(Evictor[Any, Any]):
     def evict_before(
         self, elements: list[TimestampedValue], size: int, window: Any, evictor_context: Any
     ) -> None:
-        """Evict, unless it is to be done after the function."""
+        """Remove records, unless ``do_evict_after`` was set."""
         if not self._after:
             self._evict(elements)
 
     def evict_after(
         self, elements: list[TimestampedValue], size: int, window: Any, evictor_context: Any
     ) -> None:
-        """Evict, if it is to be done after the function."""
+        """Remove records, if ``do_evict_after`` was set."""
         if self._after:
             self._evict(elements)
 
@@ -90,7 +96,7 @@ class CountEvictor(_BeforeOrAfter):
 
     @staticmethod
     def of(max_count: int, do_evict_after: bool = False) -> CountEvictor:
-        """The evictor that keeps ``max_count`` records."""
+        """Return an evictor that keeps the last ``max_count`` records."""
         return CountEvictor(max_count, do_evict_after)
 
     def _evict(self, elements: list[TimestampedValue]) -> None:
@@ -101,7 +107,7 @@ class CountEvictor(_BeforeOrAfter):
 
 
 class TimeEvictor(_BeforeOrAfter):
-    """Keeps the records that are older than the latest one by less than a span of time."""
+    """Keeps the records whose timestamp is less than ``window_size`` before the latest one."""
 
     def __init__(self, window_size: int, do_evict_after: bool = False) -> None:
         self._window_size = window_size
@@ -109,7 +115,7 @@ class TimeEvictor(_BeforeOrAfter):
 
     @staticmethod
     def of(window_size: TimeAmount, do_evict_after: bool = False) -> TimeEvictor:
-        """The evictor that keeps a span of ``window_size``."""
+        """Return an evictor that keeps records less than ``window_size`` before the latest one."""
         span_ms = milliseconds_of(window_size, "the span of a TimeEvictor")
         return TimeEvictor(span_ms, do_evict_after)
 
@@ -142,7 +148,7 @@ class DeltaEvictor(_BeforeOrAfter):
         delta_function: Callable[[Any, Any], float],
         do_evict_after: bool = False,
     ) -> DeltaEvictor:
-        """The evictor; ``delta_function(old, new)`` gives the distance of two records."""
+        """Return the evictor; ``delta_function(old, new)`` returns the distance of two records."""
         return DeltaEvictor(threshold, delta_function, do_evict_after)
 
     def _evict(self, elements: list[TimestampedValue]) -> None:

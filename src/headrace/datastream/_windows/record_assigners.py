@@ -26,36 +26,36 @@ Context = WindowAssigner.WindowAssignerContext
 
 
 class GlobalWindows(WindowAssigner[Any, GlobalWindow]):
-    """One window for all records of a key. It needs a trigger to fire."""
+    """Assigns all records of a key to one window, which fires only with a suitable trigger."""
 
     endless = True
-    """No window ends by a clock."""
+    """True: these windows have no end in time."""
 
     def __init__(self, at_end: bool = False) -> None:
         self._at_end = at_end
 
     @staticmethod
     def create() -> GlobalWindows:
-        """The assigner."""
+        """Return an assigner whose default trigger never fires."""
         return GlobalWindows()
 
     @staticmethod
     def create_with_end_of_stream_trigger() -> GlobalWindows:
-        """The assigner with a trigger that fires at the end of the input."""
+        """Return an assigner whose default trigger fires at the end of the input."""
         return GlobalWindows(at_end=True)
 
     def assign_windows(
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[GlobalWindow]:
-        """The window."""
+        """Return the global window."""
         return [GlobalWindow.get()]
 
     def get_default_trigger(self, env: Any) -> Trigger[Any, GlobalWindow]:
-        """A trigger that never fires, or one that fires at the end of the input."""
+        """Return a trigger that never fires, or one that fires at the end of the input."""
         return EndOfStreamTrigger() if self._at_end else NeverTrigger()
 
     def get_window_serializer(self) -> TypeSerializer[GlobalWindow]:
-        """The serializer of the one window."""
+        """Return the serializer of the global window."""
         return GlobalWindowSerializer()
 
     def is_event_time(self) -> bool:
@@ -67,10 +67,10 @@ class GlobalWindows(WindowAssigner[Any, GlobalWindow]):
 
 
 class _CountWindows(WindowAssigner[Any, CountWindow]):
-    """Windows by the number of a record among those of its key."""
+    """The base of count windows: a record's number within its key decides its windows."""
 
     endless = True
-    """No window ends by a clock."""
+    """True: these windows have no end in time."""
     _window_size: int
     _count_descriptor: ValueStateDescriptor
 
@@ -82,11 +82,11 @@ class _CountWindows(WindowAssigner[Any, CountWindow]):
         return number
 
     def get_default_trigger(self, env: Any) -> Trigger[Any, CountWindow]:
-        """A trigger that fires when a window is full."""
+        """Return a trigger that fires when a window is full."""
         return CountTrigger(self._window_size)
 
     def get_window_serializer(self) -> TypeSerializer[CountWindow]:
-        """Writes the id."""
+        """Return a serializer that writes the window's id."""
         return CountWindowSerializer()
 
     def is_event_time(self) -> bool:
@@ -103,18 +103,18 @@ class CountTumblingWindowAssigner(_CountWindows):
 
     @staticmethod
     def of(window_size: int) -> CountTumblingWindowAssigner:
-        """The assigner."""
+        """Return an assigner of windows with ``window_size`` records."""
         return CountTumblingWindowAssigner(window_size)
 
     def assign_windows(
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[CountWindow]:
-        """The current window."""
+        """Return the current window of the key."""
         return [CountWindow(self._number(context) // self._window_size)]
 
     @property
     def state_layout(self) -> str:
-        """Which windows these are: the number of a window means nothing with another size."""
+        """The window size as text; state of windows with another size cannot be used."""
         return f"windows-of-{self._window_size}-records"
 
     def __repr__(self) -> str:
@@ -131,13 +131,13 @@ class CountSlidingWindowAssigner(_CountWindows):
 
     @staticmethod
     def of(window_size: int, window_slide: int) -> CountSlidingWindowAssigner:
-        """The assigner."""
+        """Return an assigner of windows that begin every ``window_slide`` records."""
         return CountSlidingWindowAssigner(window_size, window_slide)
 
     def assign_windows(
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[CountWindow]:
-        """The windows that hold the record, the last first; those before the first do not count."""
+        """Return the windows with this record, the last one first; none begins before record 0."""
         number, size, slide = self._number(context), self._window_size, self._window_slide
         last = number // slide
         first = max(-((size - 1 - number) // slide), 0)
@@ -145,7 +145,7 @@ class CountSlidingWindowAssigner(_CountWindows):
 
     @property
     def state_layout(self) -> str:
-        """Which windows these are: the number of a window means nothing with another size."""
+        """Window size and slide as text; state of windows with other numbers cannot be used."""
         return f"windows-of-{self._window_size}-records-every-{self._window_slide}"
 
     def __repr__(self) -> str:

@@ -45,11 +45,11 @@ class CountTrigger(Trigger[Any, Any]):
 
     @staticmethod
     def of(window_size: int) -> CountTrigger:
-        """The trigger that fires after every ``window_size`` records."""
+        """Return a trigger that fires after every ``window_size`` records."""
         return CountTrigger(window_size)
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
-        """Count the record; at ``window_size`` fire, and start again from 0."""
+        """Count the record; at ``window_size`` records, fire and restart from 0."""
         count: Any = ctx.get_partitioned_state(self._count_state_descriptor)
         count.add(1)
         if count.get() < self._window_size:
@@ -58,23 +58,23 @@ class CountTrigger(Trigger[Any, Any]):
         return FIRE
 
     def on_processing_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
-        """Do nothing."""
+        """Do nothing: only records are counted."""
         return CONTINUE
 
     def on_event_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
-        """Do nothing."""
+        """Do nothing: only records are counted."""
         return CONTINUE
 
     def can_merge(self) -> bool:
-        """True."""
+        """Return True: counts of merged windows are added."""
         return True
 
     def on_merge(self, window: Any, ctx: OnMerge) -> None:
-        """Add the counts."""
+        """Add the counts of the merged windows."""
         ctx.merge_partitioned_state(self._count_state_descriptor)
 
     def clear(self, window: Any, ctx: Context) -> None:
-        """Forget the count."""
+        """Delete the count."""
         ctx.get_partitioned_state(self._count_state_descriptor).clear()
 
     def __repr__(self) -> str:
@@ -85,20 +85,20 @@ class EndOfStreamTrigger(Trigger[Any, Any]):
     """Fires once, at the end of the input. From Flink's Java API; PyFlink has no such trigger."""
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
-        """Wait for the last watermark."""
+        """Register a timer for the last watermark."""
         ctx.register_event_time_timer(MAX_WATERMARK)
         return CONTINUE
 
     def on_processing_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
-        """Do nothing."""
+        """Do nothing: the trigger uses event time."""
         return CONTINUE
 
     def on_event_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
-        """Fire at the end."""
+        """Fire and purge at the last watermark, which ends the input."""
         return FIRE_AND_PURGE if time == MAX_WATERMARK else CONTINUE
 
     def can_merge(self) -> bool:
-        """True."""
+        """Return True: windows can be merged."""
         return True
 
     def on_merge(self, window: Any, ctx: OnMerge) -> None:
@@ -117,60 +117,60 @@ class NeverTrigger(Trigger[Any, Any]):
     """Never fires."""
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
-        """Do nothing."""
+        """Do nothing: the trigger never fires."""
         return CONTINUE
 
     def on_processing_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
-        """Do nothing."""
+        """Do nothing: the trigger never fires."""
         return CONTINUE
 
     def on_event_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
-        """Do nothing."""
+        """Do nothing: the trigger never fires."""
         return CONTINUE
 
     def on_merge(self, window: Any, ctx: OnMerge) -> None:
-        """Do nothing."""
+        """Do nothing: the trigger has no state."""
 
     def clear(self, window: Any, ctx: Context) -> None:
-        """Do nothing."""
+        """Do nothing: the trigger has no state."""
 
     def __repr__(self) -> str:
         return "NeverTrigger()"
 
 
 class PurgingTrigger(Trigger[Any, Any]):
-    """Fires when another trigger fires, and then removes the window's records."""
+    """Fires when the nested trigger fires, and then removes the window's records."""
 
     def __init__(self, nested_trigger: Trigger[Any, Any]) -> None:
         self.nested_trigger = nested(nested_trigger)
 
     @staticmethod
     def of(nested_trigger: Trigger[Any, Any]) -> PurgingTrigger:
-        """The trigger that wraps ``nested_trigger``."""
+        """Return a trigger that wraps ``nested_trigger``."""
         return PurgingTrigger(nested_trigger)
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
-        """Ask the nested trigger; if it fires, purge as well."""
+        """Call the nested trigger; if it fires, also purge."""
         return _purging(self.nested_trigger.on_element(element, timestamp, window, ctx))
 
     def on_event_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
-        """Ask the nested trigger; if it fires, purge as well."""
+        """Call the nested trigger; if it fires, also purge."""
         return _purging(self.nested_trigger.on_event_time(time, window, ctx))
 
     def on_processing_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
-        """Ask the nested trigger; if it fires, purge as well."""
+        """Call the nested trigger; if it fires, also purge."""
         return _purging(self.nested_trigger.on_processing_time(time, window, ctx))
 
     def can_merge(self) -> bool:
-        """Ask the nested trigger."""
+        """Return whether the nested trigger can merge."""
         return self.nested_trigger.can_merge()
 
     def on_merge(self, window: Any, ctx: OnMerge) -> None:
-        """Ask the nested trigger."""
+        """Call the nested trigger."""
         self.nested_trigger.on_merge(window, ctx)
 
     def clear(self, window: Any, ctx: Context) -> None:
-        """Ask the nested trigger."""
+        """Call the nested trigger."""
         self.nested_trigger.clear(window, ctx)
 
     def __repr__(self) -> str:
@@ -182,7 +182,7 @@ def _purging(result: TriggerResult) -> TriggerResult:
 
 
 class DeltaTrigger(Trigger[Any, Any]):
-    """Fires when a record's distance from the one that fired last exceeds a threshold."""
+    """Fires when a record's distance from the record of the last firing exceeds a threshold."""
 
     def __init__(self, threshold: float, delta_function: Callable[[Any, Any], float]) -> None:
         self._threshold = threshold
@@ -191,7 +191,7 @@ class DeltaTrigger(Trigger[Any, Any]):
 
     @staticmethod
     def of(threshold: float, delta_function: Callable[[Any, Any], float]) -> DeltaTrigger:
-        """The trigger; ``delta_function(old, new)`` gives the distance of two records."""
+        """Return the trigger; ``delta_function(old, new)`` returns the distance of two records."""
         return DeltaTrigger(threshold, delta_function)
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
@@ -207,18 +207,18 @@ class DeltaTrigger(Trigger[Any, Any]):
         return FIRE
 
     def on_processing_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
-        """Do nothing."""
+        """Do nothing: the trigger does not use time."""
         return CONTINUE
 
     def on_event_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
-        """Do nothing."""
+        """Do nothing: the trigger does not use time."""
         return CONTINUE
 
     def on_merge(self, window: Any, ctx: OnMerge) -> None:
-        """Never called, as it cannot merge."""
+        """Never called, because the trigger cannot merge."""
 
     def clear(self, window: Any, ctx: Context) -> None:
-        """Forget the last record."""
+        """Delete the stored record."""
         ctx.get_partitioned_state(self._last).clear()
 
     def __repr__(self) -> str:
@@ -226,7 +226,7 @@ class DeltaTrigger(Trigger[Any, Any]):
 
 
 class ProcessingTimeoutTrigger(Trigger[Any, Any]):
-    """Fires when another trigger fires, and after a timeout of processing time."""
+    """Fires when the nested trigger fires, and after a timeout in processing time."""
 
     def __init__(
         self,
@@ -248,10 +248,10 @@ class ProcessingTimeoutTrigger(Trigger[Any, Any]):
         reset_timer_on_new_record: bool = False,
         should_clear_on_timeout: bool = True,
     ) -> ProcessingTimeoutTrigger:
-        """The trigger that wraps ``nested_trigger``.
+        """Return a trigger that wraps ``nested_trigger``.
 
-        ``reset_timer_on_new_record``: count the time from the last record, not from the first.
-        ``should_clear_on_timeout``: a timeout clears the state of the other trigger.
+        ``reset_timer_on_new_record``: start the timeout at the last record instead of the first.
+        ``should_clear_on_timeout``: a timeout clears the state of the nested trigger.
         """
         return ProcessingTimeoutTrigger(
             nested_trigger,
@@ -261,7 +261,7 @@ class ProcessingTimeoutTrigger(Trigger[Any, Any]):
         )
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
-        """Ask the nested trigger; if it does not fire, wait for the timeout."""
+        """Call the nested trigger; if it does not fire, register a timer for the timeout."""
         result = self.nested_trigger.on_element(element, timestamp, window, ctx)
         if result.is_fire():
             self.clear(window, ctx)
@@ -291,11 +291,11 @@ class ProcessingTimeoutTrigger(Trigger[Any, Any]):
         return FIRE_AND_PURGE if result.is_purge() else FIRE
 
     def can_merge(self) -> bool:
-        """False, as in Flink: a merged window would have several timeouts."""
+        """Return False, as in Flink: a merged window would have several timeouts."""
         return False
 
     def on_merge(self, window: Any, ctx: OnMerge) -> None:
-        """Never called, as it cannot merge."""
+        """Never called, because the trigger cannot merge."""
 
     def clear(self, window: Any, ctx: Context) -> None:
         """Delete the timer, and clear the nested trigger."""

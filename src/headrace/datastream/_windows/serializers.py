@@ -17,37 +17,37 @@ def _read(stream: BytesIO) -> int:
 
 
 class TimeWindowSerializer(TypeSerializer[TimeWindow]):
-    """Writes start and end."""
+    """Writes a window's start and end."""
 
     def serialize(self, element: TimeWindow, stream: BytesIO) -> None:
-        """Write 16 bytes."""
+        """Write start and end, 8 bytes each."""
         stream.write(_written(element.start) + _written(element.end))
 
     def deserialize(self, stream: BytesIO) -> TimeWindow:
-        """Read 16 bytes."""
+        """Read start and end, 8 bytes each."""
         return TimeWindow(_read(stream), _read(stream))
 
 
 class CountWindowSerializer(TypeSerializer[CountWindow]):
-    """Writes the id."""
+    """Writes a window's id."""
 
     def serialize(self, element: CountWindow, stream: BytesIO) -> None:
-        """Write 8 bytes."""
+        """Write the id in 8 bytes."""
         stream.write(_written(element.id))
 
     def deserialize(self, stream: BytesIO) -> CountWindow:
-        """Read 8 bytes."""
+        """Read the id from 8 bytes."""
         return CountWindow(_read(stream))
 
 
 class GlobalWindowSerializer(TypeSerializer[GlobalWindow]):
-    """Writes one byte, as there is nothing to say."""
+    """Writes a single zero byte, because all global windows are equal."""
 
     def serialize(self, element: GlobalWindow, stream: BytesIO) -> None:
-        """Write a zero."""
+        """Write a zero byte."""
         stream.write(b"\0")
 
     def deserialize(self, stream: BytesIO) -> GlobalWindow:
-        """Read one byte."""
+        """Read one byte, and return the global window."""
         stream.read(1)
         return GlobalWindow.get()

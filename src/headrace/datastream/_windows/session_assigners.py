@@ -22,10 +22,10 @@ from headrace.errors import PlanError, WrongFunctionError
 
 
 class _Sessions(MergingWindowAssigner[Any, TimeWindow]):
-    """Each record makes a window that lasts one gap; those that overlap or touch are merged."""
+    """Assigns each record a window as long as the gap; windows that overlap or touch are merged."""
 
     merges_touching = True
-    """``merge_windows`` does what ``TimeWindow.merge_windows`` does."""
+    """True: ``merge_windows`` does the same as ``TimeWindow.merge_windows``."""
 
     def merge_windows(
         self,
@@ -80,7 +80,7 @@ class _DynamicGap(_Sessions):
 
 
 class EventTimeSessionWindows(_FixedGap, EventTimeWindows):
-    """Sessions of event time with a fixed gap."""
+    """Session windows in event time with a fixed gap."""
 
     @property
     def gap(self) -> int:
@@ -89,79 +89,79 @@ class EventTimeSessionWindows(_FixedGap, EventTimeWindows):
 
     @staticmethod
     def with_gap(size: TimeAmount) -> EventTimeSessionWindows:
-        """Sessions that end when no record came for ``size``."""
+        """Return an assigner of sessions that end after ``size`` without records."""
         return EventTimeSessionWindows(_gap_ms(size))
 
     @staticmethod
     def with_dynamic_gap(
         extractor: SessionWindowTimeGapExtractor,
     ) -> DynamicEventTimeSessionWindows:
-        """Sessions whose gap is computed from each record."""
+        """Return an assigner that computes the gap from each record."""
         return DynamicEventTimeSessionWindows(extractor)
 
     def assign_windows(
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
-        """From the timestamp to one gap later."""
+        """Return a window from the timestamp to one gap later."""
         return self._session(with_timestamp(timestamp))
 
 
 class ProcessingTimeSessionWindows(_FixedGap, ProcessingTimeWindows):
-    """Sessions of processing time with a fixed gap."""
+    """Session windows in processing time with a fixed gap."""
 
     @staticmethod
     def with_gap(size: TimeAmount) -> ProcessingTimeSessionWindows:
-        """Sessions that end when no record came for ``size``."""
+        """Return an assigner of sessions that end after ``size`` without records."""
         return ProcessingTimeSessionWindows(_gap_ms(size))
 
     @staticmethod
     def with_dynamic_gap(
         extractor: SessionWindowTimeGapExtractor,
     ) -> DynamicProcessingTimeSessionWindows:
-        """Sessions whose gap is computed from each record."""
+        """Return an assigner that computes the gap from each record."""
         return DynamicProcessingTimeSessionWindows(extractor)
 
     def assign_windows(
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
-        """From the current processing time to one gap later."""
+        """Return a window from the current processing time to one gap later."""
         return self._session(context.get_current_processing_time())
 
 
 class DynamicEventTimeSessionWindows(_DynamicGap, EventTimeWindows):
-    """Sessions of event time; the gap is computed from each record."""
+    """Session windows in event time; the gap is computed from each record."""
 
     @property
     def gap(self) -> Callable[[Any], int]:
-        """Gives the gap (ms) of a record."""
+        """The function that returns the gap (ms) of a record."""
         return self._gap_of
 
     @staticmethod
     def with_dynamic_gap(
         extractor: SessionWindowTimeGapExtractor,
     ) -> DynamicEventTimeSessionWindows:
-        """The assigner."""
+        """Return an assigner that computes the gap from each record."""
         return DynamicEventTimeSessionWindows(extractor)
 
     def assign_windows(
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
-        """From the timestamp to the record's gap later."""
+        """Return a window from the timestamp to the record's gap later."""
         return self._session(element, with_timestamp(timestamp))
 
 
 class DynamicProcessingTimeSessionWindows(_DynamicGap, ProcessingTimeWindows):
-    """Sessions of processing time; the gap is computed from each record."""
+    """Session windows in processing time; the gap is computed from each record."""
 
     @staticmethod
     def with_dynamic_gap(
         extractor: SessionWindowTimeGapExtractor,
     ) -> DynamicProcessingTimeSessionWindows:
-        """The assigner."""
+        """Return an assigner that computes the gap from each record."""
         return DynamicProcessingTimeSessionWindows(extractor)
 
     def assign_windows(
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
-        """From the current processing time to the record's gap later."""
+        """Return a window from the current processing time to the record's gap later."""
         return self._session(element, context.get_current_processing_time())

@@ -17,36 +17,36 @@ class EventTimeTrigger(Trigger[Any, TimeWindow]):
     """Fires when the watermark passes the window's end, and then for each late record."""
 
     at_end_of_window = True
-    """It keeps no state, and fires at no other moment."""
+    """True: the trigger has no state, and fires only at the window's end and for late records."""
 
     @staticmethod
     def create() -> EventTimeTrigger:
-        """The trigger."""
+        """Return the trigger."""
         return EventTimeTrigger()
 
     def on_element(
         self, element: Any, timestamp: int, window: TimeWindow, ctx: Context
     ) -> TriggerResult:
-        """Fire if the watermark has passed the end; otherwise wait for it."""
+        """Fire if the watermark has passed the window's end; otherwise register a timer for it."""
         if window.max_timestamp() <= ctx.get_current_watermark():
             return FIRE
         ctx.register_event_time_timer(window.max_timestamp())
         return CONTINUE
 
     def on_processing_time(self, time: int, window: TimeWindow, ctx: Context) -> TriggerResult:
-        """Do nothing."""
+        """Do nothing: the trigger uses event time."""
         return CONTINUE
 
     def on_event_time(self, time: int, window: TimeWindow, ctx: Context) -> TriggerResult:
-        """Fire at the end."""
+        """Fire at the window's end."""
         return FIRE if time == window.max_timestamp() else CONTINUE
 
     def can_merge(self) -> bool:
-        """True."""
+        """Return True: windows can be merged."""
         return True
 
     def on_merge(self, window: TimeWindow, ctx: OnMerge) -> None:
-        """Wait for the end of the merged window."""
+        """Register a timer for the end of the merged window."""
         if window.max_timestamp() > ctx.get_current_watermark():
             ctx.register_event_time_timer(window.max_timestamp())
 
@@ -59,17 +59,17 @@ class EventTimeTrigger(Trigger[Any, TimeWindow]):
 
 
 class ProcessingTimeTrigger(Trigger[Any, TimeWindow]):
-    """Fires when the clock passes the end of the window."""
+    """Fires when processing time passes the end of the window."""
 
     @staticmethod
     def create() -> ProcessingTimeTrigger:
-        """The trigger."""
+        """Return the trigger."""
         return ProcessingTimeTrigger()
 
     def on_element(
         self, element: Any, timestamp: int, window: TimeWindow, ctx: Context
     ) -> TriggerResult:
-        """Wait for the end."""
+        """Register a timer for the window's end."""
         ctx.register_processing_time_timer(window.max_timestamp())
         return CONTINUE
 
@@ -78,15 +78,15 @@ class ProcessingTimeTrigger(Trigger[Any, TimeWindow]):
         return FIRE
 
     def on_event_time(self, time: int, window: TimeWindow, ctx: Context) -> TriggerResult:
-        """Do nothing."""
+        """Do nothing: the trigger uses processing time."""
         return CONTINUE
 
     def can_merge(self) -> bool:
-        """True."""
+        """Return True: windows can be merged."""
         return True
 
     def on_merge(self, window: TimeWindow, ctx: OnMerge) -> None:
-        """Wait for the end of the merged window."""
+        """Register a timer for the end of the merged window."""
         if window.max_timestamp() > ctx.get_current_processing_time():
             ctx.register_processing_time_timer(window.max_timestamp())
 
@@ -102,7 +102,7 @@ class Min(ReduceFunction):
     """Keeps the smaller of two values."""
 
     def reduce(self, value1: Any, value2: Any) -> Any:
-        """The smaller value."""
+        """Return the smaller value."""
         return min(value1, value2)
 
 
@@ -115,13 +115,16 @@ class ContinuousEventTimeTrigger(Trigger[Any, TimeWindow]):
 
     @staticmethod
     def of(interval: TimeAmount) -> ContinuousEventTimeTrigger:
-        """The trigger with that interval."""
+        """Return a trigger with this interval."""
         return ContinuousEventTimeTrigger(milliseconds_of(interval, "the interval of a trigger"))
 
     def on_element(
         self, element: Any, timestamp: int, window: TimeWindow, ctx: Context
     ) -> TriggerResult:
-        """Fire if the watermark has passed the end; otherwise wait for it and for the interval."""
+        """Fire if the watermark has passed the window's end.
+
+        Otherwise register timers for the window's end and for the end of the interval.
+        """
         if window.max_timestamp() <= ctx.get_current_watermark():
             return FIRE
         ctx.register_event_time_timer(window.max_timestamp())
@@ -132,11 +135,11 @@ class ContinuousEventTimeTrigger(Trigger[Any, TimeWindow]):
         return CONTINUE
 
     def on_processing_time(self, time: int, window: TimeWindow, ctx: Context) -> TriggerResult:
-        """Do nothing."""
+        """Do nothing: the trigger uses event time."""
         return CONTINUE
 
     def on_event_time(self, time: int, window: TimeWindow, ctx: Context) -> TriggerResult:
-        """Fire at the window's end, and at the end of an interval; then wait for the next one."""
+        """Fire at the window's end and at the end of each interval; register the next timer."""
         if time == window.max_timestamp():
             return FIRE
         state: Any = ctx.get_partitioned_state(self.state_desc)
@@ -147,11 +150,11 @@ class ContinuousEventTimeTrigger(Trigger[Any, TimeWindow]):
         return FIRE
 
     def can_merge(self) -> bool:
-        """True."""
+        """Return True: windows can be merged."""
         return True
 
     def on_merge(self, window: TimeWindow, ctx: OnMerge) -> None:
-        """Wait for the earliest moment that the merged windows waited for."""
+        """Register a timer for the earliest firing time of the merged windows."""
         ctx.merge_partitioned_state(self.state_desc)
         state: Any = ctx.get_partitioned_state(self.state_desc)
         next_ms = state.get()
@@ -169,7 +172,7 @@ class ContinuousEventTimeTrigger(Trigger[Any, TimeWindow]):
     def register_next_fire_timestamp(
         self, time: int, window: TimeWindow, ctx: Context, fire_timestamp_state: Any
     ) -> None:
-        """Wait for one interval after ``time`` (ms), or the window's end if that is earlier."""
+        """Register a timer for one interval after ``time`` (ms), at the latest the window's end."""
         next_ms = min(time + self.interval, window.max_timestamp())
         fire_timestamp_state.add(next_ms)
         ctx.register_event_time_timer(next_ms)
@@ -179,7 +182,7 @@ class ContinuousEventTimeTrigger(Trigger[Any, TimeWindow]):
 
 
 class ContinuousProcessingTimeTrigger(Trigger[Any, TimeWindow]):
-    """Fires each time the clock passes a multiple of an interval, and at the window's end."""
+    """Fires each time processing time passes a multiple of an interval, and at the window's end."""
 
     def __init__(self, interval: int) -> None:
         self.interval = require_positive(interval, "the interval of a trigger (ms)")
@@ -187,14 +190,14 @@ class ContinuousProcessingTimeTrigger(Trigger[Any, TimeWindow]):
 
     @staticmethod
     def of(interval: TimeAmount) -> ContinuousProcessingTimeTrigger:
-        """The trigger with that interval."""
+        """Return a trigger with this interval."""
         interval_ms = milliseconds_of(interval, "the interval of a trigger")
         return ContinuousProcessingTimeTrigger(interval_ms)
 
     def on_element(
         self, element: Any, timestamp: int, window: TimeWindow, ctx: Context
     ) -> TriggerResult:
-        """Wait for the end of the interval."""
+        """Register a timer for the end of the interval."""
         state: Any = ctx.get_partitioned_state(self.state_desc)
         now_ms = ctx.get_current_processing_time()
         if state.get() is None:
@@ -203,7 +206,7 @@ class ContinuousProcessingTimeTrigger(Trigger[Any, TimeWindow]):
         return CONTINUE
 
     def on_processing_time(self, time: int, window: TimeWindow, ctx: Context) -> TriggerResult:
-        """Fire at the end of an interval; then wait for the next one."""
+        """Fire at the end of an interval; register a timer for the next one."""
         state: Any = ctx.get_partitioned_state(self.state_desc)
         if state.get() != time:
             return CONTINUE
@@ -212,15 +215,15 @@ class ContinuousProcessingTimeTrigger(Trigger[Any, TimeWindow]):
         return FIRE
 
     def on_event_time(self, time: int, window: TimeWindow, ctx: Context) -> TriggerResult:
-        """Do nothing."""
+        """Do nothing: the trigger uses processing time."""
         return CONTINUE
 
     def can_merge(self) -> bool:
-        """True."""
+        """Return True: windows can be merged."""
         return True
 
     def on_merge(self, window: TimeWindow, ctx: OnMerge) -> None:
-        """Wait for the earliest moment that the merged windows waited for."""
+        """Register a timer for the earliest firing time of the merged windows."""
         ctx.merge_partitioned_state(self.state_desc)
         state: Any = ctx.get_partitioned_state(self.state_desc)
         next_ms = state.get()
@@ -238,7 +241,7 @@ class ContinuousProcessingTimeTrigger(Trigger[Any, TimeWindow]):
     def register_next_fire_timestamp(
         self, time: int, window: TimeWindow, ctx: Context, fire_timestamp_state: Any
     ) -> None:
-        """Wait for one interval after ``time`` (ms), or the window's end if that is earlier."""
+        """Register a timer for one interval after ``time`` (ms), at the latest the window's end."""
         next_ms = min(time + self.interval, window.max_timestamp())
         fire_timestamp_state.add(next_ms)
         ctx.register_processing_time_timer(next_ms)

@@ -17,7 +17,7 @@ class Trigger(ABC, Generic[T, W]):
     """Decides when the window function is called for a window of a key.
 
     One object serves all keys and windows of a task, so it must keep its values in the state of its
-    context. For windows that merge it must have ``can_merge`` and ``on_merge``.
+    context. If windows can merge, the trigger must implement ``can_merge`` and ``on_merge``.
     """
 
     class TriggerContext(ABC):
@@ -25,70 +25,70 @@ class Trigger(ABC, Generic[T, W]):
 
         @abstractmethod
         def get_current_processing_time(self) -> int:
-            """The processing time (ms)."""
+            """Return the processing time (ms)."""
 
         @abstractmethod
         def get_metric_group(self) -> MetricGroup:
-            """The operator's metrics."""
+            """Return the operator's metric group."""
 
         @abstractmethod
         def get_current_watermark(self) -> int:
-            """The watermark (ms)."""
+            """Return the watermark (ms)."""
 
         @abstractmethod
         def register_processing_time_timer(self, time: int) -> None:
-            """Call ``on_processing_time`` when the clock passes ``time`` (ms)."""
+            """Register a call of ``on_processing_time`` when the clock reaches ``time`` (ms)."""
 
         @abstractmethod
         def register_event_time_timer(self, time: int) -> None:
-            """Call ``on_event_time`` when the watermark passes ``time`` (ms)."""
+            """Register a call of ``on_event_time`` when the watermark reaches ``time`` (ms)."""
 
         @abstractmethod
         def delete_processing_time_timer(self, time: int) -> None:
-            """Delete a processing-time timer; one that is not set is no error."""
+            """Delete a processing-time timer; a missing timer is no error."""
 
         @abstractmethod
         def delete_event_time_timer(self, time: int) -> None:
-            """Delete an event-time timer; one that is not set is no error."""
+            """Delete an event-time timer; a missing timer is no error."""
 
         @abstractmethod
         def get_partitioned_state(self, state_descriptor: StateDescriptor) -> State:
-            """The state of a descriptor for this key and window."""
+            """Return the state of a descriptor for this key and window."""
 
     class OnMergeContext(TriggerContext):
         """The context while windows are merged."""
 
         @abstractmethod
         def merge_partitioned_state(self, state_descriptor: StateDescriptor) -> None:
-            """Merge the states of the merged windows into the state of their new window."""
+            """Merge the states of the merged windows into the state of the new window."""
 
     @abstractmethod
     def on_element(
         self, element: T, timestamp: int, window: W, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
-        """Decide whether the window fires after one more record; its timestamp is in ms."""
+        """Return whether the window fires after one more record; ``timestamp`` is in ms."""
 
     @abstractmethod
     def on_processing_time(
         self, time: int, window: W, ctx: Trigger.TriggerContext
     ) -> TriggerResult:
-        """Decide whether the window fires at a processing-time timer for ``time`` (ms)."""
+        """Return whether the window fires at a processing-time timer for ``time`` (ms)."""
 
     @abstractmethod
     def on_event_time(self, time: int, window: W, ctx: Trigger.TriggerContext) -> TriggerResult:
-        """Decide whether the window fires at an event-time timer for ``time`` (ms)."""
+        """Return whether the window fires at an event-time timer for ``time`` (ms)."""
 
     def can_merge(self) -> bool:
-        """True if ``on_merge`` is implemented; False unless overridden."""
+        """Return True if ``on_merge`` is implemented (default False)."""
         return False
 
     @abstractmethod
     def on_merge(self, window: W, ctx: Trigger.OnMergeContext) -> None:
-        """Windows were merged into ``window``: merge their states, set the new timers."""
+        """Merge the states of windows that were merged into ``window``, and set new timers."""
 
     @abstractmethod
     def clear(self, window: W, ctx: Trigger.TriggerContext) -> None:
-        """The window has ended: delete its timers, and clear its state."""
+        """Delete the timers and the state of a window that has ended."""
 
 
 Context = Trigger.TriggerContext
