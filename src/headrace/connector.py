@@ -67,22 +67,22 @@ class CommitBy(Enum):
     DRIVER = "driver"
     """A committer beside the driver, once per micro-batch, for the writes of all writers."""
     TASK = "task"
-    """Each writer, in ``prepare_commit``, together with a marker of its own (see ``Sink``)."""
+    """Each writer, in ``prepare_commit``, together with its marker (see ``Sink``)."""
 
 
 class ExecutedBy(Enum):
     """Which process reads a source, or writes a sink."""
 
     TASKS = "tasks"
-    """Tasks: its own enumerator and readers, or its own writers and committer."""
+    """Tasks, with the source's enumerator and readers, or the sink's writers and committer."""
     DRIVER = "driver"
-    """The user's process: a sink that prints or collects records."""
+    """The user's process, for a sink that prints or collects records."""
     SPARK = "spark"
-    """Spark itself: a DataFrame is read or written."""
+    """Spark itself, which reads or writes a DataFrame."""
 
 
 class KeepsSecrets(ABC):
-    """An object with passwords that is no source or sink, such as a lookup.
+    """An object with passwords that is neither a source nor a sink, such as a lookup.
 
     Captured calls are stored without the secrets; a replay reads them from environment variables.
     """
@@ -90,16 +90,16 @@ class KeepsSecrets(ABC):
     @property
     @abstractmethod
     def secrets(self) -> Mapping[str, str]:
-        """The secrets, by the environment variable from which a replay reads them."""
+        """The secrets, by the name of the environment variable from which a replay reads them."""
 
     @abstractmethod
     def with_secrets(self, found: Mapping[str, str]) -> Self:
-        """A copy with these secrets, by the same names, and no others."""
+        """Return a copy with exactly these secrets, by the same names."""
 
 
 @dataclass(frozen=True)
 class Budget:
-    """How much one micro-batch may read from one source; at least one record and byte."""
+    """The maximum that one micro-batch may read from one source; at least one record and byte."""
 
     max_records: int
     max_bytes: int
@@ -195,7 +195,7 @@ class ColumnChunk:
 
 
 class Pending(NamedTuple):
-    """What is available in a source and not yet read. None: unknown."""
+    """The amount of available input that is not yet read; None: unknown."""
 
     records: int | None = None
     size_bytes: int | None = None
@@ -214,7 +214,7 @@ class SplitEnumerator(ABC):
 
     @abstractmethod
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
-        """The splits at the start, each with its first position.
+        """Return the splits at the start, each with its first position.
 
         Called until the first micro-batch is planned, which stores the answer.
         """
@@ -251,7 +251,7 @@ class SplitEnumerator(ABC):
     def ranges(
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
     ) -> Sequence[SplitRange]:
-        """The ranges of one micro-batch; a pure function of its arguments.
+        """Return the ranges of one micro-batch; a pure function of its arguments.
 
         ``start`` has the start position of each split. ``end`` has the end positions of the splits
         that continue, and those of ``finished`` splits if ``advance`` returned them; other finished
@@ -259,10 +259,10 @@ class SplitEnumerator(ABC):
         """
 
     def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
-        """What is available after ``positions``, for metrics only.
+        """Return the amount of input after ``positions``, for metrics only.
 
-        It must not query the outside world: what ``advance`` has seen last is enough. By default it
-        is unknown.
+        It must not query the outside world: the input that ``advance`` has seen last is enough. By
+        default the amount is unknown.
         """
         return Pending()
 
@@ -289,9 +289,9 @@ class SplitReader(ABC):
         """Yield the records of a range, in order; always the same for the same range."""
 
     def read_columns(self, split_range: SplitRange) -> Iterator[Chunk | ColumnChunk] | None:
-        """The same records as columns, if the reader can read columns; otherwise None.
+        """Return the same records as columns; None if the reader cannot read columns.
 
-        Called only if the operators after the source take columns. Records that cannot be decoded
+        Called only if the operators after the source accept columns. Records that cannot be decoded
         are in a ``Chunk`` between two chunks of columns.
         """
         return None
@@ -314,7 +314,7 @@ class Source(ABC):
     @property
     @abstractmethod
     def bounded(self) -> bool:
-        """Whether the input ends by itself."""
+        """Whether the input has an end."""
 
     @abstractmethod
     def enumerator(self, directory: str) -> SplitEnumerator:
@@ -336,7 +336,7 @@ class Source(ABC):
 
     @property
     def locator(self) -> str:
-        """What it reads (paths, a topic); empty if that does not identify it."""
+        """The paths, topic or table that is read; empty if that does not identify the source."""
         return ""
 
     @property
@@ -350,15 +350,15 @@ class Source(ABC):
 
     @property
     def stops_at(self) -> str:
-        """Where the source stops although its input continues, as a short text; otherwise empty.
+        """The place where the source stops although its input continues, as a short text.
 
-        Splits of such a source can be read on later, from their end positions, by a run whose
-        source stops elsewhere or never (see ``SplitEnumerator.resume``).
+        It is empty for other sources. Splits of such a source can be continued from their end
+        positions, by a run whose source stops elsewhere or never (see ``SplitEnumerator.resume``).
         """
         return ""
 
     def stops(self, split: str) -> bool:
-        """For a source with ``stops_at``: whether a split stops there, or ends by itself."""
+        """For a source with ``stops_at``: return whether a split stops there, or ends by itself."""
         return True
 
     @property
@@ -368,25 +368,25 @@ class Source(ABC):
 
     @property
     def gives(self) -> ChangelogMode | None:
-        """The kinds of the source's rows; None: any kinds, without checks.
+        """The row kinds of the source; None: any kinds, without checks.
 
-        By default inserts only.
+        By default only inserts.
         """
         return ChangelogMode.insert_only()
 
     @property
     def executed_by(self) -> ExecutedBy:
-        """Which process reads it."""
+        """Which process reads the source."""
         return ExecutedBy.TASKS
 
     @property
     def reports_bad_records(self) -> bool:
-        """Whether undecodable input goes to a side output (``bad_record_tag``) and fails no job."""
+        """Whether bad records go to a side output (``bad_record_tag``) and do not fail the job."""
         return self.bad_record_tag is not None
 
     @property
     def bad_record_tag(self) -> Any | None:
-        """The ``OutputTag`` for ``BadRecord`` values; None: they fail the job."""
+        """The ``OutputTag`` for ``BadRecord`` values; None: bad records fail the job."""
         return None
 
 
@@ -401,7 +401,7 @@ class WorkerResources:
         self._made: dict[Hashable, Any] = {}
 
     def get(self, key: Hashable, make: Callable[[], T]) -> T:
-        """The resource of a key; ``make`` is called at the first request."""
+        """Return the resource of a key; the first call makes it with ``make``."""
         if key not in self._made:
             self._made[key] = make()
         found: T = self._made[key]
@@ -453,7 +453,7 @@ class WriterContext:
     worker: WorkerResources = field(default_factory=WorkerResources, compare=False, repr=False)
 
     def shared(self, key: Hashable, make: Callable[[], T]) -> T:
-        """A value that later writers reuse, made once per worker, key and sink.
+        """Return a value that later writers reuse, made once per worker, key and sink.
 
         Its ``close()``, if it has one, is called when the job's run ends in this worker.
         """
@@ -497,13 +497,13 @@ class SinkWriter(ABC):
 
     @abstractmethod
     def prepare_commit(self) -> Any | None:
-        """Flush, and return what the committer needs (picklable), or None if nothing was written.
+        """Flush, and return data for the committer (picklable), or None if nothing was written.
 
         If the sink commits by task: commit records and marker, and return None.
         """
 
     def abort(self) -> None:
-        """The task failed: remove what was written."""
+        """Remove what was written, because the task failed."""
 
 
 class Committer(ABC):
@@ -518,18 +518,18 @@ class Committer(ABC):
         """
 
     def abort(self, batch_id: int, committables: Sequence[Any]) -> None:
-        """The micro-batch failed: remove what its tasks had prepared."""
+        """Remove what the tasks of a micro-batch have prepared, because it failed."""
 
     def finish(self) -> None:
-        """The input has ended: publish what is still pending, such as unfinished files."""
+        """Publish what is still pending, such as unfinished files, because the input has ended."""
 
     def snapshot(self, last_batch: int | None = None) -> Iterator[bytes]:
-        """What is pending after the last commit, as byte strings in the sink's own format.
+        """Yield what is pending after the last commit, as byte strings in the sink's own format.
 
         ``last_batch``: only what micro-batches up to this one wrote; None: everything. It must not
         change anything. The byte strings have some megabytes each, and are ordered. They must
         contain all that ``restore`` needs, even if the sink's files are gone by then. Sinks
-        with nothing pending return none.
+        with nothing pending yield none.
         """
         return iter(())
 
@@ -595,9 +595,9 @@ class Sink(ABC):
 
     @property
     def takes_columns(self) -> bool:
-        """Whether its writers take columns (``SinkWriter.write_columns``) faster than records.
+        """Whether the writers accept columns (``SinkWriter.write_columns``), faster than records.
 
-        A sink with a ``record_encoder`` gets none.
+        A sink with a ``record_encoder`` gets no columns.
         """
         return False
 
@@ -613,7 +613,7 @@ class Sink(ABC):
         )
 
     def last_batch(self, context: CommitterContext) -> int | None:
-        """The highest micro-batch that was committed as ``context.sink_id``; -1 for none.
+        """Return the highest micro-batch that was committed as ``context.sink_id``; -1 for none.
 
         It is the highest of all partitions: some may not have been written for long, and earlier
         runs may have had more of them. Called once beside the driver when a job resumes; it must
@@ -631,7 +631,7 @@ class Sink(ABC):
 
     @property
     def locator(self) -> str:
-        """What it writes to (a path, a topic); empty if that does not identify it."""
+        """The path, topic or table that is written; empty if that does not identify the sink."""
         return ""
 
     @property
@@ -644,7 +644,7 @@ class Sink(ABC):
 
     @property
     def accepts(self) -> ChangelogMode | None:
-        """The kinds of rows that the sink accepts; None: any. By default inserts only.
+        """The row kinds that the sink accepts; None: any. By default only inserts.
 
         A program that declares other kinds for this sink is refused. Rows of an undeclared kind,
         which a user's function may make, are passed to the sink.
@@ -653,15 +653,15 @@ class Sink(ABC):
 
     @property
     def keeps_state(self) -> bool:
-        """Whether it may hold records back, which a later program must not lose.
+        """Whether the sink may hold records back, which a later program must not lose.
 
-        Then its committer has ``snapshot`` and ``restore``.
+        Then its committer must have ``snapshot`` and ``restore``.
         """
         return False
 
     @property
     def executed_by(self) -> ExecutedBy:
-        """Which process writes it."""
+        """Which process writes to the sink."""
         return ExecutedBy.TASKS
 
     @property

@@ -1,4 +1,4 @@
-"""Values that users write: types, rows, time, watermark strategies, configuration, job clients."""
+"""Types, rows, time, watermark strategies, configuration and job clients."""
 
 from typing import TYPE_CHECKING
 

@@ -15,4 +15,4 @@ MIN_LONG_VALUE = -(1 << 63)
 """The least signed int of 64 bits."""
 
 DEFAULT_OUTPUT_TAG = ""
-"""The name of an operator's main output."""
+"""The id of an operator's main output."""

@@ -1,4 +1,4 @@
-"""Tools to test programs, functions and connectors, without Spark.
+"""Tools to test programs, functions and connectors without Spark.
 
     from headrace.testing import KeyedHarness, ManualClock, ProcessHarness, run_pipeline
 

@@ -6,7 +6,7 @@ from headrace.common.time import TimeAmount, milliseconds_of
 
 
 class ManualClock:
-    """A clock that stands still until it is advanced; ``clock()`` returns ms since the epoch."""
+    """A clock that changes only when it is advanced; ``clock()`` returns ms since the epoch."""
 
     def __init__(self, now_ms: int = 0) -> None:
         self.now_ms = now_ms
@@ -16,7 +16,7 @@ class ManualClock:
         return self.now_ms
 
     def advance(self, amount: TimeAmount) -> int:
-        """Move the clock forward (an int is milliseconds); the new time in ms.
+        """Advance the clock (an int is milliseconds), and return the new time in ms.
 
         Raises:
             PlanError: the amount is negative.

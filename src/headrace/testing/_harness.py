@@ -411,10 +411,10 @@ class KeyedHarness(_Harness):
         return [*map(user_key, self._backend().keys())]
 
     def state(self, name: str, key: Any) -> Any:
-        """A copy of a key's state: a value or None; for list state a list, for map state a dict.
+        """Return a copy of a key's state: a value or None, a list, or a dict, by the kind of state.
 
         Raises:
-            PlanError: the function has not asked for a state of this name.
+            PlanError: the function has not requested a state with this name.
         """
         context, key_context = self._captured.context, self._captured.key_context
         assert context is not None and key_context is not None and context.states is not None

@@ -34,18 +34,18 @@ class SinkContract(ABC):
 
     @abstractmethod
     def make_sink(self, folder: Path) -> Sink:
-        """The sink, which writes below ``folder``. Called once per test."""
+        """Return the sink, which writes below ``folder``. Called once per test."""
 
     @abstractmethod
     def values(self, count: int) -> list[Any]:
-        """``count`` different records."""
+        """Return ``count`` different records."""
 
     @abstractmethod
     def published(self, folder: Path) -> list[Any]:
-        """The records that a reader sees, in any order, equal to those that were written."""
+        """Return the records that a reader sees, in any order, equal to those that were written."""
 
     def columns(self, count: int) -> ColumnChunk | None:
-        """The records of ``values(count)`` as columns; None for a sink without columns."""
+        """Return the records of ``values(count)`` as columns; None for a sink without columns."""
         return None
 
     @pytest.fixture
@@ -62,13 +62,13 @@ class SinkContract(ABC):
         return made
 
     def committer(self, sink: Sink, sink_id: str = "sink-1") -> Committer:
-        """A new committer, as after a restart; one that does nothing where tasks commit."""
+        """Return a new committer, as after a restart; if tasks commit, one that does nothing."""
         if sink.commits is CommitBy.TASK:
             return _NoCommitter()
         return sink.committer(CommitterContext(sink_id, "job"))
 
     def last_batch(self, sink: Sink, sink_id: str = "sink-1") -> int | None:
-        """The last micro-batch that the sink has committed under this id; None if unknown."""
+        """Return the last micro-batch that was committed under this id; None if unknown."""
         return sink.last_batch(CommitterContext(sink_id, "job"))
 
     def writer(
@@ -81,7 +81,7 @@ class SinkContract(ABC):
         worker: WorkerResources | None = None,
         sink_id: str = "sink-1",
     ) -> SinkWriter:
-        """A new writer, by default in a new worker."""
+        """Return a new writer, by default in a new worker."""
         worker = worker or WorkerResources()
         context = WriterContext(sink_id, "job", batch_id, task, attempt, tasks, worker)
         return writer_of(sink, context)
@@ -95,7 +95,10 @@ class SinkContract(ABC):
         tasks: int = 2,
         sink_id: str = "sink-1",
     ) -> list[Any]:
-        """Write one micro-batch with several tasks, each in a new worker; their committables."""
+        """Write one micro-batch with several tasks, and return their committables.
+
+        Each task is in a new worker.
+        """
         prepared = []
         for task in range(tasks):
             worker = WorkerResources()

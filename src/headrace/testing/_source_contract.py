@@ -77,7 +77,7 @@ class SourceContract(ABC):
 
     @abstractmethod
     def expected(self) -> Sequence[Any]:
-        """All records of the source, in any order."""
+        """Return all records of the source, in any order."""
 
     def grow(self, folder: Path) -> None:
         """Change the input in ``folder`` as it may change during a job: add or remove records.

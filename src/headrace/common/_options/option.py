@@ -24,7 +24,7 @@ class ConfigOption(Generic[T]):
     description: str = ""
     choices: tuple[str, ...] = ()
     fallback_keys: tuple[str, ...] = ()
-    """Older names, read where ``key`` is not set."""
+    """Older names of the key, read if ``key`` is not set."""
     has_effect: bool = True
     """False: the key can be set, but it has no effect on Spark."""
 

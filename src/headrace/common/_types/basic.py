@@ -15,7 +15,7 @@ from headrace.common.time import Instant
 
 
 class BasicType(Enum):
-    """The types of ``BasicTypeInfo``; the values are the names of Java's classes."""
+    """The types of ``BasicTypeInfo``; the values are Java's class names."""
 
     STRING = "String"
     BYTE = "Byte"

@@ -34,7 +34,7 @@ class FileStats:
 
 
 class FileFormat(ABC):
-    """How records lie in a file. Descriptions: frozen, picklable, holding no open file.
+    """Reads the records of a file. Subclasses must be frozen and picklable, without open files.
 
     Positions are integers from 0 to the file's extent: bytes for lines, rows for Parquet. The
     records of ``[a, b)`` followed by those of ``[b, c)`` are those of ``[a, c)``, for any b.
@@ -42,46 +42,46 @@ class FileFormat(ABC):
 
     @property
     def record_type(self) -> TypeInformation | None:
-        """The type of the records; None where only the file tells."""
+        """The type of the records; None if it is not known before reading."""
         return None
 
     @abstractmethod
     def measure(self, path: str, extent: int | None = None) -> FileStats:
-        """The extent of a file, with the estimates that budgets need.
+        """Return the extent of a file, with estimates for the size of micro-batches.
 
-        ``extent``: answer as when the file was so long. Files may grow, and a micro-batch that
-        is planned again must come out the same.
+        ``extent``: answer as when the file had this extent. Files may grow, and a micro-batch that
+        is planned again must be the same.
         """
 
     def align(self, path: str, position: int, extent: int) -> int:
-        """The first place at or after ``position`` where a record starts, at most ``extent``."""
+        """Return the first record start at or after ``position``, at most ``extent``."""
         return min(position, extent)
 
     @abstractmethod
     def cuts(self, path: str, start: int, end: int, max_range_bytes: int) -> Sequence[int]:
-        """Positions strictly between ``start`` and ``end`` that cut the range for several tasks."""
+        """Return positions strictly between ``start`` and ``end`` that split the range."""
 
     @abstractmethod
     def read(self, path: str, start: int, end: int, extent: int) -> Iterator[Chunk]:
-        """The records that start in ``[start, end)``; nothing beyond ``extent`` is looked at.
+        """Yield the records that start in ``[start, end)``; nothing after ``extent`` is read.
 
-        What cannot be decoded is in ``Chunk.bad``, never raised.
+        Input that cannot be decoded is in ``Chunk.bad``; it raises no error.
         """
 
     def read_columns(
         self, path: str, start: int, end: int, extent: int
     ) -> Iterator[Chunk | ColumnChunk] | None:
-        """The same records, as columns where they lie so; None: they do not."""
+        """Yield the same records as columns, if the format is columnar; otherwise return None."""
         return None
 
     @property
     def has_columns(self) -> bool:
-        """Whether ``read_columns`` may give columns."""
+        """Whether ``read_columns`` may yield columns."""
         return False
 
 
 class BulkFormat(FileFormat):
-    """A format that is read in batches of rows, not record by record."""
+    """A file format that is read in batches of rows."""
 
 
 def refuse_hadoop(hadoop_config: Any, what: str) -> None:

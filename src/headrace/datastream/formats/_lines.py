@@ -117,10 +117,10 @@ def _first_line(file: IO[bytes], start: int, end: int | None) -> int:
 
 
 class StreamFormat(FileFormat):
-    """A format in which every line holds one record; lines end in LF or CR LF.
+    """Reads one record from each line; lines end in LF or CR LF.
 
-    Files whose name ends in .gz, .bz2 or .xz are unpacked and read whole; others are cut anywhere.
-    Own formats derive from it and define ``decoder``.
+    Files whose name ends in .gz, .bz2 or .xz are decompressed, and are not split; other files can
+    be split anywhere. Custom formats inherit from this class and define ``decoder``.
     """
 
     skips_blank_lines: ClassVar[bool] = False
@@ -128,38 +128,47 @@ class StreamFormat(FileFormat):
 
     @property
     def header_lines(self) -> int:
-        """How many lines at a file's beginning are no records."""
+        """The number of lines at the beginning of a file that are not records."""
         return 0
 
     @staticmethod
     def text_line_format(charset_name: str = "UTF-8") -> StreamFormat:
-        """Each line as a ``str``. A line that is not valid in the charset is undecodable."""
+        """Return a format that reads each line as a ``str``.
+
+        Lines that are not valid in the charset are bad records.
+        """
         return TextLineFormat(charset_name)
 
     @staticmethod
     def bytes_line_format(with_position: bool = False) -> StreamFormat:
-        """Each line as raw ``bytes``, or as (bytes, path, byte offset of the line)."""
+        """Return a format that reads lines as ``bytes``.
+
+        With ``with_position``, records are (bytes, path, byte offset of the line).
+        """
         return BytesLineFormat(with_position)
 
     @staticmethod
     def json_lines_format(decimal: bool = False) -> StreamFormat:
-        """Each line as a ``dict``; ``decimal`` reads numbers with a fraction as ``Decimal``."""
+        """Return a format that reads each line as a ``dict``.
+
+        ``decimal`` reads numbers with a fraction as ``Decimal``.
+        """
         return JsonLinesFormat(decimal)
 
     @abstractmethod
     def decoder(self, header: Sequence[bytes]) -> LineDecoder:
-        """A new decoder, for a file whose first ``header_lines`` lines are given.
+        """Return a decoder for a file whose first ``header_lines`` lines are ``header``.
 
         Raises:
-            HeaderError: with such a header no line can be decoded.
+            HeaderError: lines cannot be decoded with this header.
         """
 
     def is_splittable(self, path: str) -> bool:
-        """Whether ranges of this file can be read on their own."""
+        """Return whether this file can be split."""
         return not is_compressed(path)
 
     def measure(self, path: str, extent: int | None = None) -> FileStats:
-        """The extent in bytes; the length of a line is estimated from the file's beginning."""
+        """Return the extent in bytes; the file's beginning gives an estimate of the line length."""
         if extent is None:
             extent = os.stat(path).st_size
         if is_compressed(path):
@@ -173,7 +182,7 @@ class StreamFormat(FileFormat):
         return FileStats(extent, mean, 1.0, splittable=self.is_splittable(path))
 
     def align(self, path: str, position: int, extent: int) -> int:
-        """The first line start at or after ``position``, at most ``extent``."""
+        """Return the first line start at or after ``position``, at most ``extent``."""
         if position <= 0 or position >= extent:
             return min(position, extent)
         with open(path, "rb") as file:
@@ -187,15 +196,18 @@ class StreamFormat(FileFormat):
         return extent
 
     def cuts(self, path: str, start: int, end: int, max_range_bytes: int) -> Sequence[int]:
-        """Every ``max_range_bytes``: a range owns the lines that start in it, so any will do."""
+        """Return a position every ``max_range_bytes``.
+
+        A range has the lines that start in it, so any position is possible.
+        """
         if not self.is_splittable(path):
             return ()
         return range(start + max_range_bytes, end, max_range_bytes)
 
     def read(self, path: str, start: int, end: int, extent: int) -> Iterator[Chunk]:
-        """The lines that start in the range, decoded; bad ones carry their byte offset.
+        """Yield the decoded lines that start in the range; bad ones have their byte offset.
 
-        If the header does not fit, it is bad (once for the file), and so is every line.
+        If the header is wrong, it is reported as bad once per file, and all lines are bad.
         """
         packed = is_compressed(path)
         position = start
@@ -222,7 +234,7 @@ class StreamFormat(FileFormat):
     def chunks(
         self, path: str, offset: int, lines: list[bytes], decode: LineDecoder
     ) -> Iterator[Chunk]:
-        """Lines (with their ends) as chunks of records; the first starts at ``offset``."""
+        """Yield chunks of records from lines (with their ends); the first is at ``offset``."""
         if offset == 0 and self.strips_bom:
             bare = _without_bom(lines[0])
             offset, lines[0] = len(lines[0]) - len(bare), bare
@@ -232,7 +244,7 @@ class StreamFormat(FileFormat):
             offset += sum(map(len, run))
 
     def chunk(self, path: str, offset: int, lines: Sequence[bytes], decode: LineDecoder) -> Chunk:
-        """One run of lines (with their ends), the first of which starts at ``offset``."""
+        """Return a chunk of records from lines (with their ends); the first is at ``offset``."""
         bare = [without_end(line) for line in lines]
         try:
             return Chunk(decode(bare))
@@ -337,13 +349,13 @@ class BytesLineFormat(StreamFormat):
 
 @dataclass(frozen=True)
 class JsonLinesFormat(StreamFormat):
-    """Each line as a JSON object (RFC 8259, so no NaN); blank lines are skipped."""
+    """Reads each line as a JSON object (RFC 8259, so without NaN); blank lines are skipped."""
 
     decimal: bool = False
     skips_blank_lines = True
 
     def decoder(self, header: Sequence[bytes]) -> LineDecoder:
-        """Lines to dictionaries."""
+        """Return a function from lines to dictionaries."""
         exact = json_parser(decimal=True)
 
         def decode(lines: Sequence[bytes]) -> list[Any]:

@@ -1,4 +1,4 @@
-"""CSV at PyFlink's path: its schema, what reads it and what writes it."""
+"""CSV at PyFlink's path: schema, reader, encoder and writers."""
 
 from __future__ import annotations
 

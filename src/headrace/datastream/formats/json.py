@@ -1,4 +1,4 @@
-"""JSON: rows, dicts and dataclasses from and to messages, and lines of JSON for files."""
+"""JSON: rows, dicts and dataclasses from and to messages, and JSON lines in files."""
 
 from headrace.datastream.formats._json.messages import (
     JsonDeserializationSchema,

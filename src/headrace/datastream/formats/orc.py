@@ -1,4 +1,4 @@
-"""ORC: rows from files and into files, through pyarrow."""
+"""ORC files: reading and writing rows with pyarrow."""
 
 from __future__ import annotations
 
@@ -33,10 +33,11 @@ _COMPRESSIONS = ("none", "zlib", "snappy", "lz4", "zstd")
 
 @dataclass(frozen=True)
 class OrcFormat(BulkFormat):
-    """Dicts from ORC files, all columns or the named ones; a position is a row.
+    """Reads dicts from ORC files; a position is the number of a row.
 
-    Files are cut between stripes. Timestamps are ``datetime``, with a zone where the column has one
-    (nanoseconds are cut), decimals ``Decimal``.
+    ``columns`` selects columns; by default all are read. Files are split between stripes.
+    Timestamps become ``datetime``, with a time zone if the column has one (nanoseconds are cut
+    off), decimals ``Decimal``.
     """
 
     columns: tuple[str, ...] | None = None
@@ -45,7 +46,7 @@ class OrcFormat(BulkFormat):
         object.__setattr__(self, "columns", None if columns is None else tuple(columns))
 
     def measure(self, path: str, extent: int | None = None) -> FileStats:
-        """The number of rows, from the file's footer: such a file does not grow.
+        """Return the number of rows, which the file's footer contains.
 
         Raises:
             DecodeError: the file is not an ORC file.
@@ -58,7 +59,7 @@ class OrcFormat(BulkFormat):
         return FileStats(rows, 1.0, max(found.st_size / rows, 1.0) if rows else 1.0)
 
     def cuts(self, path: str, start: int, end: int, max_range_bytes: int) -> Sequence[int]:
-        """The stripes at which a range has become long enough."""
+        """Return the first rows of stripes at which the range can be split."""
         found = stat(path)
         stripes = _stripe_rows(path, found.st_size, found.st_mtime_ns)
         row_bytes = found.st_size / max(sum(stripes), 1)
@@ -72,7 +73,7 @@ class OrcFormat(BulkFormat):
         return cuts
 
     def read(self, path: str, start: int, end: int, extent: int) -> Iterator[Chunk]:
-        """The rows of the range; a damaged stripe gives one bad record, at its first row."""
+        """Yield the rows of the range; a damaged stripe yields one bad record, at its first row."""
         found = stat(path)
         row = start
         with open(path, "rb") as source:
@@ -137,20 +138,20 @@ def _cut(kind: Any) -> Any:
 
 
 class OrcBulkWriters:
-    """Makes writers of ORC for ``FileSink.for_bulk_format``."""
+    """Makes ORC writers for ``FileSink.for_bulk_format``."""
 
     @staticmethod
     def for_row_type(
         row_type: Any, writer_properties: Any = None, hadoop_config: Any = None
     ) -> _OrcWriterFactory:
-        """A writer of rows, dictionaries, dataclasses or tuples.
+        """Return a writer of rows, dictionaries, dataclasses or tuples.
 
-        ``row_type`` is ``Types.ROW_NAMED(…)`` or a pyarrow schema, where PyFlink takes a RowType of
-        its Table API. Of ORC's properties there are ``orc.compress`` (NONE, ZLIB, SNAPPY, LZ4,
-        ZSTD) and ``orc.stripe.size`` (bytes).
+        ``row_type`` is ``Types.ROW_NAMED(…)`` or a pyarrow schema (PyFlink takes a RowType of its
+        Table API). The supported ``writer_properties`` are ``orc.compress`` (NONE, ZLIB, SNAPPY,
+        LZ4, ZSTD) and ``orc.stripe.size`` (bytes).
 
         Raises:
-            PlanError: another property, or a type that ORC has no form for: a time of day.
+            PlanError: another property is given, or ORC has no such type (a time of day).
         """
         refuse_hadoop(hadoop_config, "ORC is written")
         for field in arrow_schema(row_type):

@@ -1,4 +1,4 @@
-"""Parquet at PyFlink's path: what reads its files and what writes them."""
+"""Parquet at PyFlink's path: formats and writers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages of Protobuf: objects of a generated class, bare or with the id of a schema."""
+"""Protobuf messages: objects of a generated class, with or without a schema id."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ _ALWAYS_THERE = ("google/protobuf/", "google/type/", "confluent/")
 
 
 class ProtobufDeserializationSchema(DeserializationSchema):
-    """Records from messages of Protobuf.
+    """Deserializes records from Protobuf messages.
 
     Arguments:
         message_class: a class that protoc generated; its module must be importable where the job
             runs.
-        into: what records become: objects of the class (None), or dict: with the fields' names as
-            they stand in the .proto file, those without a value left out.
-        registered: whether messages have Confluent's header. The registry is not asked: fields that
-            were added or removed are told apart by their numbers.
+        into: the class of records: None for objects of the message class, or dict with the field
+            names of the .proto file; fields without a value are left out.
+        registered: whether messages have Confluent's header. The registry is not contacted: fields
+            that were added or removed are identified by their numbers.
     """
 
     def __init__(
@@ -46,10 +46,12 @@ class ProtobufDeserializationSchema(DeserializationSchema):
         self._into, self._registered = into, registered
 
     def deserialize(self, data: bytes | None) -> Any:
-        """The record in the message; None for None, which deletes a key in a compacted topic.
+        """Return the record in the message.
+
+        None, which deletes a key in a compacted topic, is returned as None.
 
         Raises:
-            DecodeError: there is none.
+            DecodeError: the message contains no such record.
         """
         if data is None:
             return None
@@ -68,11 +70,11 @@ class ProtobufDeserializationSchema(DeserializationSchema):
 
 
 class ProtobufSerializationSchema(RegisteringSchema):
-    """Messages of Protobuf from objects of a generated class, or from dicts of its fields.
+    """Serializes objects of a generated class, or dicts of its fields, to Protobuf messages.
 
     Arguments:
-        registry, subject, register: as those of ``AvroSerializationSchema``. Files that the
-            message's file imports are registered under their own names.
+        registry, subject, register: as for ``AvroSerializationSchema``. Imported .proto files are
+            registered under their own names.
     """
 
     def __init__(
@@ -87,10 +89,10 @@ class ProtobufSerializationSchema(RegisteringSchema):
         self._indexes = _indexes_of(message_class.DESCRIPTOR)
 
     def serialize(self, value: Any) -> bytes:
-        """The record as a message.
+        """Return the record as a message.
 
         Raises:
-            TypeMismatchError: it is no object of the class, and no dict of its fields.
+            TypeMismatchError: it is neither an object of the class nor a dict of its fields.
             JobError: the registry does not answer, or refuses the schema.
         """
         body: bytes = self._message(value).SerializeToString()

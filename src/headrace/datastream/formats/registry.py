@@ -1,4 +1,4 @@
-"""Confluent's schema registry: its address, and under which subject a schema is registered."""
+"""Confluent's schema registry: its address, and the subjects of registered schemas."""
 
 from headrace.datastream.formats._registry.header import ConfluentHeaderStripper
 from headrace.datastream.formats._registry.registry import (

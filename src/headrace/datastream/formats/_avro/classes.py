@@ -26,7 +26,7 @@ from headrace.errors import DecodeError, PlanError
 
 @dataclass(frozen=True)
 class AvroType:
-    """The Avro type of a field, where another than the default is wanted.
+    """An Avro type for a dataclass field, if it is not the default type.
 
     ``price: Annotated[Decimal, AvroType.decimal(10, 2)]``, or
     ``count: Annotated[int, AvroType("int")]``.
@@ -39,7 +39,7 @@ class AvroType:
 
     @staticmethod
     def decimal(precision: int, scale: int = 0) -> AvroType:
-        """Decimals of so many digits, so many of them after the point."""
+        """Return a decimal type with ``precision`` digits, ``scale`` of them after the point."""
         return AvroType(
             {"type": "bytes", "logicalType": "decimal", "precision": precision, "scale": scale}
         )

@@ -44,11 +44,11 @@ CODECS = ("null", "deflate", "bzip2", "xz", "snappy", "zstandard", "lz4")
 
 @dataclass(frozen=True)
 class AvroFormat(BulkFormat):
-    """Records from Avro container files; a position is a record.
+    """Reads records from Avro container files; a position is the number of a record.
 
-    ``schema`` is the reader's, which the records of every file come in, by whatever schema the file
-    was written; None: as they were written. ``into`` is what records become: dict, ``Row`` or a
-    dataclass. Files are cut between blocks. ``generic``: dicts as PyFlink's generic records.
+    ``schema`` is the reader's schema, to which all records are converted; None keeps each file's
+    schema. ``into`` is the class of records: dict, ``Row`` or a dataclass. Files are split between
+    blocks. ``generic``: dicts as PyFlink's generic records.
     """
 
     schema: AvroSchema | None = None
@@ -75,7 +75,7 @@ class AvroFormat(BulkFormat):
         self.__dict__.update(state)
 
     def measure(self, path: str, extent: int | None = None) -> FileStats:
-        """The number of records, from the heads of the file's blocks: such a file does not grow.
+        """Return the number of records, which the headers of the file's blocks contain.
 
         Raises:
             DecodeError: the file is not an Avro file.
@@ -86,7 +86,7 @@ class AvroFormat(BulkFormat):
         return FileStats(records, 1.0, max(size_bytes / records, 1.0) if records else 1.0)
 
     def cuts(self, path: str, start: int, end: int, max_range_bytes: int) -> Sequence[int]:
-        """The blocks at which a range has become long enough."""
+        """Return the first records of blocks at which the range can be split."""
         cuts: list[int] = []
         taken_bytes = 0
         blocks = _blocks_of(path)
@@ -98,7 +98,7 @@ class AvroFormat(BulkFormat):
         return cuts
 
     def read(self, path: str, start: int, end: int, extent: int) -> Iterator[Chunk]:
-        """The records of the range; a damaged block gives one bad record, where it fails."""
+        """Yield the records of the range; a damaged block yields one bad record."""
         blocks = _blocks_of(path)
         with open(path, "rb") as file:
             avro = AvroFile(file)
@@ -178,20 +178,20 @@ def _blocks(path: str, size_bytes: int, modified_ns: int) -> Blocks:
 
 
 class AvroInputFormat(InputFormat):
-    """Dicts from Avro container files, for ``StreamExecutionEnvironment.create_input``.
+    """Reads dicts from Avro container files, for ``StreamExecutionEnvironment.create_input``.
 
-    A file that was written by another schema is read by the given one.
+    Files with another schema are converted to the given one.
     """
 
     def __init__(self, path: str, schema: AvroSchema) -> None:
         self._path, self._schema = path, schema_of(schema)
 
     def get_produced_type(self) -> GenericRecordAvroTypeInfo:
-        """The type of the records."""
+        """Return the type of the records."""
         return GenericRecordAvroTypeInfo(self._schema)
 
     def files(self) -> tuple[AvroFormat, str]:
-        """The format, and the path of its files."""
+        """Return the format, and the path of its files."""
         return AvroFormat(self._schema, generic=True), self._path
 
 
@@ -200,10 +200,10 @@ class AvroBulkWriters:
 
     @staticmethod
     def for_generic_record(schema: AvroSchema, *, codec: str = "null") -> AvroWriterFactory:
-        """A writer of dicts, dataclasses or rows that fit the schema.
+        """Return a writer of dicts, dataclasses or rows that fit the schema.
 
-        ``codec`` is how blocks are packed: ``null`` (not at all, as in Flink), ``deflate``,
-        ``bzip2``, ``xz``, or with further packages ``snappy``, ``zstandard``, ``lz4``.
+        ``codec`` compresses blocks: ``null`` (not at all, as in Flink), ``deflate``, ``bzip2``,
+        ``xz``, or with further packages ``snappy``, ``zstandard``, ``lz4``.
         """
         if codec not in CODECS:
             raise PlanError(f"there is no codec {codec!r}", hint=f"use one of {', '.join(CODECS)}")

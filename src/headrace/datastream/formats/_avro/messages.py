@@ -32,15 +32,15 @@ from headrace.errors import DecodeError, PlanError, TypeMismatchError, Unsupport
 
 
 class AvroDeserializationSchema(DeserializationSchema):
-    """Records from messages of Avro.
+    """Deserializes records from Avro messages.
 
     Arguments:
-        schema: the reader's schema, to which every record is converted: an ``AvroSchema``, its
-            text, or a dataclass. None: each record has its writer's schema.
-        into: what records become: dict, ``Row``, or a dataclass. The default is the dataclass that
-            was given as the schema, else dict.
-        registry: where the writers' schemas are. With it messages have Confluent's header.
-        writer_schema: the schema of messages without a header; the reader's by default.
+        schema: the reader's schema, to which all records are converted: an ``AvroSchema``, its
+            text, or a dataclass. None: each record keeps its writer's schema.
+        into: the class of records: dict, ``Row``, or a dataclass. The default is the dataclass that
+            was given as the schema, otherwise dict.
+        registry: the registry with the writers' schemas. With it, messages have Confluent's header.
+        writer_schema: the schema of messages without a header; by default the reader's schema.
     """
 
     def __init__(
@@ -90,10 +90,12 @@ class AvroDeserializationSchema(DeserializationSchema):
         self._prepare()
 
     def deserialize(self, data: bytes | None) -> Any:
-        """The record in the message; None for None, which deletes a key in a compacted topic.
+        """Return the record in the message.
+
+        None, which deletes a key in a compacted topic, is returned as None.
 
         Raises:
-            DecodeError: there is none; the message says in one line why.
+            DecodeError: the message contains no such record; the error says why in one line.
             JobError: the registry does not answer.
         """
         if data is None:
@@ -124,13 +126,13 @@ class AvroDeserializationSchema(DeserializationSchema):
 
 
 class AvroSerializationSchema(RegisteringSchema):
-    """Messages of Avro from dicts, dataclasses or rows.
+    """Serializes dicts, dataclasses or rows to Avro messages.
 
     Arguments:
         schema: an ``AvroSchema``, its text, or a dataclass.
-        registry: where the schema is registered. With it messages have Confluent's header.
+        registry: where the schema is registered. With it, messages have Confluent's header.
         subject: the subject of the schema; by default the topic's name and ``-value``.
-        register: whether to register the schema if it is missing. If False, it must be registered.
+        register: True registers a missing schema; False requires that it is registered.
     """
 
     def __init__(
@@ -152,10 +154,10 @@ class AvroSerializationSchema(RegisteringSchema):
         self._encode = encoder(self._schema)
 
     def serialize(self, value: Any) -> bytes:
-        """The record as a message.
+        """Return the record as a message.
 
         Raises:
-            TypeMismatchError: it does not fit the schema.
+            TypeMismatchError: the record does not fit the schema.
             JobError: the registry does not answer, or refuses the schema.
         """
         body, registered = self._encode(value), self._registered
@@ -168,10 +170,10 @@ class AvroSerializationSchema(RegisteringSchema):
 
 
 class AvroRowDeserializationSchema(DeserializationSchema):
-    """Rows from messages of Avro without a header.
+    """Deserializes rows from Avro messages without a header.
 
-    Timestamps are without a zone, and mean UTC; times have milliseconds. As in Flink, bytes after
-    the record are not looked at.
+    Timestamps have no time zone and are in UTC; times have milliseconds. As in Flink, bytes after
+    the record are ignored.
     """
 
     def __init__(
@@ -187,14 +189,14 @@ class AvroRowDeserializationSchema(DeserializationSchema):
         return (AvroRowDeserializationSchema, (None, self._schema.text))
 
     def get_produced_type(self) -> RowTypeInfo:
-        """The type of the rows."""
+        """Return the type of the rows."""
         return self._row_type
 
     def deserialize(self, data: bytes) -> Any:
-        """The row in the message.
+        """Return the row in the message.
 
         Raises:
-            DecodeError: there is none.
+            DecodeError: the message contains no such row.
         """
         try:
             return self._decode(data)
@@ -203,7 +205,7 @@ class AvroRowDeserializationSchema(DeserializationSchema):
 
 
 class AvroRowSerializationSchema(SerializationSchema):
-    """Messages of Avro, without a header, from rows; a timestamp without a zone is in UTC."""
+    """Serializes rows to Avro messages without a header; timestamps without a zone are in UTC."""
 
     def __init__(
         self, record_class: str | None = None, avro_schema_string: str | None = None
@@ -216,10 +218,10 @@ class AvroRowSerializationSchema(SerializationSchema):
         return (AvroRowSerializationSchema, (None, self._schema.text))
 
     def serialize(self, value: Any) -> bytes:
-        """The row as a message.
+        """Return the row as a message.
 
         Raises:
-            TypeMismatchError: it does not fit the schema.
+            TypeMismatchError: the row does not fit the schema.
         """
         return self._encode(value)
 

@@ -30,25 +30,25 @@ SCHEMA_KEY = b"parquet.avro.schema"
 
 
 class AvroParquetReaders:
-    """Makes formats that read dicts of an Avro schema from Parquet files."""
+    """Makes formats that read Parquet files as dicts of an Avro schema."""
 
     @staticmethod
     def for_generic_record(schema: AvroSchema) -> AvroParquetFormat:
-        """The format: fields are found by name, and one that a file lacks has its default."""
+        """Return a format; fields are found by name, and a missing field gets its default value."""
         return AvroParquetFormat(schema_of(schema))
 
 
 class AvroParquetWriters:
-    """Makes writers of Parquet for records of an Avro schema."""
+    """Makes Parquet writers for records of an Avro schema."""
 
     @staticmethod
     def for_generic_record(
         schema: AvroSchema, *, compression: str = "zstd"
     ) -> AvroParquetWriterFactory:
-        """A writer of dicts, dataclasses or rows that fit the schema.
+        """Return a writer of dicts, dataclasses or rows that fit the schema.
 
         Raises:
-            PlanError: Parquet has no form for a part of the schema.
+            PlanError: a part of the schema cannot be written to Parquet.
         """
         found = schema_of(schema)
         arrow_schema_of(found)

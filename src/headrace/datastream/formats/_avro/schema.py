@@ -33,7 +33,7 @@ from headrace.errors import PlanError
 class AvroSchema:
     """An Avro schema, as JSON text.
 
-    Two are equal when their texts are; layout and the order of keys do not count.
+    Two schemas are equal when their JSON is equal, regardless of whitespace and the order of keys.
     """
 
     text: str
@@ -44,39 +44,39 @@ class AvroSchema:
 
     @staticmethod
     def parse_string(json_schema: str) -> AvroSchema:
-        """The schema in a JSON text.
+        """Return the schema in a JSON text.
 
         Raises:
-            PlanError: it is none.
+            PlanError: the text is not a valid schema.
         """
         return AvroSchema(json_schema)
 
     @staticmethod
     def parse_file(file_path: str) -> AvroSchema:
-        """The schema in a file of JSON.
+        """Return the schema in a JSON file.
 
         Raises:
-            PlanError: it is none.
+            PlanError: the file does not contain a valid schema.
         """
         with open(local_path(file_path), encoding="utf-8") as file:
             return AvroSchema(file.read())
 
     @staticmethod
     def of_dataclass(record_class: type, namespace: str = "") -> AvroSchema:
-        """The schema of a dataclass's objects (see ``docs/how-to/formats.md`` for the types)."""
+        """Return the schema of a dataclass (see ``docs/how-to/formats.md`` for the types)."""
         return AvroSchema(schema_of_class(record_class, namespace))
 
     @staticmethod
     def registered(registry: SchemaRegistry | str, subject: str, version: int) -> AvroSchema:
-        """The schema that a registry has under a subject and a version; it is asked now.
+        """Return the schema that a registry has for a subject and a version; it is requested now.
 
-        The schema of a version never changes. The latest version may be another one when the
-        program is started again; then a repeated micro-batch would be decoded with another schema.
-        So the version must be a number.
+        The schema of a version never changes. The latest version may change before the program is
+        started again; a repeated micro-batch would then be decoded with another schema. So the
+        version must be a number.
 
         Raises:
-            PlanError: the version is no number, or the schema there is not of Avro.
-            JobError: the registry has none, or does not answer.
+            PlanError: the version is not a number, or the schema is not an Avro schema.
+            JobError: the registry has no such version, or does not answer.
         """
         place, given = registry_of(registry), version
         if place is None or type(given) is not int or given < 1:
@@ -93,7 +93,7 @@ class AvroSchema:
 
     @property
     def name(self) -> str:
-        """The full name of the record; the name of the type for other schemas."""
+        """The full name of the record; for other schemas, the name of the type."""
         node = parsed(self.text)[0]
         return str(node["name"] if isinstance(node, dict) and "name" in node else kind_of(node))
 

@@ -23,7 +23,8 @@ from headrace.errors import PlanError, TypeMismatchError
 class GenericRecordAvroTypeInfo(TypeInformation):
     """The type of dicts that fit an Avro schema.
 
-    Values come out as they would from Avro's bytes: defaults filled in, rows and objects as dicts.
+    Values are converted as if they were written to Avro and read back: missing fields get their
+    defaults, rows and objects become dicts.
     """
 
     def __init__(self, schema: AvroSchema) -> None:
@@ -39,7 +40,7 @@ class GenericRecordAvroTypeInfo(TypeInformation):
         return f"GenericRecord({self._schema.name})"
 
     def coercer(self) -> Coercer | None:
-        """Through the bytes and back: what PyFlink does with such records between operators."""
+        """A function that writes a record to Avro and reads it back, as PyFlink does."""
         encode = encoder(self._schema)
         decode = decoder(self._schema, self._schema, RecordType(dict, generic=True))
 

@@ -34,10 +34,10 @@ from headrace.runtime.columns.shapes import NAMED_ROWS
 
 @dataclass(frozen=True)
 class CsvReaderFormat(StreamFormat):
-    """Rows with named fields, from CSV in UTF-8.
+    """Reads rows with named fields from CSV files in UTF-8.
 
-    Each line is one row, and large files are cut between lines. ``multiline`` allows quoted line
-    ends in fields; such files are read whole.
+    Each line is one row, and large files are split between lines. ``multiline`` allows quoted line
+    ends in fields; such files are not split.
     """
 
     schema: CsvSchema
@@ -45,27 +45,27 @@ class CsvReaderFormat(StreamFormat):
 
     @staticmethod
     def for_schema(schema: CsvSchema, multiline: bool = False) -> CsvReaderFormat:
-        """The format for files of a schema."""
+        """Return the format for files with this schema."""
         if not schema.names:
             raise PlanError("a CSV schema needs columns to read", hint="use add_string_column …")
         return CsvReaderFormat(schema, multiline)
 
     @property
     def record_type(self) -> RowTypeInfo:
-        """That of the schema's rows."""
+        """The type of the rows, which the schema declares."""
         return self.schema.row_type
 
     @property
     def header_lines(self) -> int:
-        """The header, and the row to pass over."""
+        """The number of lines before the first row: the header, and a row that is skipped."""
         return int(self.schema.use_header) + int(self.schema.skip_first_data_row)
 
     def is_splittable(self, path: str) -> bool:
-        """False if the file is compressed, or a field may contain a line end."""
+        """Return False if fields may contain line ends, or the file is compressed."""
         return not self.multiline and not is_compressed(path)
 
     def decoder(self, header: Sequence[bytes]) -> LineDecoder:
-        """Lines to rows; blank lines, and comments where allowed, are left out."""
+        """Return a function from lines to rows; it skips blank lines, and comments if allowed."""
         to_row = self._row_maker(header)
         options = self.schema.dialect.options()
         comments = self.schema.allow_comments
@@ -82,7 +82,7 @@ class CsvReaderFormat(StreamFormat):
         return decode
 
     def read(self, path: str, start: int, end: int, extent: int) -> Iterator[Chunk]:
-        """The rows that start in the range."""
+        """Yield the rows that start in the range."""
         if not self.multiline:
             yield from super().read(path, start, end, extent)
             return
@@ -96,7 +96,7 @@ class CsvReaderFormat(StreamFormat):
     def read_columns(
         self, path: str, start: int, end: int, extent: int
     ) -> Iterator[Chunk | ColumnChunk] | None:
-        """The rows that start in the range as columns, those of some blocks as rows."""
+        """Yield the rows that start in the range as columns, or as rows if a block needs it."""
         if not self.is_splittable(path) or not self.has_columns:
             return None
         return self._columns(path, start, end, extent)

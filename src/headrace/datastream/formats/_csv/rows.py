@@ -21,7 +21,7 @@ from headrace.errors import DecodeError
 
 
 class CsvRowDeserializationSchema(DeserializationSchema):
-    """Rows of a declared type, each from one line of CSV."""
+    """Deserializes rows of a declared type, each from one CSV line."""
 
     def __init__(
         self,
@@ -45,11 +45,15 @@ class CsvRowDeserializationSchema(DeserializationSchema):
         return (CsvRowDeserializationSchema, self._arguments)
 
     def get_produced_type(self) -> RowTypeInfo:
-        """The type of the rows."""
+        """Return the type of the rows."""
         return self._arguments[0]
 
     def deserialize(self, data: bytes) -> Any:
-        """The row; None for a comment, and for what does not parse if that was asked for."""
+        """Return the row; None for an allowed comment, or if parse errors are ignored.
+
+        Raises:
+            DecodeError: the line cannot be parsed, and parse errors are not ignored.
+        """
         try:
             text = without_end(data).decode()
             if self._comments and text.startswith("#"):
@@ -67,7 +71,7 @@ class CsvRowDeserializationSchema(DeserializationSchema):
             raise DecodeError(str(error), where={"record": repr(data[:200])}) from error
 
     class Builder:
-        """Collects what the schema needs."""
+        """Builds a ``CsvRowDeserializationSchema``."""
 
         def __init__(self, type_info: TypeInformation) -> None:
             self._row_type = row_type_of(type_info)
@@ -77,46 +81,46 @@ class CsvRowDeserializationSchema(DeserializationSchema):
             self._ignore_parse_errors = False
 
         def set_field_delimiter(self, delimiter: str) -> CsvRowDeserializationSchema.Builder:
-            """Set the character between fields; a comma otherwise."""
+            """Set the character between fields (default comma)."""
             self._dialect = replace(self._dialect, delimiter=delimiter)
             return self
 
         def set_allow_comments(self, allow_comments: bool) -> CsvRowDeserializationSchema.Builder:
-            """Give None for lines that begin with ``#``."""
+            """Set whether lines that begin with ``#`` are comments, which become None."""
             self._allow_comments = allow_comments
             return self
 
         def set_array_element_delimiter(
             self, delimiter: str
         ) -> CsvRowDeserializationSchema.Builder:
-            """Set the text between the elements of arrays; a semicolon otherwise."""
+            """Set the text between the elements of arrays (default semicolon)."""
             self._array_separator = delimiter
             return self
 
         def set_quote_character(self, c: str) -> CsvRowDeserializationSchema.Builder:
-            """Set the character around fields; a double quote otherwise."""
+            """Set the character that quotes fields (default double quote)."""
             self._dialect = replace(self._dialect, quote=c)
             return self
 
         def set_escape_character(self, c: str) -> CsvRowDeserializationSchema.Builder:
-            """Set the character that takes the next one literally; none otherwise."""
+            """Set the character that escapes the next one (default none)."""
             self._dialect = replace(self._dialect, escape=c)
             return self
 
         def set_null_literal(self, null_literal: str) -> CsvRowDeserializationSchema.Builder:
-            """Set the text that stands for None."""
+            """Set the text that means None (default none)."""
             self._dialect = replace(self._dialect, null=null_literal)
             return self
 
         def set_ignore_parse_errors(
             self, ignore_parse_errors: bool
         ) -> CsvRowDeserializationSchema.Builder:
-            """Give None for what does not parse."""
+            """Set whether lines that cannot be parsed become None instead of an error."""
             self._ignore_parse_errors = ignore_parse_errors
             return self
 
         def build(self) -> CsvRowDeserializationSchema:
-            """The schema."""
+            """Return the schema."""
             return CsvRowDeserializationSchema(
                 self._row_type,
                 self._dialect,
@@ -127,7 +131,7 @@ class CsvRowDeserializationSchema(DeserializationSchema):
 
 
 class CsvRowSerializationSchema(SerializationSchema):
-    """Lines of CSV (with their end) from rows of a declared type."""
+    """Serializes rows of a declared type to CSV lines, including the line end."""
 
     def __init__(
         self, row_type: RowTypeInfo, dialect: CsvDialect, array_separator: str = ";"
@@ -145,11 +149,11 @@ class CsvRowSerializationSchema(SerializationSchema):
         return (CsvRowSerializationSchema, self._arguments)
 
     def serialize(self, value: Any) -> bytes:
-        """The row's line, in UTF-8."""
+        """Return the row's line in UTF-8."""
         return self._lines.of([self._arguments[0].coerce(value)])
 
     class Builder:
-        """Collects what the schema needs."""
+        """Builds a ``CsvRowSerializationSchema``."""
 
         def __init__(self, type_info: TypeInformation) -> None:
             self._row_type = row_type_of(type_info)
@@ -157,40 +161,40 @@ class CsvRowSerializationSchema(SerializationSchema):
             self._array_separator = ";"
 
         def set_field_delimiter(self, c: str) -> CsvRowSerializationSchema.Builder:
-            """Set the character between fields; a comma otherwise."""
+            """Set the character between fields (default comma)."""
             self._dialect = replace(self._dialect, delimiter=c)
             return self
 
         def set_line_delimiter(self, delimiter: str) -> CsvRowSerializationSchema.Builder:
-            r"""Set what ends a line; ``\n`` otherwise, and nothing where it is empty."""
+            r"""Set the line end (default ``\n``); it may be empty."""
             self._dialect = replace(self._dialect, line_end=delimiter)
             return self
 
         def set_array_element_delimiter(self, delimiter: str) -> CsvRowSerializationSchema.Builder:
-            """Set the text between the elements of arrays; a semicolon otherwise."""
+            """Set the text between the elements of arrays (default semicolon)."""
             self._array_separator = delimiter
             return self
 
         def disable_quote_character(self) -> CsvRowSerializationSchema.Builder:
-            """Let no character quote a field."""
+            """Never quote fields."""
             self._dialect = replace(self._dialect, quote=None)
             return self
 
         def set_quote_character(self, c: str) -> CsvRowSerializationSchema.Builder:
-            """Set the character around fields; a double quote otherwise."""
+            """Set the character that quotes fields (default double quote)."""
             self._dialect = replace(self._dialect, quote=c)
             return self
 
         def set_escape_character(self, c: str) -> CsvRowSerializationSchema.Builder:
-            """Set the character that takes the next one literally; none otherwise."""
+            """Set the character that escapes the next one (default none)."""
             self._dialect = replace(self._dialect, escape=c)
             return self
 
         def set_null_literal(self, s: str) -> CsvRowSerializationSchema.Builder:
-            """Set the text that stands for None; empty otherwise."""
+            """Set the text that is written for None (default empty)."""
             self._dialect = replace(self._dialect, null=s)
             return self
 
         def build(self) -> CsvRowSerializationSchema:
-            """The schema."""
+            """Return the schema."""
             return CsvRowSerializationSchema(self._row_type, self._dialect, self._array_separator)

@@ -12,11 +12,11 @@ from headrace.errors import PlanError
 
 @dataclass(frozen=True)
 class CsvSchema:
-    """The columns of a CSV file, with their types, and how its text is to be read.
+    """The columns of a CSV file, their types, and the syntax of the text.
 
-    With a header, columns are found by name and others are left out; without, by position. A line
-    with another number of fields is undecodable. An empty field is None where the column is no
-    string; ``null_value`` is None in every column.
+    With a header, columns are found by name and other columns are ignored; without a header,
+    columns are found by position. A line with another number of fields cannot be decoded. An empty
+    field is None, except in string columns; ``null_value`` is None in every column.
     """
 
     names: tuple[str, ...] = ()
@@ -31,11 +31,11 @@ class CsvSchema:
 
     @staticmethod
     def builder() -> CsvSchemaBuilder:
-        """A new builder."""
+        """Return a new builder."""
         return CsvSchemaBuilder()
 
     def size(self) -> int:
-        """How many columns there are."""
+        """Return the number of columns."""
         return len(self.names)
 
     @property
@@ -45,14 +45,14 @@ class CsvSchema:
 
 
 class CsvSchemaBuilder:
-    """Collects the columns, in order, and the options of a ``CsvSchema``."""
+    """Builds a ``CsvSchema`` from columns, in order, and options."""
 
     def __init__(self) -> None:
         self._columns: list[tuple[str, TypeInformation, str]] = []
         self._schema = CsvSchema()
 
     def build(self) -> CsvSchema:
-        """The schema.
+        """Return the schema.
 
         Raises:
             PlanError: a name occurs twice.
@@ -65,98 +65,98 @@ class CsvSchemaBuilder:
     def add_array_column(
         self, name: str, separator: str = ";", element_type: TypeInformation | None = None
     ) -> CsvSchemaBuilder:
-        """A column of lists (of strings, unless told otherwise) and what separates elements."""
+        """Add a column of lists, by default of strings; ``separator`` is between the elements."""
         return self._add(name, Types.OBJECT_ARRAY(element_type or Types.STRING()), separator)
 
     def add_boolean_column(self, name: str) -> CsvSchemaBuilder:
-        """A column of true and false."""
+        """Add a column of booleans: true and false."""
         return self._add(name, Types.BOOLEAN())
 
     def add_number_column(
         self, name: str, number_type: TypeInformation | None = None
     ) -> CsvSchemaBuilder:
-        """A column of numbers: 64-bit integers unless told otherwise, as ``Types.BIG_DEC()``."""
+        """Add a column of numbers, by default 64-bit integers."""
         return self._add(name, number_type or Types.LONG())
 
     def add_string_column(self, name: str) -> CsvSchemaBuilder:
-        """A column of strings."""
+        """Add a column of strings."""
         return self._add(name, Types.STRING())
 
     def add_columns_from(self, schema: CsvSchema) -> CsvSchemaBuilder:
-        """The columns of another schema."""
+        """Add the columns of another schema."""
         self._columns += zip(schema.names, schema.types, schema.separators, strict=True)
         return self
 
     def clear_columns(self) -> CsvSchemaBuilder:
-        """Drop the columns named so far."""
+        """Remove all columns that were added so far."""
         self._columns.clear()
         return self
 
     def set_allow_comments(self, allow: bool = True) -> CsvSchemaBuilder:
-        """Pass over lines that begin with ``#``."""
+        """Set whether lines that begin with ``#`` are skipped."""
         return self._set(allow_comments=allow)
 
     def set_any_property_name(self, name: str) -> CsvSchemaBuilder:
-        """Allow lines with more fields than columns; the further fields are left out."""
+        """Allow lines with more fields than columns; the additional fields are ignored."""
         return self._set(allow_more_columns=bool(name))
 
     def disable_array_element_separator(self) -> CsvSchemaBuilder:
-        """Take the text of array columns for one element."""
+        """Treat the text of each array column as one element."""
         return self.set_array_element_separator("")
 
     def remove_array_element_separator(self, index: int) -> CsvSchemaBuilder:
-        """Take the text of one column for one element."""
+        """Treat the text of the column with this index as one element."""
         name, kind, _ = self._columns[index]
         self._columns[index] = (name, kind, "")
         return self
 
     def set_array_element_separator(self, separator: str) -> CsvSchemaBuilder:
-        """Set the separator between elements, in all array columns named so far."""
+        """Set the separator between elements for all array columns that were added so far."""
         self._columns = [(name, kind, separator) for name, kind, _ in self._columns]
         return self
 
     def set_column_separator(self, char: str) -> CsvSchemaBuilder:
-        """Set the character between fields; a comma otherwise."""
+        """Set the character between fields (default comma)."""
         return self._set_dialect(delimiter=char)
 
     def disable_escape_char(self) -> CsvSchemaBuilder:
-        """Let no character escape the next one."""
+        """Use no escape character (the default)."""
         return self._set_dialect(escape=None)
 
     def set_escape_char(self, char: str) -> CsvSchemaBuilder:
-        """Set the character that takes the next one literally; none otherwise."""
+        """Set the character that escapes the next one (default none)."""
         return self._set_dialect(escape=char)
 
     def set_line_separator(self, separator: str) -> CsvSchemaBuilder:
-        r"""Set what is written at the end of a line, ``\n`` otherwise; read are LF and CR LF."""
+        r"""Set the line end for writing (default ``\n``); reading accepts LF and CR LF."""
         return self._set_dialect(line_end=separator)
 
     def set_null_value(self, null_value: str) -> CsvSchemaBuilder:
-        """Set the text that stands for None."""
+        """Set the text that means None (default none)."""
         return self._set_dialect(null=null_value)
 
     def disable_quote_char(self) -> CsvSchemaBuilder:
-        """Let no character quote a field."""
+        """Use no quote character."""
         return self._set_dialect(quote=None)
 
     def set_quote_char(self, char: str) -> CsvSchemaBuilder:
-        """Set the character around fields that hold special ones; a double quote otherwise."""
+        """Set the character that quotes fields with special characters (default double quote)."""
         return self._set_dialect(quote=char)
 
     def set_skip_first_data_row(self, skip: bool = True) -> CsvSchemaBuilder:
-        """Pass over the first line (after the header, if there is one)."""
+        """Set whether the first line is skipped; with a header, the first line after it."""
         return self._set(skip_first_data_row=skip)
 
     def set_strict_headers(self, strict: bool = True) -> CsvSchemaBuilder:
-        """Require the header to name exactly the columns of the schema, in order."""
+        """Set whether the header must contain exactly the schema's columns, in order."""
         return self._set(strict_headers=strict)
 
     def set_use_header(self, use: bool = True) -> CsvSchemaBuilder:
-        """Take the first line for the names of the columns."""
+        """Set whether the first line contains the names of the columns."""
         return self._set(use_header=use)
 
     def size(self) -> int:
-        """How many columns there are so far."""
+        """Return the number of columns so far."""
         return len(self._columns)
 
     def _add(self, name: str, kind: TypeInformation, separator: str = "") -> CsvSchemaBuilder:

@@ -19,11 +19,11 @@ _PLAIN = frozenset({str, int, float, Decimal})
 
 @dataclass(frozen=True)
 class CsvEncoder:
-    """One line of CSV per record, in UTF-8, for ``FileSink.for_row_format``.
+    """Encodes each record as one CSV line in UTF-8, for ``FileSink.for_row_format``.
 
-    ``columns`` names what is taken of dictionaries, dataclasses and rows with names, in order;
-    tuples, lists and other rows are written by position. ``header`` puts the names on the first
-    line of every file. None is ``null_value``; decimals are exact, times ISO 8601.
+    ``columns`` names the fields of dictionaries, dataclasses and named rows to write, in order;
+    tuples, lists and other rows are written by position. ``header`` writes the names to the first
+    line of each file. None becomes ``null_value``; decimals are exact, times are in ISO 8601.
     """
 
     columns: tuple[str, ...] | None = None
@@ -54,17 +54,17 @@ class CsvEncoder:
         return CsvDialect(self.separator, self.quote)
 
     def head(self) -> bytes:
-        """What stands at the top of every file."""
+        """Return the header line for the beginning of each file; empty without ``header``."""
         if not self.header or self.columns is None:
             return b""
         return CsvLines([str] * len(self.columns), self._dialect()).of([self.columns])
 
     def encode(self, value: Any) -> bytes:
-        """The record's line."""
+        """Return the record's line."""
         return self.encode_all((value,))
 
     def encode_all(self, values: Sequence[Any]) -> bytes:
-        """The lines of many records."""
+        """Return the lines of several records."""
         write, names = field_writer(None, "", self.null_value), self.columns
         rows = [
             [part if type(part) in _PLAIN else write(part) for part in fields_of(value, names)]
@@ -78,7 +78,7 @@ class CsvBulkWriters:
 
     @staticmethod
     def for_schema(schema: CsvSchema) -> CsvBulkWriterFactory:
-        """A writer of the schema's columns, with a header where the schema has one."""
+        """Return a writer of the schema's columns, with a header if the schema has one."""
         return CsvBulkWriterFactory(schema)
 
 

@@ -17,7 +17,7 @@ from headrace.errors import DecodeError, PlanError
 
 
 class JsonRowDeserializationSchema(DeserializationSchema):
-    """Rows of a declared type from JSON objects; fields that the type does not have are dropped."""
+    """Deserializes rows of a declared type from JSON objects; unknown fields are dropped."""
 
     def __init__(
         self, row_type: RowTypeInfo, fail_on_missing_field: bool, ignore_parse_errors: bool
@@ -32,15 +32,19 @@ class JsonRowDeserializationSchema(DeserializationSchema):
 
     @staticmethod
     def builder() -> JsonRowDeserializationSchema.Builder:
-        """A new builder."""
+        """Return a new builder."""
         return JsonRowDeserializationSchema.Builder()
 
     def get_produced_type(self) -> RowTypeInfo:
-        """The type of the rows."""
+        """Return the type of the rows."""
         return self._arguments[0]
 
     def deserialize(self, data: bytes) -> Any:
-        """The row; None for what does not parse, if that was asked for."""
+        """Return the row; None if it cannot be parsed and parse errors are ignored.
+
+        Raises:
+            DecodeError: the message cannot be parsed, and parse errors are not ignored.
+        """
         try:
             value = self._parse(data.decode())
             if type(value) is not dict:
@@ -52,7 +56,7 @@ class JsonRowDeserializationSchema(DeserializationSchema):
             raise DecodeError(str(error), where={"record": repr(data[:200])}) from error
 
     class Builder:
-        """Collects what the schema needs."""
+        """Builds a ``JsonRowDeserializationSchema``."""
 
         def __init__(self) -> None:
             self._type_info: RowTypeInfo | None = None
@@ -70,17 +74,21 @@ class JsonRowDeserializationSchema(DeserializationSchema):
             return self
 
         def fail_on_missing_field(self) -> JsonRowDeserializationSchema.Builder:
-            """Take an object without one of the fields for undecodable, instead of None."""
+            """Treat a missing field as a parse error; by default it becomes None."""
             self._fail_on_missing_field = True
             return self
 
         def ignore_parse_errors(self) -> JsonRowDeserializationSchema.Builder:
-            """Give None for what does not parse."""
+            """Return None for messages that cannot be parsed, instead of an error."""
             self._ignore_parse_errors = True
             return self
 
         def build(self) -> JsonRowDeserializationSchema:
-            """The schema."""
+            """Return the schema.
+
+            Raises:
+                PlanError: the type is missing, or both options for parse errors are set.
+            """
             if self._type_info is None:
                 raise PlanError("a JSON row schema needs type_info or json_schema")
             if self._fail_on_missing_field and self._ignore_parse_errors:
@@ -91,7 +99,7 @@ class JsonRowDeserializationSchema(DeserializationSchema):
 
 
 class JsonRowSerializationSchema(SerializationSchema):
-    """JSON objects from rows of a declared type; decimals are numbers, exact."""
+    """Serializes rows of a declared type to JSON objects; decimals become exact numbers."""
 
     def __init__(self, row_type: RowTypeInfo) -> None:
         self._row_type = row_type
@@ -102,15 +110,15 @@ class JsonRowSerializationSchema(SerializationSchema):
 
     @staticmethod
     def builder() -> JsonRowSerializationSchema.Builder:
-        """A new builder."""
+        """Return a new builder."""
         return JsonRowSerializationSchema.Builder()
 
     def serialize(self, value: Any) -> bytes:
-        """The row as JSON, in UTF-8."""
+        """Return the row as JSON in UTF-8."""
         return self._write(self._row_type.coerce(value)).encode()
 
     class Builder:
-        """Collects what the schema needs."""
+        """Builds a ``JsonRowSerializationSchema``."""
 
         def __init__(self) -> None:
             self._type_info: RowTypeInfo | None = None
@@ -121,7 +129,7 @@ class JsonRowSerializationSchema(SerializationSchema):
             return self
 
         def build(self) -> JsonRowSerializationSchema:
-            """The schema."""
+            """Return the schema."""
             if self._type_info is None:
                 raise PlanError("a JSON row schema needs with_type_info")
             return JsonRowSerializationSchema(self._type_info)
@@ -182,21 +190,21 @@ _STRING_FORMATS = {
 
 @dataclass(frozen=True)
 class JsonLinesEncoder:
-    """One line of JSON per record, in UTF-8, keys in the record's own order.
+    """Encodes each record as one JSON line in UTF-8; keys keep their order.
 
-    Dictionaries, dataclasses and rows with names become objects; tuples, lists and rows without
-    names arrays. What JSON has no word for is a string: ``Decimal`` in its exact digits (never an
-    exponent), dates and times in ISO 8601, bytes in base64, enums by their value.
+    Dictionaries, dataclasses and named rows become objects; tuples, lists and other rows become
+    arrays. Values without a JSON type become strings: ``Decimal`` with its exact digits (without an
+    exponent), dates and times in ISO 8601, bytes in base64. Enums are written as their value.
     """
 
     def encode(self, value: Any) -> bytes:
-        """The record's line.
+        """Return the record's line.
 
         Raises:
-            TypeMismatchError: it holds something that has no form in JSON, or NaN.
+            TypeMismatchError: a value cannot be represented in JSON, or is NaN.
         """
         return write_line(value)
 
     def encode_all(self, values: Sequence[Any]) -> bytes:
-        """The lines of many records."""
+        """Return the lines of several records."""
         return b"".join(map(write_line, values))

@@ -27,10 +27,11 @@ MISFITS = (TypeError, ValueError, KeyError, ArithmeticError)
 
 @dataclass(frozen=True)
 class ParquetFormat(BulkFormat):
-    """Dictionaries from Parquet files, all columns or the named ones; a position is a row.
+    """Reads dictionaries from Parquet files; a position is the number of a row.
 
-    Files are cut between row groups where that suffices. Timestamps are ``datetime``, with a zone
-    where the column has one (nanoseconds are cut), decimals ``Decimal``.
+    ``columns`` selects columns; by default all are read. Files are split between row groups if
+    these are small enough. Timestamps become ``datetime``, with a time zone if the column has one
+    (nanoseconds are cut off), decimals ``Decimal``.
     """
 
     columns: tuple[str, ...] | None = None
@@ -43,7 +44,7 @@ class ParquetFormat(BulkFormat):
         object.__setattr__(self, "batch_size", min(batch_size, CHUNK_RECORDS))
 
     def measure(self, path: str, extent: int | None = None) -> FileStats:
-        """The number of rows, from the file's footer: such a file does not grow.
+        """Return the number of rows, which the file's footer contains.
 
         Raises:
             DecodeError: the file is not a Parquet file.
@@ -59,7 +60,7 @@ class ParquetFormat(BulkFormat):
         return FileStats(rows, 1.0, max(size_bytes / rows, 1.0) if rows else 1.0)
 
     def cuts(self, path: str, start: int, end: int, max_range_bytes: int) -> Sequence[int]:
-        """The row groups at which a range has become long enough."""
+        """Return the first rows of row groups at which the range can be split."""
         with open(path, "rb") as file:
             try:
                 metadata = pq.ParquetFile(file).metadata
@@ -77,7 +78,7 @@ class ParquetFormat(BulkFormat):
         return cuts
 
     def read(self, path: str, start: int, end: int, extent: int) -> Iterator[Chunk]:
-        """The rows of the range; a damaged file gives one bad record, at the row it fails at."""
+        """Yield the rows of the range; a damaged file yields one bad record, at the failing row."""
         row = start
         with open(path, "rb") as file:
             try:
@@ -91,7 +92,7 @@ class ParquetFormat(BulkFormat):
     def read_columns(
         self, path: str, start: int, end: int, extent: int
     ) -> Iterator[Chunk | ColumnChunk] | None:
-        """The rows of the range as they lie in the file, where nothing is to be made of them."""
+        """Yield the rows of the range as columns; return None if the format has no columns."""
         return self._columns(path, start, end, extent) if self.has_columns else None
 
     @property
@@ -113,7 +114,7 @@ class ParquetFormat(BulkFormat):
         yield from self.read(path, row, end, extent)
 
     def column_chunk(self, batch: Any) -> ColumnChunk:
-        """An Arrow batch as columns of the records that ``chunk`` gives."""
+        """Return an Arrow batch as columns of the same records as ``chunk``."""
         return ColumnChunk(batch, DICTS)
 
     def _batches(
@@ -136,21 +137,21 @@ class ParquetFormat(BulkFormat):
             first += rows
 
     def column_names(self, schema: Any) -> list[str]:
-        """The columns to read of a file with this Arrow schema."""
+        """Return the columns to read from a file with this Arrow schema."""
         return list(self.columns) if self.columns is not None else list(schema.names)
 
     def chunk(self, path: str, row: int, batch: Any) -> Chunk:
-        """The rows of an Arrow batch, the first of which is number ``row`` of the file."""
+        """Return the rows of an Arrow batch; its first row has the number ``row`` in the file."""
         return Chunk(DICTS(batch))
 
 
 @dataclass(frozen=True)
 class ParquetColumnarRowInputFormat(ParquetFormat):
-    """Rows with named fields from Parquet files.
+    """Reads rows with named fields from Parquet files.
 
-    ``row_type`` is ``Types.ROW_NAMED(…)`` or a pyarrow schema, where PyFlink takes a DataType of
-    its Table API; columns are found by name. ``is_utc_timestamp`` is accepted: what the file says
-    of a timestamp's zone is kept.
+    ``row_type`` is ``Types.ROW_NAMED(…)`` or a pyarrow schema (PyFlink takes a DataType of its
+    Table API); columns are found by name. ``is_utc_timestamp`` has no effect: the file declares
+    whether a timestamp has a time zone.
     """
 
     row_type: Any = None
@@ -171,7 +172,7 @@ class ParquetColumnarRowInputFormat(ParquetFormat):
         object.__setattr__(self, "is_case_sensitive", is_case_sensitive)
 
     def column_names(self, schema: Any) -> list[str]:
-        """The file's names of the columns wanted."""
+        """Return the names that the selected columns have in the file."""
         wanted = self.columns or ()
         if self.is_case_sensitive:
             return list(wanted)
@@ -179,7 +180,7 @@ class ParquetColumnarRowInputFormat(ParquetFormat):
         return [by_folded.get(name.casefold(), name) for name in wanted]
 
     def chunk(self, path: str, row: int, batch: Any) -> Chunk:
-        """The rows of an Arrow batch, shaped by the row type; bad are those that do not fit it."""
+        """Return the rows of an Arrow batch; rows that do not fit the row type are bad records."""
         rows = NAMED_ROWS(self._wanted(batch))
         if not isinstance(self.row_type, RowTypeInfo):
             return Chunk(rows)
@@ -191,7 +192,7 @@ class ParquetColumnarRowInputFormat(ParquetFormat):
         return not isinstance(self.row_type, RowTypeInfo)
 
     def column_chunk(self, batch: Any) -> ColumnChunk:
-        """An Arrow batch as columns of the rows that ``chunk`` gives."""
+        """Return an Arrow batch as columns of the same rows as ``chunk``."""
         return ColumnChunk(self._wanted(batch), NAMED_ROWS)
 
     def _wanted(self, batch: Any) -> Any:

@@ -22,7 +22,7 @@ ROW_GROUP_ROWS = 1 << 17
 
 
 class ParquetBulkWriters:
-    """Makes writers of Parquet for ``FileSink.for_bulk_format``."""
+    """Makes Parquet writers for ``FileSink.for_bulk_format``."""
 
     @staticmethod
     def for_row_type(
@@ -32,11 +32,11 @@ class ParquetBulkWriters:
         *,
         compression: str = "zstd",
     ) -> ParquetWriterFactory:
-        """A writer of rows, dictionaries, dataclasses or tuples.
+        """Return a writer of rows, dictionaries, dataclasses or tuples.
 
-        ``row_type`` is ``Types.ROW_NAMED(…)`` or a pyarrow schema, where PyFlink takes a RowType of
-        its Table API. With ``utc_timestamp``, timestamps are written as instants in UTC, else
-        without a zone. A ``Types.BIG_DEC()`` is a decimal of 38 digits, 18 after the point.
+        ``row_type`` is ``Types.ROW_NAMED(…)`` or a pyarrow schema (PyFlink takes a RowType of its
+        Table API). With ``utc_timestamp``, timestamps are written as instants in UTC, otherwise
+        without a time zone. A ``Types.BIG_DEC()`` is a decimal of 38 digits, 18 after the point.
         """
         refuse_hadoop(hadoop_config, "Parquet is written")
         arrow_schema(row_type, utc_timestamp)

@@ -11,18 +11,18 @@ from headrace.datastream.formats._registry.registry import HEADER_BYTES, schema_
 
 @dataclass(frozen=True)
 class ConfluentHeaderStripper(DeserializationSchema):
-    """The records of another schema, in messages that begin with Confluent's header.
+    """Deserializes messages that begin with Confluent's header, using another schema.
 
-    The id in the header is not looked up: the other schema says what is in the message.
+    The schema id in the header is ignored: the other schema describes the message.
     """
 
     schema: DeserializationSchema
 
     def deserialize(self, data: bytes) -> Any:
-        """The record after the header.
+        """Return the record after the header.
 
         Raises:
-            DecodeError: there is no header, or no record after it.
+            DecodeError: there is no header, or no valid record after it.
         """
         schema_id(data)
         return self.schema.deserialize(data[HEADER_BYTES:])

@@ -20,12 +20,12 @@ from headrace.errors import PlanError
 
 
 class RegisteringSchema(SerializationSchema):
-    """Writes messages whose schema may be registered; ``_registered`` says where."""
+    """The base of schemas whose message schema can be registered in a schema registry."""
 
     _registered: SchemaRegistration | None
 
     def for_topic(self, topic: str, is_key: bool = False) -> Self:
-        """The same for records that go to this topic, where the subject follows from it."""
+        """Return the same schema for this topic, if the subject depends on the topic."""
         made = copy(self)
         if self._registered is not None:
             subject = self._registered.subject.for_topic(topic, is_key)

@@ -24,11 +24,11 @@ _USER_INFO = "basic.auth.user.info"
 
 
 class SchemaRegistry:
-    """The address of a schema registry, and how to reach it.
+    """The address of a schema registry, and how to connect to it.
 
-    ``config`` are properties of confluent-kafka's client: ``basic.auth.user.info`` (user:password),
+    ``config``: properties of confluent-kafka's client: ``basic.auth.user.info`` (user:password),
     ``ssl.ca.location``, ``bearer.auth.token``, ``timeout``, … A user and password in the address
-    are taken out of it. Secrets are never shown.
+    are removed from it and used. Secrets are never shown.
 
     ``config`` may also be a function without arguments that returns the properties. It is called on
     the workers, so secrets are not sent with the program.
@@ -54,7 +54,7 @@ class SchemaRegistry:
         self._config = config
 
     def properties(self) -> dict[str, Any]:
-        """All properties for the client, secrets among them."""
+        """Return all client properties, including secrets."""
         return dict(self._config() if callable(self._config) else self._config)
 
     def _key(self) -> tuple[Any, ...]:
@@ -110,20 +110,20 @@ class SubjectStrategy(ABC):
 
     @abstractmethod
     def subject(self, record: str) -> str:
-        """The subject, for a record (or another named type) of this full name.
+        """Return the subject for a record (or another named type) with this full name.
 
         Raises:
-            PlanError: it follows from the topic, and none is known.
+            PlanError: the subject depends on the topic, and no topic is known.
         """
 
     def for_topic(self, topic: str, is_key: bool = False) -> SubjectStrategy:
-        """The same strategy where records go to this topic; a topic that is set stays."""
+        """Return the strategy for records of this topic; a topic that is already set is kept."""
         return self
 
 
 @dataclass(frozen=True)
 class TopicNameStrategy(SubjectStrategy):
-    """``orders-value``, or ``orders-key``: one schema for all records of a topic."""
+    """Subjects like ``orders-value`` or ``orders-key``: one schema for all records of a topic."""
 
     topic: str | None = None
     is_key: bool = False
@@ -137,7 +137,7 @@ class TopicNameStrategy(SubjectStrategy):
 
 @dataclass(frozen=True)
 class RecordNameStrategy(SubjectStrategy):
-    """``com.acme.Order``: one schema for all records of a name, in whatever topic."""
+    """Subjects like ``com.acme.Order``: one schema for each record name, in all topics."""
 
     def subject(self, record: str) -> str:
         return record
@@ -145,7 +145,7 @@ class RecordNameStrategy(SubjectStrategy):
 
 @dataclass(frozen=True)
 class TopicRecordNameStrategy(SubjectStrategy):
-    """``orders-com.acme.Order``: one schema for all records of a name in a topic."""
+    """Subjects like ``orders-com.acme.Order``: one schema for each record name in a topic."""
 
     topic: str | None = None
 
@@ -158,7 +158,7 @@ class TopicRecordNameStrategy(SubjectStrategy):
 
 @dataclass(frozen=True)
 class FixedSubject(SubjectStrategy):
-    """One subject, as given."""
+    """Always the given subject."""
 
     name: str
 
