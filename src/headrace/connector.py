@@ -267,11 +267,11 @@ class SplitEnumerator(ABC):
         return Pending()
 
     def committed(self, positions: Mapping[str, JsonValue]) -> None:
-        """All records before ``positions`` are committed in all sinks: brokers may be informed.
+        """Called when all records before ``positions`` are committed in all sinks.
 
-        ``positions`` also has splits that the micro-batch finished, if their end is known. Called
-        after each micro-batch of a stream, including the last, and with the checkpoint's positions
-        when a job resumes. Not called in a batch.
+        It may inform brokers. ``positions`` also has splits that the micro-batch finished, if their
+        end is known. Called after each micro-batch of a stream, including the last, and with the
+        checkpoint's positions when a job resumes. Not called in a batch.
         """
 
     def close(self) -> None:

@@ -92,7 +92,7 @@ class PlanError(HeadraceError, ValueError):
 
 
 class DuplicateUidError(PlanError):
-    """Two operators have the same uid, so their state cannot be told apart."""
+    """Two operators have the same uid, so their states cannot be distinguished."""
 
 
 class UnpicklableFunctionError(PlanError):

@@ -41,7 +41,7 @@ class Configuration:
         return self
 
     def value_of(self, key: str) -> Any | None:
-        """The value as it was set, not parsed; None where it was not set."""
+        """Return the value as it was set, not parsed; None if it is not set."""
         return self._values.get(key)
 
     def _get(self, key: str, kind: ValueKind, default_value: Any) -> Any:
@@ -54,7 +54,7 @@ class Configuration:
             raise ConfigurationError(f"{key} is {value!r}, not {error}") from None
 
     def get_string(self, key: str, default_value: str) -> str:
-        """The value as text; ``default_value`` where it was not set."""
+        """Return the value as text, or ``default_value`` if it is not set."""
         value = self._values.get(key)
         return default_value if value is None else text_of(value)
 
@@ -63,41 +63,41 @@ class Configuration:
         return self._set(key, value)
 
     def get_integer(self, key: str, default_value: int) -> int:
-        """The value as an int; ``default_value`` where it was not set."""
+        """Return the value as an int, or ``default_value`` if it is not set."""
         result: int = self._get(key, ValueKind.LONG, default_value)
         return result
 
     def set_integer(self, key: str, value: int) -> Configuration:
-        """Set an int."""
+        """Set the value to an int."""
         return self._set(key, value)
 
     def get_boolean(self, key: str, default_value: bool) -> bool:
-        """The value as a bool; ``default_value`` where it was not set."""
+        """Return the value as a bool, or ``default_value`` if it is not set."""
         result: bool = self._get(key, ValueKind.BOOLEAN, default_value)
         return result
 
     def set_boolean(self, key: str, value: bool) -> Configuration:
-        """Set a bool."""
+        """Set the value to a bool."""
         return self._set(key, value)
 
     def get_float(self, key: str, default_value: float) -> float:
-        """The value as a float; ``default_value`` where it was not set."""
+        """Return the value as a float, or ``default_value`` if it is not set."""
         result: float = self._get(key, ValueKind.DOUBLE, default_value)
         return result
 
     def set_float(self, key: str, value: float) -> Configuration:
-        """Set a float."""
+        """Set the value to a float."""
         return self._set(key, value)
 
     def get_bytearray(self, key: str, default_value: bytearray) -> bytearray:
-        """The value as a bytearray (text in UTF-8); ``default_value`` where it was not set."""
+        """Return the value as a bytearray (text as UTF-8), or ``default_value`` if not set."""
         value = self._values.get(key)
         if value is None:
             return default_value
         return bytearray(value if isinstance(value, bytearray) else text_of(value).encode())
 
     def set_bytearray(self, key: str, value: bytearray) -> Configuration:
-        """Set a copy of the bytes."""
+        """Set the value to a copy of the bytes."""
         return self._set(key, bytearray(value))
 
     @staticmethod
@@ -106,7 +106,7 @@ class Configuration:
         return split_list(value) if value else []
 
     def key_set(self) -> set[str]:
-        """All keys that are set."""
+        """Return all keys that are set."""
         return set(self._values)
 
     def add_all_to_dict(self, target_dict: dict[str, Any]) -> None:
@@ -124,7 +124,7 @@ class Configuration:
         return key in self._values
 
     def to_dict(self) -> dict[str, str]:
-        """All settings, with values as text."""
+        """Return all settings, with values as text."""
         return {key: text_of(value) for key, value in self._values.items()}
 
     def remove_config(self, key: str) -> bool:

@@ -26,7 +26,7 @@ class RestartStrategyConfiguration(ABC):
 
 @dataclass(frozen=True)
 class _No(RestartStrategyConfiguration):
-    """No restart: the first failure ends the job."""
+    """A strategy without restarts: the first failure ends the job."""
 
     def get_description(self) -> str:
         return "Restart deactivated."
@@ -43,23 +43,23 @@ class _Fallback(RestartStrategyConfiguration):
         return "Restart as configured."
 
     def settings(self) -> dict[str, str]:
-        """Empty: the configuration decides."""
+        """Return an empty dict: the configuration decides."""
         return {}
 
 
 @dataclass(frozen=True)
 class _FixedDelay(RestartStrategyConfiguration):
-    """At most ``attempts`` restarts, each after the same delay."""
+    """A strategy with at most ``attempts`` restarts, each after the same delay."""
 
     attempts: int
     delay_ms: int
 
     def get_restart_attempts(self) -> int:
-        """The greatest number of restarts."""
+        """Return the maximum number of restarts."""
         return self.attempts
 
     def get_delay_between_attempts_interval(self) -> timedelta:
-        """The delay before a restart."""
+        """Return the delay before a restart."""
         return timedelta(milliseconds=self.delay_ms)
 
     def get_description(self) -> str:
@@ -75,22 +75,22 @@ class _FixedDelay(RestartStrategyConfiguration):
 
 @dataclass(frozen=True)
 class _FailureRate(RestartStrategyConfiguration):
-    """Restarts while an interval has at most ``max_failures`` failures."""
+    """A strategy that restarts while an interval has at most ``max_failures`` failures."""
 
     max_failures: int
     interval_ms: int
     delay_ms: int
 
     def get_max_failure_rate(self) -> int:
-        """The greatest number of failures in the interval that still leads to a restart."""
+        """Return the maximum number of failures in the interval that lead to a restart."""
         return self.max_failures
 
     def get_failure_interval(self) -> timedelta:
-        """The interval in which failures are counted."""
+        """Return the interval in which failures are counted."""
         return timedelta(milliseconds=self.interval_ms)
 
     def get_delay_between_attempts_interval(self) -> timedelta:
-        """The delay before a restart."""
+        """Return the delay before a restart."""
         return timedelta(milliseconds=self.delay_ms)
 
     def get_description(self) -> str:

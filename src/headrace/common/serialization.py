@@ -153,7 +153,7 @@ class Encoder:
 
 
 class BulkWriterFactory(ABC):  # noqa: B024 - the arguments of a writer differ by format
-    """The base of formats that write whole files, such as Parquet."""
+    """The base of writers of bulk formats, such as Parquet."""
 
 
 class RowDataBulkWriterFactory(BulkWriterFactory):

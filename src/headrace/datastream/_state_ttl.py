@@ -1,4 +1,4 @@
-"""How long keyed state lives after it was written or read."""
+"""``StateTtlConfig``: the time to live of keyed state."""
 
 from __future__ import annotations
 

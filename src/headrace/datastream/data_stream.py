@@ -1,8 +1,8 @@
-"""Streams without and with keys. Each method adds to the graph; nothing runs before ``execute``.
+"""Streams with and without keys. Each method adds to the graph; nothing runs before ``execute``.
 
-The two classes create each other, so they are in one file. It has the methods that create other
-kinds of streams. Operators, partitioning and ends are in ``_streams``, whose files know
-``DataStream`` only as the result of ``_add`` and ``_repartitioned``. ``_build`` has what all use.
+The two classes create each other, so they are in one file, with the methods that create other
+kinds of streams. ``_streams`` has operators, partitioning and sinks; its files know ``DataStream``
+only as the result of ``_add`` and ``_repartitioned``. ``_build`` has the code that all share.
 """
 
 from __future__ import annotations
@@ -296,7 +296,7 @@ class KeyedStream(KeyedOperators, DataStream):
     """
 
     class AccumulateType(Enum):
-        """The kinds of rolling aggregations."""
+        """The rolling aggregations that a keyed stream has."""
 
         MIN = 1
         MAX = 2

@@ -105,7 +105,7 @@ class ListState(MergingState[T, Iterable[T]], ABC):
 
     @abstractmethod
     def update(self, values: list[T]) -> None:
-        """Replace the whole list; an empty one clears the state."""
+        """Replace the list; an empty list clears the state."""
 
     @abstractmethod
     def add_all(self, values: list[T]) -> None:

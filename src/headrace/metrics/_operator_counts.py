@@ -1,4 +1,4 @@
-"""Counts by operator and by source, as values: what a task returns, added up for listeners."""
+"""Counts by operator and by source, which tasks return and listeners receive."""
 
 from __future__ import annotations
 

@@ -330,7 +330,7 @@ class KeyedHarness(_Harness):
         key_by: as in ``DataStream.key_by``. For several inputs one for all, or a tuple with one
             for each, which is None for a broadcast input.
         backend: ``heap``, or ``paged`` as on Spark, which serializes all state after each call.
-        watermarks: sets timestamps and watermarks; without it, the test gives both.
+        watermarks: a strategy for timestamps and watermarks; without it, the test sets both.
         batch: run in batch mode.
         clock: the source of processing time; by default a new ``ManualClock``.
         broadcast_states: the states of a ``KeyedBroadcastProcessFunction``. Its input 1 is the
@@ -443,7 +443,7 @@ class ProcessHarness(_Harness):
         function: a Process-, Map-, FlatMap-, Filter- or AsyncFunction, a function of two streams,
             or an operator's spec. An AsyncFunction has no timeout here; its results are there
             after ``process``.
-        watermarks: sets timestamps and watermarks; without it, the test gives both.
+        watermarks: a strategy for timestamps and watermarks; without it, the test sets both.
         batch: run in batch mode.
         clock: the source of processing time; by default a new ``ManualClock``.
         broadcast: the numbers of the inputs that are broadcast.

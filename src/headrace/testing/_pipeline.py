@@ -111,7 +111,7 @@ def run_pipeline(
         backends: where state is: in memory, or in pages of bytes, as on Spark.
         key_groups: the number of key groups, each with its own state backend; by default all
             share one.
-        parallelism: of operators that set none; by default the environment's, or 1.
+        parallelism: for operators that set none; by default that of the environment, or 1.
         restarts: after every micro-batch, continue in a new run from the stored state, as after
             a crash; needs ``backends="paged"``. With ``"savepoint"``, continue from a savepoint.
         regroup: key groups and parallelism after each restart from a savepoint, in turn.

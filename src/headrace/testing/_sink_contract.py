@@ -29,7 +29,7 @@ from headrace.testing._writers import writer_of
 class SinkContract(ABC):
     """Tests for sinks with exactly-once delivery; inherit from it, and pytest runs them.
 
-    A sink that takes columns also overrides ``columns``.
+    A sink that accepts columns must also override ``columns``.
     """
 
     @abstractmethod

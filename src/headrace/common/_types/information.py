@@ -41,7 +41,7 @@ class TypeInformation(ABC):
 
     @abstractmethod
     def coercer(self) -> Coercer | None:
-        """A function that does what ``coerce`` does; None where values need no check.
+        """Return a function that converts values as ``coerce`` does; None if values need no check.
 
         The function returns None for None, may return its argument itself, and raises
         ``TypeMismatchError`` for a value that does not fit.

@@ -85,7 +85,7 @@ class DateTypeInfo(SqlTimeTypeInfo):
         return type_data("SQL_DATE")
 
     def coercer(self) -> Coercer | None:
-        """A function that accepts dates, and takes the date of a datetime."""
+        """A function that accepts dates, and converts a datetime to its date."""
         return _dates(self)
 
     def _format(self, value: datetime.date) -> str:

@@ -1,4 +1,4 @@
-"""What can be said of a job as a whole."""
+"""The settings of a job, as methods of the environment."""
 
 from __future__ import annotations
 

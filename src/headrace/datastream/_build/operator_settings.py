@@ -1,4 +1,4 @@
-"""What can be said of one operator after it was made: its name, uid, parallelism and chaining."""
+"""The settings of an operator: its name, uid, parallelism and chaining."""
 
 from __future__ import annotations
 

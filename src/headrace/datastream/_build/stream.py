@@ -1,4 +1,4 @@
-"""One place in a program's graph: what the streams of the API are made with."""
+"""``Stream``: the base of all streams, an operator's output in the program's graph."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Window functions: they get the records of a window, or the one result of a reduction."""
+"""Window functions, which receive the records of a window, or the result of their reduction."""
 
 from __future__ import annotations
 

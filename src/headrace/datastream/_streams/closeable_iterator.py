@@ -1,4 +1,4 @@
-"""The results of a job, one by one."""
+"""``CloseableIterator``: iterates over the results of a job."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two streams whose records go to one operator, each by an input of its own."""
+"""Two streams whose records go to one operator, each to a separate input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Ends of streams."""
+"""``DataStreamSink``: a sink of the program."""
 
 from __future__ import annotations
 

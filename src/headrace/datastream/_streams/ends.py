@@ -1,4 +1,4 @@
-"""The ends of a stream: sinks, and results that the program collects."""
+"""The methods that write the records of a stream to sinks, or collect them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The operators of a stream, with keys and without: functions, batches, fields, time."""
+"""The operators of streams with and without keys: functions, batches, projection, timestamps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole input of a key or stream as one window, which fires at the end of the input."""
+"""All input of a key or a stream as one window, which fires at the end of the input."""
 
 from __future__ import annotations
 

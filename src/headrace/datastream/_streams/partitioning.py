@@ -1,4 +1,4 @@
-"""How the records of a stream are spread over the subtasks of the operators after it."""
+"""How records are distributed over the subtasks of the next operator."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a file format must answer so that a file can be measured, cut and read."""
+"""``FileFormat``: how files are measured, split and read."""
 
 from __future__ import annotations
 

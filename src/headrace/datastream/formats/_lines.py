@@ -1,4 +1,4 @@
-"""Formats in which every record is a line: text, raw bytes, JSON."""
+"""Formats in which each line is a record: text, raw bytes, JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Settings of a file sink: a record's folder, when a file is complete, and its name."""
+"""Settings of a file sink: the folder of a record, and the size, age and names of files."""
 
 from __future__ import annotations
 

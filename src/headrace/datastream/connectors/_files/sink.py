@@ -1,4 +1,4 @@
-"""The file sink: records into files, in folders, exactly once."""
+"""``FileSink`` and its builders: writes records to files, exactly once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking records up in PostgreSQL, over a few connections."""
+"""Lookups in PostgreSQL, with a few connections."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A sink that writes rows and its marker in one transaction of PostgreSQL."""
+"""A sink that writes rows and a marker in one PostgreSQL transaction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A bounded source: a table as it was at one moment, read in ranges of its key."""
+"""A bounded source: a snapshot of a table, read in ranges of its key."""
 
 from __future__ import annotations
 

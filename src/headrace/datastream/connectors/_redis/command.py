@@ -1,4 +1,4 @@
-"""Commands to Redis, as values."""
+"""``RedisCommand``: a Redis command and its arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Looking records up in Redis: many at a time, over one connection."""
+"""Lookups in Redis: many at a time, over one connection."""
 
 from __future__ import annotations
 

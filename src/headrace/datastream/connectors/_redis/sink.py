@@ -1,4 +1,4 @@
-"""A sink whose commands to Redis count once."""
+"""A sink that sends commands to Redis exactly once."""
 
 from __future__ import annotations
 

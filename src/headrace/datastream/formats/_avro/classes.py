@@ -1,4 +1,4 @@
-"""Dataclasses and Avro: the schema of a class, and what a record becomes."""
+"""Dataclasses and Avro: the schema of a class, and conversion of records to its objects."""
 
 from __future__ import annotations
 

@@ -196,7 +196,7 @@ class AvroInputFormat(InputFormat):
 
 
 class AvroBulkWriters:
-    """Makes writers of Avro container files for ``FileSink.for_bulk_format``."""
+    """Makes Avro writers for ``FileSink.for_bulk_format``."""
 
     @staticmethod
     def for_generic_record(schema: AvroSchema, *, codec: str = "null") -> AvroWriterFactory:

@@ -1,4 +1,4 @@
-"""Messages of Avro: records from and to bytes, bare or with the id of a registered schema."""
+"""Avro messages: records from and to bytes, with or without a registered schema's id."""
 
 from __future__ import annotations
 

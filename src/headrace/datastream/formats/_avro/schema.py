@@ -1,4 +1,4 @@
-"""Avro schemas: values made of JSON, of a file, of a dataclass, or of a registry's schema."""
+"""``AvroSchema``: from JSON text, a file, a dataclass, or a schema registry."""
 
 from __future__ import annotations
 

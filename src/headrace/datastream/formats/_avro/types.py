@@ -1,4 +1,4 @@
-"""Declared types for Avro: of generic records, and of the rows that a schema stands for."""
+"""Declared types for Avro: generic records, and the row types of schemas."""
 
 from __future__ import annotations
 

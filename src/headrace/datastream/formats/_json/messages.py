@@ -1,4 +1,4 @@
-"""Messages of JSON: dicts or dataclasses, bare or with the id of a registered schema."""
+"""JSON messages: dicts or dataclasses from and to bytes, with or without a schema id."""
 
 from __future__ import annotations
 

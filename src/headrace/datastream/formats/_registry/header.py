@@ -1,4 +1,4 @@
-"""Any schema's messages with Confluent's header: strings, CSV, bytes, whatever is registered."""
+"""Messages of any schema with Confluent's header."""
 
 from __future__ import annotations
 

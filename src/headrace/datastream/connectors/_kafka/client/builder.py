@@ -1,4 +1,4 @@
-"""What the builders of source and sink have in common."""
+"""The common methods of the builders of Kafka sources and sinks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From the job's records to Kafka's: serialization schemas, and who chooses the topic."""
+"""Serialization schemas of Kafka records, and selectors of topics."""
 
 from __future__ import annotations
 

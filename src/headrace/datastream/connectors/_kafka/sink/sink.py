@@ -1,4 +1,4 @@
-"""The sink: where records go, and what happens to them after a failure."""
+"""``KafkaSink`` and its builder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The timestamps of records for Kafka: which ones they get, and what brokers do because of them."""
+"""The timestamps of written Kafka records, and how brokers treat them."""
 
 from __future__ import annotations
 

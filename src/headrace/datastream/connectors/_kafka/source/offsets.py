@@ -1,4 +1,4 @@
-"""Where reading a partition begins and where it stops."""
+"""The offsets at which reading a partition starts and stops."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From Kafka's records to the job's: deserialization schemas, and bad records."""
+"""Deserialization schemas of Kafka records, and bad records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The source: what is read, from where, and what happens when that changes."""
+"""``KafkaSource`` and its builder."""
 
 from __future__ import annotations
 
