@@ -1,4 +1,4 @@
-"""Flink's DataStream model in Python, on Spark."""
+"""Flink's DataStream API in Python, on Spark."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any

@@ -54,7 +54,7 @@ JsonValue = Any
 
 
 class DeliveryGuarantee(Enum):
-    """The guarantee of a sink after a failure."""
+    """How often a sink writes a record if the job fails and is repeated."""
 
     EXACTLY_ONCE = "exactly-once"
     AT_LEAST_ONCE = "at-least-once"
@@ -466,7 +466,7 @@ class WriterContext:
 
 @dataclass(frozen=True)
 class CommitterContext:
-    """The context of a committer."""
+    """The context of a committer: the sink's id and the job's name."""
 
     sink_id: str
     job_name: str
@@ -534,7 +534,7 @@ class Committer(ABC):
         return iter(())
 
     def restore(self, snapshot: Iterable[bytes]) -> None:
-        """Take over what was pending in another committer of the sink, from its ``snapshot``.
+        """Take over the pending data of another committer of the sink, from its ``snapshot``.
 
         Called before the first commit of a job that continues elsewhere, perhaps with another sink
         id. It replaces what is pending here. A second call with the same arguments must change

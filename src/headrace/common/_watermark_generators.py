@@ -38,7 +38,7 @@ class Watermark:
 
 
 class WatermarkOutput(ABC):
-    """Receives a generator's watermarks; one that is lower than the last is ignored."""
+    """Receives a generator's watermarks; a watermark below the last one is ignored."""
 
     @abstractmethod
     def emit_watermark(self, watermark: Watermark | int) -> None:
@@ -56,7 +56,7 @@ class WatermarkOutput(ABC):
 class WatermarkGenerator(ABC):
     """Generates the watermarks of one split from its records.
 
-    A periodic generator keeps what it needs in ``on_event`` and emits in ``on_periodic_emit``; a
+    A periodic generator stores values in ``on_event`` and emits in ``on_periodic_emit``; a
     punctuated one emits in ``on_event``. Checkpoints contain the generator, so it must pickle.
     """
 
@@ -96,17 +96,17 @@ class BoundedOutOfOrderness(WatermarkGenerator):
 
 
 class MonotonousTimestamps(BoundedOutOfOrderness):
-    """Watermarks for records in the order of their timestamps."""
+    """Watermarks for records whose timestamps never decrease."""
 
     def __init__(self) -> None:
         super().__init__(0)
 
 
 class NoWatermarks(WatermarkGenerator):
-    """No watermarks: event time does not advance until the input ends."""
+    """Generates no watermarks: event time advances only when the input ends."""
 
     def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
-        """Do nothing."""
+        """Do nothing: no watermarks are generated."""
 
     def on_periodic_emit(self, output: WatermarkOutput) -> None:
-        """Do nothing."""
+        """Do nothing: no watermarks are generated."""

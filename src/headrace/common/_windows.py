@@ -16,7 +16,7 @@ class Window(ABC):
 
     @abstractmethod
     def max_timestamp(self) -> int:
-        """The greatest timestamp (ms) in the window."""
+        """Return the greatest timestamp (ms) in the window."""
 
 
 class TimeWindow(Window):
@@ -31,16 +31,16 @@ class TimeWindow(Window):
         return self.end - 1
 
     def intersects(self, other: TimeWindow) -> bool:
-        """Whether the windows overlap or touch."""
+        """Return whether the windows overlap or touch."""
         return self.start <= other.end and self.end >= other.start
 
     def cover(self, other: TimeWindow) -> TimeWindow:
-        """The smallest window that contains both."""
+        """Return the smallest window that contains both."""
         return TimeWindow(min(self.start, other.start), max(self.end, other.end))
 
     @staticmethod
     def get_window_start_with_offset(timestamp: int, offset: int, window_size: int) -> int:
-        """The start of the window that contains a timestamp; all in ms, may be negative."""
+        """Return the start of the window that contains a timestamp; all times are in ms."""
         return timestamp - (timestamp - offset) % window_size
 
     @staticmethod
@@ -129,11 +129,11 @@ class TriggerResult(Enum):
     PURGE = (False, True)
 
     def is_fire(self) -> bool:
-        """Whether the window function is called."""
+        """Return whether the window function is called."""
         return self.value[0]
 
     def is_purge(self) -> bool:
-        """Whether the window's records are dropped."""
+        """Return whether the window's records are dropped."""
         return self.value[1]
 
 
@@ -177,19 +177,19 @@ class TimestampedValue:
         self._timestamp = timestamp
 
     def get_value(self) -> Any:
-        """The record."""
+        """Return the record."""
         return self._value
 
     def get_timestamp(self) -> int:
-        """The timestamp (ms); -2**63 if there is none."""
+        """Return the timestamp (ms); -2**63 if there is none."""
         return MIN_WATERMARK if self._timestamp is None else self._timestamp
 
     def has_timestamp(self) -> bool:
-        """Whether the record has a timestamp."""
+        """Return whether the record has a timestamp."""
         return self._timestamp is not None
 
     def as_pair(self) -> tuple[Any, int | None]:
-        """The value, and its timestamp (ms) or None, as stored in state."""
+        """Return the value, and its timestamp (ms) or None, as stored in state."""
         return self._value, self._timestamp
 
     def __repr__(self) -> str:

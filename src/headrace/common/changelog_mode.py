@@ -44,7 +44,7 @@ class ChangelogMode:
         return _RETRACTIONS
 
     def is_accepted_by(self, accepted: ChangelogMode | None) -> bool:
-        """Whether an operator or sink that accepts ``accepted`` can read a stream of this mode."""
+        """Return whether an operator or sink that accepts ``accepted`` can read this mode."""
         if accepted is None:
             return True
         return self.kinds <= accepted.kinds and (accepted.by_key or not self.by_key)
@@ -60,7 +60,7 @@ class ChangelogMode:
 
 
 def union(modes: Iterable[ChangelogMode | None]) -> ChangelogMode | None:
-    """The mode of a union of streams; None where one of them has no declared mode."""
+    """Return the mode of a union of streams; None if one of them has no declared mode."""
     kinds, by_key = frozenset[RowKind](), False
     for mode in modes:
         if mode is None:

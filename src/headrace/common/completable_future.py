@@ -40,11 +40,11 @@ class CompletableFuture(Generic[T]):
         return self._future.cancel()
 
     def cancelled(self) -> bool:
-        """Whether the future was cancelled."""
+        """Return whether the future was cancelled."""
         return self._future.cancelled()
 
     def done(self) -> bool:
-        """Whether there is a result or an exception, or the future was cancelled."""
+        """Return whether there is a result or an exception, or the future was cancelled."""
         return self._future.done()
 
     def result(self, timeout_s: float | None = None) -> T:
@@ -66,7 +66,7 @@ class CompletableFuture(Generic[T]):
             return self._future.exception(timeout_s)
 
     def is_waited_for(self) -> bool:
-        """Whether a caller waits for the result, or has received it."""
+        """Return whether a caller waits for the result, or has received it."""
         return self._waiting > 0
 
     @contextmanager

@@ -25,7 +25,7 @@ class Configuration:
 
     @classmethod
     def from_dict(cls, map: Mapping[str, Any]) -> Configuration:
-        """A configuration with these settings; values are text or typed (int, timedelta, …).
+        """Return a configuration with these settings; values are text or typed (int, timedelta, …).
 
         Raises:
             ConfigurationError: a key is unknown, or a value does not parse.
@@ -102,7 +102,7 @@ class Configuration:
 
     @staticmethod
     def parse_list_value(value: str) -> list[str]:
-        """The elements of a list in the form ``a;b``, ``[a, b]`` or lines of ``- a``."""
+        """Return the elements of a list in the form ``a;b``, ``[a, b]`` or lines of ``- a``."""
         return split_list(value) if value else []
 
     def key_set(self) -> set[str]:
@@ -120,7 +120,7 @@ class Configuration:
         return self
 
     def contains_key(self, key: str) -> bool:
-        """Whether the key is set."""
+        """Return whether the key is set."""
         return key in self._values
 
     def to_dict(self) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""``InputDependencyConstraint``, without effect: Spark decides when tasks start."""
+"""``InputDependencyConstraint``; it has no effect: Spark decides when tasks start."""
 
 from __future__ import annotations
 

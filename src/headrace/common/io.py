@@ -1,4 +1,4 @@
-"""``InputFormat``, which ``StreamExecutionEnvironment.create_input`` takes."""
+"""``InputFormat``, the argument of ``StreamExecutionEnvironment.create_input``."""
 
 from __future__ import annotations
 

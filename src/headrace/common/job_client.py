@@ -16,14 +16,14 @@ __all__ = ["JobClient", "JobHandle"]
 
 
 class JobHandle(Protocol):
-    """A runner's control of a job that it started. Methods may be called from any thread."""
+    """A runner's control over a job that it started. Methods may be called from any thread."""
 
     @property
     def job_id(self) -> JobID:
         """The id of the run."""
 
     def status(self) -> JobStatus:
-        """The current status of the job."""
+        """Return the current status of the job."""
 
     def cancel(self) -> None:
         """Stop the job and wait for its end; no effect on a job that has ended."""
@@ -32,7 +32,7 @@ class JobHandle(Protocol):
         """Wait for the end of the job; raise its error if it failed."""
 
     def accumulators(self) -> Mapping[str, Any]:
-        """The current values of the accumulators, by name."""
+        """Return the current values of the accumulators, by name."""
 
 
 class JobClient:
@@ -47,11 +47,11 @@ class JobClient:
         self._end: CompletableFuture[JobExecutionResult] | None = None
 
     def get_job_id(self) -> JobID:
-        """The id of the run."""
+        """Return the id of the run."""
         return self._handle.job_id
 
     def get_job_status(self) -> CompletableFuture[JobStatus]:
-        """The current status of the job."""
+        """Return a future with the current status of the job."""
         return CompletableFuture.of(self._handle.status)
 
     def cancel(self) -> CompletableFuture[None]:
@@ -59,7 +59,7 @@ class JobClient:
         return CompletableFuture.run_in_thread(self._handle.cancel)
 
     def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
-        """The current values of the accumulators, by name."""
+        """Return a future with the current values of the accumulators, by name."""
         return CompletableFuture.of(lambda: dict(self._handle.accumulators()))
 
     def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
@@ -73,5 +73,5 @@ class JobClient:
             return self._end
 
     def is_waited_for(self) -> bool:
-        """Whether a caller waits or has waited for the result, and so receives the job's error."""
+        """Return whether a caller waits or waited for the result, and so receives the job's error."""
         return self._end is not None and self._end.is_waited_for()

@@ -21,19 +21,19 @@ class JobExecutionResult:
         self._accumulators = dict(accumulators or {})
 
     def get_job_id(self) -> JobID:
-        """The id of the run."""
+        """Return the id of the run."""
         return self._job_id
 
     def get_net_runtime(self) -> int:
-        """Milliseconds from the start of the first task to the end of the last."""
+        """Return the milliseconds from the start of the first task to the end of the last one."""
         return self._net_runtime_ms
 
     def get_accumulator_result(self, accumulator_name: str) -> Any:
-        """The value of an accumulator; None if there is none of that name."""
+        """Return the value of an accumulator; None if there is no accumulator of this name."""
         return self._accumulators.get(accumulator_name)
 
     def get_all_accumulator_results(self) -> dict[str, Any]:
-        """The values of all accumulators by name."""
+        """Return the values of all accumulators, by name."""
         return dict(self._accumulators)
 
     def __str__(self) -> str:

@@ -21,7 +21,7 @@ class RestartStrategyConfiguration(ABC):
 
     @abstractmethod
     def settings(self) -> dict[str, str]:
-        """The strategy as configuration keys, for ``Configuration.from_dict``."""
+        """Return the strategy as configuration keys, for ``Configuration.from_dict``."""
 
 
 @dataclass(frozen=True)

@@ -61,7 +61,7 @@ class DeserializationSchema(ABC):
 
 @dataclass(frozen=True)
 class SimpleStringSchema(SerializationSchema, DeserializationSchema):
-    """Strings encoded in a charset."""
+    """Converts strings to bytes of a charset, and back."""
 
     charset: str = "UTF-8"
 
@@ -157,13 +157,13 @@ class BulkWriterFactory(ABC):  # noqa: B024 - the arguments of a writer differ b
 
 
 class RowDataBulkWriterFactory(BulkWriterFactory):
-    """A bulk format for rows of a declared type."""
+    """The base of writers of bulk formats for rows of a declared type."""
 
     def __init__(self, row_type: TypeInformation) -> None:
         self._row_type = row_type
 
     def get_row_type(self) -> TypeInformation:
-        """The type of the rows."""
+        """Return the type of the rows."""
         return self._row_type
 
 

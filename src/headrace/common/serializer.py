@@ -1,4 +1,4 @@
-"""``TypeSerializer``: user code that writes values to, and reads them from, a byte stream."""
+"""``TypeSerializer``: the base of custom serializers, which write values to a byte stream."""
 
 from __future__ import annotations
 

@@ -43,36 +43,36 @@ class Duration:
 
     @staticmethod
     def of_days(days: int) -> Duration:
-        """A duration of ``days`` days of 24 hours."""
+        """Return a duration of ``days`` days of 24 hours."""
         return Duration(_require_int(days, "days") * 86_400_000 * _NANOS_PER_MS)
 
     @staticmethod
     def of_hours(hours: int) -> Duration:
-        """A duration of ``hours`` hours."""
+        """Return a duration of ``hours`` hours."""
         return Duration(_require_int(hours, "hours") * 3_600_000 * _NANOS_PER_MS)
 
     @staticmethod
     def of_minutes(minutes: int) -> Duration:
-        """A duration of ``minutes`` minutes."""
+        """Return a duration of ``minutes`` minutes."""
         return Duration(_require_int(minutes, "minutes") * 60_000 * _NANOS_PER_MS)
 
     @staticmethod
     def of_seconds(seconds: int) -> Duration:
-        """A duration of ``seconds`` seconds."""
+        """Return a duration of ``seconds`` seconds."""
         return Duration(_require_int(seconds, "seconds") * 1000 * _NANOS_PER_MS)
 
     @staticmethod
     def of_millis(millis: int) -> Duration:
-        """A duration of ``millis`` milliseconds."""
+        """Return a duration of ``millis`` milliseconds."""
         return Duration(_require_int(millis, "milliseconds") * _NANOS_PER_MS)
 
     @staticmethod
     def of_nanos(nanos: int) -> Duration:
-        """A duration of ``nanos`` nanoseconds."""
+        """Return a duration of ``nanos`` nanoseconds."""
         return Duration(_require_int(nanos, "nanoseconds"))
 
     def to_millis(self) -> int:
-        """The duration in milliseconds, rounded down."""
+        """Return the duration in milliseconds, rounded down."""
         return self.nanos // _NANOS_PER_MS
 
     def __repr__(self) -> str:
@@ -89,12 +89,12 @@ class Instant:
     nanos: int
 
     def to_epoch_milli(self) -> int:
-        """Milliseconds since the epoch, rounded down."""
+        """Return the milliseconds since the epoch, rounded down."""
         return self.seconds * 1000 + self.nanos // _NANOS_PER_MS
 
     @staticmethod
     def of_epoch_milli(epoch_milli: int) -> Instant:
-        """The instant ``epoch_milli`` milliseconds after the epoch (negative: before it)."""
+        """Return the instant ``epoch_milli`` milliseconds after the epoch (negative: before it)."""
         seconds, millis = divmod(epoch_milli, 1000)
         return Instant(seconds, millis * _NANOS_PER_MS)
 
@@ -112,32 +112,32 @@ class Time:
         object.__setattr__(self, "_milliseconds", _require_int(milliseconds, "milliseconds"))
 
     def to_milliseconds(self) -> int:
-        """The amount in milliseconds."""
+        """Return the amount in milliseconds."""
         return self._milliseconds
 
     @staticmethod
     def milliseconds(milliseconds: int) -> Time:
-        """An amount of milliseconds."""
+        """Return an amount of ``milliseconds`` milliseconds."""
         return Time(milliseconds)
 
     @staticmethod
     def seconds(seconds: int) -> Time:
-        """An amount of seconds."""
+        """Return an amount of ``seconds`` seconds."""
         return Time(_require_int(seconds, "seconds") * 1000)
 
     @staticmethod
     def minutes(minutes: int) -> Time:
-        """An amount of minutes."""
+        """Return an amount of ``minutes`` minutes."""
         return Time(_require_int(minutes, "minutes") * 60_000)
 
     @staticmethod
     def hours(hours: int) -> Time:
-        """An amount of hours."""
+        """Return an amount of ``hours`` hours."""
         return Time(_require_int(hours, "hours") * 3_600_000)
 
     @staticmethod
     def days(days: int) -> Time:
-        """An amount of days of 24 hours."""
+        """Return an amount of ``days`` days of 24 hours."""
         return Time(_require_int(days, "days") * 86_400_000)
 
     def __str__(self) -> str:

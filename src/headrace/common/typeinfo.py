@@ -51,7 +51,7 @@ __all__ = [
 
 
 class Types:
-    """Makes declared types. None is a value of every type."""
+    """Declares types. None is a valid value of every type."""
 
     @staticmethod
     def STRING() -> TypeInformation:
@@ -60,7 +60,7 @@ class Types:
 
     @staticmethod
     def BYTE() -> TypeInformation:
-        """The type of an int from -128 to 127."""
+        """The type of a signed 8-bit int: -128 to 127."""
         return BasicTypeInfo.BYTE_TYPE_INFO()
 
     @staticmethod
@@ -70,27 +70,27 @@ class Types:
 
     @staticmethod
     def SHORT() -> TypeInformation:
-        """The type of an int of 16 bits."""
+        """The type of a signed 16-bit int."""
         return BasicTypeInfo.SHORT_TYPE_INFO()
 
     @staticmethod
     def INT() -> TypeInformation:
-        """The type of an int of 32 bits."""
+        """The type of a signed 32-bit int."""
         return BasicTypeInfo.INT_TYPE_INFO()
 
     @staticmethod
     def LONG() -> TypeInformation:
-        """The type of an int of 64 bits."""
+        """The type of a signed 64-bit int."""
         return BasicTypeInfo.LONG_TYPE_INFO()
 
     @staticmethod
     def FLOAT() -> TypeInformation:
-        """The type of a float of 32 bits; values are rounded."""
+        """The type of a 32-bit float; values are rounded."""
         return BasicTypeInfo.FLOAT_TYPE_INFO()
 
     @staticmethod
     def DOUBLE() -> TypeInformation:
-        """The type of float."""
+        """The type of a 64-bit float, which is Python's float."""
         return BasicTypeInfo.DOUBLE_TYPE_INFO()
 
     @staticmethod
@@ -105,7 +105,7 @@ class Types:
 
     @staticmethod
     def BIG_DEC() -> TypeInformation:
-        """The type of Decimal; ints, floats and numeric strings are converted by their text."""
+        """The type of Decimal; ints, floats and numeric strings are converted from their text."""
         return BasicTypeInfo.BIG_DEC_TYPE_INFO()
 
     @staticmethod
@@ -135,24 +135,24 @@ class Types:
 
     @staticmethod
     def ROW(field_types: Sequence[TypeInformation]) -> RowTypeInfo:
-        """The type of a Row with fields f0, f1, … of the given types."""
+        """The type of a Row with fields f0, f1, … of these types."""
         return RowTypeInfo(field_types)
 
     @staticmethod
     def ROW_NAMED(
         field_names: Sequence[str], field_types: Sequence[TypeInformation]
     ) -> RowTypeInfo:
-        """The type of a Row with fields of the given names and types."""
+        """The type of a Row with fields of these names and types."""
         return RowTypeInfo(field_types, field_names)
 
     @staticmethod
     def TUPLE(field_types: Sequence[TypeInformation]) -> TupleTypeInfo:
-        """The type of a tuple with fields of the given types."""
+        """The type of a tuple with fields of these types."""
         return TupleTypeInfo(field_types)
 
     @staticmethod
     def PRIMITIVE_ARRAY(element_type: TypeInformation) -> PrimitiveArrayTypeInfo:
-        """The type of a list of numbers, booleans or characters; of BYTE, the type of bytes."""
+        """The type of a list of numbers, booleans or characters; for BYTE, the type of bytes."""
         return PrimitiveArrayTypeInfo(element_type)
 
     @staticmethod
@@ -162,15 +162,15 @@ class Types:
 
     @staticmethod
     def OBJECT_ARRAY(element_type: TypeInformation) -> ObjectArrayTypeInfo:
-        """The type of a list of values of the given type."""
+        """The type of a list of values of this type."""
         return ObjectArrayTypeInfo(element_type)
 
     @staticmethod
     def MAP(key_type_info: TypeInformation, value_type_info: TypeInformation) -> MapTypeInfo:
-        """The type of a dict."""
+        """The type of a dict with keys and values of these types."""
         return MapTypeInfo(key_type_info, value_type_info)
 
     @staticmethod
     def LIST(element_type_info: TypeInformation) -> ListTypeInfo:
-        """The type of a list of values of the given type."""
+        """The type of a list of values of this type."""
         return ListTypeInfo(element_type_info)

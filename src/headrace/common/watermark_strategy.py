@@ -192,8 +192,8 @@ class WatermarkStrategy:
     def timestamp_of(self) -> _TimestampOf | None:
         """A function of (value, timestamp from the source or None) that returns milliseconds.
 
-        None where the strategy has no assigner: records keep their timestamps. Read this property
-        once per reader, not per record. The function raises what ``as_ms`` raises.
+        It is None if the strategy has no assigner: records keep their timestamps. Read this
+        property once per reader, not per record. The function raises the same errors as ``as_ms``.
         """
         extraction = self.extraction
         if extraction is None:
@@ -206,9 +206,9 @@ class WatermarkStrategy:
 
     @property
     def extraction(self) -> tuple[Callable[..., Any], bool] | None:
-        """The user's function, and whether it also takes the timestamp from the source.
+        """The user's function, and whether it also receives the timestamp from the source.
 
-        None where the strategy has no assigner. Results must be converted by ``as_ms``.
+        It is None if the strategy has no assigner. Results must be converted by ``as_ms``.
         """
         assigner = self.timestamp_assigner
         return None if assigner is None else _extraction(assigner)

@@ -42,7 +42,7 @@ class StateTtlConfig:
         """
 
         class Strategies(Enum):
-            """The kinds of clean-up."""
+            """The clean-ups of Flink; they have no effect on Spark."""
 
             FULL_STATE_SCAN_SNAPSHOT = 0
             INCREMENTAL_CLEANUP = 1

@@ -1,4 +1,4 @@
-"""Whether a program runs as a stream or as a batch."""
+"""``RuntimeExecutionMode``: whether a program runs as a stream or as a batch."""
 
 from enum import Enum
 

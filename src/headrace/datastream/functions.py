@@ -249,11 +249,11 @@ class KeyedProcessFunction(Function):
 
         @abstractmethod
         def get_current_key(self) -> Any:
-            """The key of the record or timer."""
+            """Return the key of the record or timer."""
 
         @abstractmethod
         def timer_service(self) -> TimerService:
-            """The clocks, and timers for the current key."""
+            """Return the clocks, and timers for the current key."""
 
         @abstractmethod
         def timestamp(self) -> int:
@@ -264,7 +264,7 @@ class KeyedProcessFunction(Function):
 
         @abstractmethod
         def time_domain(self) -> TimeDomain:
-            """The timer's clock: event time or processing time."""
+            """Return the timer's clock: event time or processing time."""
 
     @abstractmethod
     def process_element(

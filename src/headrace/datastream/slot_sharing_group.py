@@ -135,7 +135,7 @@ class SlotSharingGroup:
         return SlotSharingGroup.Builder(name)
 
     def get_name(self) -> str:
-        """The group's name."""
+        """Return the group's name."""
         return self._name
 
     def get_managed_memory(self) -> MemorySize | None:

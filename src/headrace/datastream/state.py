@@ -109,7 +109,7 @@ class ListState(MergingState[T, Iterable[T]], ABC):
 
     @abstractmethod
     def add_all(self, values: list[T]) -> None:
-        """Append several elements."""
+        """Append several elements to the list."""
 
     def __iter__(self) -> Iterator[T]:
         return iter(self.get())
@@ -128,7 +128,7 @@ class MapState(State, Generic[K, V]):
 
     @abstractmethod
     def put_all(self, dict_value: dict[K, V]) -> None:
-        """Set several entries."""
+        """Set several entries of the map."""
 
     @abstractmethod
     def remove(self, key: K) -> None:
@@ -218,11 +218,11 @@ class BroadcastState(ReadOnlyBroadcastState[K, V]):
 
     @abstractmethod
     def put(self, key: K, value: V) -> None:
-        """Set one entry."""
+        """Set the value of a map key."""
 
     @abstractmethod
     def put_all(self, dict_value: dict[K, V]) -> None:
-        """Set several entries."""
+        """Set several entries of the map."""
 
     @abstractmethod
     def remove(self, key: K) -> None:
@@ -289,7 +289,7 @@ class StateDescriptor:
         self._ttl_config: StateTtlConfig | None = None
 
     def get_name(self) -> str:
-        """The state's name."""
+        """Return the state's name."""
         return self.name
 
     def enable_time_to_live(self, ttl_config: StateTtlConfig) -> None:
@@ -395,5 +395,5 @@ class AggregatingStateDescriptor(StateDescriptor):
         self._agg_function = agg_function
 
     def get_agg_function(self) -> AggregateFunction:
-        """The aggregate function."""
+        """Return the aggregate function."""
         return self._agg_function

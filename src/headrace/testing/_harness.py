@@ -252,23 +252,23 @@ class _Harness:
     # Output
 
     def output(self) -> list[Any]:
-        """The records of the main output so far, in order."""
+        """Return the records of the main output so far, in order."""
         return [value for value, _ in self._captured.main]
 
     def output_with_timestamps(self) -> list[tuple[Any, int | None]]:
-        """The records of the main output so far, each with its timestamp (ms) or None."""
+        """Return the records of the main output so far, each with its timestamp (ms) or None."""
         return list(self._captured.main)
 
     def side_output(self, tag: OutputTag) -> list[Any]:
-        """The records of a side output so far, in order."""
+        """Return the records of a side output so far, in order."""
         return [value for value, _ in self._captured.side_outputs.get(tag.tag_id, [])]
 
     def watermarks(self) -> list[int]:
-        """The watermarks (ms) that the operator has emitted so far."""
+        """Return the watermarks (ms) that the operator has emitted so far."""
         return list(self._captured.watermarks)
 
     def counts(self) -> OperatorCounts:
-        """The operator's counters so far. Side outputs are counted too; durations are 0."""
+        """Return the operator's counters so far. Side outputs are counted too; durations are 0."""
         (counts,) = operator_counts(self.metrics.values(), self._vertex.chain.nodes.values())
         return replace(counts, records_out=self._captured.records)
 
@@ -285,14 +285,14 @@ class _Harness:
         return watermark
 
     def input_watermark(self, input: int) -> int:
-        """The watermark (ms) of one input."""
+        """Return the watermark (ms) of one input."""
         if input in self._ended:
             return MAX_WATERMARK
         reached = self._backend().header.get("inputs")
         return self.watermark if reached is None else int(reached[input])
 
     def broadcast_state(self, name: str) -> dict[Any, Any]:
-        """A copy of a broadcast state, in the order in which the keys were put."""
+        """Return a copy of a broadcast state, in the order in which the keys were put."""
         keyed_by_order = [
             (entry[name], key) for key, entry in self._shared_backend().scan() if name in entry
         ]
@@ -300,7 +300,7 @@ class _Harness:
         return {copy_record(key): copy_record(value) for (_, value), key in in_order}
 
     def snapshot(self) -> Snapshot:
-        """A copy of state, timers and watermark, which any harness can ``restore``."""
+        """Return a copy of state, timers and watermark, which any harness can ``restore``."""
         generator = copy.deepcopy(self._generator)
         if self._store is not None and self._shared_store is not None:
             shared = dict(self._shared_store.records)
@@ -393,7 +393,7 @@ class KeyedHarness(_Harness):
         return [key if type(key) is SerializedKey else copy_record(key)]
 
     def timers(self) -> list[PendingTimer]:
-        """The registered timers in the order of firing, event-time timers first."""
+        """Return the registered timers in the order of firing, event-time timers first."""
         backend = self._backend()
         kinds = (
             (backend.event_timers, TimeDomain.EVENT_TIME),
@@ -407,7 +407,7 @@ class KeyedHarness(_Harness):
         ]
 
     def keys(self) -> list[Any]:
-        """The keys that have state, in no particular order."""
+        """Return the keys that have state, in no particular order."""
         return [*map(user_key, self._backend().keys())]
 
     def state(self, name: str, key: Any) -> Any:

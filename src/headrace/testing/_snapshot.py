@@ -36,11 +36,11 @@ class Snapshot:
         generator: WatermarkGenerator | None,
         shared: StateBackend,
     ) -> Snapshot:
-        """A snapshot of the keyed state in ``backend`` and the broadcast state in ``shared``."""
+        """Copy the keyed state in ``backend`` and the broadcast state in ``shared``."""
         return cls(_records_of(backend), now_ms, generator, _records_of(shared))
 
     def on_heap(self) -> tuple[HeapBackend, HeapBackend]:
-        """Backends in memory with the keyed and with the broadcast state."""
+        """Return backends in memory with the keyed and with the broadcast state."""
         return _heap_of(self.records), _heap_of(self.shared)
 
 

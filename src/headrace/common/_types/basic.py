@@ -32,7 +32,7 @@ class BasicType(Enum):
 
 
 class BasicTypeInfo(TypeInformation):
-    """A string, a boolean, a number, a character or an instant."""
+    """The type of a string, a boolean, a number, a character or an instant."""
 
     def __init__(self, basic_type: BasicType) -> None:
         self._basic_type = basic_type
@@ -44,7 +44,7 @@ class BasicTypeInfo(TypeInformation):
         return type_data(self._basic_type.name)
 
     def coercer(self) -> Coercer | None:
-        """A function that checks and converts values of this basic type."""
+        """Return a function that checks and converts values of this type."""
         return _COERCERS[self._basic_type](self)
 
     def _format(self, value: Any) -> str:
@@ -63,32 +63,32 @@ class BasicTypeInfo(TypeInformation):
 
     @staticmethod
     def BYTE_TYPE_INFO() -> BasicTypeInfo:
-        """The type of an int of 8 bits, signed."""
+        """The type of a signed 8-bit int: -128 to 127."""
         return BasicTypeInfo(BasicType.BYTE)
 
     @staticmethod
     def SHORT_TYPE_INFO() -> BasicTypeInfo:
-        """The type of an int of 16 bits."""
+        """The type of a signed 16-bit int."""
         return BasicTypeInfo(BasicType.SHORT)
 
     @staticmethod
     def INT_TYPE_INFO() -> BasicTypeInfo:
-        """The type of an int of 32 bits."""
+        """The type of a signed 32-bit int."""
         return BasicTypeInfo(BasicType.INT)
 
     @staticmethod
     def LONG_TYPE_INFO() -> BasicTypeInfo:
-        """The type of an int of 64 bits."""
+        """The type of a signed 64-bit int."""
         return BasicTypeInfo(BasicType.LONG)
 
     @staticmethod
     def FLOAT_TYPE_INFO() -> BasicTypeInfo:
-        """The type of a float of 32 bits."""
+        """The type of a 32-bit float; values are rounded."""
         return BasicTypeInfo(BasicType.FLOAT)
 
     @staticmethod
     def DOUBLE_TYPE_INFO() -> BasicTypeInfo:
-        """The type of float."""
+        """The type of a 64-bit float, which is Python's float."""
         return BasicTypeInfo(BasicType.DOUBLE)
 
     @staticmethod
@@ -119,15 +119,15 @@ class InstantTypeInfo(BasicTypeInfo):
         super().__init__(basic_type)
 
     def need_conversion(self) -> bool:
-        """True: the internal form is an int."""
+        """Return True: the internal form is an int."""
         return True
 
     def to_internal_type(self, obj: Instant | None) -> int | None:
-        """Microseconds since the epoch, rounded down to the millisecond as in PyFlink."""
+        """Convert to microseconds since the epoch, rounded down to ms as in PyFlink."""
         return None if obj is None else obj.to_epoch_milli() * 1000
 
     def from_internal_type(self, obj: int | None) -> Instant | None:
-        """The instant ``obj`` microseconds after the epoch."""
+        """Return the instant that is ``obj`` microseconds after the epoch."""
         return None if obj is None else Instant.of_epoch_milli(obj // 1000)
 
 
@@ -143,7 +143,7 @@ class UnroundedFloatTypeInfo(BasicTypeInfo):
 
 
 class PickledBytesTypeInfo(TypeInformation):
-    """Any value that pickles: the type of a stream without a declared type."""
+    """The type of any value that pickles; the type of a stream without a declared type."""
 
     def _arguments(self) -> tuple[Any, ...]:
         return ()
@@ -152,7 +152,7 @@ class PickledBytesTypeInfo(TypeInformation):
         return type_data(ANY)
 
     def coercer(self) -> Coercer | None:
-        """None: values are not checked."""
+        """Return None: values are not checked."""
         return None
 
 

@@ -21,10 +21,10 @@ _KINDS = tuple(RowKind)
 
 
 class RowTypeInfo(TypeInformation):
-    """The type of a Row, with the types and names of its fields (by default f0, f1, …).
+    """The type of a Row, with the types and names of its fields (default names f0, f1, …).
 
-    Accepted as values: rows, tuples and lists (fields by position), mappings and objects (fields
-    by name; a missing name becomes None).
+    It accepts rows, tuples and lists (fields by position), and mappings and objects (fields by
+    name; a missing name becomes None).
     """
 
     def __init__(
@@ -42,7 +42,7 @@ class RowTypeInfo(TypeInformation):
             raise PlanError(f"ROW has a name twice: {', '.join(self._field_names)}")
 
     def get_field_names(self) -> list[str]:
-        """The names of the fields, in order."""
+        """Return the names of the fields, in order."""
         return list(self._field_names)
 
     def get_field_index(self, field_name: str) -> int:
@@ -54,7 +54,7 @@ class RowTypeInfo(TypeInformation):
         return self._field_names.index(field_name) if self._named else -1
 
     def get_field_types(self) -> list[TypeInformation]:
-        """The types of the fields, in order."""
+        """Return the types of the fields, in order."""
         return list(self._field_types)
 
     def _arguments(self) -> tuple[Any, ...]:
@@ -65,7 +65,10 @@ class RowTypeInfo(TypeInformation):
         return type_data("ROW", *(field.to_data() for field in self._field_types), **names)
 
     def coercer(self) -> Coercer | None:
-        """A function that makes a Row with this type's names; the row kind is kept."""
+        """Return a function that converts values to a Row with this type's names.
+
+        The row kind is kept.
+        """
         coercers = [field.coercer() for field in self._field_types]
         names = self._field_names
         no_coercions = not any(coercers)
@@ -109,7 +112,7 @@ class RowTypeInfo(TypeInformation):
         return f"{kind.sign}[{', '.join(shown)}]"
 
     def need_conversion(self) -> bool:
-        """True: the internal form is a tuple."""
+        """Return True: the internal form is a tuple."""
         return True
 
     def to_internal_type(self, obj: Any) -> tuple[Any, ...] | None:
@@ -134,13 +137,13 @@ _INSERT = RowKind.INSERT
 
 
 class TupleTypeInfo(TypeInformation):
-    """A tuple with a type for each field."""
+    """The type of a tuple, with a type for each field."""
 
     def __init__(self, field_types: Sequence[TypeInformation]) -> None:
         self._field_types = require_types(field_types, "TUPLE")
 
     def get_field_types(self) -> list[TypeInformation]:
-        """The types of the fields, in order."""
+        """Return the types of the fields, in order."""
         return list(self._field_types)
 
     def _arguments(self) -> tuple[Any, ...]:
@@ -150,7 +153,7 @@ class TupleTypeInfo(TypeInformation):
         return type_data("TUPLE", *(field.to_data() for field in self._field_types))
 
     def coercer(self) -> Coercer | None:
-        """A function that converts tuples, lists and rows to tuples."""
+        """Return a function that converts tuples, lists and rows to tuples."""
         coercers = [field.coercer() for field in self._field_types]
         path_steps = [f"f{index}" for index in range(len(coercers))]
         no_coercions = not any(coercers)
@@ -174,18 +177,18 @@ class TupleTypeInfo(TypeInformation):
         return f"({','.join(field.format(part) for field, part in fields)})"
 
     def need_conversion(self) -> bool:
-        """True: lists and rows become tuples."""
+        """Return True: lists and rows become tuples."""
         return True
 
     def to_internal_type(self, obj: Any) -> tuple[Any, ...] | None:
-        """A tuple of the fields in their internal form."""
+        """Convert to a tuple of the fields in internal form."""
         if obj is None:
             return None
         fields = zip(self._field_types, obj, strict=True)
         return tuple(field.to_internal_type(part) for field, part in fields)
 
     def from_internal_type(self, obj: Any) -> tuple[Any, ...] | None:
-        """A tuple of the fields, converted from their internal form."""
+        """Convert back to a tuple of the fields."""
         if obj is None:
             return None
         fields = zip(self._field_types, obj, strict=True)
@@ -205,14 +208,14 @@ class ExternalTypeInfo(TypeInformation):
         return type_data("EXTERNAL", self._type_info.to_data())
 
     def coercer(self) -> Coercer | None:
-        """The coercer of the wrapped type."""
+        """Return the coercer of the wrapped type."""
         return self._type_info.coercer()
 
     def _format(self, value: Any) -> str:
         return self._type_info.format(value)
 
     def need_conversion(self) -> bool:
-        """Whether the wrapped type needs conversion."""
+        """Return whether the wrapped type needs conversion."""
         return self._type_info.need_conversion()
 
     def to_internal_type(self, obj: Any) -> Any:

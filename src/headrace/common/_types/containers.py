@@ -32,7 +32,7 @@ _PRIMITIVES = frozenset(
 
 
 class _SequenceTypeInfo(TypeInformation):
-    """A sequence of values of one type; operators receive a list."""
+    """The type of a sequence of values of one type; operators receive a list."""
 
     _type_name: str
     _allowed_elements: frozenset[BasicType] | None = None
@@ -55,7 +55,7 @@ class _SequenceTypeInfo(TypeInformation):
         return type_data(self._type_name, self._element_type.to_data())
 
     def coercer(self) -> Coercer | None:
-        """A function that converts a sequence to a list, and also converts its elements."""
+        """Return a function that converts a sequence to a list, including its elements."""
         element = self._element_type.coercer()
 
         def coerce(value: Any) -> Any:
@@ -80,30 +80,30 @@ class _SequenceTypeInfo(TypeInformation):
         return f"[{', '.join(map(self._element_type.format, value))}]"
 
     def need_conversion(self) -> bool:
-        """Whether the elements need conversion."""
+        """Return whether the elements need conversion."""
         return self._element_type.need_conversion()
 
     def to_internal_type(self, obj: Any) -> Any:
-        """A list of the elements in their internal form."""
+        """Convert to a list of the elements in internal form."""
         if obj is None or not self.need_conversion():
             return obj
         return [self._element_type.to_internal_type(element) for element in obj]
 
     def from_internal_type(self, obj: Any) -> Any:
-        """A list of the elements, converted from their internal form."""
+        """Convert back to a list of the elements."""
         if obj is None or not self.need_conversion():
             return obj
         return [self._element_type.from_internal_type(element) for element in obj]
 
 
 class PrimitiveArrayTypeInfo(_SequenceTypeInfo):
-    """The type of a list of numbers, booleans or characters; of BYTE, the type of bytes."""
+    """The type of a list of numbers, booleans or characters; for BYTE, the type of bytes."""
 
     _type_name = "PRIMITIVE_ARRAY"
     _allowed_elements = _PRIMITIVES
 
     def coercer(self) -> Coercer | None:
-        """As for other sequences; for BYTE, a function that converts to bytes.
+        """Return a function as for other sequences; for BYTE, one that converts to bytes.
 
         It accepts bytes-like objects and lists of ints from -128 to 255.
         """
@@ -172,7 +172,7 @@ class MapTypeInfo(TypeInformation):
         return type_data("MAP", self._key_type_info.to_data(), self._value_type_info.to_data())
 
     def coercer(self) -> Coercer | None:
-        """A function that converts a mapping to a dict, and also converts keys and values."""
+        """Return a function that converts a mapping to a dict, including keys and values."""
         of_key, of_value = self._key_type_info.coercer(), self._value_type_info.coercer()
 
         def coerce(value: Any) -> Any:
@@ -200,11 +200,11 @@ class MapTypeInfo(TypeInformation):
         return f"{{{', '.join(entries)}}}"
 
     def need_conversion(self) -> bool:
-        """Whether keys or values need conversion."""
+        """Return whether keys or values need conversion."""
         return any(part.need_conversion() for part in self._arguments())
 
     def to_internal_type(self, obj: Any) -> Any:
-        """A dict with keys and values in their internal form."""
+        """Convert to a dict with keys and values in internal form."""
         if obj is None or not self.need_conversion():
             return obj
         to_key, to_value = self._key_type_info, self._value_type_info
@@ -214,7 +214,7 @@ class MapTypeInfo(TypeInformation):
         }
 
     def from_internal_type(self, obj: Any) -> Any:
-        """A dict with keys and values converted from their internal form."""
+        """Convert back to a dict of keys and values."""
         if obj is None or not self.need_conversion():
             return obj
         of_key, of_value = self._key_type_info, self._value_type_info

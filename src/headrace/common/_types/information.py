@@ -29,7 +29,7 @@ class TypeInformation(ABC):
         """What this type was declared with: names, types of elements. Hashable."""
 
     def to_data(self) -> TypeData:
-        """The type as JSON, see ``data.py``; ``type_from_data`` is the inverse."""
+        """Return the type as JSON, see ``data.py``; ``type_from_data`` is the inverse."""
         kind = type(self)
         # A user's class may override __str__ to show its arguments.
         text = kind.__qualname__ if kind.__str__ is TypeInformation.__str__ else str(self)
@@ -61,18 +61,18 @@ class TypeInformation(ABC):
         return value if coerce is None else coerce(value)
 
     def format(self, value: Any) -> str:
-        """The value as Flink's print sink shows it; None is ``null``."""
+        """Return the value as Flink's print sink shows it; None is ``null``."""
         return "null" if value is None else self._format(value)
 
     def _format(self, value: Any) -> str:
         return str(value)
 
     def need_conversion(self) -> bool:
-        """Whether ``to_internal_type`` changes values."""
+        """Return whether ``to_internal_type`` changes values."""
         return False
 
     def to_internal_type(self, obj: Any) -> Any:
-        """The value as PyFlink's pickler sends it.
+        """Convert a value to the form that PyFlink's pickler sends.
 
         Rows are tuples with the row kind first, dates are days, times and timestamps are
         microseconds (UTC).
@@ -80,7 +80,7 @@ class TypeInformation(ABC):
         return obj
 
     def from_internal_type(self, obj: Any) -> Any:
-        """The inverse of ``to_internal_type``."""
+        """Convert a value back from the internal form."""
         return obj
 
     def __eq__(self, other: object) -> bool:

@@ -85,22 +85,22 @@ class DateTypeInfo(SqlTimeTypeInfo):
         return type_data("SQL_DATE")
 
     def coercer(self) -> Coercer | None:
-        """A function that accepts dates, and converts a datetime to its date."""
+        """Return a function that accepts dates, and converts a datetime to its date."""
         return _dates(self)
 
     def _format(self, value: datetime.date) -> str:
         return value.isoformat()
 
     def need_conversion(self) -> bool:
-        """True: the internal form is an int."""
+        """Return True: the internal form is an int."""
         return True
 
     def to_internal_type(self, obj: datetime.date | None) -> int | None:
-        """Days since the epoch."""
+        """Convert to days since the epoch."""
         return None if obj is None else obj.toordinal() - _EPOCH_DAY
 
     def from_internal_type(self, obj: int | None) -> datetime.date | None:
-        """The date ``obj`` days after the epoch."""
+        """Return the date that is ``obj`` days after the epoch."""
         return None if obj is None else datetime.date.fromordinal(obj + _EPOCH_DAY)
 
 
@@ -111,25 +111,25 @@ class TimeTypeInfo(SqlTimeTypeInfo):
         return type_data("SQL_TIME")
 
     def coercer(self) -> Coercer | None:
-        """A function that accepts times."""
+        """Return a function that accepts times."""
         return _times(self)
 
     def _format(self, value: datetime.time) -> str:
         return value.strftime("%H:%M:%S")
 
     def need_conversion(self) -> bool:
-        """True: the internal form is an int."""
+        """Return True: the internal form is an int."""
         return True
 
     def to_internal_type(self, obj: datetime.time | None) -> int | None:
-        """Microseconds since midnight; a time with a time zone is converted to UTC."""
+        """Convert to microseconds since midnight; a time with a time zone is converted to UTC."""
         if obj is None:
             return None
         offset = obj.utcoffset() or datetime.timedelta()
         return (_microseconds_of_day(obj) - offset // _ONE_MICROSECOND) % 86_400_000_000
 
     def from_internal_type(self, obj: int | None) -> datetime.time | None:
-        """The time ``obj`` microseconds after midnight, without a time zone."""
+        """Return the time that is ``obj`` microseconds after midnight, without a time zone."""
         return None if obj is None else (_EPOCH + obj * _ONE_MICROSECOND).time()
 
 
@@ -140,22 +140,25 @@ class TimestampTypeInfo(SqlTimeTypeInfo):
         return type_data("SQL_TIMESTAMP")
 
     def coercer(self) -> Coercer | None:
-        """A function that accepts datetimes; unlike PyFlink it keeps microseconds."""
+        """Return a function that accepts datetimes; unlike PyFlink it keeps microseconds."""
         return _datetimes(self)
 
     def _format(self, value: datetime.datetime) -> str:
         return sql_timestamp_text(_in_utc(value))
 
     def need_conversion(self) -> bool:
-        """True: the internal form is an int."""
+        """Return True: the internal form is an int."""
         return True
 
     def to_internal_type(self, obj: datetime.datetime | None) -> int | None:
-        """Microseconds since the epoch; a datetime without a time zone is taken as UTC."""
+        """Convert to microseconds since the epoch; a datetime without a time zone is UTC."""
         return None if obj is None else (_in_utc(obj) - _EPOCH) // _ONE_MICROSECOND
 
     def from_internal_type(self, obj: int | None) -> datetime.datetime | None:
-        """The datetime ``obj`` microseconds after the epoch, in UTC, without a time zone."""
+        """Return the datetime that is ``obj`` microseconds after the epoch.
+
+        It is in UTC, without a time zone.
+        """
         return None if obj is None else _EPOCH + obj * _ONE_MICROSECOND
 
 
@@ -179,7 +182,7 @@ class LocalTimeTypeInfo(TypeInformation):
         return type_data(self._time_type.name)
 
     def coercer(self) -> Coercer | None:
-        """A function that accepts values of this type."""
+        """Return a function that accepts values of this type."""
         kinds = LocalTimeTypeInfo.TimeType
         build = {kinds.LOCAL_DATE: _dates, kinds.LOCAL_TIME: _times}.get(
             self._time_type, _datetimes

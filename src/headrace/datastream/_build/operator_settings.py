@@ -32,7 +32,7 @@ class OperatorSettings(ABC):
         return ()
 
     def get_name(self) -> str:
-        """The operator's name."""
+        """Return the operator's name."""
         return self._operator("get_name").name
 
     def name(self, name: str) -> Self:

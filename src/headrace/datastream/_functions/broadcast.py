@@ -50,7 +50,7 @@ class BaseBroadcastProcessFunction(Function):
             """Return the watermark (ms) of this operator."""
 
     class Context(BaseContext):
-        """The context of the broadcast side, which may change the broadcast state."""
+        """The context of the broadcast stream, which may change the broadcast state."""
 
         @abstractmethod
         def get_broadcast_state(
@@ -59,7 +59,7 @@ class BaseBroadcastProcessFunction(Function):
             """Return the broadcast state of a descriptor that was passed to ``broadcast()``."""
 
     class ReadOnlyContext(BaseContext):
-        """The context of the other side, which may only read the broadcast state."""
+        """The context of the stream that is not broadcast; it can only read the broadcast state."""
 
         @abstractmethod
         def get_broadcast_state(
@@ -72,10 +72,10 @@ class BroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[IN1, IN2, O
     """A process function of a stream without keys and a broadcast stream."""
 
     class Context(BaseBroadcastProcessFunction.Context, ABC):
-        """The context of the broadcast side."""
+        """The context of the broadcast stream."""
 
     class ReadOnlyContext(BaseBroadcastProcessFunction.ReadOnlyContext, ABC):
-        """The context of the other side."""
+        """The context of the stream that is not broadcast."""
 
     @abstractmethod
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:
@@ -94,7 +94,7 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, I
     """A process function of a keyed stream, with keyed state and timers, and a broadcast stream."""
 
     class Context(BaseBroadcastProcessFunction.Context, ABC):
-        """The context of the broadcast side."""
+        """The context of the broadcast stream."""
 
         @abstractmethod
         def apply_to_keyed_state(
@@ -107,26 +107,26 @@ class KeyedBroadcastProcessFunction(BaseBroadcastProcessFunction, Generic[KEY, I
             """
 
     class ReadOnlyContext(BaseBroadcastProcessFunction.ReadOnlyContext, ABC):
-        """The context of the keyed side."""
+        """The context of the keyed stream."""
 
         @abstractmethod
         def timer_service(self) -> TimerService:
-            """The clocks, and timers for the current key."""
+            """Return the clocks, and timers for the current key."""
 
         @abstractmethod
         def get_current_key(self) -> Any:
-            """The key of the record or timer."""
+            """Return the key of the record or timer."""
 
     class OnTimerContext(ReadOnlyContext, ABC):
         """The context while a timer fires."""
 
         @abstractmethod
         def time_domain(self) -> TimeDomain:
-            """The timer's clock: event time or processing time."""
+            """Return the timer's clock: event time or processing time."""
 
         @abstractmethod
         def get_current_key(self) -> Any:
-            """The key of the timer."""
+            """Return the key of the timer."""
 
     @abstractmethod
     def process_element(self, value: Any, ctx: Any) -> Iterable[Any] | None:

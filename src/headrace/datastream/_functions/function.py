@@ -91,7 +91,7 @@ class Function(ABC):  # noqa: B024 - what it marks is the life cycle below
     """
 
     def open(self, runtime_context: RuntimeContext) -> None:
-        """Called before the first record."""
+        """Prepare the function; called before the first record."""
 
     def close(self) -> None:
-        """Called after the last record."""
+        """Release resources; called after the last record."""

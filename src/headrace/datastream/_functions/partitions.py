@@ -11,7 +11,7 @@ from headrace.datastream._functions.function import Function
 
 
 class MapPartitionFunction(Function):
-    """Computes results from all records of a partition. From Flink's Java API."""
+    """Computes results from all records of a partition; from Flink's Java API, not in PyFlink."""
 
     @abstractmethod
     def map_partition(self, values: Iterable[Any]) -> Iterable[Any] | None:

@@ -33,7 +33,7 @@ def _first(key: Any, num_partitions: int) -> int:
 
 
 class StreamPartitioning(Stream):
-    """A stream that can be repartitioned."""
+    """A stream whose records can be redistributed over subtasks."""
 
     def partition_custom(
         self,

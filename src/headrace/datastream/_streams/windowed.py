@@ -78,7 +78,7 @@ class _Windowed:
         return self._stream.get_execution_environment()
 
     def get_input_type(self) -> TypeInformation:
-        """The type of the records."""
+        """Return the type of the records."""
         return self._stream.get_type()
 
     def trigger(self, trigger: Trigger[Any, Any]) -> Self:

@@ -19,7 +19,7 @@ class WindowAssigner(ABC, Generic[T, W]):
     """Assigns each record to zero or more windows."""
 
     class WindowAssignerContext(ABC):
-        """The services that an assigner may use."""
+        """The clock and the runtime context of an assigner."""
 
         @abstractmethod
         def get_current_processing_time(self) -> int:
@@ -56,7 +56,7 @@ class MergingWindowAssigner(WindowAssigner[T, W]):
 
         @abstractmethod
         def merge(self, to_be_merged: Iterable[W2], merge_result: W2) -> None:
-            """Merge some windows into one."""
+            """Merge the windows ``to_be_merged`` into ``merge_result``."""
 
     @abstractmethod
     def merge_windows(

@@ -23,7 +23,7 @@ class Evictor(ABC, Generic[T, W]):
     """Removes records from a window that fires."""
 
     class EvictorContext(ABC):
-        """The clocks and metrics while a window fires."""
+        """The clocks and the metric group of an evictor."""
 
         @abstractmethod
         def get_current_processing_time(self) -> int:

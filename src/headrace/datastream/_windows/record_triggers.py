@@ -278,11 +278,11 @@ class ProcessingTimeoutTrigger(Trigger[Any, Any]):
         return result
 
     def on_processing_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
-        """Fire when the timeout is over; purge if the nested trigger says so."""
+        """Fire at the timeout or at a nested timer; also purge if the nested trigger does."""
         return self._fired(self.nested_trigger.on_processing_time(time, window, ctx), window, ctx)
 
     def on_event_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
-        """Fire when the timeout is over; purge if the nested trigger says so."""
+        """Fire at a timer of the nested trigger; also purge if the nested trigger does."""
         return self._fired(self.nested_trigger.on_event_time(time, window, ctx), window, ctx)
 
     def _fired(self, result: TriggerResult, window: Any, ctx: Context) -> TriggerResult:

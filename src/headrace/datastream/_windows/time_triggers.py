@@ -74,7 +74,7 @@ class ProcessingTimeTrigger(Trigger[Any, TimeWindow]):
         return CONTINUE
 
     def on_processing_time(self, time: int, window: TimeWindow, ctx: Context) -> TriggerResult:
-        """Fire: the window has ended."""
+        """Fire, because the window has ended."""
         return FIRE
 
     def on_event_time(self, time: int, window: TimeWindow, ctx: Context) -> TriggerResult:

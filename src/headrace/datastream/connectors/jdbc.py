@@ -1,4 +1,4 @@
-"""``JdbcSink`` with PyFlink's names: rows to PostgreSQL, through psycopg."""
+"""``JdbcSink`` at PyFlink's path: writes rows to PostgreSQL with psycopg."""
 
 from __future__ import annotations
 

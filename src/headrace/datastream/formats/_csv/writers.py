@@ -74,7 +74,7 @@ class CsvEncoder:
 
 
 class CsvBulkWriters:
-    """Makes writers of CSV for ``FileSink.for_bulk_format``."""
+    """Makes CSV writers for ``FileSink.for_bulk_format``."""
 
     @staticmethod
     def for_schema(schema: CsvSchema) -> CsvBulkWriterFactory:
