@@ -73,5 +73,5 @@ class JobClient:
             return self._end
 
     def is_waited_for(self) -> bool:
-        """Return whether a caller waits or waited for the result, and so receives the job's error."""
+        """Return whether a caller waits or waited for the result, and so sees the job's error."""
         return self._end is not None and self._end.is_waited_for()
