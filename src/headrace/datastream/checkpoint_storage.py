@@ -19,7 +19,7 @@ __all__ = [
     "JobManagerCheckpointStorage",
 ]
 
-_REASON = "Spark stores checkpoints, in 'execution.checkpointing.dir'; PyFlink takes none either"
+_REASON = "Spark stores checkpoints, in 'execution.checkpointing.dir'; no PyFlink method takes one"
 _DEFAULT_THRESHOLD_BYTES = 20 * 1024
 _DEFAULT_BUFFER_BYTES = 4096
 

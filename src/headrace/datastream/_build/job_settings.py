@@ -152,7 +152,7 @@ class JobSettings:
         """Return the configured setting (default False)."""
         return self.get_checkpoint_config().is_force_unaligned_checkpoints()
 
-    @no_effect("Spark's state store writes a change log at any rate")
+    @no_effect("Spark's state store always writes a change log")
     def enable_changelog_state_backend(self, enabled: bool) -> Self:
         """Store the setting; it has no effect on Spark, which always logs changes of state."""
         self._configuration.set_boolean(_CHANGELOG, enabled)

@@ -23,12 +23,12 @@ class KafkaTopicPartition(NamedTuple):
 
 
 class KafkaOffsetResetStrategy(Enum):
-    """Where to start if the requested offset does not exist."""
+    """Which offset to use if the requested offset does not exist."""
 
     LATEST = 0
     EARLIEST = 1
     NONE = 2
-    """Do not start: the job fails."""
+    """Use no other offset: the job fails."""
 
 
 class _Kind(Enum):
@@ -41,7 +41,10 @@ class _Kind(Enum):
 
 @dataclass(frozen=True)
 class KafkaOffsetsInitializer:
-    """A rule that determines an offset for each partition; made by the static methods."""
+    """A rule that determines an offset for each partition; made by the static methods.
+
+    The rules are used for starting offsets and for stopping offsets.
+    """
 
     kind: _Kind
     reset: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.NONE
@@ -50,26 +53,26 @@ class KafkaOffsetsInitializer:
 
     @staticmethod
     def earliest() -> KafkaOffsetsInitializer:
-        """Start at the first record that the partition still has."""
+        """Use the offset of the first record that the partition still has."""
         return KafkaOffsetsInitializer(_Kind.EARLIEST)
 
     @staticmethod
     def latest() -> KafkaOffsetsInitializer:
-        """Start at the end of the partition when the job starts."""
+        """Use the end of the partition when the job starts."""
         return KafkaOffsetsInitializer(_Kind.LATEST)
 
     @staticmethod
     def committed_offsets(
         offset_reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.NONE,
     ) -> KafkaOffsetsInitializer:
-        """Start at the group's committed offsets; without one, the strategy decides."""
+        """Use the group's committed offsets; if there is none, the strategy decides."""
         return KafkaOffsetsInitializer(_Kind.COMMITTED, offset_reset_strategy)
 
     @staticmethod
     def timestamp(timestamp: int) -> KafkaOffsetsInitializer:
-        """Start at the first record with this Kafka timestamp (ms) or a later one.
+        """Use the offset of the first record with this Kafka timestamp (ms) or a later one.
 
-        If there is no such record, start at the end of the partition.
+        If there is no such record, use the end of the partition.
         """
         if not _is_integer(timestamp):
             raise PlanError(
@@ -85,10 +88,10 @@ class KafkaOffsetsInitializer:
         offsets: Mapping[KafkaTopicPartition, int],
         offset_reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.EARLIEST,
     ) -> KafkaOffsetsInitializer:
-        """Start at these offsets; if one does not exist, the strategy decides.
+        """Use these offsets; if one does not exist, the strategy decides.
 
-        A partition without an offset here starts at the group's committed offset; without one, the
-        strategy decides.
+        For a partition without an offset here, use the group's committed offset; if there is none,
+        the strategy decides.
         """
         for place, offset in offsets.items():
             if not isinstance(place, tuple) or len(place) != len(KafkaTopicPartition._fields):
