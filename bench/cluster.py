@@ -25,7 +25,7 @@ STAGE = ("decode", "stage in pages")
 """The layers of a record that run where its key is."""
 
 _LEAST_US = 0.005
-"""What would be told as 0.00."""
+"""Anything below this would be printed as 0.00."""
 
 Line = tuple[str, str, str]
 
@@ -46,8 +46,8 @@ def lines(measured: Measured) -> Iterator[Line]:
         return
     record_us = sum(used.values())
     ideal = CORES / record_us * 1e6
-    told = ", ".join(f"{kind} {us:.2f}" for kind, us in used.items())
-    at = f"with {MORE_KEY_GROUPS:,} key groups: {told}"
+    costs = ", ".join(f"{kind} {us:.2f}" for kind, us in used.items())
+    at = f"with {MORE_KEY_GROUPS:,} key groups: {costs}"
     yield "processor time of a record", f"{record_us:.2f} us", f"measured {at}"
     yield f"{CORES} cores at that price", _rate(ideal), "if nothing else cost anything"
     for price in prices:

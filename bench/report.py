@@ -188,8 +188,8 @@ def _targets(measured: Measured) -> list[str]:
         if found is None:
             rows.append([target.text, bound, "not measured", "", ""])
         else:
-            told = f"{_spread([*found.values.values()])} {target.unit}"
-            rows.append([target.text, bound, told, _said(target, found), str(found.least)])
+            figure = f"{_spread([*found.values.values()])} {target.unit}"
+            rows.append([target.text, bound, figure, _said(target, found), str(found.least)])
     return ["## Targets\n", table(["what", "wanted", "measured", "", "rounds"], rows)]
 
 
@@ -299,19 +299,19 @@ def _measure(found: list[dict[str, Any]], name: str = "") -> list[str]:
 
 
 def _exchange(measured: Measured) -> list[str]:
-    """What the exchange costs: case ``exchange`` without the layers that are told apart."""
+    """What the exchange costs: case ``exchange`` without the layers that have figures."""
     used = figures(measured.rows("exchange"))
     all_of_it = used["headrace"].processor if "headrace" in used else {}
     keys = layers.contender(FEW_KEYS)
     apart = [measured.value("layers", keys, "us_per_record", at) for at in LAYERS_OF_EXCHANGE]
-    told = sum(layer.median for layer in apart if layer is not None)
+    sum_us = sum(layer.median for layer in apart if layer is not None)
     if not all_of_it or None in apart:
         return []
     whole = sum(all_of_it.values())
     return [
         f"The exchange: a record of case `exchange` takes {whole:.2f} us of processor time in all"
-        f" processes, {told:.2f} us of them for {', '.join(LAYERS_OF_EXCHANGE)} as above (10,000"
-        f" keys). The other {whole - told:.2f} us are Spark's way from task"
+        f" processes, {sum_us:.2f} us of them for {', '.join(LAYERS_OF_EXCHANGE)} as above (10,000"
+        f" keys). The other {whole - sum_us:.2f} us are Spark's way from task"
         " to task, its state store, the JVM, and a keyed function without a state.\n"
     ]
 

@@ -86,8 +86,8 @@ class Measured:
         for row in self.rows(experiment):
             if "values" in row:
                 found.setdefault(row["records"], {})[row["round"]] = row["values"]["seconds"]
-        told = {size: self._rounds(experiment, found[size]) for size in sorted(found)}
-        return {size: rounds for size, rounds in told.items() if rounds is not None}
+        by_size = {size: self._rounds(experiment, found[size]) for size in sorted(found)}
+        return {size: rounds for size, rounds in by_size.items() if rounds is not None}
 
     def _rounds(self, experiment: str, values: Mapping[int, float]) -> Rounds | None:
         result = self._results.get(experiment, {})
@@ -194,8 +194,8 @@ def _trickle(contender: str) -> Ask:
     def ask(measured: Measured) -> Rounds | None:
         names = contender, f"{contender}-light"
         found = [measured.value("trickle", name, "ms_per_batch") for name in names]
-        told = [each for each in found if each is not None]
-        least = min(told, key=lambda each: each.median, default=None)
+        known = [each for each in found if each is not None]
+        least = min(known, key=lambda each: each.median, default=None)
         return ratio(measured.value("trickle", "headrace", "ms_per_batch"), least)
 
     return ask
@@ -466,11 +466,11 @@ TARGETS = (
     ),
     *(
         Target(
-            f"Avro of 12 fields, {told}: to 200,000 records/s or fastavro's own loop, "
+            f"Avro of 12 fields, {done}: to 200,000 records/s or fastavro's own loop, "
             "whichever is less",
             1,
             _avro(what),
         )
-        for what, told in (("write", "written"), ("read", "read"))
+        for what, done in (("write", "written"), ("read", "read"))
     ),
 )

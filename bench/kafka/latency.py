@@ -62,10 +62,15 @@ def _one(contender: Contender, brokers: str) -> Row:
     topic, output = (watch.new_topic(brokers, name) for name in ("input", "output"))
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
         folder = Path(name)
-        told = watch.arguments(contender, brokers, topic, output, folder)
+        job_options = watch.arguments(contender, brokers, topic, output, folder)
         module = f"bench.kafka.peers.{contender.module}"
         fed = process(sys.executable, "bench.kafka.feed", [brokers, topic], folder / "feed.log")
-        with fed, process(python_for(contender.environment), module, told, folder / "log") as child:
+        with (
+            fed,
+            process(
+                python_for(contender.environment), module, job_options, folder / "log"
+            ) as child,
+        ):
             came = _came(brokers, output, child)
         if digest(record for record, _ in came) != digest(_values(brokers, topic)):
             log = "\n".join(last_lines(folder / "log"))

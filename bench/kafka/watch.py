@@ -39,7 +39,7 @@ class Seen:
     processor_seconds: dict[str, float] = field(default_factory=dict)
 
     def note_used(self, session: int) -> None:
-        """Take down what was used so far: processes that have ended are not told of any more."""
+        """Take down what was used so far: processes that have ended are not measured any more."""
         for kind, seconds in processes.processor_seconds(session).items():
             self.processor_seconds[kind] = max(self.processor_seconds.get(kind, 0.0), seconds)
 
@@ -71,10 +71,10 @@ def arguments(
     contender: Contender, brokers: str, topic: str, output: str, folder: Path
 ) -> list[str]:
     """A contender's command line."""
-    told = {"brokers": brokers, "topic": topic, "output": output, "folder": str(folder)}
-    told |= contender.options
-    told |= jars_of("flink" if contender.environment == "pyflink" else "")
-    return [f"{name}={value}" for name, value in told.items()]
+    job_options = {"brokers": brokers, "topic": topic, "output": output, "folder": str(folder)}
+    job_options |= contender.options
+    job_options |= jars_of("flink" if contender.environment == "pyflink" else "")
+    return [f"{name}={value}" for name, value in job_options.items()]
 
 
 def run(contender: Contender, brokers: str, job: str, records: int) -> Row:
@@ -83,10 +83,10 @@ def run(contender: Contender, brokers: str, job: str, records: int) -> Row:
     topic, expected = filled(brokers, job, records), wanted(job, records)
     output = new_topic(brokers, "output")
     with tempfile.TemporaryDirectory(prefix="bench-") as name:
-        told = arguments(contender, brokers, topic, output, Path(name))
+        job_options = arguments(contender, brokers, topic, output, Path(name))
         log = Path(name, "log")
         python, module = python_for(contender.environment), f"bench.kafka.peers.{contender.module}"
-        with process(python, module, [*told, f"job={job}"], log) as child:
+        with process(python, module, [*job_options, f"job={job}"], log) as child:
             seen = _until_still(child, brokers, output, expected.count, contender.limit_seconds)
         found, last = _read(brokers, output)
         if found != expected:

@@ -46,10 +46,10 @@ def records(keys: int, count: int, moments: Moments) -> Any:
     return record
 
 
-def told(api: jobs.Api, moments: Moments) -> Any:
+def reporting(api: jobs.Api, moments: Moments) -> Any:
     """Job (wt)'s sums, which note when the first result is wanted of them."""
 
-    class Told(type(jobs.aggregation(api))):  # type: ignore[misc]
+    class Reporting(type(jobs.aggregation(api))):  # type: ignore[misc]
         fired = False
 
         def get_result(self, accumulator: Any) -> Any:
@@ -58,7 +58,7 @@ def told(api: jobs.Api, moments: Moments) -> Any:
                 moments.note("fired")
             return accumulator
 
-    return Told()
+    return Reporting()
 
 
 def run(keys: int, runner: str, folder: Path) -> dict[str, float]:
@@ -84,7 +84,7 @@ def run(keys: int, runner: str, folder: Path) -> dict[str, float]:
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
     source = DataGeneratorSource(records(keys, count, moments), count=count)
     stream = env.from_source(source, None, "records")
-    outputs = jobs.window_job(api, "wt", stream, told(api, moments))
+    outputs = jobs.window_job(api, "wt", stream, reporting(api, moments))
     outputs.sink_to(FunctionSink(lambda values: moments.note("out", len(values))))
     env.execute("firing")
     (begun, _, _), (fired, _, _), (_, ended, found) = map(moments.of, ("begun", "fired", "out"))

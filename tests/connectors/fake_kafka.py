@@ -206,10 +206,10 @@ class FakeLog:
     topic: str
     partition: int
     at: int = -1
-    told: int = -1
+    eof_reported_at: int = -1
 
     def seek(self, offset: int) -> None:
-        self.at, self.told = offset, -1
+        self.at, self.eof_reported_at = offset, -1
         self.broker.sought += 1
 
     def fetch(self, most: int, wait_s: float) -> Fetched:
@@ -226,9 +226,9 @@ class FakeLog:
             self.at = found[-1].at + 1
             return Fetched(found)
         self.at = log.end
-        if self.told == self.at:
+        if self.eof_reported_at == self.at:
             return Fetched(())  # as librdkafka, which tells of an end once
-        self.told = self.at
+        self.eof_reported_at = self.at
         return Fetched((), self.at)
 
     def heard(self) -> str:

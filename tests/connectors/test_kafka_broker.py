@@ -94,9 +94,9 @@ def test_a_missing_topic_is_reported_with_the_command_that_creates_it(
     kafka_servers: str, monkeypatch: pytest.MonkeyPatch, command: str
 ) -> None:
     monkeypatch.setattr("headrace.dev.servers.url_of", lambda folder, name: kafka_servers)
-    told = CliRunner().invoke(app, ["dev", command, "nowhere-at-all"], "line\n").exception
-    assert isinstance(told, JobError) and told.message == "there is no topic 'nowhere-at-all'"
-    assert "headrace dev topics --create nowhere-at-all" in (told.hint or "")
+    error = CliRunner().invoke(app, ["dev", command, "nowhere-at-all"], "line\n").exception
+    assert isinstance(error, JobError) and error.message == "there is no topic 'nowhere-at-all'"
+    assert "headrace dev topics --create nowhere-at-all" in (error.hint or "")
 
 
 def test_a_record_comes_whole(kafka_servers: str, tmp_path: Path) -> None:

@@ -126,9 +126,9 @@ def test_brokers_settings_of_timestamps_are_reported(
         True
     ]
     task.write([record, record], [now_ms, now_ms + day_ms])
-    with pytest.raises(JobError, match="Kafka refuses records") as told:
+    with pytest.raises(JobError, match="Kafka refuses records") as caught:
         task.prepare_commit()
-    assert "message.timestamp.after.max.ms" in str(told.value.hint)
+    assert "message.timestamp.after.max.ms" in str(caught.value.hint)
     sent = KafkaSink(
         bootstrap_servers=kafka_servers,
         record_serializer=Whole(),
@@ -218,11 +218,11 @@ def test_what_the_topic_does_not_take_is_reported(
     made = sink_to(kafka_servers, topic, delivery_guarantee=guarantee)
     worker = WorkerResources()
     task = writer(made, worker)
-    with pytest.raises(JobError, match=r"refuses a record.*too large") as told:
+    with pytest.raises(JobError, match=r"refuses a record.*too large") as caught:
         noise = random.Random(SEED).randbytes(4000).hex()  # it cannot be compressed to a third
         task.write([noise], [None])
         task.prepare_commit()
-    assert told.value.where["topic"] == topic and "8001 bytes" in told.value.where["size"]
+    assert caught.value.where["topic"] == topic and "8001 bytes" in caught.value.where["size"]
     task.abort()
     write(made, 0, "a", worker=worker)
     assert values_of(kafka_servers, topic) == ["a"]

@@ -100,8 +100,8 @@ def test_the_log_learns_how_far_it_was_read(tmp_path: Path) -> None:
     planner.step(Budget(100, 1000), START_MS)
     planner.close()
     with closing(connect(str(log))) as client:
-        told = dict(client.execute("SELECT part, id FROM read_up_to"))
-    assert told == {"p0": 5, "p1": 6, "p2": 7}
+        positions = dict(client.execute("SELECT part, id FROM read_up_to"))
+    assert positions == {"p0": 5, "p1": 6, "p2": 7}
 
 
 @pytest.fixture

@@ -358,9 +358,9 @@ def test_the_row_that_is_refused_is_named(
         CREATE TRIGGER t BEFORE INSERT ON prices FOR EACH ROW EXECUTE FUNCTION refuse()"""
     )
     sink = PostgresSink(database.url, **given)
-    with pytest.raises(Exception, match=words) as told:
+    with pytest.raises(Exception, match=words) as caught:
         write(sink, [*TAKEN, row, (4, 4.0), (5, "y")])
-    assert told.value.__notes__ == [f"the row that was refused: {row!r}"]
+    assert caught.value.__notes__ == [f"the row that was refused: {row!r}"]
     assert rows(database, "prices") == []
     write(sink, TAKEN)
     assert rows(database, "prices") == TAKEN
@@ -369,17 +369,17 @@ def test_the_row_that_is_refused_is_named(
 @pytest.mark.parametrize("key", [(), ("id",)])
 def test_no_row_is_named_where_none_would_be_taken(database: Any, key: Any) -> None:
     sink = PostgresSink(database.url, table="missing", columns=["id", "price"], key=key)
-    with pytest.raises(Exception, match="does not exist") as told:
+    with pytest.raises(Exception, match="does not exist") as caught:
         write(sink, TAKEN)
-    assert not hasattr(told.value, "__notes__")
+    assert not hasattr(caught.value, "__notes__")
 
 
 def test_a_record_whose_values_cannot_be_taken_is_named(database: Any) -> None:
     database.execute(PRICES)
     sink = PostgresSink(database.url, sql=PRICE, values=lambda record: (record["id"], 1.0))
-    with pytest.raises(KeyError) as told:
+    with pytest.raises(KeyError) as caught:
         write(sink, [{"id": 1}, {"name": "ann"}])
-    assert told.value.__notes__ == ["the record: {'name': 'ann'}"]
+    assert caught.value.__notes__ == ["the record: {'name': 'ann'}"]
 
 
 def test_a_user_who_may_make_no_table_is_reported(database: Any) -> None:
@@ -392,9 +392,9 @@ def test_a_user_who_may_make_no_table_is_reported(database: Any) -> None:
     database.execute(f"GRANT USAGE ON SCHEMA {schema} TO guest")
     url = f"postgresql://guest@{database.url.rpartition('@')[2]}"
     given: Any = {"table": "prices", "columns": ["id", "price"], "password": "s3cret"}
-    with pytest.raises(JobError, match="cannot be created") as told:
+    with pytest.raises(JobError, match="cannot be created") as caught:
         write(PostgresSink(url, **given), [(1, 1.0)])
-    assert "CREATE TABLE IF NOT EXISTS" in str(told.value)
+    assert "CREATE TABLE IF NOT EXISTS" in str(caught.value)
     write(PostgresSink(url, guarantee=DeliveryGuarantee.AT_LEAST_ONCE, **given), [(1, 1.0)])
     assert rows(database, "prices") == [(1, 1.0)]
     with pytest.raises(Exception, match="authentication failed") as refused:
@@ -410,12 +410,12 @@ def test_what_is_wrong_is_reported_at_once(database: Any) -> None:
         (database.url, "missing", '"missing" does not exist'),
         (url, "prices", "authentication failed"),
     ):
-        with pytest.raises(Exception, match=words) as told:
+        with pytest.raises(Exception, match=words) as caught:
             write(PostgresSink(given, table=table, columns=["id"]), [(1,)])
         lookup = PostgresLookup(given, f"SELECT * FROM {table} WHERE id = %s")
         with pytest.raises(Exception, match=words) as asked:
             run_pipeline(partial(looked_up, lookup))
-        assert "s3cret" not in f"{told.value} {asked.value}"
+        assert "s3cret" not in f"{caught.value} {asked.value}"
 
 
 def looked_up(lookup: PostgresLookup, env: StreamExecutionEnvironment) -> Any:

@@ -168,9 +168,9 @@ def test_a_command_that_redis_refuses_is_not_passed_over(
     redis.set("text", "no hash")
     sink = RedisSink(redis.url, lambda key: RedisCommand.hincrby(key, "n"))
     for _ in range(2):
-        with pytest.raises(JobError, match="refused a command") as told:
+        with pytest.raises(JobError, match="refused a command") as caught:
             write(sink, ["counts", "text"], 0, worker)
-        assert "HINCRBY text" in str(told.value) and "WRONGTYPE" in str(told.value)
+        assert "HINCRBY text" in str(caught.value) and "WRONGTYPE" in str(caught.value)
     assert redis.hgetall("counts") == {"n": "1"}
     write(sink, ["counts"], 1, worker)
     write(sink, ["counts"], 1, worker)
@@ -180,9 +180,9 @@ def test_a_command_that_redis_refuses_is_not_passed_over(
 def test_a_wrong_password_is_reported_at_once_and_not_shown(redis: Any, worker: Any) -> None:
     url = f"redis://nobody:s3cret@{redis.url.rpartition('@')[2]}"
     sink = RedisSink(url, lambda key: RedisCommand.hincrby(key, "n"))
-    with pytest.raises(Exception, match="invalid username-password") as told:
+    with pytest.raises(Exception, match="invalid username-password") as caught:
         write(sink, ["a"], 0, worker)
-    shown = f"{told.value} {sink!r} {sink.locator} {RedisLookup(url)!r}"
+    shown = f"{caught.value} {sink!r} {sink.locator} {RedisLookup(url)!r}"
     assert "s3cret" not in shown
 
 
@@ -208,9 +208,9 @@ def test_the_sink_waits_for_a_redis_that_goes_away(worker: WorkerResources) -> N
 def test_patience_ends(worker: WorkerResources) -> None:
     with serving("redis") as server:
         sink = RedisSink(server.url, entry, max_outage=timedelta(milliseconds=100))
-    with pytest.raises(Exception, match="refused") as told:
+    with pytest.raises(Exception, match="refused") as caught:
         write(sink, ["a"], 0, worker)
-    assert told.value.__notes__ == [f"{without_secrets(server.url)} was tried again for 0.1 s"]
+    assert caught.value.__notes__ == [f"{without_secrets(server.url)} was tried again for 0.1 s"]
 
 
 def test_lookups_go_together_over_one_connection(redis: Any) -> None:

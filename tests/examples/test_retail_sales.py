@@ -1,4 +1,4 @@
-"""What is told of an hour, and when, is what going through the sales of that hour gives."""
+"""The results of each hour equal those of a loop over its sales."""
 
 from collections import Counter
 
@@ -17,8 +17,8 @@ STRATEGY = WatermarkStrategy.for_generator(retail_sales.EverySale).with_timestam
 
 def program(env):
     sales = env.from_collection(SALES).assign_timestamps_and_watermarks(STRATEGY)
-    told = retail_sales.last_hour(sales)
-    return {"told": told, "late": told.get_side_output(retail_sales.TOO_LATE)}
+    rates = retail_sales.last_hour(sales)
+    return {"hours": rates, "late": rates.get_side_output(retail_sales.TOO_LATE)}
 
 
 def times_of_arrival():
@@ -29,11 +29,11 @@ def times_of_arrival():
         latest = max(latest, sale.sold_ms)
 
 
-def told_by_hand():
-    """What is told of each hour, and the sales that are in none of theirs."""
+def expected_by_hand():
+    """The results of each hour, and the sales that came too late for their hour."""
     arriving = list(zip(SALES, times_of_arrival(), strict=True))
     late = set(range(len(SALES)))
-    told = []
+    rates = []
     opens, closes = retail_sales.OPENS_MS, retail_sales.CLOSES_MS
     for end in range(opens + 30 * MINUTE_MS, closes + 60 * MINUTE_MS, 30 * MINUTE_MS):
         on_time, after = Counter(), []
@@ -44,26 +44,26 @@ def told_by_hand():
                     on_time[sale.shop, sale.product] += sale.cents
                 else:
                     after.append(sale)
-        told += [(*key, end, None, cents) for key, cents in on_time.items()]
+        rates += [(*key, end, None, cents) for key, cents in on_time.items()]
         for sale in after:
             key = sale.shop, sale.product
-            told.append((*key, end, on_time[key], on_time[key] + sale.cents))
+            rates.append((*key, end, on_time[key], on_time[key] + sale.cents))
             on_time[key] += sale.cents
-    return sorted(told, key=str), sorted(SALES[index] for index in late)
+    return sorted(rates, key=str), sorted(SALES[index] for index in late)
 
 
 @pytest.mark.parametrize("how", [{}, {"cuts": [900] * 4, "key_groups": 4}])
 def test_hours_are_emitted_and_corrected(how):
     results = run_pipeline(program, **how)
-    told, late = told_by_hand()
-    assert sorted(results["told"], key=str) == told
+    rates, late = expected_by_hand()
+    assert sorted(results["hours"], key=str) == rates
     assert sorted(results["late"]) == late
-    assert late and any(before is not None for *_, before, _ in told)
+    assert late and any(before is not None for *_, before, _ in rates)
 
 
 def test_a_batch_tells_each_hour_once_with_all_of_its_sales():
     results = run_pipeline(program, mode="batch")
     assert results["late"] == []
-    assert all(before is None for *_, before, _ in results["told"])
+    assert all(before is None for *_, before, _ in results["hours"])
     # Each sale lies in two of the hours.
-    assert sum(cents for *_, cents in results["told"]) == 2 * sum(sale.cents for sale in SALES)
+    assert sum(cents for *_, cents in results["hours"]) == 2 * sum(sale.cents for sale in SALES)

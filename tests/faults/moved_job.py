@@ -61,7 +61,7 @@ def _write(stream: DataStream, folder: Path, moment: str) -> None:
 class KillingSink(Sink):
     files: Any
     moment: str
-    told: str
+    batches_file: str
     driver: int
 
     def writer(self, context: WriterContext) -> SinkWriter:
@@ -69,19 +69,19 @@ class KillingSink(Sink):
 
     def committer(self, context: CommitterContext) -> Committer:
         inner = self.files.committer(context)
-        return KillingCommitter(inner, self.moment, Path(self.told), self.driver)
+        return KillingCommitter(inner, self.moment, Path(self.batches_file), self.driver)
 
 
 @dataclass
 class KillingCommitter(Committer):
     inner: Committer
     moment: str
-    told: Path
+    batches_file: Path
     driver: int
 
     def commit(self, batch_id: int, committables: Sequence[Any]) -> None:
-        with self.told.open("a") as told:
-            told.write(f"{batch_id}\n")
+        with self.batches_file.open("a") as file:
+            file.write(f"{batch_id}\n")
         self._at(f"{batch_id}-before")
         self.inner.commit(batch_id, committables)
         self._at(f"{batch_id}-after")

@@ -15,7 +15,7 @@ from .connecting import connected
 BY_TIME = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda v: v)
 
 
-def told(value: Any, seen: int, times: tuple[int, int]) -> Any:
+def described(value: Any, seen: int, times: tuple[int, int]) -> Any:
     return value, seen, times
 
 
@@ -25,7 +25,7 @@ def changing(value: list[int], seen: int, times: Any) -> list[int]:
 
 
 def test_each_input_has_its_function_and_its_watermark() -> None:
-    spec = CoMapSpec(UserFunction(told), UserFunction(lambda *given: told(*given)[::-1]))
+    spec = CoMapSpec(UserFunction(described), UserFunction(lambda *given: described(*given)[::-1]))
     with ProcessHarness(spec) as task:
         task.process("a", input=0)
         task.advance_watermark(5, input=1)
@@ -55,7 +55,7 @@ def chained(env: StreamExecutionEnvironment) -> DataStream:
     """The second input's time is ten later."""
     source = env.from_collection([10, 20, 30])
     later = BY_TIME.with_timestamp_assigner(lambda value: value + 10)
-    spec = CoMapSpec(UserFunction(told), UserFunction(told))
+    spec = CoMapSpec(UserFunction(described), UserFunction(described))
     return connected(
         spec,
         source.assign_timestamps_and_watermarks(BY_TIME),
@@ -82,7 +82,7 @@ def test_a_vertex_of_two_inputs_without_keys_over_restarts() -> None:
             env.from_collection(values).assign_timestamps_and_watermarks(BY_TIME)
             for values in ([10, 20, 30], [11, 21, 31])
         ]
-        return connected(CoMapSpec(UserFunction(told), UserFunction(told)), *streams)
+        return connected(CoMapSpec(UserFunction(described), UserFunction(described)), *streams)
 
     results = run_pipeline(program, cuts=[2, 2, 2], backends="paged", restarts=True).only
     assert sorted((value, times) for value, _, times in results)[2:] == [

@@ -135,8 +135,8 @@ def test_a_batch_has_all_rules_before_the_first_record() -> None:
 def test_what_is_learned_is_emitted_once_per_task(mode: Any) -> None:
     for how in ({}, {"key_groups": 7}):
         found = run(keyed(tells=True), mode, **how)
-        told = [value[1] for value in found.only if value[0] == "learned"]
-        assert sorted(map(str, told)) == sorted(map(str, RULES))
+        known = [value[1] for value in found.only if value[0] == "learned"]
+        assert sorted(map(str, known)) == sorted(map(str, RULES))
         assert len(found.only) == len(RECORDS) + len(RULES)
 
 
@@ -161,8 +161,8 @@ def unkeyed(env: StreamExecutionEnvironment) -> DataStream:
 )
 def test_subtasks_have_instances_of_their_own(how: Any) -> None:
     found = run(unkeyed, **how).only
-    told = Counter(str(value[1]) for value in found if value[0] == "learned")
-    assert told == {str(rule): 3 for rule in RULES}
+    known = Counter(str(value[1]) for value in found if value[0] == "learned")
+    assert known == {str(rule): 3 for rule in RULES}
     records = [value for value in found if value[0] != "learned"]
     assert sorted(value for value, _ in records) == sorted(RECORDS)
     for value, rules in records:
@@ -267,8 +267,8 @@ def test_on_spark_subtasks_hear_each_rule_once(mode: str) -> None:
     results: Any = unkeyed(settings(mode)).execute_and_collect()
     with results:
         found = list(results)
-    told = Counter(str(value[1]) for value in found if value[0] == "learned")
-    assert told == {str(rule): 2 for rule in RULES}
+    known = Counter(str(value[1]) for value in found if value[0] == "learned")
+    assert known == {str(rule): 2 for rule in RULES}
     assert sorted(value for value, _ in found if value != "learned") == sorted(RECORDS)
 
 
@@ -410,11 +410,11 @@ def test_on_spark_rules_pass_by_other_stages_and_come_from_one(mode: str) -> Non
     env = settings(mode)
     records, rules = streams(env)
     later = records.key_by(lambda record: record[0]).filter(Everything())
-    told = KeyedRulesSpec(tells=True)
-    direct = connected(told, later.key_by(lambda record: record[0]), rules)
+    known = KeyedRulesSpec(tells=True)
+    direct = connected(known, later.key_by(lambda record: record[0]), rules)
     by_name = env.from_collection(RULES).assign_timestamps_and_watermarks(BY_TIME)
     kept = by_name.key_by(lambda rule: rule[0]).filter(Everything())
-    stage = connected(told, later.key_by(lambda record: record[0]), broadcast(kept))
+    stage = connected(known, later.key_by(lambda record: record[0]), broadcast(kept))
     both = direct.map(lambda value: ("direct", value)).union(
         stage.map(lambda value: ("stage", value))
     )

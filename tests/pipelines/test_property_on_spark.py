@@ -160,10 +160,10 @@ def run_until(results: DataStream, folder: Path, micro_batches: int | None) -> N
     end = client.get_job_execution_result()
     first = None
     while micro_batches is not None and not end.done():
-        told = client.get_accumulators().result().get("microBatches")
-        if told is not None:
-            first = told if first is None else first
-            if told - first + 1 >= micro_batches:
+        count = client.get_accumulators().result().get("microBatches")
+        if count is not None:
+            first = count if first is None else first
+            if count - first + 1 >= micro_batches:
                 client.cancel().result()
                 assert client.get_job_status().result() in (JobStatus.CANCELED, JobStatus.FINISHED)
                 return

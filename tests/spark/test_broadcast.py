@@ -26,7 +26,7 @@ pytestmark = pytest.mark.spark
 RATES = MapStateDescriptor("rates", Types.LONG(), Types.INT())
 WAITING = MapStateDescriptor("waiting")
 SEEN = ValueStateDescriptor("seen", Types.BOOLEAN())
-TOLD = OutputTag("told")
+CHANGED = OutputTag("changed")
 REACHED = OutputTag("reached")
 BY_TIME = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda v: v[-1])
 RECORDS = [(f"key {n % 9}", n, 1_000 + 10 * n) for n in range(120)]
@@ -55,7 +55,7 @@ class Rated(KeyedBroadcastProcessFunction[Any, Any, Any, Any]):
         if value == FATAL and not self.died.exists():
             self.died.touch()
             os.kill(os.getpid(), signal.SIGKILL)
-        yield TOLD, value
+        yield CHANGED, value
         if value == CHANGES[-1]:
             keys: list[str] = []
             ctx.apply_to_keyed_state(SEEN, lambda key, state: keys.append(key))
@@ -99,7 +99,7 @@ def test_a_killed_worker_loses_no_rule(tmp_path: Path) -> None:
     )
     streams = {
         "rated": rated,
-        "told": rated.get_side_output(TOLD),
+        "changed": rated.get_side_output(CHANGED),
         "reached": rated.get_side_output(REACHED).map(repr),
     }
     for name, stream in streams.items():
@@ -107,7 +107,9 @@ def test_a_killed_worker_loses_no_rule(tmp_path: Path) -> None:
         stream.sink_to(files.build()).uid(name)
     env.execute("rates")
     assert (tmp_path / "died").exists()
-    assert Counter(lines(tmp_path / "told")) == {change: 2 for change in CHANGES}  # once per task
+    assert Counter(lines(tmp_path / "changed")) == {
+        change: 2 for change in CHANGES
+    }  # once per task
     assert Counter(lines(tmp_path / "reached")) == {f"key {n}": 1 for n in range(9)}
     assert sorted(lines(tmp_path / "rated"), key=lambda result: result[1]) == [
         (*record, max((rate for rate, at in CHANGES if at <= record[-1]), default=0))

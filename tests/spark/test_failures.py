@@ -43,7 +43,7 @@ def imports(value: int) -> int:
 
 
 @pytest.mark.parametrize(
-    ("function", "kind", "message", "told"),
+    ("function", "kind", "message", "text"),
     [
         (leaves, JobError, r"sys\.exit\(1\)", "operator: leaves"),
         (dies, JobError, "a Python worker of Spark died", "for want of memory"),
@@ -51,13 +51,13 @@ def imports(value: int) -> int:
     ],
 )
 def test_how_a_function_ends_a_job(
-    function: Callable[[int], int], kind: type[Exception], message: str, told: str
+    function: Callable[[int], int], kind: type[Exception], message: str, text: str
 ) -> None:
     env = environment()
     env.from_collection([1]).map(function).name(function.__name__).print()
     with pytest.raises(kind, match=message) as raised:
         env.execute("ends")
-    assert told in "".join(traceback.format_exception_only(raised.value))
+    assert text in "".join(traceback.format_exception_only(raised.value))
     assert "runId" not in str(raised.value)
 
 

@@ -109,10 +109,10 @@ def test_a_copy_of_a_checkpoint_is_put_in_its_place(
     for _ in range(2):
         with pytest.raises(CheckpointError) as caught:
             environment(tmp_path, 70).execute("sums")
-        told = caught.value.message
-        assert f"it ends with micro-batch {ends_with}, and" in told
+        message = caught.value.message
+        assert f"it ends with micro-batch {ends_with}, and" in message
         for sink in ("SqliteLogSink' (uid=log)", "FileSink' (uid=files)", "' (uid=frame)"):
-            assert f"{sink} has micro-batch {last}" in told
+            assert f"{sink} has micro-batch {last}" in message
     with pytest.raises(CheckpointError, match=f"it ends with micro-batch {ends_with}, and"):
         env: Any = environment(tmp_path, 70)
         program = program_of(StreamGraph.of(env._take_sinks()), env._configuration, "sums")

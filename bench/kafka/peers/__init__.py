@@ -1,1 +1,1 @@
-"""The programs that take part; each is told its options on the command line."""
+"""The programs that take part; each gets its options on the command line."""

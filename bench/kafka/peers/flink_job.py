@@ -40,20 +40,20 @@ def outputs(job: str, records: Any) -> Any:
 
 
 def main() -> None:
-    told = options()
+    job_options = options()
     flink.use_this_python()
-    folder = Path(told["folder"])
-    settings = flink_python.settings(Task("a", 0, FEW_KEYS, "uniform", told, folder, folder))
-    settings["pipeline.jars"] = ";".join(f"file://{jar}" for jar in told["jars"].split(","))
-    settings["execution.checkpointing.interval"] = told.get("checkpoint", "10 s")
-    settings["execution.buffer-timeout.interval"] = told.get("buffer_ms", "100") + " ms"
+    folder = Path(job_options["folder"])
+    settings = flink_python.settings(Task("a", 0, FEW_KEYS, "uniform", job_options, folder, folder))
+    settings["pipeline.jars"] = ";".join(f"file://{jar}" for jar in job_options["jars"].split(","))
+    settings["execution.checkpointing.interval"] = job_options.get("checkpoint", "10 s")
+    settings["execution.buffer-timeout.interval"] = job_options.get("buffer_ms", "100") + " ms"
     env = flink.environment(settings)
-    read, written = (rows(names) for names in pipeline.fields(told["job"]))
+    read, written = (rows(names) for names in pipeline.fields(job_options["job"]))
     json_in = JsonRowDeserializationSchema.builder().type_info(read).build()
     json_out = JsonRowSerializationSchema.builder().with_type_info(written).build()
-    source = pipeline.source("pyflink", told, json_in)
+    source = pipeline.source("pyflink", job_options, json_in)
     records = env.from_source(source, WatermarkStrategy.no_watermarks(), "records")
-    outputs(told["job"], records).sink_to(pipeline.sink("pyflink", told, json_out))
+    outputs(job_options["job"], records).sink_to(pipeline.sink("pyflink", job_options, json_out))
     env.execute("kafka")
 
 

@@ -27,17 +27,17 @@ def outputs(job: str, records: Any) -> Any:
 
 
 def main() -> None:
-    told = options()
+    job_options = options()
     settings = {
         "execution.runtime-mode": "STREAMING",
         "parallelism.default": "2",
-        "execution.checkpointing.dir": f"{told['folder']}/checkpoints",
-        **pipeline.configured(told),
+        "execution.checkpointing.dir": f"{job_options['folder']}/checkpoints",
+        **pipeline.configured(job_options),
     }
     env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(settings))
-    source = pipeline.source("headrace", told, JsonDeserializationSchema())
-    found = outputs(told["job"], env.from_source(source, None, "records"))
-    found.sink_to(pipeline.sink("headrace", told, JsonSerializationSchema()))
+    source = pipeline.source("headrace", job_options, JsonDeserializationSchema())
+    found = outputs(job_options["job"], env.from_source(source, None, "records"))
+    found.sink_to(pipeline.sink("headrace", job_options, JsonSerializationSchema()))
     env.execute("kafka")
 
 

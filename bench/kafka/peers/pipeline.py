@@ -11,32 +11,34 @@ from bench.kafka.inputs import STATELESS
 Options = dict[str, str]
 
 
-def source(package: str, told: Options, deserializer: Any) -> Any:
+def source(package: str, job_options: Options, deserializer: Any) -> Any:
     """The topic from its beginning; to its end, or without end for job ``pass``."""
     kafka = import_module(f"{package}.datastream.connectors.kafka")
     offsets = kafka.KafkaOffsetsInitializer
     builder = (
         kafka.KafkaSource.builder()
-        .set_bootstrap_servers(told["brokers"])
-        .set_topics(told["topic"])
+        .set_bootstrap_servers(job_options["brokers"])
+        .set_topics(job_options["topic"])
         .set_group_id(package)
         .set_starting_offsets(offsets.earliest())
         .set_value_only_deserializer(deserializer)
     )
-    return (builder if told["job"] == "pass" else builder.set_bounded(offsets.latest())).build()
+    return (
+        builder if job_options["job"] == "pass" else builder.set_bounded(offsets.latest())
+    ).build()
 
 
-def sink(package: str, told: Options, serializer: Any) -> Any:
+def sink(package: str, job_options: Options, serializer: Any) -> Any:
     """The output, with the guarantee that is asked for."""
     kafka = import_module(f"{package}.datastream.connectors.kafka")
     base = import_module(f"{package}.datastream.connectors.base")
-    schema = kafka.KafkaRecordSerializationSchema.builder().set_topic(told["output"])
+    schema = kafka.KafkaRecordSerializationSchema.builder().set_topic(job_options["output"])
     return (
         kafka.KafkaSink.builder()
-        .set_bootstrap_servers(told["brokers"])
+        .set_bootstrap_servers(job_options["brokers"])
         .set_record_serializer(schema.set_value_serialization_schema(serializer).build())
-        .set_delivery_guarantee(base.DeliveryGuarantee[told["guarantee"]])
-        .set_transactional_id_prefix(told["output"])
+        .set_delivery_guarantee(base.DeliveryGuarantee[job_options["guarantee"]])
+        .set_transactional_id_prefix(job_options["output"])
         .set_property("transaction.timeout.ms", "600000")
         .set_property("compression.type", "lz4")
         .build()
@@ -62,6 +64,6 @@ def fields(job: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     return read, read if job == "pass" else ("key", "count", "total")
 
 
-def configured(told: Options) -> dict[str, str]:
+def configured(job_options: Options) -> dict[str, str]:
     """Configuration keys among the options: ``conf:<key>``."""
-    return {k.removeprefix("conf:"): v for k, v in told.items() if k.startswith("conf:")}
+    return {k.removeprefix("conf:"): v for k, v in job_options.items() if k.startswith("conf:")}

@@ -15,9 +15,9 @@ PROCESSES = 2
 _AT_ONCE = 10_000
 
 
-def run(told: dict[str, str], number: int) -> None:
+def run(job_options: dict[str, str], number: int) -> None:
     """One of the processes: to the end of its partitions."""
-    common = {"bootstrap.servers": told["brokers"]}
+    common = {"bootstrap.servers": job_options["brokers"]}
     consumer = confluent_kafka.Consumer(
         {
             **common,
@@ -30,8 +30,8 @@ def run(told: dict[str, str], number: int) -> None:
     )
     producer = confluent_kafka.Producer({**common, "compression.type": "lz4"})
     own = range(number, PARTITIONS, PROCESSES)
-    consumer.assign([confluent_kafka.TopicPartition(told["topic"], each, 0) for each in own])
-    output, left = told["output"], len(own)
+    consumer.assign([confluent_kafka.TopicPartition(job_options["topic"], each, 0) for each in own])
+    output, left = job_options["output"], len(own)
     while left:
         for message in consumer.consume(_AT_ONCE, 0.1):
             if message.error() is not None:
@@ -53,9 +53,10 @@ def run(told: dict[str, str], number: int) -> None:
 
 
 def main() -> None:
-    told = options()
+    job_options = options()
     started = [
-        multiprocessing.Process(target=run, args=(told, number)) for number in range(PROCESSES)
+        multiprocessing.Process(target=run, args=(job_options, number))
+        for number in range(PROCESSES)
     ]
     for process in started:
         process.start()

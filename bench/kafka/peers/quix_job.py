@@ -28,29 +28,29 @@ def counted(record: dict[str, Any], state: State) -> dict[str, Any] | None:
 
 
 def main() -> None:
-    told = options()
-    number = int(told.get("process", "0"))
+    job_options = options()
+    number = int(job_options.get("process", "0"))
     if number == 0:
         for other in range(1, PROCESSES):
             command = [sys.executable, "-m", "bench.kafka.peers.quix_job", *sys.argv[1:]]
             subprocess.Popen([*command, f"process={other}"])
-    exactly = told["guarantee"] == "EXACTLY_ONCE"
+    exactly = job_options["guarantee"] == "EXACTLY_ONCE"
     app = Application(
-        told["brokers"],
-        consumer_group=told["output"],
+        job_options["brokers"],
+        consumer_group=job_options["output"],
         auto_offset_reset="earliest",
-        state_dir=f"{told['folder']}/state-{number}",
+        state_dir=f"{job_options['folder']}/state-{number}",
         producer_extra_config=_BUFFERED,
         processing_guarantee="exactly-once" if exactly else "at-least-once",
         commit_interval=1.0,
         loglevel="WARNING",
     )
-    records = app.dataframe(app.topic(told["topic"]))
-    if told["job"] == STATELESS:
+    records = app.dataframe(app.topic(job_options["topic"]))
+    if job_options["job"] == STATELESS:
         found = records.filter(workload.wanted).apply(summary)
     else:
         found = records.apply(counted, stateful=True).filter(lambda output: output is not None)
-    found.to_topic(app.topic(told["output"]))
+    found.to_topic(app.topic(job_options["output"]))
     app.run()
 
 

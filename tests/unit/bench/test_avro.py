@@ -19,5 +19,5 @@ def test_the_targets_find_the_slowest_way() -> None:
         for row in found
     ]
     asked = [target for target in TARGETS if target.text.startswith("Avro of 12 fields")]
-    told = [target.ask(Measured({"avro": {"rows": rows}})) for target in asked]
-    assert [rounds and rounds.median for rounds in told] == [2.0, 2.0]
+    answers = [target.ask(Measured({"avro": {"rows": rows}})) for target in asked]
+    assert [rounds and rounds.median for rounds in answers] == [2.0, 2.0]

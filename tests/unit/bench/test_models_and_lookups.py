@@ -77,8 +77,8 @@ def test_rows_of_one_process_keep_who_and_where(monkeypatch: pytest.MonkeyPatch)
         }
         for name, rate in (("headrace-unordered", 900.0), ("client-alone", 1_000.0))
     ]
-    told: dict[str, Any] = {"answer": {"rows": rows}}
-    monkeypatch.setattr(processes, "run", lambda *given: processes.Run(["it"], 1.0, 0.5, **told))
+    result: dict[str, Any] = {"answer": {"rows": rows}}
+    monkeypatch.setattr(processes, "run", lambda *given: processes.Run(["it"], 1.0, 0.5, **result))
     found = lookups.measure(Plan(1, 1.0))
     assert [(row["contender"], row["command"]) for row in found] == [
         ("headrace-unordered", ["it"]),
@@ -90,6 +90,6 @@ def test_rows_of_one_process_keep_who_and_where(monkeypatch: pytest.MonkeyPatch)
     assert ratio is not None
     assert ratio.median == pytest.approx(0.9)
     assert lookups.measure(Plan(1, 1.0, ("pyflink",))) == []
-    told["answer"], told["failure"] = None, "exit code 1"
+    result["answer"], result["failure"] = None, "exit code 1"
     (failed,) = probes.several("lookups", "lookups", [], 1)
     assert failed["failure"] == "exit code 1"

@@ -158,10 +158,10 @@ def test_a_tally_is_read_as_it_was_written(tmp_path: Path) -> None:
 def test_a_contender_reads_what_it_is_configured_for(monkeypatch: pytest.MonkeyPatch) -> None:
     from bench.ysb import asked
 
-    told = Asked("localhost:1", "events", "redis://localhost:2", "folder", 7, {"a": "b"})
-    monkeypatch.setattr("sys.argv", ["job", told.text()])
-    assert asked.asked() == told
-    assert told.option("a", "c") == "b"
+    wanted = Asked("localhost:1", "events", "redis://localhost:2", "folder", 7, {"a": "b"})
+    monkeypatch.setattr("sys.argv", ["job", wanted.text()])
+    assert asked.asked() == wanted
+    assert wanted.option("a", "c") == "b"
 
 
 def caught_up(contender: str, small: int, number: int = 0, large_s: float = 8.0) -> list[Any]:

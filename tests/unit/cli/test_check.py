@@ -270,9 +270,9 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     good = CliRunner().invoke(app, ["check", "good.py", "--all"])
     assert good.exit_code == 0
     assert "good.py:2  works  Types.STRING" in good.stdout
-    told = json.loads(CliRunner().invoke(app, ["check", "bad.py", "--json"]).stdout)
-    assert not told["works"]
-    assert [(Path(use["file"]).name, use["line"], use["status"]) for use in told["uses"]] == [
+    report = json.loads(CliRunner().invoke(app, ["check", "bad.py", "--json"]).stdout)
+    assert not report["works"]
+    assert [(Path(use["file"]).name, use["line"], use["status"]) for use in report["uses"]] == [
         ("bad.py", 3, "works"),
         ("bad.py", 3, "works"),
         ("beside.py", 1, NOT),

@@ -42,10 +42,10 @@ def test_work_is_repeated_until_the_server_is_back(caplog: pytest.LogCaptureFixt
 
     assert 60 <= retry_while_down(work, away, Outage(120, "db", clock), clock.sleep) < 66
     clock.now_s, outage_ends_s = 0.0, 1000.0
-    with pytest.raises(ConnectionError) as told:
+    with pytest.raises(ConnectionError) as caught:
         retry_while_down(work, away, Outage(120, "db", clock), clock.sleep)
     assert clock.now_s == pytest.approx(120)
-    assert told.value.__notes__ == ["db was tried again for 120 s"]
+    assert caught.value.__notes__ == ["db was tried again for 120 s"]
     first, works, *again = caplog.messages
     assert first.startswith("db failed, and is tried again for up to 120 s; check its address")
     assert works == "db works again, after 61 s" and again[0] == first
@@ -56,9 +56,9 @@ def test_work_is_repeated_until_the_server_is_back(caplog: pytest.LogCaptureFixt
 
 def test_an_outage_is_logged_once_for_all_waiters(caplog: pytest.LogCaptureFixture) -> None:
     """And again when it is over, and of the next outage."""
-    told = OutageLog()
+    caught = OutageLog()
     for _ in range(2):
-        waiting = [Outage(120, "db", Clock(), told) for _ in range(3)]
+        waiting = [Outage(120, "db", Clock(), caught) for _ in range(3)]
         for outage in waiting:
             outage.pause(ConnectionError("away"))
         for outage in waiting:
@@ -71,14 +71,14 @@ def test_an_outage_is_logged_again_when_all_waiters_gave_up(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     """A record's time may be up before the server is back: then nobody says that it works again."""
-    told = OutageLog()
+    caught = OutageLog()
 
     async def away() -> None:
         raise OSError("gone")
 
     async def given_up(records: int) -> None:
         waits = (
-            retry_while_down_async(away, lambda error: True, Outage(60, "db", log=told))
+            retry_while_down_async(away, lambda error: True, Outage(60, "db", log=caught))
             for _ in range(records)
         )
         tasks = [asyncio.create_task(wait) for wait in waits]
@@ -92,7 +92,7 @@ def test_an_outage_is_logged_again_when_all_waiters_gave_up(
     assert [record.message for record in caplog.records] == [
         "db failed, and is tried again for up to 60 s; check its address, and that it runs: gone"
     ] * 2
-    assert told == OutageLog()
+    assert caught == OutageLog()
 
 
 @pytest.mark.parametrize(

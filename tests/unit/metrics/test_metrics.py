@@ -136,13 +136,13 @@ def test_a_lost_report_is_made_again_by_the_next_attempt():
     """An attempt may end well here and be thrown away by Spark: the next one tells the same."""
     group = MetricGroup()
     group.gauge("g", lambda: 3)
-    told = []
+    reports = []
     for _ in range(2):
         group.begin_attempt()
         group.distribution("d").update(4)
-        told.append(group.nonzero_values())
-    assert told[0] == told[1]
-    assert figures(told[1]) == {
+        reports.append(group.nonzero_values())
+    assert reports[0] == reports[1]
+    assert figures(reports[1]) == {
         "g": 3,
         "d.count": 1,
         "d.sum": 4,

@@ -264,7 +264,7 @@ class Reaching(KeyedBroadcastProcessFunction[Any, Any, Any, Any]):
 
         ctx.get_broadcast_state(ORDER).put(value[0], ctx.get_broadcast_state(ORDER).get("last"))
         ctx.get_broadcast_state(ORDER).put("last", value[0])
-        yield "told", value[0]
+        yield "seen", value[0]
         ctx.apply_to_keyed_state(SEEN, raised)
         yield from found
 
@@ -283,8 +283,8 @@ def test_the_broadcast_side_reaches_for_all_keys(backend: Any) -> None:
         for record in (("ann", 1), ("bob", 2), ("ann", 3), ("cy", None)):
             task.process(record)
         task.process((10,), input=1)
-        told, *rest = task.output()
-        assert told == ("told", 10)
+        first, *rest = task.output()
+        assert first == ("seen", 10)
         assert sorted(rest) == [("ann", 4), ("bob", 2), ("yielded", "ann"), ("yielded", "bob")]
         assert [task.state("seen", key) for key in ("ann", "bob", "cy")] == [14, 12, None]
         with KeyedHarness(Cleared(), key_by=0, backend=backend, broadcast_states=[ORDER]) as other:
@@ -410,7 +410,7 @@ def test_all_keys_are_reached_in_every_key_group(how: dict[str, Any]) -> None:
     keys = {key for key, _ in records}
     assert found == Counter(
         [
-            *[("told", amount) for amount in (100, 1_000)],
+            *[("seen", amount) for amount in (100, 1_000)],
             *[("yielded", key) for key in keys] * 2,
             *[(key, 3) for key in keys],
             *[(key, 103) for key in keys],

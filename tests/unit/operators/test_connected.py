@@ -70,7 +70,7 @@ class Repeated(CoFlatMapFunction):
         self.times.put("times", value[1])
 
 
-class Told(CoProcessFunction):
+class Reporting(CoProcessFunction):
     def process_element1(self, value: Any, ctx: Any) -> Any:
         yield value, ctx.timestamp(), ctx.timer_service().current_watermark()
         yield ASIDE, value
@@ -129,7 +129,7 @@ def test_without_keys() -> None:
             task.process(value, input=number)
         assert task.output() == [2]  # as in PyFlink, None is no record
         assert task.side_output(ASIDE) == [2]
-    with ProcessHarness(Told()) as task:
+    with ProcessHarness(Reporting()) as task:
         task.process("a", 5)
         task.advance_watermark(7, input=1)
         task.process("b", 8, input=1)

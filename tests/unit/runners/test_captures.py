@@ -81,8 +81,8 @@ def replayed(file: Path) -> BaseException:
     return failure_of(raised.value)
 
 
-def told(error: BaseException) -> tuple[type, str, list[str]]:
-    """An exception without what is told of its file."""
+def without_file(error: BaseException) -> tuple[type, str, list[str]]:
+    """An exception without the note that names its capture file."""
     notes = [note for note in error.__notes__ if not note.startswith("captured:")]
     return type(error), str(error), notes
 
@@ -96,7 +96,7 @@ def test_a_failed_call_is_a_file_that_fails_again(tmp_path: Path) -> None:
     where, how = error.__notes__[1].splitlines()
     assert where.startswith(f"captured: {file} on ")
     assert how == f"replay:   headrace replay {file}"
-    assert told(replayed(file)) == told(error)
+    assert without_file(replayed(file)) == without_file(error)
 
 
 def test_records_are_as_they_were_before_the_call(tmp_path: Path) -> None:
@@ -159,14 +159,14 @@ def test_what_is_no_plain_exception_is_captured(tmp_path: Path, function: Any) -
     error = failure(tmp_path, function())
     (file,) = tmp_path.glob(f"*{SUFFIX}")
     assert "headrace replay" in error.__notes__[-1]
-    assert told(replayed(file)) == told(error)
+    assert without_file(replayed(file)) == without_file(error)
 
 
 def test_a_batch_needs_its_input_only(tmp_path: Path) -> None:
     error = failure(tmp_path, mode="BATCH")
     (file,) = tmp_path.glob(f"*{SUFFIX}")
     assert captures.read_call(str(file)).pages is None
-    assert told(replayed(file)) == told(error)
+    assert without_file(replayed(file)) == without_file(error)
 
 
 def test_without_the_key_nothing_is_written(

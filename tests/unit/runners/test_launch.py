@@ -114,8 +114,8 @@ def test_a_second_interrupt_leaves_the_job(
     with pytest.raises(KeyboardInterrupt) as raised:
         launch.execute(None, Configuration(), "job")  # type: ignore[arg-type]
     assert job.cancelled == 1
-    told = capsys.readouterr().err.splitlines()
-    assert told == ["cancelling the job", "headrace: the job's end is not waited for"]
+    printed = capsys.readouterr().err.splitlines()
+    assert printed == ["cancelling the job", "headrace: the job's end is not waited for"]
     assert raised.value.__suppress_context__
 
 

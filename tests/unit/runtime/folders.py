@@ -28,7 +28,7 @@ class Folder(SplitEnumerator):
     piece: int = 10
     first: int = 0
     budgets: list[Budget] = field(default_factory=list)
-    told: list[Mapping[str, Any]] = field(default_factory=list)
+    reported: list[Mapping[str, Any]] = field(default_factory=list)
     closed: bool = False
     found: set[str] = field(default_factory=set)
 
@@ -66,14 +66,14 @@ class Folder(SplitEnumerator):
         return ranges
 
     def committed(self, positions: Mapping[str, Any]) -> None:
-        self.told.append(dict(positions))
+        self.reported.append(dict(positions))
 
     def close(self) -> None:
         self.closed = True
 
 
 class Harness:
-    """A coordinator over folders, with the split states it is told of."""
+    """A coordinator over folders, with the split states that are reported to it."""
 
     def __init__(
         self,

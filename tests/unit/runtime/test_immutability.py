@@ -27,11 +27,11 @@ class Marked(Point):
     """A named tuple whose objects have attributes of their own."""
 
 
-class Told(NamedTuple):
+class Upper(NamedTuple):
     name: str
 
     def __reduce__(self) -> Any:
-        return Told, (self.name.upper(),)
+        return Upper, (self.name.upper(),)
 
 
 @dataclass(frozen=True)
@@ -126,7 +126,7 @@ CHANGEABLE = [
     Pair("a", [1]),
     Point(1, Open("a")),
     Marked(1, 2),
-    Told("a"),
+    Upper("a"),
     Trade("ABC", [1]),
     Executed("ABC", {}, "X"),
     Loose("ABC", 1),

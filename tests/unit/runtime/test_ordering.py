@@ -259,8 +259,8 @@ def test_one_lane_has_the_order_of_a_stream_and_keeps_the_channels() -> None:
     lane = merge_senders([one, two], [1, 2], {})
     assert "".join(lane.values) == "apbqcr"
     assert lane.timestamps == [None, 1, None, 2, None, 3]
-    told = [(mark.position, mark.channel.exchange, mark.watermark) for mark in lane.marks]
-    assert told == [(1, "x", 10), (2, "y", 20), (3, "x", 30), (4, "y", 40)]
+    merged = [(mark.position, mark.channel.exchange, mark.watermark) for mark in lane.marks]
+    assert merged == [(1, "x", 10), (2, "y", 20), (3, "x", 30), (4, "y", 40)]
     channels = [(at, opened.exchange) for at, opened in lane.channel_starts]
     assert channels == [*enumerate("xyxyxy")]
     # merged with what others sent it is read as the blocks would be

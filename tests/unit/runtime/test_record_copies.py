@@ -80,7 +80,7 @@ class Slotted:
 
 
 @dataclass
-class Told:
+class WithState:
     """Says itself what is pickled."""
 
     name: str
@@ -164,7 +164,7 @@ IN_ONE_PIECE = [
     Fixed("a", ["x"]),
     Bare(a={}),
     Slotted("a"),
-    Told("a", "b"),
+    WithState("a", "b"),
     Waking("a"),
     Counted("a"),
     Registered("a"),

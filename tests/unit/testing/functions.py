@@ -84,7 +84,7 @@ class Ledger(KeyedProcessFunction):
         yield ctx.get_current_key(), ctx.time_domain().name, timestamp, len(list(self.all.get()))
 
 
-class Told(ProcessFunction):
+class ReportsTime(ProcessFunction):
     """Yields the record with its time, the watermark and the clock."""
 
     def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:

@@ -23,7 +23,7 @@ from headrace.errors import (
 )
 from headrace.operators.timestamps import TimestampsSpec
 from headrace.testing import KeyedHarness, ManualClock, PendingTimer, ProcessHarness
-from tests.unit.testing.functions import SMALL, Larger, Ledger, Told
+from tests.unit.testing.functions import SMALL, Larger, Ledger, ReportsTime
 
 BACKENDS: list[Any] = ["heap", "paged"]
 BY_TIME = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(4))
@@ -151,7 +151,7 @@ def test_a_watermark_strategy_gives_times_and_watermarks() -> None:
 
 
 def test_a_given_timestamp_counts_where_the_strategy_has_no_assigner() -> None:
-    harness = ProcessHarness(Told(), watermarks=BY_TIME, clock=ManualClock(7))
+    harness = ProcessHarness(ReportsTime(), watermarks=BY_TIME, clock=ManualClock(7))
     harness.process("a", timestamp=30)
     harness.process("b", timestamp=20)
     harness.process("c")

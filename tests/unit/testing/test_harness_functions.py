@@ -27,7 +27,7 @@ from headrace.operators.map import MapSpec
 from headrace.operators.reduce import ReduceSpec
 from headrace.runtime.user_function import UserFunction
 from headrace.testing import KeyedHarness, ProcessHarness
-from tests.unit.testing.functions import Larger, Ledger, Told
+from tests.unit.testing.functions import Larger, Ledger, ReportsTime
 
 
 @pytest.fixture(params=["heap", "paged"])
@@ -74,7 +74,10 @@ def test_functions_without_a_key(function: Any, expected: list[Any]) -> None:
         (Twice(), [1, 1, 2, 2]),
         (Even(), [2]),
         (Larger(), [1, 2]),
-        (Told(), [(1, MIN_WATERMARK, MIN_WATERMARK, 0), (2, MIN_WATERMARK, MIN_WATERMARK, 0)]),
+        (
+            ReportsTime(),
+            [(1, MIN_WATERMARK, MIN_WATERMARK, 0), (2, MIN_WATERMARK, MIN_WATERMARK, 0)],
+        ),
         (ReduceSpec(UserFunction(min)), [1, 1]),
     ],
     ids=["map", "flat map", "filter", "reduce", "process", "spec"],

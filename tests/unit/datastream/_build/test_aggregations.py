@@ -116,9 +116,9 @@ def test_plain_values() -> None:
 def test_a_field_that_is_missing_is_named_with_the_record(
     kind: Any, record: Any, field: Any, said: str
 ) -> None:
-    with pytest.raises(TypeMismatchError) as told:
+    with pytest.raises(TypeMismatchError) as caught:
         kind("min", field)(record, record)
-    assert re.search(said, str(told.value), re.DOTALL), told.value
+    assert re.search(said, str(caught.value), re.DOTALL), caught.value
 
 
 def test_an_error_of_a_value_stays_as_it_is() -> None:

@@ -274,9 +274,9 @@ def test_a_field_that_a_declared_type_has_not_is_refused(
     keyed = values.key_by(lambda value: 1)
     for stream in (keyed, keyed.count_window(2), values.count_window_all(2)):
         for field in fields:
-            with pytest.raises(PlanError, match=f"have no field {field!r}") as told:
+            with pytest.raises(PlanError, match=f"have no field {field!r}") as caught:
                 getattr(stream, call)(field)
-            assert told.value.hint is not None and re.search(said, told.value.hint)
+            assert caught.value.hint is not None and re.search(said, caught.value.hint)
 
 
 @pytest.mark.parametrize("call", FOLDS)

@@ -73,9 +73,9 @@ def command(value: Any) -> RedisCommand:
     ],
 )
 def test_refused_when_they_are_made(make: Callable[[], Any], words: str) -> None:
-    with pytest.raises(PlanError, match=words) as told:
+    with pytest.raises(PlanError, match=words) as caught:
         make()
-    assert "s3cret" not in str(told.value)
+    assert "s3cret" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -135,9 +135,9 @@ def test_fields_of_records(record: Any) -> None:
 
 @pytest.mark.parametrize("record", [{"a": 1}, (1,), Row(a=1), Data(1, 2), 7])
 def test_a_record_without_a_field_is_shown(record: Any) -> None:
-    with pytest.raises(TypeMismatchError, match="2 columns a, c") as told:
+    with pytest.raises(TypeMismatchError, match="2 columns a, c") as caught:
         FieldsOf(("a", "c"))(record)
-    assert repr(record) in str(told.value)
+    assert repr(record) in str(caught.value)
 
 
 def test_statements() -> None:
@@ -217,9 +217,9 @@ def test_commands_that_are_refused(make: Callable[[], Any], words: str) -> None:
     ],
 )
 def test_commands_that_a_sink_or_lookup_cannot_send(given: Any, words: str) -> None:
-    with pytest.raises(PlanError, match=words) as told:
+    with pytest.raises(PlanError, match=words) as caught:
         RedisCommand(*given)
-    assert told.value.hint and "s3cret" not in str(told.value)
+    assert caught.value.hint and "s3cret" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

@@ -126,9 +126,9 @@ def test_a_closed_lookup_opens_no_connection_again(service: Service) -> None:
 def test_another_status_fails_the_job(service: Service) -> None:
     url = service.url
     lookup = HttpLookup(lambda key: f"{url}/price/{key}?token=s3cret", read=bytes.decode)
-    with pytest.raises(JobError, match="status 400") as told:
+    with pytest.raises(JobError, match="status 400") as caught:
         looked_up(["bad"], HttpLookup(f"{service.url}/price/{{}}"))
-    assert "/price/bad" in str(told.value)
+    assert "/price/bad" in str(caught.value)
     assert looked_up(["x"], lookup) == ['{"key": "x?token=s3cret"}']
 
 
@@ -154,6 +154,6 @@ def test_patience_ends() -> None:
     with Service() as closed:
         url = closed.url
     lookup = HttpLookup(f"{url}/{{}}", max_outage=Time.milliseconds(60))
-    with pytest.raises(ConnectionRefusedError) as told:
+    with pytest.raises(ConnectionRefusedError) as caught:
         looked_up(["a"], lookup)
-    assert f"{url}/a was tried again for 0.06 s" in told.value.__notes__
+    assert f"{url}/a was tried again for 0.06 s" in caught.value.__notes__

@@ -62,9 +62,9 @@ def test_urls(url: str, found: dict[str, str]) -> None:
     ],
 )
 def test_urls_that_are_refused(url: str, error: type[HeadraceError], words: str) -> None:
-    with pytest.raises(error, match=words) as told:
+    with pytest.raises(error, match=words) as caught:
         JdbcSink.sink(INSERT, TWO, options(url))
-    assert "s3cret" not in str(told.value)
+    assert "s3cret" not in str(caught.value)
 
 
 @pytest.mark.parametrize(
@@ -130,6 +130,6 @@ def test_what_a_sink_refuses(given: Any, words: str) -> None:
 
 
 def test_a_connection_string_that_cannot_be_read_is_not_shown() -> None:
-    with pytest.raises(PlanError, match="cannot be read") as told:
+    with pytest.raises(PlanError, match="cannot be read") as caught:
         PostgresConnection.of("postgresql://ann:s3%cret@db/shop")
-    assert told.value.__cause__ is None and "cret" not in str(told.value)
+    assert caught.value.__cause__ is None and "cret" not in str(caught.value)

@@ -55,8 +55,8 @@ class RegistryServer:
             if not 0 < int(parts[3]) <= len(ids):
                 return 404, {"error_code": 40402, "message": "Version not found"}
             number = ids[int(parts[3]) - 1]
-            told = {"subject": parts[1], "id": number, "version": int(parts[3])}
-            return 200, {**told, **self.schemas[number - 1]}
+            registered = {"subject": parts[1], "id": number, "version": int(parts[3])}
+            return 200, {**registered, **self.schemas[number - 1]}
         schema = {"schema": body["schema"]}
         if body.get("schemaType", "AVRO") != "AVRO":
             schema["schemaType"] = body["schemaType"]
@@ -75,7 +75,7 @@ class RegistryServer:
 
     @property
     def wrong(self) -> str:
-        return "secret-pw"  # a server that tells what it was told
+        return "secret-pw"  # a server that echoes its requests
 
 
 @contextmanager

@@ -49,9 +49,9 @@ def test_the_reason_behind_a_traceback_is_reported() -> None:
 
 
 def test_a_long_reason_says_that_it_was_cut() -> None:
-    told = reason_in("x" * 1_000)
-    assert len(told) < 600
-    assert told.endswith("x …")
+    reason = reason_in("x" * 1_000)
+    assert len(reason) < 600
+    assert reason.endswith("x …")
 
 
 def test_a_stop_iteration_of_a_user_reaches_the_driver() -> None:
@@ -99,7 +99,7 @@ def test_a_worker_that_died_is_reported_in_a_sentence() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         (f"{QUERY}{TASK}{DIED}: Fatal Python error: Segmentation fault\n", "Segmentation fault"),
         (f"{TASK}ExecutorLostFailure (executor 0 exited caused by one of the running tasks)"
@@ -109,9 +109,9 @@ def test_a_worker_that_died_is_reported_in_a_sentence() -> None:
         (f"{QUERY}{TASK}java.lang.OutOfMemoryError: Java heap space", "out of memory"),
     ],
 )  # fmt: skip
-def test_how_a_process_ended_is_reported(text: str, told: str) -> None:
+def test_how_a_process_ended_is_reported(text: str, message: str) -> None:
     story = explain_failure(text, "Error")
-    assert told in story.message
+    assert message in story.message
     assert "runId" not in story.message and "Lost task" not in story.message
 
 

@@ -86,10 +86,10 @@ def flat(envelopes: Iterable[Envelope]) -> dict[int, list[Any]]:
         channel = None
         for position in range(len(records) + 1):
             for mark in [mark for mark in marks if mark.position == position]:
-                told = ("mark", mark.channel.split, mark.watermark, mark.idle)
-                if read and read[-1][:2] == told[:2]:
+                mark_read = ("mark", mark.channel.split, mark.watermark, mark.idle)
+                if read and read[-1][:2] == mark_read[:2]:
                     read.pop()
-                read.append(told)
+                read.append(mark_read)
             channel = channel_starts.get(position, channel)
             if position < len(records):
                 assert channel is not None

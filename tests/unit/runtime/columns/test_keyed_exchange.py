@@ -110,8 +110,10 @@ def test_receivers_read_what_they_would_read_of_rows(runs: list[Any], partitions
             }
         )
         # Whoever has the number of a group that ran hears of its time, with records or without.
-        told = {group for group in range(GROUPS) if group % HOMES in {home for home, _ in runs}}
-        assert {read_by[group][1][1] for group in told} == {WATERMARKS[-1]}
+        read_here = {
+            group for group in range(GROUPS) if group % HOMES in {home for home, _ in runs}
+        }
+        assert {read_by[group][1][1] for group in read_here} == {WATERMARKS[-1]}
     assert found[0] == found[1]
     assert columns._exchanges["0"].n == rows._exchanges["0"].n
     assert not columns.buffered_records() and not columns.is_full

@@ -170,7 +170,7 @@ def test_enumerators_learn_what_is_committed_and_are_closed() -> None:
     harness = Harness(folder)
     harness.step(budget=Budget(15, 1000))
     harness.coordinator.committed(harness.offset)
-    assert folder.told == [{"a": 15}]
+    assert folder.reported == [{"a": 15}]
     harness.coordinator.close()
     assert folder.closed
 
@@ -190,10 +190,10 @@ def test_another_program_hears_of_every_split() -> None:
         ("a", True, ()),
         ("b", True, ()),
     ]
-    told = {work.split: work for task in others for work in task.work}
-    assert told["a"].ranges and not told["b"].ranges
-    assert told["a"].state.watermark == 7
-    assert all(work.resends_watermark and not work.only_announces for work in told.values())
+    by_split = {work.split: work for task in others for work in task.work}
+    assert by_split["a"].ranges and not by_split["b"].ranges
+    assert by_split["a"].state.watermark == 7
+    assert all(work.resends_watermark and not work.only_announces for work in by_split.values())
     assert harness.coordinator.plan(before, harness.offset) == [opening, *others]
     assert not any(work.announce for work in works(harness.step(budget=Budget(1, 10**9))))
 
@@ -208,8 +208,8 @@ def test_receivers_that_an_earlier_program_had_forget_what_they_knew(changed: An
     assert not any(work.announce for work in works(harness.step(budget=Budget(2, 10**9))))
     harness.coordinator._job = replace(job, **changed)
     opening, *_ = harness.step()
-    told = [(work.source, work.split) for work in opening.work]
-    assert told == [(0, ALL_SPLITS), (1, ALL_SPLITS), (0, "a"), (0, "b"), (1, "c")]
+    opened = [(work.source, work.split) for work in opening.work]
+    assert opened == [(0, ALL_SPLITS), (1, ALL_SPLITS), (0, "a"), (0, "b"), (1, "c")]
     assert all(work.only_announces for work in opening.work)
     assert not any(work.announce for work in works(harness.step(budget=Budget(1, 10**9))))
 

@@ -126,7 +126,7 @@ def test_a_chain_without_an_exchange_knows_its_watermark_too() -> None:
 
 
 def test_a_large_micro_batch_has_no_more_watermarks_than_a_small_one() -> None:
-    def told(records: int) -> int:
+    def watermark_count(records: int) -> int:
         chunks = [Chunk([n]) for n in range(records)]
         ranges = (SplitRange("x", 0, records, chunks, records),)
         task = task_of(source(TIMED), chunk_records=10)
@@ -134,8 +134,8 @@ def test_a_large_micro_batch_has_no_more_watermarks_than_a_small_one() -> None:
         assert found[-1].watermark == records - 2
         return len(found)
 
-    assert told(100) == 10
-    assert told(160) == told(1_600) == told(6_400) == 16
+    assert watermark_count(100) == 10
+    assert watermark_count(160) == watermark_count(1_600) == watermark_count(6_400) == 16
 
 
 def test_watermarks_are_as_far_apart_as_the_task_says() -> None:
@@ -209,9 +209,9 @@ def test_two_sources_in_one_task_are_two_senders() -> None:
 def test_a_tick_tells_every_group_the_time() -> None:
     task = task_of(source(TO_SINK), vertices=2)
     envelopes = run(task, ticks=True)
-    told = {(e.target, e.group): e.payload for e in data(envelopes)}
-    assert set(told) == {(0, 0), (0, 1), (1, 0), (1, 1)}
-    assert all(block.values == [] and block.now_ms == 1000 for block in told.values())
+    by_target = {(e.target, e.group): e.payload for e in data(envelopes)}
+    assert set(by_target) == {(0, 0), (0, 1), (1, 0), (1, 1)}
+    assert all(block.values == [] and block.now_ms == 1000 for block in by_target.values())
 
 
 def bad(position: int) -> BadRecord:

@@ -373,9 +373,9 @@ def test_several_addresses_have_one_user() -> None:
     both = SchemaRegistry("https://ann:secret-pw@a:1/, https://ann:secret-pw@b:2")
     assert repr(both) == "SchemaRegistry('https://a:1,https://b:2')"
     assert both.properties() == {"basic.auth.user.info": "ann:secret-pw"}
-    with pytest.raises(PlanError, match="different users") as told:
+    with pytest.raises(PlanError, match="different users") as caught:
         SchemaRegistry("https://ann:secret-pw@a:1,https://bob:other-pw@b:2")
-    assert "-pw" not in str(told.value)
+    assert "-pw" not in str(caught.value)
 
 
 def test_a_registrys_address_is_checked() -> None:

@@ -661,9 +661,9 @@ def test_a_folder_that_was_moved_points_into_itself_again(
     Checkpoint.open(str(tmp_path / "before"), program(), fresh=False).close()
     assert capsys.readouterr().err == ""
     (tmp_path / "before").rename(tmp_path / "after")
-    for told in (True, False):
+    for printed in (True, False):
         Checkpoint.open(str(tmp_path / "after"), program(), fresh=False).close()
-        assert ("was moved to" in capsys.readouterr().err) == told
+        assert ("was moved to" in capsys.readouterr().err) == printed
     described = tmp_path / "after" / "job" / "spark/state/0/_metadata/v2/0"
     assert described.read_text().startswith("v2\n{")
     assert f"file:{tmp_path}/after/job/spark/state/0/_stateSchema" in described.read_text()

@@ -29,7 +29,7 @@ def spark(tmp_path: Path) -> Path:
     return folder
 
 
-def told(spark: Path, *causes: Cause) -> CheckpointError | None:
+def damage_error(spark: Path, *causes: Cause) -> CheckpointError | None:
     whole = Cause(STREAM, "[STREAM_FAILED] Query [id = a] terminated with exception: it failed")
     return damage_in([whole, *causes], str(spark.parent), str(spark))
 
@@ -62,7 +62,7 @@ def test_a_cause_that_names_a_file_is_reported_with_it(
     kind: str, message: str, spark: Path
 ) -> None:
     file = spark / "state" / "0" / "0" / "3_id.changelog"
-    error = told(spark, LOADING, Cause(kind, message.format(file)))
+    error = damage_error(spark, LOADING, Cause(kind, message.format(file)))
     assert error is not None and error.where["file"] == str(file)
     assert "a copy of the checkpoint" in str(error.hint)
 
@@ -80,29 +80,29 @@ def test_a_cause_that_names_a_file_is_reported_with_it(
     ],
 )
 def test_other_failures_are_no_damage(kind: str, message: str, spark: Path) -> None:
-    assert told(spark, LOADING, Cause(kind, message.format(spark))) is None
+    assert damage_error(spark, LOADING, Cause(kind, message.format(spark))) is None
 
 
 def test_an_exception_of_the_users_is_never_damage(spark: Path) -> None:
     file = spark / "offsets" / "0"
     text = f"FileNotFoundError: File file:{file} does not exist [CANNOT_LOAD_STATE_STORE.X] it"
     python = Cause("org.apache.spark.api.python.PythonException", text)
-    assert told(spark, Cause(SPARK, f"Job aborted: {text}"), python) is None
-    assert told(spark, Cause("java.lang.RuntimeException", text)) is None
+    assert damage_error(spark, Cause(SPARK, f"Job aborted: {text}"), python) is None
+    assert damage_error(spark, Cause("java.lang.RuntimeException", text)) is None
     assert damage_in([], str(spark.parent), str(spark)) is None
 
 
 def test_where_spark_names_no_file_the_broken_one_is_looked_for(spark: Path) -> None:
     nothing = Cause("java.lang.NullPointerException", "")
     state = spark / "state" / "0" / "0"
-    error = told(spark, LOADING, nothing)
+    error = damage_error(spark, LOADING, nothing)
     assert error is not None and error.where["file"] == f"{spark}/state"
     write(state / "3_id.changelog", b"what changed")
     lost = write(state / "1_id.zip", b"a snapshot")
     lost.unlink()
-    error = told(spark, LOADING, nothing)
+    error = damage_error(spark, LOADING, nothing)
     assert error is not None and error.where == {"file": str(lost), "problem": "it is missing"}
-    assert told(spark, nothing) is None  # and nothing says that it was about state
+    assert damage_error(spark, nothing) is None  # and nothing says that it was about state
 
 
 def test_a_broken_file_is_found(spark: Path) -> None:

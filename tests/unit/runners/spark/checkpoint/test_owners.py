@@ -30,7 +30,7 @@ class World:
     now: float = 0.0
     processes: dict[str, dict[int, str]] = field(default_factory=dict)
     at_each_look: list[Callable[[], None]] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)
+    printed: list[str] = field(default_factory=list)
 
     def machine(self, host: str, pid: int) -> Machine:
         """The machine of a host, as a process sees it that begins now."""
@@ -47,7 +47,7 @@ class World:
         del self.processes[host][pid]
 
     def driver(self, host: str, pid: int) -> Ownership:
-        return Ownership(self.store, self.store, self.machine(host, pid), self.told.append)
+        return Ownership(self.store, self.store, self.machine(host, pid), self.printed.append)
 
     def taken(self, host: str, pid: int) -> Ownership:
         driver = self.driver(host, pid)
@@ -108,7 +108,7 @@ def test_a_checkpoint_that_cannot_be_given_back_ends_no_job(
     driver = world.taken("a", 1)
     monkeypatch.setattr(world.store, "put", full)
     driver.release()
-    assert world.told == ["the checkpoint was not given back: No space left on device"]
+    assert world.printed == ["the checkpoint was not given back: No space left on device"]
     monkeypatch.undo()
     world.kill("a", 1)
     assert world.taken("a", 2).epoch == 2
@@ -121,7 +121,7 @@ def test_a_driver_elsewhere_is_not_looked_up_here(world: World) -> None:
     world.machine("a", 1)
     assert world.taken("a", 2).epoch == 2
     assert EXPIRY_SECONDS <= world.now < EXPIRY_SECONDS + 2
-    assert world.told == [
+    assert world.printed == [
         "the last driver of this checkpoint was process 1 on b; waiting up to 30 s to see whether"
         " it is alive"
     ]

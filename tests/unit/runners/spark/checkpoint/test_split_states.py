@@ -42,8 +42,8 @@ def message(plan: Any, part: list[Envelope], epoch: int) -> TaskMessage:
     return found
 
 
-def told(plan: Any, arrival: tuple[int, ...], tasks: int, writer: Any) -> int | None:
-    """Commit what tasks say; the watermark."""
+def committed_watermark(plan: Any, arrival: tuple[int, ...], tasks: int, writer: Any) -> int | None:
+    """Commit the split states that tasks report; returns the watermark."""
     envelopes = [said(n, {(0, "a"): SplitState(9, {1: f"from {n}"})}) for n in arrival]
     parts = [envelopes] if tasks == 1 else [[each] for each in envelopes]
     messages = [message(plan, part, EPOCH) for part in parts]
@@ -69,7 +69,7 @@ def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_states_are_merged_in_the_order_of_senders(
     arrival: tuple[int, ...], tasks: int, plan: Any
 ) -> None:
-    assert told(plan, arrival, tasks, StreamSinkWriter(plan)) == 9
+    assert committed_watermark(plan, arrival, tasks, StreamSinkWriter(plan)) == 9
     kept = SplitStates(plan.checkpoint_folder.store).load(EPOCH)
     assert kept == {(0, "a"): SplitState(9, {1: "from 2"})}
 
@@ -91,7 +91,7 @@ def test_a_micro_batch_in_which_no_split_moved_changes_nothing(epoch: int, plan:
 
 def test_a_batch_keeps_none(plan: Any) -> None:
     whole: Any = SimpleNamespace(program=SimpleNamespace(batch=True), query=plan)
-    assert told(plan, (0, 1), 2, BatchSinkWriter(whole, 0)) == 9
+    assert committed_watermark(plan, (0, 1), 2, BatchSinkWriter(whole, 0)) == 9
     assert SplitStates(plan.checkpoint_folder.store).last == 0
 
 

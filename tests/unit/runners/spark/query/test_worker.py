@@ -100,9 +100,9 @@ def attempt(job: WorkerJob, records: int, *, fails: bool = False) -> Iterator[En
         job.metrics.counter("n").inc()
     if fails:
         raise OSError("the first attempt")
-    told = job.metrics_envelope(0, 0)
-    if told is not None:
-        yield told
+    report = job.metrics_envelope(0, 0)
+    if report is not None:
+        yield report
 
 
 def counted(job: WorkerJob, records: int, *, fails: bool = False) -> dict[str, float]:
@@ -111,8 +111,8 @@ def counted(job: WorkerJob, records: int, *, fails: bool = False) -> dict[str, f
     envelopes = [
         envelope for row in rows for envelope in envelopes_in(MemoryContent(row.payload), row.stage)
     ]
-    (told,) = [e for e in envelopes if e.kind == Kind.METRICS]
-    return dict(figures(payload_of(told)))
+    (report,) = [e for e in envelopes if e.kind == Kind.METRICS]
+    return dict(figures(payload_of(report)))
 
 
 def test_counts_of_a_failed_attempt_are_not_reported_by_the_next_one() -> None:

@@ -188,9 +188,9 @@ def test_a_secret_may_stay_where_it_is(tmp_path: Path, monkeypatch: pytest.Monke
     found = made.properties.for_admin()
     assert found == {"sasl.username": "ann", "sasl.password": "s3cr3t"}
     monkeypatch.delenv("KAFKA_USER")
-    with pytest.raises(ConfigurationError, match=r"sasl\.username refers to a value") as told:
+    with pytest.raises(ConfigurationError, match=r"sasl\.username refers to a value") as caught:
         made.properties.for_admin()
-    assert told.value.where == {"environment variable": "KAFKA_USER"}
+    assert caught.value.where == {"environment variable": "KAFKA_USER"}
 
 
 def test_addresses_may_stay_where_they_are(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,9 +78,9 @@ def test_a_record_that_is_too_large_for_the_client(
     servers: str, guarantee: DeliveryGuarantee
 ) -> None:
     worker = WorkerResources()
-    with pytest.raises(JobError, match=r"refuses a record.*too large") as told:
+    with pytest.raises(JobError, match=r"refuses a record.*too large") as caught:
         write(sink(servers, guarantee), worker, 0, ("large", b"x" * 1_000_001))
-    assert told.value.where == {"topic": "large", "size": "1000001 bytes, key and value"}
+    assert caught.value.where == {"topic": "large", "size": "1000001 bytes, key and value"}
     worker.close()
 
 

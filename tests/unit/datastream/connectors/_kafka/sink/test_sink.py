@@ -1,4 +1,4 @@
-"""The Kafka sink: contract of sinks, failures in each request, and what is told of them."""
+"""The Kafka sink: contract of sinks, failures in each request, and how they are reported."""
 
 from __future__ import annotations
 
@@ -325,9 +325,9 @@ def test_a_queue_that_stays_full_is_reported(
 ) -> None:
     cluster.queue_records = 1
     monkeypatch.setattr("tests.connectors.fake_producers.FakeProducer._deliver", lambda self: None)
-    with pytest.raises(JobError, match="queue of Kafka's producer stays full") as told:
+    with pytest.raises(JobError, match="queue of Kafka's producer stays full") as caught:
         write(sink(), WorkerResources(), 0, "a", "b")
-    assert told.value.where == {"topic": "out", "waiting": "1 records"}
+    assert caught.value.where == {"topic": "out", "waiting": "1 records"}
 
 
 @pytest.mark.parametrize("guarantee", [EXACTLY, AT_LEAST])
@@ -336,14 +336,14 @@ def test_a_record_that_is_too_large_is_reported(
 ) -> None:
     """Too large for the client, or for the topic alone; other records follow when it is gone."""
     worker, made = WorkerResources(), sink(guarantee)
-    with pytest.raises(JobError, match=r"refuses a record.*too large") as told:
+    with pytest.raises(JobError, match=r"refuses a record.*too large") as caught:
         write(made, worker, 0, "x" * 1001)
-    assert told.value.where == {"topic": "out", "size": "1001 bytes, key and value"}
-    assert "max.message.bytes" in str(told.value.hint)
+    assert caught.value.where == {"topic": "out", "size": "1001 bytes, key and value"}
+    assert "max.message.bytes" in str(caught.value.hint)
     cluster.refuses = b"large", kafka.KafkaError.MSG_SIZE_TOO_LARGE
-    with pytest.raises(JobError, match=r"refuses a record.*too large") as told:
+    with pytest.raises(JobError, match=r"refuses a record.*too large") as caught:
         write(made, worker, 0, "large", "a")
-    assert told.value.where["size"] == "5 bytes, key and value"
+    assert caught.value.where["size"] == "5 bytes, key and value"
     cluster.log.clear()  # at least once: "a" was sent
     write(made, worker, 0, "a")
     assert cluster.values == ["a"]
@@ -358,9 +358,9 @@ def test_brokers_that_do_not_answer_are_waited_for_and_reported(
         raise failure(kafka.KafkaError._TRANSPORT)
 
     cluster.meet = silent
-    with pytest.raises(JobError, match="no Kafka broker answers") as told:
+    with pytest.raises(JobError, match="no Kafka broker answers") as caught:
         write(sink(unreachable_timeout=200), WorkerResources(), 0, "a")
-    assert told.value.where == {"doing": "connecting"}
+    assert caught.value.where == {"doing": "connecting"}
     with pytest.raises(JobError, match="no Kafka broker answers"):
         write(sink(AT_LEAST, unreachable_timeout=200), WorkerResources(), 0, "a")
     assert len(caplog.messages) == 2
@@ -381,9 +381,9 @@ def test_the_last_micro_batch_is_asked_for_until_brokers_answer(cluster: Cluster
     assert made.last_batch(context) == 4
     assert asked == ["list_topics"] * 4 + ["last_marker"]
     asked.clear()
-    with pytest.raises(JobError, match="no Kafka broker answers") as told:
+    with pytest.raises(JobError, match="no Kafka broker answers") as caught:
         sink().last_batch(context)
-    assert told.value.where == {"doing": "connecting"}
+    assert caught.value.where == {"doing": "connecting"}
     assert sink(AT_LEAST).last_batch(context) is None
 
 
@@ -444,9 +444,9 @@ def test_a_client_that_was_let_in_waits_though_it_is_refused_later(
 
 def test_records_that_wait_for_too_long_are_reported(cluster: Cluster) -> None:
     cluster.refuses = b"a", kafka.KafkaError._MSG_TIMED_OUT
-    with pytest.raises(JobError, match="could not be delivered to Kafka in time") as told:
+    with pytest.raises(JobError, match="could not be delivered to Kafka in time") as caught:
         write(sink(AT_LEAST), WorkerResources(), 0, *"aab")
-    assert told.value.where["and"] == "1 more records"
+    assert caught.value.where["and"] == "1 more records"
 
 
 def test_a_missing_topic_is_reported(cluster: Cluster) -> None:
@@ -482,11 +482,11 @@ def test_two_sinks_with_one_prefix_are_refused_when_the_program_is_built(
         texts.sink_to(first if same else sink(transactional_id_prefix="orders")).name("second")
         return texts
 
-    with pytest.raises(PlanError, match="two sinks use the transactional id prefix 'ord") as told:
+    with pytest.raises(PlanError, match="two sinks use the transactional id prefix 'ord") as caught:
         run_pipeline(program)
-    assert told.value.where["first"].startswith("first, built at ")
-    assert told.value.where["second"].startswith("second, built at ")
-    assert "union" in str(told.value.hint) and not cluster.made
+    assert caught.value.where["first"].startswith("first, built at ")
+    assert caught.value.where["second"].startswith("second, built at ")
+    assert "union" in str(caught.value.hint) and not cluster.made
 
 
 @pytest.mark.parametrize(
@@ -612,9 +612,9 @@ class AsItIs(KafkaRecordSerializationSchema):
 def test_what_no_client_takes_is_reported(
     cluster: Cluster, guarantee: DeliveryGuarantee, given: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(JobError, match=f"does not take a record: {message}") as told:
+    with pytest.raises(JobError, match=f"does not take a record: {message}") as caught:
         write(sink(guarantee, record_serializer=built(**given)), WorkerResources(), 0, b"a")
-    assert "topic" in told.value.where and not cluster.log
+    assert "topic" in caught.value.where and not cluster.log
 
 
 def test_a_schema_gives_records(cluster: Cluster) -> None:
@@ -715,7 +715,7 @@ def test_secrets_are_shown_nowhere() -> None:
     builder.set_kafka_producer_config(given).set_delivery_guarantee(EXACTLY)
     made = builder.build()
     task = writer_of(made, WriterContext("s", "job", 0, 0, "a"))
-    with pytest.raises(HeadraceError, match="refuses its properties") as told:
+    with pytest.raises(HeadraceError, match="refuses its properties") as caught:
         task.write(["a"], [None])
-    for shown in (builder, made, made.producers, told.value, str(told.value)):
+    for shown in (builder, made, made.producers, caught.value, str(caught.value)):
         assert "s3cr3t" not in repr(shown)

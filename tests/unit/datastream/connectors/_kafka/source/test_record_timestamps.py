@@ -96,18 +96,18 @@ def test_a_timestamp_that_kafka_cannot_have_is_refused(
     cluster: Cluster, guarantee: DeliveryGuarantee, schema: str, at: int
 ) -> None:
     """librdkafka takes 0 for the time of sending, Kafka -1 for none, Java's client neither."""
-    with pytest.raises(JobError, match=rf"has the timestamp {at} ms \(19") as told:
+    with pytest.raises(JobError, match=rf"has the timestamp {at} ms \(19") as caught:
         write(sink(SCHEMAS[schema], delivery_guarantee=guarantee), [(b"early", at)])
-    assert told.value.where["topic"] == "out" and "SENDING_TIME" in str(told.value.hint)
-    assert ("key" in told.value.where) is (schema in ("keys", "own"))
+    assert caught.value.where["topic"] == "out" and "SENDING_TIME" in str(caught.value.hint)
+    assert ("key" in caught.value.where) is (schema in ("keys", "own"))
     assert not cluster.log
 
 
 @pytest.mark.parametrize("schema", SCHEMAS)
 def test_the_record_with_the_wrong_timestamp_is_named(cluster: Cluster, schema: str) -> None:
-    with pytest.raises(JobError, match="timestamp -7 ms") as told:
+    with pytest.raises(JobError, match="timestamp -7 ms") as caught:
         write(sink(SCHEMAS[schema]), [(b"a", 5), (b"x", 5), (b"b", -7), (b"y", 5), (b"c", None)])
-    assert told.value.where.get("key", "b'b'") == "b'b'"
+    assert caught.value.where.get("key", "b'b'") == "b'b'"
 
 
 @pytest.mark.parametrize("guarantee", BOTH)
@@ -146,9 +146,9 @@ class Whole(KafkaRecordSerializationSchema):
 def test_what_is_no_timestamp_is_reported(cluster: Cluster, at: Any) -> None:
     made, records = sink(Whole()), [KafkaProducerRecord("out", b"a", timestamp=at)]
     task = writer_of(made, WriterContext("s", "job", 0, 0, "a", 1, WorkerResources()))
-    with pytest.raises(JobError, match="does not take a record") as told:
+    with pytest.raises(JobError, match="does not take a record") as caught:
         task.write(records, [None])
-    assert told.value.where["timestamp"] == type(at).__name__
+    assert caught.value.where["timestamp"] == type(at).__name__
 
 
 @pytest.mark.parametrize(
@@ -183,9 +183,9 @@ def test_a_timestamp_that_brokers_refuse_is_reported_with_the_likely_cause(
 ) -> None:
     cluster.refuses, cluster.refuses_batches = (b"c", getattr(kafka.KafkaError, code)), True
     records = [(b"a", 1_700_000_000_000), (b"b", None), (b"c", 4_102_444_800_000)]
-    with pytest.raises(JobError, match="Kafka refuses records: ") as told:
+    with pytest.raises(JobError, match="Kafka refuses records: ") as caught:
         write(sink(SCHEMAS["plain"], delivery_guarantee=guarantee), records)
-    where, hint = told.value.where, str(told.value.hint)
+    where, hint = caught.value.where, str(caught.value.hint)
     assert where["timestamps"] == "2023-11-14T22:13:20.000Z to 2100-01-01T00:00:00.000Z"
     assert where["now"].endswith("Z")
     assert where["and"].startswith("2 more records: brokers refuse a batch as a whole")
@@ -200,15 +200,15 @@ def test_of_a_batch_that_is_too_large_the_largest_record_is_named(
 ) -> None:
     cluster.refuses, cluster.refuses_batches = (b"a", kafka.KafkaError.MSG_SIZE_TOO_LARGE), True
     values = (b"a", b"b", b"c" * 500, b"d")
-    with pytest.raises(JobError, match=r"Kafka refuses records: .*too large") as told:
+    with pytest.raises(JobError, match=r"Kafka refuses records: .*too large") as caught:
         write(sink(SCHEMAS["own"], delivery_guarantee=guarantee), [(v, None) for v in values])
-    assert told.value.where == {
+    assert caught.value.where == {
         "topic": "out",
         "largest": "501 bytes, key and value",
         "key": "b'c'",
         "and": "3 more records: brokers refuse a batch as a whole, maybe for another record",
     }
-    assert "batch.size" in str(told.value.hint)
+    assert "batch.size" in str(caught.value.hint)
 
 
 def test_of_a_batch_the_record_without_a_key_is_named(cluster: Cluster) -> None:
@@ -217,9 +217,9 @@ def test_of_a_batch_the_record_without_a_key_is_named(cluster: Cluster) -> None:
     task = writer_of(made, WriterContext("s", "job", 0, 0, "a", 1, WorkerResources()))
     keys = {b"a": b"k", b"b": None, b"c": b"k"}
     task.write([KafkaProducerRecord("out", value, key) for value, key in keys.items()], [None] * 3)
-    with pytest.raises(JobError, match="Kafka refuses records") as told:
+    with pytest.raises(JobError, match="Kafka refuses records") as caught:
         task.prepare_commit()
-    assert "key" not in told.value.where and "without a key" in str(told.value.hint)
+    assert "key" not in caught.value.where and "without a key" in str(caught.value.hint)
 
 
 # What brokers delete.

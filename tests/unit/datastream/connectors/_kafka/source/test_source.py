@@ -148,10 +148,10 @@ def test_without_a_committed_offset_the_strategy_counts(broker: Broker) -> None:
     none = KafkaOffsetsInitializer.committed_offsets()
     with pytest.raises(JobError, match="has no committed offset"):
         Walk(source(starting_offsets=none, group_id="other")).begin()
-    for at, told in (({("t", 0): 9}, "does not have the offset"), ({}, "has no given offset")):
+    for at, message in (({("t", 0): 9}, "does not have the offset"), ({}, "has no given offset")):
         places = {KafkaTopicPartition(*place): offset for place, offset in at.items()}
         given = KafkaOffsetsInitializer.offsets(places, KafkaOffsetResetStrategy.NONE)
-        with pytest.raises(JobError, match=told):
+        with pytest.raises(JobError, match=message):
             Walk(source(starting_offsets=given)).begin()
 
 
