@@ -1,1 +1,1 @@
-"""What source and sink share: librdkafka, and its clients."""
+"""The librdkafka clients of source and sink."""

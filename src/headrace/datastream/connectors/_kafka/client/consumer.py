@@ -1,4 +1,4 @@
-"""What the source asks of a Kafka client, so that a test can put another one in its place."""
+"""The interface to a Kafka client that the source uses; tests replace the client."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ TopicPartition = tuple[str, int]
 
 
 AGAIN_S = 0.2
-"""The pause before brokers are asked again for what they may not know yet."""
+"""The pause before stale metadata is requested again."""
 
 
 _OWN_TOPICS = frozenset(
@@ -21,15 +21,15 @@ _OWN_TOPICS = frozenset(
 
 
 def is_own(topic: str) -> bool:
-    """Whether a topic is Kafka's own; a user's may begin with underscores, too."""
+    """Whether a topic is internal to Kafka; a user's topic may begin with underscores, too."""
     return topic in _OWN_TOPICS
 
 
 class Unreachable(Exception):
-    """No broker answers; later it may. The text says what the client heard last.
+    """No broker answers for now. The text is the last error that the client reported.
 
-    ``refused``: brokers answer, and refuse the login or the connection's encryption.
-    ``unknown_host``: no DNS knows the names of the bootstrap servers.
+    ``refused``: brokers answer, but refuse the login or the encryption of the connection.
+    ``unknown_host``: no bootstrap server can be resolved by DNS.
     """
 
     def __init__(self, heard: str, *, refused: bool = False, unknown_host: bool = False) -> None:
@@ -38,19 +38,19 @@ class Unreachable(Exception):
 
     @property
     def is_setting(self) -> bool:
-        """Whether a wrong setting is the likely reason, if no broker has ever answered."""
+        """Whether a wrong setting is the likely cause, if no broker has ever answered."""
         return self.refused or self.unknown_host
 
     @property
     def sentence(self) -> str:
-        """What is wrong, for people."""
+        """The error message for users."""
         return f"{'Kafka refuses the login' if self.refused else 'no Kafka broker answers'}: {self}"
 
 
 class OffsetGone(Exception):
-    """The offset is not in the partition: before the first record that is kept, or after the end.
+    """The offset is not in the partition: it is before the first record or after the end.
 
-    ``topic_gone``: the topic itself is not there.
+    ``topic_gone``: the topic itself does not exist.
     """
 
     def __init__(self, reason: str, *, topic_gone: bool = False) -> None:
@@ -61,33 +61,33 @@ class OffsetGone(Exception):
 class StaleMetadata(JobError):
     """Metadata may be stale just after a topic was created, deleted or moved.
 
-    It becomes a ``JobError`` where they say so for ``believed_s`` (seconds).
+    It becomes a ``JobError`` if it lasts for ``believed_s`` (seconds).
     """
 
     believed_s = 10.0
 
     def final(self) -> JobError:
-        """The same, as the user gets it."""
+        """The exception for the user."""
         return JobError(self.message, where=self.where, hint=self.hint)
 
 
 class UnknownTopicOrPartition(StaleMetadata):
-    """A topic or a partition that was named is not there. Most often the name is wrong."""
+    """A topic or partition does not exist. The most likely cause is a wrong name."""
 
     believed_s = 2.0
 
 
 class Topic(NamedTuple):
-    """A topic: its id (empty where brokers have none) and how many partitions it has."""
+    """A topic: its id (empty if the brokers have none) and its number of partitions."""
 
     id: str
     partitions: int
 
 
 class Fetched(NamedTuple):
-    """Messages of one partition in order, and how far the log was seen to be read.
+    """Messages of one partition in order, and how far its log was read.
 
-    ``reached`` is an offset before which no message is left to come, or None.
+    ``reached``: no message before this offset is still to come; None: unknown.
     """
 
     messages: Sequence[Any]
@@ -97,29 +97,29 @@ class Fetched(NamedTuple):
 class Cluster(Protocol):
     """Answers questions about topics and offsets.
 
-    Every method raises ``Unreachable`` if no broker answers, and ``JobError`` if the brokers refuse
-    (authentication, authorization). A partition that cannot answer now is left out of an answer.
+    Every method raises ``Unreachable`` if no broker answers, and ``JobError`` if brokers refuse
+    (authentication, authorization). A partition that cannot answer now is missing in the result.
     """
 
     def names(self) -> Sequence[str]:
-        """The names of all topics but Kafka's own."""
+        """The names of all topics except Kafka's internal ones."""
 
     def describe(self, topics: Sequence[str]) -> Mapping[str, Topic]:
-        """Those of these topics that exist."""
+        """The topics among these that exist."""
 
     def earliest(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """The first offset that is kept."""
+        """The first offset that is still stored, of each partition."""
 
     def latest(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """The offset after the last record that may be read."""
+        """The offset after the last record that may be read, of each partition."""
 
     def at_time(
         self, places: Iterable[TopicPartition], timestamp_ms: int
     ) -> dict[TopicPartition, int]:
-        """The first offset with this timestamp or a later one, of partitions that have one."""
+        """The first offset with this timestamp or a later one, of the partitions that have one."""
 
     def committed(self, group: str, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """What a group has committed, of partitions where it has."""
+        """The offsets that a group has committed."""
 
     def close(self) -> None:
         """Release the connections."""
@@ -132,24 +132,24 @@ class GroupCommits(Protocol):
         """Begin to commit, without waiting."""
 
     def outcomes(self) -> Sequence[str | None]:
-        """How the commits went that were answered since the last call: what was wrong, or None."""
+        """The results of the commits that were answered since the last call: an error, or None."""
 
     def close(self) -> None:
-        """Wait a few seconds for commits under way, and release the connections."""
+        """Wait a few seconds for pending commits, and release the connections."""
 
 
 class PartitionConsumer(Protocol):
-    """Fetches the messages of one partition, ahead of those who ask.
+    """Fetches the messages of one partition, and prefetches the next ones.
 
     A message has the methods of confluent-kafka's: ``offset``, ``key``, ``value``, ``timestamp``,
     ``headers``.
     """
 
     def seek(self, offset: int) -> None:
-        """Go on at an offset; what was fetched ahead is dropped."""
+        """Continue at an offset; prefetched messages are dropped."""
 
     def fetch(self, most: int, wait_s: float) -> Fetched:
-        """At most so many messages; waits for the first one only.
+        """Up to ``most`` messages; waits for the first one only.
 
         Raises:
             OffsetGone: the partition does not have the offset.
@@ -157,17 +157,17 @@ class PartitionConsumer(Protocol):
         """
 
     def heard(self) -> str:
-        """What is wrong with the connections, if the client knows; else an empty text."""
+        """The last error of the connections, or an empty text."""
 
     def close(self) -> None:
         """Release the connections."""
 
 
 class Clients(Protocol):
-    """Makes clients. It can be pickled, and shows no secret in its ``repr``."""
+    """Makes clients. It can be pickled, and its ``repr`` shows no secret."""
 
     def cluster(self) -> Cluster:
-        """A new client for questions."""
+        """A new client for a ``Cluster``'s questions."""
 
     def log(self, topic: str, partition: int) -> PartitionConsumer:
         """A new client for one partition; it must be given an offset to begin at."""
@@ -176,7 +176,7 @@ class Clients(Protocol):
         """A new client that commits for a group."""
 
     def pause(self, seconds: float) -> None:
-        """Wait, before a new client is asked the same."""
+        """Wait before a new client asks the same again."""
 
     def clock_ms(self) -> int:
-        """The time, of which only differences count."""
+        """A monotonic time: only differences matter."""

@@ -1,6 +1,6 @@
-"""A group's offsets, committed and asked for through a consumer that reads nothing.
+"""Commits and reads a group's offsets through a consumer that reads no records.
 
-An ``AdminClient`` must do neither: librdkafka 2.16 ends the process where the group's coordinator
+An ``AdminClient`` must do neither: librdkafka 2.16 ends the process if the group's coordinator
 does not answer in time (its issue 4605), or answers that it is not the coordinator (5040).
 """
 
@@ -19,7 +19,7 @@ _SERVE_S = 0.05
 
 
 class GroupConsumer:
-    """Commits for the group in its properties, which it does not join: it subscribes to nothing."""
+    """Commits offsets for the group in its properties, without joining it."""
 
     def __init__(self, properties: Mapping[str, Any]) -> None:
         self._kafka = confluent_kafka()
@@ -29,7 +29,7 @@ class GroupConsumer:
         self._consumer = made(self._kafka.Consumer, own)
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Begin to commit; ``outcomes`` says how it went."""
+        """Begin to commit; ``outcomes`` returns the results."""
         places = [self._kafka.TopicPartition(*place, at) for place, at in offsets.items()]
         try:
             self._consumer.commit(offsets=places, asynchronous=True)
@@ -44,9 +44,9 @@ class GroupConsumer:
         self._outcomes.append(text_of(wrong[0]) if wrong else None)
 
     def outcomes(self) -> Sequence[str | None]:
-        """How the commits went that were answered since the last call; None: well.
+        """The results of the commits that were answered since the last call: an error, or None.
 
-        librdkafka goes on with one that nobody answers, for as long as the client lives.
+        librdkafka repeats a commit that nobody answers for as long as the client lives.
         """
         self._consumer.poll(0)  # calls what the answers are for
         found, self._outcomes = self._outcomes, []
@@ -67,9 +67,10 @@ class GroupConsumer:
         return {(at.topic, at.partition): at.offset for at in found if at.offset >= 0}
 
     def close(self) -> None:
-        """Wait a few seconds for commits under way, and end the client.
+        """Wait a few seconds for pending commits, then close the client.
 
-        Its own ``close`` would wait for them without end; dropped, the client ends all the same.
+        The client's own ``close`` would wait for them without a limit; dropping the client ends it
+        too.
         """
         end = time.monotonic() + CLOSING_S
         while self._under_way and time.monotonic() < end:
@@ -78,5 +79,5 @@ class GroupConsumer:
 
 
 def _errors(places: Iterable[Any]) -> list[Any]:
-    """What is wrong with partitions; those that are not there have no offset, and no lag."""
+    """The errors of partitions that exist; one that does not simply has no offset."""
     return [at.error for at in places if at.error and at.error.name() not in UNKNOWN]

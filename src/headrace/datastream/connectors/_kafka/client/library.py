@@ -1,4 +1,4 @@
-"""What confluent-kafka's clients are made with, and what they say."""
+"""Creates confluent-kafka's clients, and reads their errors."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from headrace.datastream.connectors._kafka.client.log import ClientLog
 from headrace.errors import ConfigurationError
 
 UNKNOWN = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION", "UNKNOWN_TOPIC_ID")
-"""The names of errors of a topic or a partition that is not there, or that a broker does not know
-yet."""
+"""The names of the errors for a topic or partition that does not exist, or that a broker does not
+know yet."""
 
 
 def made(make: Callable[[dict[str, Any]], Any], properties: Mapping[str, Any]) -> Any:
-    """A client, whose log is Python's.
+    """A client that logs through Python's ``logging``.
 
     Raises:
         ConfigurationError: librdkafka refuses a property.
@@ -31,6 +31,6 @@ def made(make: Callable[[dict[str, Any]], Any], properties: Mapping[str, Any]) -
 
 
 def text_of(error: Any) -> str:
-    """What librdkafka says of an error, or of an exception with one."""
+    """librdkafka's text for an error, or for an exception that contains one."""
     inner = error.args[0] if error.args else error
     return str(inner.str()) if hasattr(inner, "str") else str(inner)

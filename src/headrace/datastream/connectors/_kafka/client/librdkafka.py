@@ -1,4 +1,4 @@
-"""The clients that confluent-kafka gives: imported where they are first made."""
+"""The clients of confluent-kafka, which is imported when the first one is made."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ _LEADERLESS = (
 
 
 def _codes(errors: Any, names: Iterable[str]) -> set[int]:
-    """The numbers of errors that this version of the library knows."""
+    """The codes of these errors, as far as this version of the library has them."""
     return {getattr(errors, name) for name in names if hasattr(errors, name)}
 
 
@@ -79,7 +79,7 @@ class LibrdkafkaClients:
     properties: Properties
 
     def cluster(self) -> Cluster:
-        """A client for questions."""
+        """A client for a ``Cluster``'s questions."""
         return LibrdkafkaCluster(self)
 
     def log(self, topic: str, partition: int) -> PartitionConsumer:
@@ -99,7 +99,7 @@ class LibrdkafkaClients:
         return time.monotonic_ns() // 1_000_000
 
     def admin(self) -> dict[str, Any]:
-        """The properties of a client that asks questions."""
+        """The properties of an ``AdminClient``."""
         return {**CONNECTING, **self.properties.for_admin(), **self._own}
 
     def consumer(self) -> dict[str, Any]:
@@ -110,7 +110,7 @@ class LibrdkafkaClients:
 
     @property
     def isolation(self) -> str:
-        """Which records may be read."""
+        """The isolation level of reads."""
         given = self.properties.get("isolation.level") or DEFAULTS["isolation.level"]
         return looked_up("isolation.level", given)
 
@@ -122,9 +122,10 @@ class LibrdkafkaClients:
 
 
 _left: list[Any] = []
-"""The ``AdminClient``s that nobody has closed. A garbage collection must not be what ends one: it
-may run in the client's own thread, which tells of an answer, and librdkafka ends the process then.
-Who makes the next one ends them."""
+"""``AdminClient``s that were never closed; the next one that is made closes them.
+
+The garbage collector must not end a client: it may run in the client's own thread, during a
+callback, and librdkafka would end the process."""
 
 
 class _Heard:
@@ -133,7 +134,7 @@ class _Heard:
     text = ""
     refused = False
     unknown_host = False
-    """Nothing else was heard: another of the servers may have an address."""
+    """True if no other error was reported: another of the servers may still have an address."""
 
     def __call__(self, error: Any) -> None:
         if self.text and error.name() == "_ALL_BROKERS_DOWN":
@@ -144,7 +145,7 @@ class _Heard:
 
 
 class LibrdkafkaCluster:
-    """Asks through an ``AdminClient``."""
+    """A ``Cluster`` that uses an ``AdminClient``."""
 
     def __init__(self, clients: LibrdkafkaClients) -> None:
         self._kafka = confluent_kafka()
@@ -160,7 +161,7 @@ class LibrdkafkaCluster:
 
     @contextlib.contextmanager
     def _asking(self) -> Iterator[None]:
-        """Turn the client's exceptions into ours."""
+        """Convert the client's exceptions to ``Unreachable`` and ``JobError``."""
         try:
             yield
         except self._kafka.KafkaException as error:
@@ -185,7 +186,7 @@ class LibrdkafkaCluster:
         return sorted(name for name in topics if not is_own(name))
 
     def describe(self, topics: Sequence[str]) -> Mapping[str, Topic]:
-        """Those that exist."""
+        """The topics that exist."""
         if not topics:
             return {}
         codes = self._kafka.KafkaError
@@ -204,17 +205,17 @@ class LibrdkafkaCluster:
         return found
 
     def earliest(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """First offsets."""
+        """The first offsets."""
         return self._offsets(places, self._kafka.admin.OffsetSpec.earliest())
 
     def latest(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """Ends."""
+        """The end offsets."""
         return self._offsets(places, self._kafka.admin.OffsetSpec.latest())
 
     def at_time(
         self, places: Iterable[TopicPartition], timestamp_ms: int
     ) -> dict[TopicPartition, int]:
-        """First offsets from a time on."""
+        """The first offsets from a time on."""
         found = self._offsets(places, self._kafka.admin.OffsetSpec.for_timestamp(timestamp_ms))
         return {place: offset for place, offset in found.items() if offset >= 0}
 
@@ -243,7 +244,7 @@ class LibrdkafkaCluster:
         return found
 
     def committed(self, group: str, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        """A group's offsets."""
+        """A group's committed offsets."""
         consumer = self._clients.group_commits(group)
         try:
             with self._asking():
@@ -252,7 +253,7 @@ class LibrdkafkaCluster:
             consumer.close()
 
     def close(self) -> None:
-        """End the client."""
+        """Close the client."""
         if self._unless_closed.detach() is not None:
             _end(self._admin)
 
@@ -264,7 +265,7 @@ def _end(client: Any) -> None:
 
 
 def _end_those_left() -> None:
-    """Close the ``AdminClient``s that nobody closed; another thread may be doing so."""
+    """Close the ``AdminClient``s in ``_left``; another thread may be doing the same."""
     with contextlib.suppress(IndexError):
         while True:
             _end(_left.pop())
@@ -277,7 +278,7 @@ def _id_text(topic_id: Any) -> str:
 
 
 class LibrdkafkaLog:
-    """A consumer that is assigned one partition: it joins no group, and nobody rebalances it."""
+    """A consumer with one assigned partition: it joins no group, so there is no rebalance."""
 
     def __init__(self, clients: LibrdkafkaClients, topic: str, partition: int) -> None:
         self._kafka = confluent_kafka()
@@ -287,15 +288,15 @@ class LibrdkafkaLog:
         self._consumer = made(self._kafka.Consumer, properties)
 
     def heard(self) -> str:
-        """What the client's threads have met."""
+        """The last error of the client's threads."""
         return self._heard.text
 
     def seek(self, offset: int) -> None:
-        """Assign the partition anew, which drops what was fetched."""
+        """Assign the partition again, which drops prefetched messages."""
         self._consumer.assign([self._kafka.TopicPartition(*self._place, offset)])
 
     def fetch(self, most: int, wait_s: float) -> Fetched:
-        """Wait for one message, and take what else is there."""
+        """Wait for one message, and take the others that are there already."""
         first = self._consumer.poll(wait_s)
         if first is None:
             return Fetched(())
@@ -314,7 +315,7 @@ class LibrdkafkaLog:
         return Fetched([message for message in found if message.error() is None], reached)
 
     def _check(self, event: Any) -> None:
-        """Raise for an event that is final; librdkafka goes on by itself after the others.
+        """Raise for a fatal event; after any other, librdkafka continues by itself.
 
         Raises:
             OffsetGone: the partition does not have the offset, or is not there.
@@ -334,5 +335,5 @@ class LibrdkafkaLog:
             )
 
     def close(self) -> None:
-        """Leave."""
+        """Close the consumer."""
         self._consumer.close()

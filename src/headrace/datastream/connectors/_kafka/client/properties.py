@@ -1,4 +1,4 @@
-"""Properties of a Kafka client: Java's names become librdkafka's, and secrets stay secret."""
+"""Properties of a Kafka client: Java's names are translated to librdkafka's, secrets are hidden."""
 
 from __future__ import annotations
 
@@ -49,17 +49,17 @@ _REFERENCE = re.compile(r"\$\{(env|file):([^}]*)\}")
 
 @dataclass(frozen=True, repr=False)
 class Properties:
-    """Properties as they were given. ``repr`` hides the secret ones.
+    """Properties as the user gave them. ``repr`` hides secrets.
 
-    A value may name where to find it: ``${env:NAME}``, ``${file:/path}``. It is looked up where a
-    client is made, so that only the reference travels with the job.
+    A value may be a reference: ``${env:NAME}``, ``${file:/path}``. It is resolved where a client is
+    made, so only the reference is sent with the job.
     """
 
     given: tuple[tuple[str, str], ...] = ()
 
     @staticmethod
     def of(properties: Mapping[str, object]) -> Properties:
-        """Properties from a mapping; values become texts.
+        """Properties from a mapping; values are converted to text.
 
         Raises:
             ConfigurationError: a name is no text, or a form is not readable here.
@@ -76,7 +76,7 @@ class Properties:
         return dict(self.given).get(key)
 
     def translated(self) -> dict[str, str]:
-        """The same for librdkafka, references as they are.
+        """The properties for librdkafka, with unresolved references.
 
         Raises:
             ConfigurationError: a form that only Java reads.
@@ -92,7 +92,7 @@ class Properties:
         return found
 
     def for_consumer(self) -> dict[str, str]:
-        """For a consumer, with references looked up.
+        """The properties of a consumer, with resolved references.
 
         Raises:
             ConfigurationError: a reference leads nowhere.
@@ -100,7 +100,7 @@ class Properties:
         return {key: looked_up(key, value) for key, value in self.translated().items()}
 
     def for_admin(self) -> dict[str, str]:
-        """For a client that asks questions, with references looked up."""
+        """The properties of an ``AdminClient``, with resolved references."""
         return {k: v for k, v in self.for_consumer().items() if not _OF_CONSUMERS.fullmatch(k)}
 
     def __repr__(self) -> str:
@@ -118,7 +118,7 @@ def _text(value: object) -> str:
 
 
 def _login(jaas: str) -> dict[str, str]:
-    """User and password of Java's login line, for PLAIN and SCRAM."""
+    """User and password from Java's JAAS line, for PLAIN and SCRAM."""
     found = {name: quoted or plain for name, quoted, plain in _LOGIN.findall(jaas)}
     if "username" not in found or "password" not in found:
         raise ConfigurationError(
@@ -129,7 +129,7 @@ def _login(jaas: str) -> dict[str, str]:
 
 
 def _store(key: str, path: str) -> dict[str, str]:
-    """A store of certificates: PEM files, or a PKCS#12 key store."""
+    """The properties of a certificate store: PEM files, or a PKCS#12 key store."""
     if path.endswith(".jks"):
         raise ConfigurationError(
             f"{key} is a Java key store, which librdkafka does not read",
@@ -144,7 +144,7 @@ def _store(key: str, path: str) -> dict[str, str]:
 
 
 def looked_up(key: str, value: str) -> str:
-    """A value with what its references name.
+    """The value with its references resolved.
 
     Raises:
         ConfigurationError: one of them leads nowhere.

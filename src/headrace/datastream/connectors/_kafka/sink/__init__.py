@@ -1,1 +1,1 @@
-"""Writing topics, within transactions where that is asked for."""
+"""Writing topics, in transactions if the sink is exactly-once."""

@@ -1,4 +1,4 @@
-"""What a producer's errors mean, in a sentence."""
+"""The exceptions for a producer's errors."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _LATER = {
     "CONCURRENT_TRANSACTIONS",
     "UNSTABLE_OFFSET_COMMIT",
 }
-"""They pass, but what asks for metadata and offsets does not say so."""
+"""Temporary errors that requests for metadata and offsets do not mark as retriable."""
 
 _FENCED = {"_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"}
 
 REFUSED = {"_AUTHENTICATION", "_SSL"}
-"""What a client hears where brokers answer, and refuse its login or its encryption."""
+"""Errors of a client whose login or encryption the brokers refuse."""
 
 _PURGED = {"_PURGE_QUEUE", "_PURGE_INFLIGHT"}
 
@@ -43,7 +43,7 @@ _TIMESTAMPS = (
 )
 _OF_TIMESTAMPS = {"INVALID_TIMESTAMP", "INVALID_RECORD"}
 _OF_BATCHES = {"MSG_SIZE_TOO_LARGE", *_OF_TIMESTAMPS}
-"""Brokers answer so for a batch; it may be that only one of its records is wrong."""
+"""Brokers refuse a whole batch with these, even if only one of its records is wrong."""
 
 _HINTS = {
     "MSG_SIZE_TOO_LARGE": "the sink's message.max.bytes limits a record. The topic's "
@@ -64,15 +64,15 @@ _HINTS = {
 
 
 class NoAnswer(JobError):
-    """No broker answers; later one may."""
+    """No broker answers; a retry may succeed."""
 
 
 class Stuck(JobError):
-    """A client does not come back from a call. It is of no use any more; a new one may be."""
+    """A client does not return from a call. It is abandoned; a new one may work."""
 
 
 class Undelivered(NamedTuple):
-    """A record that did not arrive: why, and how large key and value are together."""
+    """A record that was not delivered, with the error and the size of its key and value."""
 
     error: Any
     topic: str
@@ -82,21 +82,21 @@ class Undelivered(NamedTuple):
 
 
 def may_pass(error: Any) -> bool:
-    """Whether the same call may succeed later."""
+    """Whether a retry of the call may succeed."""
     if error.fatal() or error.txn_requires_abort():
         return False
     return bool(error.retriable()) or error.name() in _LATER
 
 
 def was_purged(error: Any) -> bool:
-    """Whether the record was thrown away by us."""
+    """Whether the session itself dropped the record."""
     return error.name() in _PURGED
 
 
 def job_error(
     doing: str, error: Any, heard: str = "", where: dict[str, str] | None = None
 ) -> JobError:
-    """The exception for an error of Kafka's, met while doing something."""
+    """The exception for an error of Kafka. ``doing``: what failed, for the message."""
     places = {"doing": doing, **(where or {})}
     if error.name() in _FENCED:
         return JobError(
@@ -117,7 +117,7 @@ def job_error(
 
 
 def refused(doing: str, heard: str) -> JobError:
-    """The exception for a client that brokers have never let in."""
+    """The exception for a client that brokers have never accepted."""
     return JobError(
         f"Kafka refuses the login: {heard}",
         where={"doing": doing},
@@ -136,9 +136,9 @@ def is_likelier_cause(one: Undelivered, other: Undelivered) -> bool:
 def undelivered(
     failed: Undelivered, count: int, heard: str, times: tuple[int, int] | None
 ) -> JobError:
-    """The exception for ``count`` records that did not arrive; it names the likeliest cause.
+    """The exception for ``count`` undelivered records; it names the likeliest cause.
 
-    ``times``: the earliest and the latest timestamp of what was sent to the topic.
+    ``times``: the earliest and the latest timestamp that was sent to the topic.
     """
     name = failed.error.name()
     is_batch = count > 1 and name in _OF_BATCHES
@@ -170,7 +170,7 @@ def undelivered(
 
 
 def invalid_record(record: Any, error: Exception | None) -> JobError:
-    """The exception for a record whose parts are of no use to a client."""
+    """The exception for a record that the client cannot send."""
     topic, value, key, timestamp, partition, headers = record
     parts = {"value": value, "key": key, "timestamp": timestamp, "partition": partition}
     wrong = f": {error}" if error is not None and isinstance(topic, str) else ""

@@ -1,4 +1,4 @@
-"""The producers that confluent-kafka gives, and where a transaction's marker is kept."""
+"""Makes confluent-kafka's producers, and reads the markers of transactions."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _log = logging.getLogger(__name__)
 
 
 class Producers(Protocol):
-    """Makes producers. It can be pickled, and shows no secret in its ``repr``.
+    """Makes producers. It can be pickled, and its ``repr`` shows no secret.
 
     A producer has the methods of confluent-kafka's, and raises its ``KafkaException``.
     """
@@ -43,28 +43,28 @@ class Producers(Protocol):
         on_delivery: Callable[[Any, Any], None],
         on_error: Callable[[Any], None],
     ) -> Any:
-        """A new producer; what the user has set counts more than ``settings``."""
+        """A new producer; the user's properties override ``settings``."""
 
     def marker(self, group: str, timeout_s: float) -> int:
         """The greatest offset that a group has committed, of any topic; -1 if it has none.
 
-        A transaction that is about to commit is waited for: the answer is then not available.
+        While a transaction is committing, no result is available: the caller must retry.
         """
 
     def last_marker(self, beginning: str, timeout_s: float) -> int:
-        """The greatest offset of all groups called ``beginning`` and a number; -1: there is none.
+        """The greatest offset of all groups named ``beginning`` and a number; -1: there is none.
 
-        Open transactions are not waited for: what they contain does not count.
+        Open transactions are ignored.
         """
 
     def group_metadata(self, group: str) -> Any:
-        """What ``send_offsets_to_transaction`` knows the group by."""
+        """The group, as ``send_offsets_to_transaction`` needs it."""
 
     def topic_settings(self, topic: str, timeout_s: float) -> Mapping[str, str]:
-        """The settings of a topic, by name; none where they may not be read, or nobody answers."""
+        """The settings of a topic by name; empty if they may not be read, or no broker answers."""
 
     def setting(self, key: str, otherwise: int) -> int:
-        """A number among the properties that were given."""
+        """A number from the properties, or ``otherwise``."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class LibrdkafkaProducers:
         on_delivery: Callable[[Any, Any], None],
         on_error: Callable[[Any], None],
     ) -> Any:
-        """A producer that reports failures alone."""
+        """A producer that reports failed deliveries only."""
         return made(
             confluent_kafka().Producer,
             {
@@ -96,16 +96,16 @@ class LibrdkafkaProducers:
         )
 
     def marker(self, group: str, timeout_s: float) -> int:
-        """Ask for a group's offsets, of all topics: those that no open transaction can change.
+        """The greatest offset of a group, of all topics, once no open transaction can change it.
 
-        A consumer is asked, which waits for such transactions since it reads what is committed.
+        It uses a consumer with ``read_committed``, which waits for open transactions.
         """
         return self._greatest(group, timeout_s, "read_committed")
 
     def last_marker(self, beginning: str, timeout_s: float) -> int:
-        """Ask all brokers for their groups, then for the offsets of those that are the sink's.
+        """List all brokers' groups, then read the offsets of those with this prefix.
 
-        Open transactions are not waited for. An ``AdminClient`` lists groups only: one that asks a
+        Open transactions are ignored. An ``AdminClient`` is used for the list only: one that asks a
         group's coordinator may end the process (see ``group_consumer``).
         """
         with made(confluent_kafka().admin.AdminClient, self._admin()) as admin:
@@ -130,7 +130,7 @@ class LibrdkafkaProducers:
         return _greatest(found)
 
     def group_metadata(self, group: str) -> Any:
-        """A consumer's that has joined no group: it is of no generation."""
+        """The metadata of a consumer that has not joined the group, so without a generation."""
         consumer = made(confluent_kafka().Consumer, {**self._admin(), "group.id": group})
         try:
             return consumer.consumer_group_metadata()
@@ -138,7 +138,7 @@ class LibrdkafkaProducers:
             consumer.close()
 
     def topic_settings(self, topic: str, timeout_s: float) -> Mapping[str, str]:
-        """Ask for what the topic has, whoever has set it."""
+        """The effective settings of a topic, whether set or inherited."""
         kafka = confluent_kafka()
         asked = kafka.admin.ConfigResource(kafka.admin.ConfigResource.Type.TOPIC, topic)
         with made(kafka.admin.AdminClient, self._admin()) as admin:
@@ -150,7 +150,7 @@ class LibrdkafkaProducers:
                 return {}
 
     def setting(self, key: str, otherwise: int) -> int:
-        """A number among the properties.
+        """A number from the properties, or ``otherwise``.
 
         Raises:
             ConfigurationError: it is no number.
@@ -174,10 +174,10 @@ class LibrdkafkaProducers:
 
 
 def _greatest(found: Iterable[Any]) -> int:
-    """The greatest offset that an answer has; -1: none.
+    """The greatest offset of a result; -1: none.
 
     Raises:
-        KafkaException: one is not known, for another reason than that the topic may not be seen.
+        KafkaException: one is unknown, unless the topic may not be read.
     """
     found = [*found]
     for place in found:
@@ -196,10 +196,10 @@ def _client_id(properties: Properties) -> dict[str, str]:
 
 
 def for_producer(properties: Properties) -> dict[str, str]:
-    """Properties for librdkafka's producer, with references looked up.
+    """Properties for librdkafka's producer, with references resolved.
 
     Raises:
-        ConfigurationError: a form that only Java reads, or a reference leads nowhere.
+        ConfigurationError: a value that only Java can read, or a reference that does not exist.
     """
     kept = [(key, value) for key, value in properties.given if not _OF_JAVA.fullmatch(key)]
     named = Properties(tuple((_RENAMED.get(key, key), value) for key, value in kept))

@@ -84,7 +84,7 @@ HeaderProvider = Callable[[Any], "Headers | Mapping[str, Any] | Iterable[tuple[s
 
 @dataclass(frozen=True, kw_only=True)
 class BuiltRecordSerializer(KafkaRecordSerializationSchema):
-    """Makes each part of a record by itself. One of ``fixed_topic`` and ``selector`` is set.
+    """Makes each part of a record separately. One of ``fixed_topic`` and ``selector`` is set.
 
     A schema that registers itself does so for the topic of the record.
     """
@@ -112,12 +112,12 @@ class BuiltRecordSerializer(KafkaRecordSerializationSchema):
 
     @property
     def is_plain(self) -> bool:
-        """Whether records have one topic, and nothing but key, value and timestamp."""
+        """Whether records have one topic, and only key, value and timestamp."""
         return self.selector is None and self.headers is None and self.partitioner is None
 
     @property
     def encoder(self) -> Callable[[Any], Any] | None:
-        """Makes the value of a plain record, or key and value; None where there is more to make."""
+        """Encodes the value of a plain record, or key and value; None if it is not plain."""
         if not self.is_plain:
             return None
         return self.value_schema.serialize if self.key_schema is None else self._key_and_value
@@ -145,7 +145,7 @@ class BuiltRecordSerializer(KafkaRecordSerializationSchema):
         return KafkaProducerRecord(topic, value, key, timestamp, partition, headers)
 
     def _of(self, topic: str, schema: SerializationSchema, is_key: bool) -> SerializationSchema:
-        """A schema as it is for a topic; each is made once."""
+        """The schema for a topic; cached."""
         found = self._of_topics.get((topic, is_key))
         if found is None:
             found = self._of_topics[topic, is_key] = _of_topic(schema, topic, is_key)
@@ -157,7 +157,7 @@ def _of_topic(schema: Any, topic: str, is_key: bool) -> Any:
 
 
 def headers_of(given: Any) -> Headers:
-    """Headers from a mapping or from pairs; None for none."""
+    """Headers from a mapping or from pairs; None becomes no headers."""
     pairs = given.items() if isinstance(given, Mapping) else given or ()
     return tuple((str(name), value) for name, value in pairs)
 
@@ -251,7 +251,7 @@ class KafkaRecordSerializationSchemaBuilder:
 
 
 def _function_of(given: Any, method: str, what: str) -> Any:
-    """The method of an object that has it, or the function itself.
+    """The method of an object, or the function itself.
 
     Raises:
         WrongFunctionError: it is neither.

@@ -12,7 +12,7 @@ from headrace.datastream.connectors._kafka.sink.producers import Producers
 from headrace.errors import JobError
 
 RETENTION_CHECK_MS = 300_000
-"""So often brokers look for records that are too old (log.retention.check.interval.ms)."""
+"""The interval at which brokers look for expired records (log.retention.check.interval.ms)."""
 ASK_S = 10.0
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -31,7 +31,7 @@ class RecordTimestamp(Enum):
 
 
 def shown(timestamp_ms: int) -> str:
-    """A timestamp as a text: a date and time in UTC, where there is one."""
+    """A timestamp as text: date and time in UTC if it has one."""
     try:
         moment = _EPOCH + timedelta(milliseconds=timestamp_ms)
     except OverflowError:
@@ -40,7 +40,7 @@ def shown(timestamp_ms: int) -> str:
 
 
 def span_of(timestamps: Sequence[int | None]) -> tuple[int, int] | None:
-    """The earliest and the latest of timestamps; None if there is none."""
+    """The earliest and the latest timestamp; None if there is none."""
     if timestamps.count(None) == len(timestamps):
         return None
     try:
@@ -54,8 +54,10 @@ def span_of(timestamps: Sequence[int | None]) -> tuple[int, int] | None:
 
 
 def too_early(topic: str, timestamp_ms: int, key: object) -> JobError:
-    """The exception for a timestamp that librdkafka would replace by the time of sending, or Kafka
-    would take for none."""
+    """The exception for a timestamp that cannot be sent.
+
+    librdkafka would replace it by the time of sending, or Kafka would read it as no timestamp.
+    """
     return JobError(
         f"a record for Kafka has the timestamp {timestamp_ms} ms ({shown(timestamp_ms)}), "
         "which cannot be written: it must be after 1970-01-01T00:00:00.000Z",
@@ -66,9 +68,9 @@ def too_early(topic: str, timestamp_ms: int, key: object) -> JobError:
 
 
 class OldTimestamps:
-    """Logs, once for each topic, that its retention deletes records soon after they are written.
+    """Logs, once per topic, that its retention deletes records soon after they are written.
 
-    ``clock`` gives seconds since the epoch.
+    ``clock`` returns seconds since the epoch.
     """
 
     def __init__(self, producers: Producers, clock: Callable[[], float] = time.time) -> None:
@@ -96,8 +98,7 @@ class OldTimestamps:
         )
 
     def _asked(self, topic: str) -> int | None:
-        """For how long a topic keeps records, by the timestamps that they bring; None: it is not
-        so, or not known."""
+        """How long a topic keeps records by their own timestamps; None: not limited, or unknown."""
         settings = self._producers.topic_settings(topic, ASK_S)
         by_timestamp = settings.get("message.timestamp.type") == "CreateTime"
         kept_ms = settings.get("retention.ms", "-1")

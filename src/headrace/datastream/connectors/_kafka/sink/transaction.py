@@ -1,7 +1,8 @@
 """A transactional producer: records and a marker in one transaction.
 
-The marker is an offset (the number of the micro-batch + 1) in a consumer group that only one sink
-and partition has. It is sent before the records: who was fenced learns of it when nothing is lost.
+The marker is an offset (the number of the micro-batch + 1) in a consumer group that belongs to one
+sink and partition. It is sent before the records, so a fenced producer fails before it has sent
+any.
 """
 
 from __future__ import annotations
@@ -23,16 +24,15 @@ TRANSACTION_TIMEOUT_MS = 300_000
 CLOSING_S = 5.0
 CALL = "headrace kafka call"
 STUCK_S = 5.0
-"""So much longer than it was allowed to may a call take, before its client is given up."""
+"""How long after its timeout a call may still return, before the client is abandoned."""
 
 T = TypeVar("T")
 
 
 class TransactionalProducer:
-    """One partition's producer. It lives until a transaction fails, or a connection breaks in one.
+    """The producer of one partition. It ends if a transaction fails, or a connection breaks in one.
 
-    ``marker`` is the number of the first micro-batch that was not written. ``topic`` is one that is
-    written to.
+    ``marker``: the first micro-batch that is not written yet. ``topic``: one that is written to.
     """
 
     def __init__(
@@ -52,10 +52,10 @@ class TransactionalProducer:
             raise
 
     def _meet_brokers(self, topic: str) -> None:
-        """Connect. Without a connection librdkafka looks for the coordinator each 500 ms only.
+        """Connect: without a connection, librdkafka looks for the coordinator only every 500 ms.
 
-        An address that was given answers the first request, and names the brokers. The second,
-        whose answer is kept, goes to one of them.
+        The first request goes to a bootstrap server, which returns the brokers. The second one,
+        whose result is cached, goes to one of them.
         """
         self.outbox.call_with_retry(
             "connecting", lambda left: self.outbox.client.list_topics(topic, timeout=left)
@@ -72,13 +72,13 @@ class TransactionalProducer:
         self._metadata = producers.group_metadata(group)
 
     def begin(self, batch_id: int, topic: str) -> bool:
-        """Begin a transaction with the marker of a micro-batch; False if that was written before.
+        """Begin a transaction with the marker of a micro-batch; False if that is written already.
 
-        ``topic`` exists: the marker's offset is kept as one of it.
+        ``topic`` must exist: the marker is stored as an offset of it.
 
         Raises:
-            JobError: Kafka refuses: this producer was fenced, say. It is of no use any more.
-            Stuck: the client does not come back; nothing of this micro-batch was sent.
+            JobError: Kafka refuses, as when this producer was fenced. Do not use it again.
+            Stuck: the client does not return; nothing of this micro-batch was sent.
         """
         if batch_id < self.marker:
             return False
@@ -97,14 +97,14 @@ class TransactionalProducer:
         return True
 
     def commit(self, batch_id: int) -> bool:
-        """Commit records and marker; False if another producer must write the next transaction.
+        """Commit records and marker; False if the next transaction needs a new producer.
 
-        A request that was made again after a broken connection may still be under way. Kafka
-        would take it for one of the next transaction if that had the same epoch: librdkafka 2.16
-        does not change the epoch with each transaction (KIP-890). A new producer does.
+        After a broken connection a repeated request may still be in progress. If the next
+        transaction had the same epoch, Kafka would count it there: librdkafka 2.16 does not change
+        the epoch with each transaction (KIP-890). A new producer does.
 
         Raises:
-            JobError: it failed, or nobody knows. The producer is of no use any more.
+            JobError: it failed, or the outcome is unknown. Do not use this producer again.
         """
         self._ask("committing a transaction", self.outbox.client.commit_transaction)
         self._began_s = None
@@ -112,7 +112,7 @@ class TransactionalProducer:
         return not self.outbox.was_disturbed()
 
     def close(self) -> None:
-        """Abort what is open, if Kafka answers soon."""
+        """Abort the open transaction if Kafka answers soon."""
         if self._began_s is not None:
             abort = self.outbox.client.abort_transaction
             with contextlib.suppress(JobError):  # then the next producer of this name does it
@@ -134,15 +134,15 @@ class TransactionalProducer:
 
 
 def groups_of(sink_id: str) -> str:
-    """How the groups of a sink's markers begin; the number of the partition follows."""
+    """The prefix of the groups of a sink's markers; the number of the partition follows."""
     return f"headrace-{sink_id}-"
 
 
 def last_batch(producers: Producers, sink_id: str, timeout_s: float) -> int:
-    """The highest micro-batch of which some partition has a marker; -1: none has.
+    """The highest micro-batch for which a partition has a marker; -1: none has.
 
     Raises:
-        JobError: Kafka refuses, or nobody answers.
+        JobError: Kafka refuses, or does not answer.
     """
     outbox = ProducerSession(
         producers, {}, timeout_s
@@ -159,10 +159,10 @@ def last_batch(producers: Producers, sink_id: str, timeout_s: float) -> int:
 
 
 def within(call: Callable[[], T], seconds: float) -> T:
-    """What a call gives, made on a thread that is abandoned if it takes longer.
+    """The result of ``call``, made on a thread that is abandoned at the timeout.
 
     Raises:
-        Stuck: it takes longer. What it is a method of lives until it comes back, if it ever does.
+        Stuck: the timeout. The abandoned thread keeps the call's object alive.
         BaseException: what the call raises.
     """
     answers: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()

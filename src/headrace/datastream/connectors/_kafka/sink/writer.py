@@ -1,4 +1,4 @@
-"""A task's records of one micro-batch, on their way to Kafka."""
+"""Writes a task's records of one micro-batch to Kafka."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from headrace.errors import JobError
 
 
 class KafkaWriter(SinkWriter):
-    """Serializes records and hands them to a producer that its worker keeps."""
+    """Serializes records, and sends them with a producer that its worker keeps."""
 
     def __init__(
         self,
@@ -45,10 +45,10 @@ class KafkaWriter(SinkWriter):
         self._done_before = False
 
     def write(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
-        """Send; what the sink's encoder has not made is serialized here.
+        """Send records; those that the sink's encoder has not encoded are serialized here.
 
         Raises:
-            JobError: Kafka refuses a record, or nobody answers.
+            JobError: Kafka refuses a record, or does not answer.
         """
         if self._done_before or not values:
             return
@@ -101,10 +101,10 @@ class KafkaWriter(SinkWriter):
     def _check_times(
         self, topic: str, timestamps: Sequence[int | None], keys: Iterable[bytes | None]
     ) -> None:
-        """Look at the timestamps of records before they are sent.
+        """Check the timestamps of records before they are sent.
 
         Raises:
-            JobError: one of them cannot be written.
+            JobError: one of them cannot be sent.
         """
         span = span_of(timestamps)
         if span is None:
@@ -118,27 +118,27 @@ class KafkaWriter(SinkWriter):
         old.look(topic, span[0])
 
     def _may_send(self, topic: str) -> bool:
-        """Begin, if that was not done; False where the records were written before."""
+        """Begin if necessary; False if the micro-batch's records are written already."""
         if self._outbox is None:
             self._outbox = self._begin(topic)
             self._done_before = self._outbox is None
         return not self._done_before
 
     def get_partitions_for_topic(self, topic: str) -> Sequence[int]:
-        """The numbers of a topic's partitions: what a schema may ask for."""
+        """The numbers of a topic's partitions, for schemas."""
         return self._any_outbox(topic).partitions(topic)
 
     @abstractmethod
     def _begin(self, topic: str) -> ProducerSession | None:
-        """Where the records go, the first of them to a topic; None if they were written before."""
+        """The session for records whose first topic this is; None if they are written already."""
 
     @abstractmethod
     def _any_outbox(self, topic: str) -> ProducerSession:
-        """An outbox to ask about a topic, before there is a record."""
+        """A session for questions about a topic, before there is a record."""
 
 
 class AtLeastOnceWriter(KafkaWriter):
-    """Waits for its records at the end of the micro-batch. A worker has one producer."""
+    """Waits for delivery at the end of the micro-batch. A worker has one producer."""
 
     def _begin(self, topic: str) -> ProducerSession:
         found = self._any_outbox(topic)
@@ -158,24 +158,24 @@ class AtLeastOnceWriter(KafkaWriter):
         """Wait until Kafka has all records.
 
         Raises:
-            JobError: it does not get one.
+            JobError: one was not delivered.
         """
         if self._outbox is not None:
             self._outbox.flush()
             self._outbox = None
 
     def abort(self) -> None:
-        """Give up; what was not sent is thrown away."""
+        """Drop the records that were not sent yet."""
         self._outbox = None
         self._context.discard("producer")
 
 
 class ExactlyOnceWriter(KafkaWriter):
-    """Writes in one transaction. A worker has a producer for each partition that it has met.
+    """Writes in one transaction. A worker has a producer for each partition that it has written.
 
-    A partition may come to another worker, which fences the producer of the one before. That one
-    learns of it when it begins, and makes a new one. Fenced later, it fails: someone else is
-    writing the same partition.
+    If a partition moves to another worker, that one fences the previous producer. The previous one
+    notices it at its next begin, and is replaced. If it is fenced later, it fails: another process
+    is writing the same partition.
     """
 
     def __init__(
@@ -228,10 +228,10 @@ class ExactlyOnceWriter(KafkaWriter):
         return producer.outbox
 
     def write(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
-        """Serialize and send; begins a transaction with the first record.
+        """Serialize and send; the first record begins the transaction.
 
         Raises:
-            JobError: Kafka refuses a record or the transaction, or nobody answers.
+            JobError: Kafka refuses a record or the transaction, or does not answer.
         """
         try:
             super().write(values, timestamps)
@@ -244,7 +244,7 @@ class ExactlyOnceWriter(KafkaWriter):
         """Commit records and marker in one transaction.
 
         Raises:
-            JobError: it failed; run again, the micro-batch finds its marker, or none.
+            JobError: it failed; the repeated micro-batch finds its marker, or none.
         """
         producer, self._producer, self._outbox = self._producer, None, None
         if producer is None:
@@ -257,6 +257,6 @@ class ExactlyOnceWriter(KafkaWriter):
                 self._context.discard(self._key)
 
     def abort(self) -> None:
-        """Abort the transaction. The next one has another producer."""
+        """Abort the transaction. The next one gets a new producer."""
         self._producer = self._outbox = None
         self._context.discard(self._key)

@@ -1,1 +1,1 @@
-"""Reading topics: where to begin, how far to read, and what records become."""
+"""Reading topics: first and last offsets, discovery of partitions, deserialization."""

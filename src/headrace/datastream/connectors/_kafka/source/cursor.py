@@ -1,4 +1,4 @@
-"""Where a partition is read, and what was fetched beyond it."""
+"""The position in a partition, and the messages that were fetched beyond it."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from headrace.datastream.connectors._kafka.client.consumer import (
 )
 
 SKIPPED_OFFSETS = 100_000
-"""So far ahead the log is read on, and what lies between is dropped: it was fetched ahead already
-where another worker has read it, and a seek waits for the fetch that is under way."""
+"""Up to this many offsets are read and dropped instead of a seek. They are mostly prefetched
+already, after another worker has read them; a seek waits for the fetch that is in progress."""
 
 
 class Cursor:
-    """A place in one partition. ``at`` is the next offset that was not given out.
+    """A position in one partition. ``at``: the next offset to return.
 
-    Offsets have gaps: compaction removes records, and a transaction's end takes one. So messages
-    beyond the end of a range may be fetched with it; they are kept for the next one.
+    Offsets have gaps: compaction removes records, and a transaction's end takes an offset. So a
+    fetch may return messages beyond the end of a range; they are kept for the next range.
     """
 
     def __init__(self, log: PartitionConsumer) -> None:
@@ -31,21 +31,21 @@ class Cursor:
         self.at = -1
 
     def move_to(self, offset: int) -> None:
-        """Be at an offset, without a seek where it is not far ahead."""
+        """Go to an offset, without a seek if it is a little ahead."""
         if self.at < 0 or not self.at <= offset <= self.at + SKIPPED_OFFSETS:
             self.seek(offset)
         self._behind = self._behind or offset > self.at
         self.at = offset
 
     def seek(self, offset: int) -> None:
-        """Begin anew at an offset."""
+        """Drop fetched messages, and continue at an offset."""
         self._log.seek(offset)
         self._ahead, self._reached, self._behind, self.at = (), 0, False, offset
 
     def take(self, end: int, most: int, wait_s: float) -> Sequence[Any]:
-        """The next messages before an end; ``at`` is after them, and after a gap that follows.
+        """The next messages before ``end``; ``at`` moves past them and past a gap that follows.
 
-        Waits so long at most. Without messages ``at`` says whether the log was read further.
+        Waits up to ``wait_s``. If there are no messages, ``at`` shows whether a gap was passed.
 
         Raises:
             OffsetGone: the log does not have the next offset.
@@ -81,15 +81,15 @@ class Cursor:
         return self._log.fetch(most, wait_s)
 
     def _from_here(self, messages: Sequence[Any]) -> Sequence[Any]:
-        """Those that are not before the next offset."""
+        """The messages from the next offset on."""
         if not messages or messages[0].offset() >= self.at:
             return messages
         return [message for message in messages if message.offset() >= self.at]
 
     def heard(self) -> str:
-        """What is wrong with the log's connections, if anything."""
+        """The last error of the connections, if any."""
         return self._log.heard()
 
     def close(self) -> None:
-        """Release the consumer."""
+        """Close the consumer."""
         self._log.close()

@@ -1,4 +1,4 @@
-"""From a partition's messages to a chunk of the job's records."""
+"""Converts a partition's messages to a chunk of the job's records."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RAW_SHOWN_BYTES = 200
 class Decoding:
     """Deserializes messages of one partition.
 
-    ``tagged``: what a schema fails on becomes a bad record, with what it raised as the reason.
+    ``tagged``: a record that cannot be deserialized becomes a bad record with the error as reason.
     """
 
     def __init__(
@@ -42,10 +42,10 @@ class Decoding:
         return self._quickly(messages) or self._one_by_one(messages)
 
     def _quickly(self, messages: Sequence[Any]) -> Chunk | None:
-        """The same with all values given to the schema at once; None where that does not work.
+        """The chunk, from one call of the schema with all values; None if that is not possible.
 
-        A message without a value gives no record, and a value neither for which the schema has
-        none: both are common in a compacted topic.
+        A message without a value gives no record, nor does one for which the schema returns None:
+        both are common in a compacted topic.
         """
         if self._of_values is None:
             return None
@@ -110,7 +110,7 @@ class Decoding:
         )
 
     def _located(self, error: Exception, record: KafkaRecord) -> Exception:
-        """The schema's own exception with the record's place."""
+        """The schema's exception, with topic, partition and offset."""
         place = f"topic {record.topic!r}, partition {record.partition}, offset {record.offset}"
         if not isinstance(error, DecodeError):
             error.add_note(f"while a Kafka record was deserialized: {place}")
@@ -130,7 +130,7 @@ class Decoding:
 
 
 def _has_none(values: Sequence[Any]) -> bool:
-    """Whether one of the values is None. Values may compare in ways of their own; types do not."""
+    """Whether a value is None. It compares types, because values may define their own equality."""
     return NoneType in {*map(type, values)}
 
 

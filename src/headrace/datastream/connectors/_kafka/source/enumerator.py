@@ -1,4 +1,4 @@
-"""How far each partition is read next."""
+"""Decides up to which offset each partition is read next."""
 
 from __future__ import annotations
 
@@ -52,16 +52,16 @@ _DOUBTED_INTERVAL_MS = 1_000
 
 
 _Jumps = dict[str, int]
-"""Where splits are read from, if not from their position."""
+"""By split: where it is read from, if not from its position."""
 
 
 @dataclass
 class KafkaEnumerator(SplitEnumerator):
-    """Every partition is a split; all are read side by side.
+    """Every partition is a split; all are read in parallel.
 
-    ``group`` is committed for, ``reads_group`` is asked for first positions. ``discovery_ms`` None:
-    the partitions are those of the start. Of a budget only records count: the brokers do not tell
-    how many bytes lie between two offsets.
+    ``group``: offsets are committed for it. ``reads_group``: first positions come from its
+    committed offsets. ``discovery_ms`` None: no partitions are added after the start. A budget
+    limits records only: brokers do not report how many bytes lie between two offsets.
     """
 
     clients: Clients
@@ -96,7 +96,7 @@ class KafkaEnumerator(SplitEnumerator):
         self._leaderless = LeaderlessPartitions(self.timeout_ms, lambda: self._now_ms)
 
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
-        """The partitions that are there, each where it begins and stops.
+        """The partitions that exist, each with its first and its stopping offset.
 
         Raises:
             JobError: a topic is not there, has no such offset, or no broker answers.
@@ -106,9 +106,9 @@ class KafkaEnumerator(SplitEnumerator):
         return self._asked(lambda: self._first_positions(now_ms))
 
     def _asked(self, ask: Callable[[], _T]) -> _T:
-        """What brokers answer at the start.
+        """The brokers' answer at the start of a job.
 
-        Those that may not know yet are asked again for a while, those that do not answer for
+        Stale metadata is requested again for a while; brokers that do not answer are waited for
         longer.
 
         Raises:
@@ -129,12 +129,12 @@ class KafkaEnumerator(SplitEnumerator):
             waited_s += AGAIN_S
 
     def _ask_anew(self) -> None:
-        """Wait; a new client knows nothing from before."""
+        """Wait, and drop the client with its cached metadata."""
         self._close_client()
         self.clients.pause(AGAIN_S)
 
     def _first_positions(self, now_ms: int) -> Mapping[str, JsonValue]:
-        """The partitions that are there, asked once.
+        """The first positions, from one request of each kind.
 
         Raises:
             StaleMetadata: brokers may not know yet.
@@ -151,9 +151,10 @@ class KafkaEnumerator(SplitEnumerator):
         }
 
     def resume(self, positions: Mapping[str, JsonValue], now_ms: int) -> Mapping[str, JsonValue]:
-        """The same offsets, with the stops of now, or none.
+        """Convert positions from a previous run to the current stopping offsets.
 
-        With stops, the partitions that have come since begin, too: none is looked for later.
+        If there are stopping offsets, partitions created in the meantime are added, as there is no
+        discovery later.
 
         Raises:
             JobError: a partition has no such offset, or no broker answers.
@@ -163,7 +164,7 @@ class KafkaEnumerator(SplitEnumerator):
         return {name: Position(at, stops.get(name)).json for name, at in offsets.items()}
 
     def _resumed(self, names: Iterable[str], now_ms: int) -> Mapping[str, int]:
-        """Where those partitions stop that are still the same; asked once."""
+        """The stopping offsets of those partitions that still belong to the same topic."""
         self._look(now_ms)
         if self.stopping is None:
             return {}
@@ -192,7 +193,7 @@ class KafkaEnumerator(SplitEnumerator):
     ) -> Progress:
         """Share the budget evenly, so that the watermarks of all partitions rise together.
 
-        While no broker answers, nothing is new.
+        While no broker answers, no new offsets are planned.
 
         Raises:
             JobError: what the policies do not allow, or a silence that was too long.
@@ -256,11 +257,11 @@ class KafkaEnumerator(SplitEnumerator):
     def ranges(
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
     ) -> Sequence[SplitRange]:
-        """One range for each partition that is read, and one for what is left out before it."""
+        """One range for each partition that is read, and one for the offsets skipped before it."""
         return ranges_between(start, end)
 
     def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
-        """The offsets up to the ends seen last, or to the stop. Not each need hold a record."""
+        """The number of offsets up to the last known ends or the stops; some have no record."""
         found = {name: Position.of(at) for name, at in positions.items()}
         if not found.keys() <= self._ends_seen.keys():
             return Pending()
@@ -268,7 +269,7 @@ class KafkaEnumerator(SplitEnumerator):
         return Pending(sum(max(ends[name] - at.offset, 0) for name, at in found.items()))
 
     def committed(self, positions: Mapping[str, JsonValue]) -> None:
-        """Commit the offsets for the group. A failure is logged: the job does not need them."""
+        """Commit the offsets for the group. A failure is only logged: the job does not use them."""
         if self._group_offsets is not None:
             here = {split.place for split in self._seen.values()}
             offsets = {
@@ -279,7 +280,7 @@ class KafkaEnumerator(SplitEnumerator):
             self._group_offsets.commit(offsets)
 
     def close(self) -> None:
-        """Wait a few seconds for the group's offsets to be committed, and release the clients."""
+        """Wait a few seconds for commits of the group's offsets, and close the clients."""
         if self._group_offsets is not None:
             self._group_offsets.close()
         self._close_client()
@@ -305,7 +306,7 @@ class KafkaEnumerator(SplitEnumerator):
         self._looked_ms = now_ms
 
     def _ends(self, names: Sequence[str]) -> dict[str, int]:
-        """Where the logs of splits end now, of those that answer."""
+        """The current end offsets of the splits that answer."""
         places = {name: self._seen[name].place for name in names}
         found = self._cluster.latest(places.values()) if places else {}
         return {name: found[place] for name, place in places.items() if place in found}
@@ -313,9 +314,10 @@ class KafkaEnumerator(SplitEnumerator):
     def _of_these_topics(
         self, now: Mapping[str, Position], ends: Mapping[str, int]
     ) -> Mapping[str, int]:
-        """Without the ends that are those of another topic, which has the name by now.
+        """The end offsets without those of a new topic that has the name of a deleted one.
 
-        It is asked after the ends: an id does not come back. Where nothing is new, it is not asked.
+        Ids are requested after the ends, since an id is never used again. If no end has moved, none
+        is requested.
         """
         if all(now[name].offset == end for name, end in ends.items()):
             return ends
@@ -333,7 +335,7 @@ class KafkaEnumerator(SplitEnumerator):
     def _vanished(
         self, known: Mapping[str, Position], now_ms: int, paused: frozenset[str]
     ) -> list[str]:
-        """The splits whose topic was deleted, or is another one of the same name.
+        """The splits whose topic was deleted, or deleted and created again.
 
         Raises:
             JobError: there are some, and the policy is to fail.
@@ -354,7 +356,7 @@ class KafkaEnumerator(SplitEnumerator):
         return found
 
     def _left(self, name: str, at: Position) -> Position:
-        """The end position of a split that vanished: the rest that was seen is left out."""
+        """The end position of a split that vanished: its unread offsets are skipped."""
         end = self._ends_seen.get(name, 0)
         if at.stop is not None:
             end = min(end, at.stop)
@@ -363,9 +365,9 @@ class KafkaEnumerator(SplitEnumerator):
     def _started(
         self, known: Mapping[str, Position], finished: Mapping[str, Position]
     ) -> tuple[dict[str, Position], _Jumps]:
-        """The splits that are new, each at its first position, and where some are read from.
+        """The new splits with their first positions, and where some of them are read from.
 
-        Those of a topic that was created again wait until that is certain.
+        Splits of a topic that was created again wait until the old topic's deletion is confirmed.
         """
         if self.discovery_ms is None:
             known_already = {*known, *finished, *self._over}
@@ -401,9 +403,9 @@ class KafkaEnumerator(SplitEnumerator):
     def _jumps(
         self, now: Mapping[str, Position], ends: Mapping[str, int], looked: bool, now_ms: int
     ) -> _Jumps:
-        """Where splits go on whose next records are not there.
+        """Where to continue in splits whose next records are gone.
 
-        One that is at its stop needs none.
+        A split that is at its stop is left out.
 
         Raises:
             JobError: there are some, and the policy is to fail.

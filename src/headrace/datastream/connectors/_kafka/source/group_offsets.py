@@ -1,4 +1,4 @@
-"""The offsets of a group, committed for people and their tools."""
+"""Commits a group's offsets, so that users and monitoring tools can see them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from headrace.errors import JobError
 _log = logging.getLogger(__name__)
 
 AGAIN_S = 1.0
-"""The pause after a commit that failed."""
+"""The pause after a failed commit."""
 MOST_UNDER_WAY = 16
-"""How many commits may wait for an answer: those of a coordinator that is away must not pile up."""
+"""The maximum number of unanswered commits: a coordinator that is down must not pile them up."""
 
 
 @dataclass
 class GroupOffsets:
-    """Commits what changed, and again what failed. A failure is logged once, until one succeeds.
+    """Commits changed offsets, and retries failed commits. Of failures in a row, one is logged.
 
-    ``connect`` gives a client, which is made when there is something to commit.
+    ``connect`` returns a client; it is called when there is something to commit.
     """
 
     connect: Callable[[], GroupCommits]
@@ -41,7 +41,7 @@ class GroupOffsets:
         self.serve()
 
     def serve(self) -> None:
-        """Take the answers that have come, and send what is to be sent. It may be called often."""
+        """Process the answers that have arrived, and send new commits. It may be called often."""
         if self._commits is not None:  # also without a commit: its log is taken, too
             for problem in self._commits.outcomes():
                 self._under_way -= 1
@@ -62,7 +62,7 @@ class GroupOffsets:
         self._under_way += 1
 
     def _end(self, problem: str | None) -> None:
-        """A commit was answered, or could not be made."""
+        """Process the result of a commit: an error, or None."""
         self._again_s = None
         if problem is not None:
             self._sent.clear()  # it does not say of which partitions
@@ -76,7 +76,7 @@ class GroupOffsets:
         self._warned = problem is not None
 
     def close(self) -> None:
-        """Wait a few seconds for commits under way, and release the client."""
+        """Wait a few seconds for pending commits, and close the client."""
         if self._commits is not None:
             self.serve()
             self._commits.close()

@@ -1,4 +1,4 @@
-"""What a job does if records or topics are gone: by its policies it fails, or logs it."""
+"""The policies for records or topics that are gone: fail, or log it and continue."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Policy = Literal["fail", "earliest", "latest"]
 
 
 def missing(policy: Policy, name: str, offset: int, first: int, end: int) -> None:
-    """The log of a split has ``first`` to ``end``, and its next offset is not among them.
+    """Apply the policy to a split whose next offset is not between ``first`` and ``end``.
 
     Raises:
         JobError: the policy is to fail.
@@ -40,7 +40,9 @@ def missing(policy: Policy, name: str, offset: int, first: int, end: int) -> Non
 
 
 def changed(policy: Policy, name: str, what: str, offset: int, end: int | None) -> None:
-    """``what`` has happened to the topic of a split, which is not read on. ``end``: as seen last.
+    """Apply the policy to a split whose topic was deleted or replaced.
+
+    ``what``: what happened, for the message. ``end``: the last known end offset.
 
     Raises:
         JobError: the policy is to fail.
@@ -68,6 +70,6 @@ CHECK_BROKERS = "check the bootstrap servers, and that they run; then the securi
 def unreachable(
     error: Unreachable, silent_s: float, where: Mapping[str, str] | None = None
 ) -> JobError:
-    """The exception for brokers that did not answer for so long."""
+    """The exception for brokers that did not answer for ``silent_s``."""
     since = {"for": f"{silent_s:.0f} s"} if silent_s else {}
     return JobError(error.sentence, where={**(where or {}), **since}, hint=CHECK_BROKERS)

@@ -1,4 +1,4 @@
-"""How long brokers that do not answer are waited for, and when what they say counts."""
+"""How long brokers that do not answer are waited for, and how long their metadata may be stale."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ _log = logging.getLogger(__name__)
 T = TypeVar("T")
 
 BELIEVED_MS = 10_000
-"""A topic that vanished, or a log that became shorter, may be a broker that does not know yet. It
-counts when it was seen for so long."""
+"""A topic that vanished, or a log that became shorter, may be stale metadata of a broker. It is
+accepted after this time."""
 
 
 @dataclass
 class UnconfirmedPartitions:
-    """The splits of which brokers say what they may not know better yet, and since when."""
+    """Splits for which brokers may report stale metadata, and since when."""
 
     _since_ms: dict[str, int] = field(default_factory=dict)
 
@@ -32,18 +32,18 @@ class UnconfirmedPartitions:
         return bool(self._since_ms)
 
     def believed(self, split: str, now_ms: int) -> bool:
-        """Whether a split has been in doubt for long enough; it is from now on."""
+        """Whether a split has been in doubt for long enough; the first call starts the time."""
         return now_ms - self._since_ms.setdefault(split, now_ms) >= BELIEVED_MS
 
     def keep(self, splits: Collection[str]) -> None:
-        """Forget all but these."""
+        """Remove all splits except these."""
         self._since_ms = {name: at for name, at in self._since_ms.items() if name in splits}
 
 
 def broker_outage(
     timeout_ms: int, clock_ms: Callable[[], int], log: OutageLog | None = None
 ) -> Outage:
-    """An outage of Kafka's brokers, by a clock of the caller's."""
+    """An outage of Kafka's brokers, measured with the caller's clock."""
     return Outage(
         *(timeout_ms / 1000, "Kafka", lambda: clock_ms() / 1000, log or OutageLog()),
         check=CHECK_BROKERS,
@@ -58,10 +58,12 @@ def until_answered(
     where: Mapping[str, str] | None = None,
     fails: Callable[[Unreachable], bool] = lambda error: False,
 ) -> T:
-    """What brokers answer, who are waited for. ``ask_anew`` pauses, and forgets the client.
+    """The brokers' answer; while none answers, ``ask`` is repeated.
+
+    ``ask_anew`` pauses and drops the client. ``fails``: whether an error is raised at once.
 
     Raises:
-        JobError: they did not answer for too long, or in a way that ``fails`` at once.
+        JobError: no broker answered for ``timeout_ms``, or an error ``fails`` at once.
     """
 
     def is_outage(error: Exception) -> bool:
@@ -76,7 +78,7 @@ def until_answered(
 
 @dataclass
 class LeaderlessPartitions:
-    """The splits that no broker serves, each an outage. They hold event time back."""
+    """The splits without a leader, each with its outage. They hold event time back."""
 
     timeout_ms: int
     clock_ms: Callable[[], int]
@@ -84,10 +86,10 @@ class LeaderlessPartitions:
     _outages: dict[str, Outage] = field(default_factory=dict)
 
     def are(self, splits: Sequence[str]) -> None:
-        """These, and no others, are waited for now.
+        """Set the splits that have no leader now.
 
         Raises:
-            JobError: one has been waited for too long.
+            JobError: one of them has had none for too long.
         """
         more = f" and {len(splits) - 5} others" if len(splits) > 5 else ""
         for name in self._outages.keys() - set(splits):
@@ -115,12 +117,12 @@ def no_leader(split: Split, waited_s: float) -> JobError:
 
 @dataclass
 class FutureStops:
-    """Says once of each split that it stops at an offset that its log does not have yet."""
+    """Logs, once for each split, that it stops at an offset that its log does not have yet."""
 
     _said: set[str] = field(default_factory=set)
 
     def say(self, positions: Mapping[str, Position], ends: Mapping[str, int]) -> None:
-        """Look at the splits that have read all there is."""
+        """Check the splits that were read to their end."""
         for name, end in ends.items():
             at = positions[name]
             if at.stop is None or not at.offset == end < at.stop or name in self._said:

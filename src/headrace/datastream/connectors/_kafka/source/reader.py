@@ -1,4 +1,4 @@
-"""Reads ranges of partitions, and keeps their consumers from one micro-batch to the next."""
+"""Reads ranges of partitions, and keeps their consumers between micro-batches."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ from headrace.errors import JobError
 _log = logging.getLogger(__name__)
 
 MOST_OPEN = 64
-"""So many consumers are kept in a worker; the one that was not used for longest is closed."""
+"""The maximum number of open consumers per worker; the least recently used one is closed."""
 
 WAIT_S = 1.0
 
 
 @dataclass
 class KafkaReader(SplitReader):
-    """Reads ``[start, end)`` of a partition: to the position, however many records lie there."""
+    """Reads ``[start, end)`` of a partition, however many records the offsets contain."""
 
     clients: Clients
     deserializer: KafkaRecordDeserializationSchema
@@ -51,11 +51,11 @@ class KafkaReader(SplitReader):
     _client: Cluster | None = None
 
     def read(self, split_range: SplitRange) -> Iterator[Chunk]:
-        """The records of one range; what the policies leave out is counted.
+        """The records of one range; offsets that a policy skips are counted.
 
         Raises:
-            DecodeError: one of them cannot be deserialized, and no tag was set for that.
-            JobError: they are no longer there, or no broker answers.
+            DecodeError: a record cannot be deserialized, and there is no tag for bad records.
+            JobError: records are gone, or no broker answers.
         """
         split, at, end = split_range.payload, split_range.start, split_range.end
         if isinstance(split, SkippedRange):
@@ -77,10 +77,10 @@ class KafkaReader(SplitReader):
             raise
 
     def _chunks(self, split: Split, at: int, end: int) -> Iterator[Chunk]:
-        """The same of a topic that is there.
+        """As ``read``, if the topic exists.
 
         Raises:
-            _TopicGone: it is not.
+            _TopicGone: it does not.
         """
         cursor = self._cursor(split, at)
         decoding = Decoding(split, self.deserializer, self.tagged)
@@ -102,11 +102,11 @@ class KafkaReader(SplitReader):
                 yield decoding.chunk(messages)
 
     def _take(self, cursor: Cursor, split: Split, end: int) -> Sequence[Any]:
-        """The next messages; none where there is a gap.
+        """The next messages; none if there is a gap.
 
         Raises:
-            OffsetGone: they are no longer there.
-            JobError: they do not come.
+            OffsetGone: they were deleted.
+            JobError: they did not arrive in time.
         """
         silent_s = 0.0
         before = cursor.at
@@ -129,14 +129,14 @@ class KafkaReader(SplitReader):
                 )
 
     def _skip(self, cursor: Cursor, split: Split, end: int, error: OffsetGone) -> int:
-        """Go on at what is left of a range, where the policy allows it.
+        """Continue at the first remaining offset of a range, if the policy allows it.
 
-        Gives back how many offsets are left out; 0 where the next one is there after all.
+        Returns how many offsets are skipped; 0 if the next one exists after all.
 
         Raises:
-            _TopicGone: the topic is not there.
-            JobError: records are gone, and the policy is to fail; or no broker answers, or nobody
-                serves the partition.
+            _TopicGone: the topic does not exist.
+            JobError: records are gone, and the policy is to fail; or no broker answers, or the
+                partition has no leader.
         """
         at = cursor.at
         first, last = until_answered(
@@ -158,15 +158,15 @@ class KafkaReader(SplitReader):
         return to - at
 
     def _bounds(self, split: Split, at: int) -> tuple[int, int]:
-        """The first offset and the end of a partition, whose topic is the one that was planned.
+        """The first and the end offset of a partition of the planned topic.
 
-        A partition that nobody serves is waited for; one that ends before ``at`` may be a leader
-        that does not know yet.
+        It waits for a leader. An end before ``at`` may be stale metadata of a new leader, so it is
+        requested again for a while.
 
         Raises:
-            _TopicGone: the topic is not there.
+            _TopicGone: the topic does not exist.
             Unreachable: no broker answers.
-            JobError: nobody serves it.
+            JobError: there is no leader.
         """
         self._check_topic(split, at)
         waited_s, place = 0.0, split.place
@@ -184,10 +184,10 @@ class KafkaReader(SplitReader):
             waited_s += AGAIN_S
 
     def _check_again(self, split: Split, at: int, *, anew: bool) -> None:
-        """Raise if the end of a range, which begins ``at``, was read from another topic.
+        """Raise if the end of a range, which begins at ``at``, was read from another topic.
 
-        A consumer goes by the topic's name. ``anew``: records were given out already, so the
-        policies can count only when the micro-batch is run again.
+        A consumer knows the topic by its name only. ``anew``: some records were returned already,
+        so the micro-batch must be run again before the policies can apply.
 
         Raises:
             _TopicGone: another topic has the name by now.
@@ -204,7 +204,7 @@ class KafkaReader(SplitReader):
         raise gone.job_error(split) if anew else gone
 
     def _ask_anew(self) -> None:
-        """Wait; a new client knows nothing from before."""
+        """Wait, and drop the client with its cached metadata."""
         self._close_client()
         self.clients.pause(AGAIN_S)
 
@@ -219,7 +219,7 @@ class KafkaReader(SplitReader):
         )
 
     def _cursor(self, split: Split, start: int) -> Cursor:
-        """The partition's cursor at an offset; the last one used is the last one listed."""
+        """The partition's cursor at an offset. ``_open`` is ordered by last use."""
         cursor = self._open.pop(split, None)
         if cursor is None:
             with contextlib.suppress(Unreachable):  # the consumer waits for it
@@ -232,10 +232,10 @@ class KafkaReader(SplitReader):
         return cursor
 
     def _check_topic(self, split: Split, at: int) -> None:
-        """Raise unless the topic is the one whose records were planned.
+        """Raise unless the topic is the one that was planned.
 
         Raises:
-            _TopicGone: it is not, and brokers have said so for a while.
+            _TopicGone: it is not, and brokers have reported that for a while.
             Unreachable: no broker answers.
         """
         waited_s = 0.0
@@ -272,7 +272,7 @@ class KafkaReader(SplitReader):
 
 
 class _TopicGone(Exception):
-    """The topic of a range was deleted, or is another one now. ``at``: the next offset."""
+    """The topic of a range was deleted or replaced. ``at``: the next offset."""
 
     def __init__(self, at: int, *, again: bool) -> None:
         super().__init__()

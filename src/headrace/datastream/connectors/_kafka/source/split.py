@@ -1,11 +1,11 @@
 """A partition as a split: its name and its positions.
 
 A split is named ``topic-partition@id``. The id is the topic's: a topic that was deleted and created
-again has another one, so it has other splits, and no position of the old one counts for it.
+again has another id. So it has other splits, and positions of the old topic do not apply to it.
 
 A position is ``[offset, stop]``: the next offset, and where the split ends, or None. An end
-position may be ``[offset, stop, begin]``: the micro-batch reads from ``begin`` and not from where
-the split stood, because the records between are gone, or a policy leaves them out.
+position may be ``[offset, stop, begin]``: the micro-batch reads from ``begin`` instead of from the
+split's position. The records between them are gone, or a policy skips them.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from headrace.datastream.connectors._kafka.client.consumer import TopicPartition
 
 
 class Split(NamedTuple):
-    """A partition of one topic, which is not another topic of the same name."""
+    """A partition of one topic, which is identified by its id, too."""
 
     topic: str
     partition: int
@@ -26,7 +26,7 @@ class Split(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name in positions."""
+        """The split's name in positions."""
         place = f"{self.topic}-{self.partition}"
         return f"{place}@{self.topic_id}" if self.topic_id else place
 
@@ -44,14 +44,14 @@ class Split(NamedTuple):
 
 
 class SkippedRange(NamedTuple):
-    """In place of a split in a range: so many offsets of it are not read."""
+    """Stands for a split in a range of skipped offsets."""
 
     split: Split
     offsets: int
 
 
 class Position(NamedTuple):
-    """How far a split is read, as in the log."""
+    """How far a split is read, as the engine's log stores it."""
 
     offset: int
     stop: int | None = None
@@ -59,7 +59,7 @@ class Position(NamedTuple):
 
     @staticmethod
     def of(value: JsonValue) -> Position:
-        """The position that ``json`` gave."""
+        """The position from its JSON form."""
         return Position(*value)
 
     @property
@@ -69,7 +69,7 @@ class Position(NamedTuple):
 
     @property
     def json(self) -> JsonValue:
-        """A list of two numbers; of three where it jumps."""
+        """A list of two numbers, or of three if offsets are skipped."""
         both: list[int | None] = [self.offset, self.stop]
         return both if self.begin is None else [*both, self.begin]
 
@@ -77,7 +77,7 @@ class Position(NamedTuple):
 def ranges_between(
     start: Mapping[str, JsonValue], end: Mapping[str, JsonValue]
 ) -> Sequence[SplitRange]:
-    """One range for each partition that is read, and one for what is left out before it."""
+    """The range of each partition that is read, and one for offsets that are skipped before it."""
     work: list[SplitRange] = []
     for name in sorted(end):
         first, last = Position.of(start[name]), Position.of(end[name])

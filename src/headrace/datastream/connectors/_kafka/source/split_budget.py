@@ -1,4 +1,4 @@
-"""How a budget of records is shared by partitions."""
+"""Shares a budget of records among partitions."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ def limit(at: Position, begin: int, end: int) -> int:
 
 
 def shared(begins: Mapping[str, int], limits: Mapping[str, int], records: int) -> dict[str, int]:
-    """How far each split is read, so that all together have at most so many offsets.
+    """The end offset of each split, so that all together have at most ``records`` offsets.
 
-    Those with the least to read come first: what they do not need goes to the others. Each that
-    has something is read by one record at least.
+    Splits with the least to read come first: what they do not need goes to the others. Every split
+    with unread offsets gets at least one record.
     """
     found: dict[str, int] = {}
     left = records

@@ -1,4 +1,4 @@
-"""Which partitions are read: topics by name, topics by pattern, or partitions."""
+"""The partitions to read: topics by name, topics by pattern, or partitions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headrace.datastream.connectors._kafka.source.split import Split
 
 @dataclass(frozen=True)
 class Subscription:
-    """One of the three is set."""
+    """Exactly one of the three fields is set."""
 
     topics: tuple[str, ...] = ()
     pattern: str | None = None
@@ -24,13 +24,13 @@ class Subscription:
 
     @property
     def text(self) -> str:
-        """What it reads, for people."""
+        """The subscription, for messages."""
         if self.pattern is not None:
             return f"topics that match {self.pattern!r}"
         return ", ".join(self.topics) or ", ".join(f"{t}-{p}" for t, p in self.partitions)
 
     def look(self, cluster: Cluster) -> dict[str, Split]:
-        """The splits that are there, by their names, in order."""
+        """The splits that exist, by name, sorted."""
         found = cluster.describe(self._names(cluster))
         splits = [
             Split(name, partition, topic.id)
@@ -41,10 +41,10 @@ class Subscription:
         return {split.name: split for split in splits}
 
     def require(self, splits: Mapping[str, Split]) -> None:
-        """Raise unless all topics and partitions that were named are there.
+        """Raise unless all named topics and partitions exist.
 
         Raises:
-            UnknownTopicOrPartition: one is not.
+            UnknownTopicOrPartition: one does not.
         """
         places = {split.place for split in splits.values()}
         topics = {split.topic for split in splits.values()}
@@ -62,7 +62,7 @@ class Subscription:
                 )
 
     def reads(self, split: Split) -> bool:
-        """Whether a split is among what is read, if its topic is there."""
+        """Whether a split belongs to the subscription, if its topic exists."""
         if self.pattern is not None:
             return re.fullmatch(self.pattern, split.topic) is not None
         return split.topic in self.topics or split.place in self.partitions
