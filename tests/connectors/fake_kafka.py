@@ -186,7 +186,7 @@ class FakeGroup:
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
         self.waiting.append(offsets)
 
-    def outcomes(self) -> Sequence[str | None]:
+    def results(self) -> Sequence[str | None]:
         answers: list[str | None] = []
         while self.waiting and not self.broker.down:
             offsets = self.waiting.pop(0)
@@ -197,7 +197,7 @@ class FakeGroup:
         return answers
 
     def close(self) -> None:
-        self.outcomes()
+        self.results()
 
 
 @dataclass
@@ -231,7 +231,7 @@ class FakeLog:
         self.eof_reported_at = self.at
         return Fetched((), self.at)
 
-    def heard(self) -> str:
+    def last_error(self) -> str:
         return "connection refused" if self.broker.down else ""
 
     def close(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from headrace.connector import Budget, Progress, SplitRange
-from headrace.datastream.connectors._kafka.source.outages import BELIEVED_MS
+from headrace.datastream.connectors._kafka.source.outages import CONFIRMED_AFTER_MS
 from headrace.datastream.connectors.kafka import KafkaSource
 from headrace.testing._contracts import NO_LIMIT, START_MS
 
@@ -27,7 +27,7 @@ class Walk:
         self.positions = dict(self.enumerator.initial(self.now_ms))
         return self
 
-    def step(self, budget: Budget = NO_LIMIT, *, after_ms: int = BELIEVED_MS) -> list[Any]:
+    def step(self, budget: Budget = NO_LIMIT, *, after_ms: int = CONFIRMED_AFTER_MS) -> list[Any]:
         self.now_ms += after_ms
         start = self.positions
         progress: Progress = self.enumerator.advance(start, budget, self.now_ms, frozenset())

@@ -11,18 +11,18 @@ TopicPartition = tuple[str, int]
 """Topic and partition."""
 
 
-AGAIN_S = 0.2
+RETRY_PAUSE_S = 0.2
 """The pause before stale metadata is requested again."""
 
 
-_OWN_TOPICS = frozenset(
+_INTERNAL_TOPICS = frozenset(
     {"__consumer_offsets", "__transaction_state", "__share_group_state", "__cluster_metadata"}
 )
 
 
-def is_own(topic: str) -> bool:
+def is_internal_topic(topic: str) -> bool:
     """Whether a topic is internal to Kafka; a user's topic may begin with underscores, too."""
-    return topic in _OWN_TOPICS
+    return topic in _INTERNAL_TOPICS
 
 
 class Unreachable(Exception):
@@ -42,7 +42,7 @@ class Unreachable(Exception):
         return self.refused or self.unknown_host
 
     @property
-    def sentence(self) -> str:
+    def message(self) -> str:
         """The error message for users."""
         return f"{'Kafka refuses the login' if self.refused else 'no Kafka broker answers'}: {self}"
 
@@ -61,12 +61,12 @@ class OffsetGone(Exception):
 class StaleMetadata(JobError):
     """Metadata may be stale just after a topic was created, deleted or moved.
 
-    It becomes a ``JobError`` if it lasts for ``believed_s`` (seconds).
+    It becomes a ``JobError`` if it lasts for ``confirmed_after_s`` (seconds).
     """
 
-    believed_s = 10.0
+    confirmed_after_s = 10.0
 
-    def final(self) -> JobError:
+    def to_job_error(self) -> JobError:
         """The exception for the user."""
         return JobError(self.message, where=self.where, hint=self.hint)
 
@@ -74,7 +74,7 @@ class StaleMetadata(JobError):
 class UnknownTopicOrPartition(StaleMetadata):
     """A topic or partition does not exist. The most likely cause is a wrong name."""
 
-    believed_s = 2.0
+    confirmed_after_s = 2.0
 
 
 class Topic(NamedTuple):
@@ -131,7 +131,7 @@ class GroupCommits(Protocol):
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Begin to commit, without waiting."""
 
-    def outcomes(self) -> Sequence[str | None]:
+    def results(self) -> Sequence[str | None]:
         """The results of the commits that were answered since the last call: an error, or None."""
 
     def close(self) -> None:
@@ -156,7 +156,7 @@ class PartitionConsumer(Protocol):
             JobError: the brokers refuse.
         """
 
-    def heard(self) -> str:
+    def last_error(self) -> str:
         """The last error of the connections, or an empty text."""
 
     def close(self) -> None:

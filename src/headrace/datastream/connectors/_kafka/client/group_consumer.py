@@ -12,7 +12,7 @@ from typing import Any
 
 from headrace.datastream._extras import confluent_kafka
 from headrace.datastream.connectors._kafka.client.consumer import TopicPartition
-from headrace.datastream.connectors._kafka.client.library import UNKNOWN, made, text_of
+from headrace.datastream.connectors._kafka.client.library import UNKNOWN, make_client, text_of
 
 CLOSING_S = 5.0
 _SERVE_S = 0.05
@@ -24,32 +24,32 @@ class GroupConsumer:
     def __init__(self, properties: Mapping[str, Any]) -> None:
         self._kafka = confluent_kafka()
         self._under_way = 0
-        self._outcomes: list[str | None] = []
+        self._results: list[str | None] = []
         own = {"on_commit": self._answered, "error_cb": lambda error: None, **properties}
-        self._consumer = made(self._kafka.Consumer, own)
+        self._consumer = make_client(self._kafka.Consumer, own)
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Begin to commit; ``outcomes`` returns the results."""
+        """Begin to commit; ``results`` returns the results."""
         places = [self._kafka.TopicPartition(*place, at) for place, at in offsets.items()]
         try:
             self._consumer.commit(offsets=places, asynchronous=True)
         except self._kafka.KafkaException as error:
-            self._outcomes.append(text_of(error))
+            self._results.append(text_of(error))
         else:
             self._under_way += 1
 
     def _answered(self, error: Any, places: Sequence[Any]) -> None:
         self._under_way -= 1
         wrong = [error] if error is not None else _errors(places)
-        self._outcomes.append(text_of(wrong[0]) if wrong else None)
+        self._results.append(text_of(wrong[0]) if wrong else None)
 
-    def outcomes(self) -> Sequence[str | None]:
+    def results(self) -> Sequence[str | None]:
         """The results of the commits that were answered since the last call: an error, or None.
 
         librdkafka repeats a commit that nobody answers for as long as the client lives.
         """
         self._consumer.poll(0)  # calls what the answers are for
-        found, self._outcomes = self._outcomes, []
+        found, self._results = self._results, []
         return found
 
     def committed(

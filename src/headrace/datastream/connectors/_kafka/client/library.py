@@ -13,7 +13,7 @@ UNKNOWN = ("UNKNOWN_TOPIC_OR_PART", "_UNKNOWN_TOPIC", "_UNKNOWN_PARTITION", "UNK
 know yet."""
 
 
-def made(make: Callable[[dict[str, Any]], Any], properties: Mapping[str, Any]) -> Any:
+def make_client(make: Callable[[dict[str, Any]], Any], properties: Mapping[str, Any]) -> Any:
     """A client that logs through Python's ``logging``.
 
     Raises:

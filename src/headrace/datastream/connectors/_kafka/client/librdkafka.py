@@ -18,11 +18,11 @@ from headrace.datastream.connectors._kafka.client.consumer import (
     Topic,
     TopicPartition,
     Unreachable,
-    is_own,
+    is_internal_topic,
 )
 from headrace.datastream.connectors._kafka.client.group_consumer import GroupConsumer
-from headrace.datastream.connectors._kafka.client.library import UNKNOWN, made
-from headrace.datastream.connectors._kafka.client.properties import Properties, looked_up
+from headrace.datastream.connectors._kafka.client.library import UNKNOWN, make_client
+from headrace.datastream.connectors._kafka.client.properties import Properties, resolve_references
 from headrace.errors import JobError
 
 ASK_TIMEOUT_S = 10.0
@@ -88,7 +88,7 @@ class LibrdkafkaClients:
 
     def group_commits(self, group: str) -> GroupConsumer:
         """A client for a group's offsets."""
-        return GroupConsumer({**self.consumer(), "group.id": looked_up("group.id", group)})
+        return GroupConsumer({**self.consumer(), "group.id": resolve_references("group.id", group)})
 
     def pause(self, seconds: float) -> None:
         """Wait."""
@@ -104,7 +104,7 @@ class LibrdkafkaClients:
 
     def consumer(self) -> dict[str, Any]:
         """The properties of a consumer."""
-        group = {"group.id": looked_up("group.id", self.group or "headrace")}
+        group = {"group.id": resolve_references("group.id", self.group or "headrace")}
         given = {**CONNECTING, **DEFAULTS, **self.properties.for_consumer()}
         return {**given, **FORCED, **self._own, **group}
 
@@ -112,23 +112,23 @@ class LibrdkafkaClients:
     def isolation(self) -> str:
         """The isolation level of reads."""
         given = self.properties.get("isolation.level") or DEFAULTS["isolation.level"]
-        return looked_up("isolation.level", given)
+        return resolve_references("isolation.level", given)
 
     @property
     def _own(self) -> dict[str, str]:
         name = self.properties.get("client.id") or self.prefix or "headrace"
         own = {"bootstrap.servers": self.servers, "client.id": name}
-        return {key: looked_up(key, value) for key, value in own.items()}
+        return {key: resolve_references(key, value) for key, value in own.items()}
 
 
-_left: list[Any] = []
+_unclosed: list[Any] = []
 """``AdminClient``s that were never closed; the next one that is made closes them.
 
 The garbage collector must not end a client: it may run in the client's own thread, during a
 callback, and librdkafka would end the process."""
 
 
-class _Heard:
+class _ErrorListener:
     """What a client heard last. It does not know who asks: the client would keep that one alive."""
 
     text = ""
@@ -150,11 +150,11 @@ class LibrdkafkaCluster:
     def __init__(self, clients: LibrdkafkaClients) -> None:
         self._kafka = confluent_kafka()
         self._clients = clients
-        self._heard = _Heard()
-        _end_those_left()
+        self._heard = _ErrorListener()
+        _close_unclosed()
         properties = {**clients.admin(), "error_cb": self._heard}
-        self._admin = made(self._kafka.admin.AdminClient, properties)
-        self._unless_closed = weakref.finalize(self, _left.append, self._admin)
+        self._admin = make_client(self._kafka.admin.AdminClient, properties)
+        self._unless_closed = weakref.finalize(self, _unclosed.append, self._admin)
         self._unless_closed.atexit = False
         level = clients.isolation.upper()
         self._isolation = self._kafka.IsolationLevel[level]
@@ -183,7 +183,7 @@ class LibrdkafkaCluster:
         """The topics' names, sorted."""
         with self._asking():
             topics = self._admin.list_topics(timeout=ASK_TIMEOUT_S).topics
-        return sorted(name for name in topics if not is_own(name))
+        return sorted(name for name in topics if not is_internal_topic(name))
 
     def describe(self, topics: Sequence[str]) -> Mapping[str, Topic]:
         """The topics that exist."""
@@ -264,11 +264,11 @@ def _end(client: Any) -> None:
         pass
 
 
-def _end_those_left() -> None:
-    """Close the ``AdminClient``s in ``_left``; another thread may be doing the same."""
+def _close_unclosed() -> None:
+    """Close the ``AdminClient``s in ``_unclosed``; another thread may be doing the same."""
     with contextlib.suppress(IndexError):
         while True:
-            _end(_left.pop())
+            _end(_unclosed.pop())
 
 
 def _id_text(topic_id: Any) -> str:
@@ -283,11 +283,11 @@ class LibrdkafkaLog:
     def __init__(self, clients: LibrdkafkaClients, topic: str, partition: int) -> None:
         self._kafka = confluent_kafka()
         self._place = topic, partition
-        self._heard = _Heard()
+        self._heard = _ErrorListener()
         properties = {**clients.consumer(), "error_cb": self._heard}
-        self._consumer = made(self._kafka.Consumer, properties)
+        self._consumer = make_client(self._kafka.Consumer, properties)
 
-    def heard(self) -> str:
+    def last_error(self) -> str:
         """The last error of the client's threads."""
         return self._heard.text
 

@@ -97,7 +97,7 @@ class Properties:
         Raises:
             ConfigurationError: a reference leads nowhere.
         """
-        return {key: looked_up(key, value) for key, value in self.translated().items()}
+        return {key: resolve_references(key, value) for key, value in self.translated().items()}
 
     def for_admin(self) -> dict[str, str]:
         """The properties of an ``AdminClient``, with resolved references."""
@@ -143,7 +143,7 @@ def _store(key: str, path: str) -> dict[str, str]:
     return {"ssl.certificate.location": path, "ssl.key.location": path}
 
 
-def looked_up(key: str, value: str) -> str:
+def resolve_references(key: str, value: str) -> str:
     """The value with its references resolved.
 
     Raises:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any, NamedTuple
 
-from headrace.datastream.connectors._kafka.sink.timestamps import shown
+from headrace.datastream.connectors._kafka.sink.timestamps import format_timestamp
 from headrace.errors import JobError
 
 _LATER = {
@@ -67,7 +67,7 @@ class NoAnswer(JobError):
     """No broker answers; a retry may succeed."""
 
 
-class Stuck(JobError):
+class ClientStuck(JobError):
     """A client does not return from a call. It is abandoned; a new one may work."""
 
 
@@ -116,7 +116,7 @@ def job_error(
     return JobError(f"Kafka refuses: {error.str()}", where=places, hint=_HINTS.get(error.name()))
 
 
-def refused(doing: str, heard: str) -> JobError:
+def login_refused(doing: str, heard: str) -> JobError:
     """The exception for a client that brokers have never accepted."""
     return JobError(
         f"Kafka refuses the login: {heard}",
@@ -126,7 +126,7 @@ def refused(doing: str, heard: str) -> JobError:
 
 
 def is_likelier_cause(one: Undelivered, other: Undelivered) -> bool:
-    """Whether the first of two is likelier why brokers refused both: they refuse whole batches."""
+    """Whether ``one`` is likelier the cause than ``other``. Brokers refuse whole batches."""
     name = one.error.name()
     if name == "MSG_SIZE_TOO_LARGE":
         return one.size_bytes > other.size_bytes
@@ -151,8 +151,8 @@ def undelivered(
     if failed.key is not None:
         where["key"] = f"{failed.key!r:.100}"
     if name in _OF_TIMESTAMPS and times is not None:
-        where["timestamps"] = f"{shown(times[0])} to {shown(times[1])}"
-        where["now"] = shown(int(time.time() * 1000))
+        where["timestamps"] = f"{format_timestamp(times[0])} to {format_timestamp(times[1])}"
+        where["now"] = format_timestamp(int(time.time() * 1000))
     if count > 1:
         where["and"] = f"{count - 1} more records"
         if is_batch:

@@ -15,8 +15,8 @@ from headrace.datastream.connectors._kafka.sink.errors import (
     invalid_record,
     is_likelier_cause,
     job_error,
+    login_refused,
     may_pass,
-    refused,
     undelivered,
     was_purged,
 )
@@ -33,7 +33,7 @@ FIRST_CALL_S = 2.0
 """Timeout of a call before the client was answered once: a client without a connection reports why
 only between calls."""
 SAY_AFTER_S = 2.0
-"""A call that fails for so long is logged. Where a partition moves, some fail once or twice."""
+"""A call that fails for this long is logged. It may fail once or twice when a partition moves."""
 REFUSED_S = 5.0
 """If the login of a new client is refused for this long, brokers that are still starting are no
 longer assumed to be the cause."""
@@ -201,7 +201,7 @@ class ProducerSession:
                     raise self._undelivered(self._failed, self._failures) from None
                 is_over = left <= PAUSE_S or not may_pass(reason)
                 if self._is_refused(is_over):
-                    raise refused(doing, self._heard) from None
+                    raise login_refused(doing, self._heard) from None
                 if is_over:
                     raise job_error(doing, reason, self._heard) from None
                 if outage.patience_s - left >= SAY_AFTER_S:

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from headrace.datastream._extras import confluent_kafka
-from headrace.datastream.connectors._kafka.client.consumer import is_own
-from headrace.datastream.connectors._kafka.client.library import made, text_of
-from headrace.datastream.connectors._kafka.client.properties import Properties, looked_up
+from headrace.datastream.connectors._kafka.client.consumer import is_internal_topic
+from headrace.datastream.connectors._kafka.client.library import make_client, text_of
+from headrace.datastream.connectors._kafka.client.properties import Properties, resolve_references
 from headrace.errors import ConfigurationError
 
 DEFAULTS = {
@@ -81,7 +81,7 @@ class LibrdkafkaProducers:
         on_error: Callable[[Any], None],
     ) -> Any:
         """A producer that reports failed deliveries only."""
-        return made(
+        return make_client(
             confluent_kafka().Producer,
             {
                 **DEFAULTS,
@@ -108,7 +108,7 @@ class LibrdkafkaProducers:
         Open transactions are ignored. An ``AdminClient`` is used for the list only: one that asks a
         group's coordinator may end the process (see ``group_consumer``).
         """
-        with made(confluent_kafka().admin.AdminClient, self._admin()) as admin:
+        with make_client(confluent_kafka().admin.AdminClient, self._admin()) as admin:
             listed = admin.list_consumer_groups(request_timeout=timeout_s).result()
         for error in listed.errors:
             raise error
@@ -120,10 +120,14 @@ class LibrdkafkaProducers:
     def _greatest(self, group: str, timeout_s: float, level: str) -> int:
         kafka = confluent_kafka()
         own = {**self._admin(), "group.id": group, "isolation.level": level}
-        consumer = made(kafka.Consumer, own)
+        consumer = make_client(kafka.Consumer, own)
         try:
             names = consumer.list_topics(timeout=timeout_s).topics
-            asked = [kafka.TopicPartition(name, 0) for name in sorted(names) if not is_own(name)]
+            asked = [
+                kafka.TopicPartition(name, 0)
+                for name in sorted(names)
+                if not is_internal_topic(name)
+            ]
             found = consumer.committed(asked, timeout=timeout_s) if asked else []
         finally:
             consumer.close()
@@ -131,7 +135,7 @@ class LibrdkafkaProducers:
 
     def group_metadata(self, group: str) -> Any:
         """The metadata of a consumer that has not joined the group, so without a generation."""
-        consumer = made(confluent_kafka().Consumer, {**self._admin(), "group.id": group})
+        consumer = make_client(confluent_kafka().Consumer, {**self._admin(), "group.id": group})
         try:
             return consumer.consumer_group_metadata()
         finally:
@@ -141,7 +145,7 @@ class LibrdkafkaProducers:
         """The effective settings of a topic, whether set or inherited."""
         kafka = confluent_kafka()
         asked = kafka.admin.ConfigResource(kafka.admin.ConfigResource.Type.TOPIC, topic)
-        with made(kafka.admin.AdminClient, self._admin()) as admin:
+        with make_client(kafka.admin.AdminClient, self._admin()) as admin:
             (answer,) = admin.describe_configs([asked], request_timeout=timeout_s).values()
             try:
                 return {name: entry.value for name, entry in answer.result().items()}
@@ -166,7 +170,7 @@ class LibrdkafkaProducers:
 
     def _client(self) -> dict[str, str]:
         own = self._client_properties()
-        servers = looked_up("bootstrap.servers", self.servers)
+        servers = resolve_references("bootstrap.servers", self.servers)
         return {**own, "bootstrap.servers": servers, **_client_id(self.properties)}
 
     def _admin(self) -> dict[str, str]:
@@ -192,7 +196,7 @@ _COMMON = re.compile(
 
 
 def _client_id(properties: Properties) -> dict[str, str]:
-    return {"client.id": looked_up("client.id", properties.get("client.id") or "headrace")}
+    return {"client.id": resolve_references("client.id", properties.get("client.id") or "headrace")}
 
 
 def for_producer(properties: Properties) -> dict[str, str]:

@@ -30,7 +30,7 @@ class RecordTimestamp(Enum):
     """The time at which the client accepts the record."""
 
 
-def shown(timestamp_ms: int) -> str:
+def format_timestamp(timestamp_ms: int) -> str:
     """A timestamp as text: date and time in UTC if it has one."""
     try:
         moment = _EPOCH + timedelta(milliseconds=timestamp_ms)
@@ -39,7 +39,7 @@ def shown(timestamp_ms: int) -> str:
     return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
-def span_of(timestamps: Sequence[int | None]) -> tuple[int, int] | None:
+def time_range(timestamps: Sequence[int | None]) -> tuple[int, int] | None:
     """The earliest and the latest timestamp; None if there is none."""
     if timestamps.count(None) == len(timestamps):
         return None
@@ -59,7 +59,7 @@ def too_early(topic: str, timestamp_ms: int, key: object) -> JobError:
     librdkafka would replace it by the time of sending, or Kafka would read it as no timestamp.
     """
     return JobError(
-        f"a record for Kafka has the timestamp {timestamp_ms} ms ({shown(timestamp_ms)}), "
+        f"a record for Kafka has the timestamp {timestamp_ms} ms ({format_timestamp(timestamp_ms)}), "
         "which cannot be written: it must be after 1970-01-01T00:00:00.000Z",
         where={"topic": topic, **({} if key is None else {"key": f"{key!r:.100}"})},
         hint=f"correct or drop such records before the sink. {_CHOOSE} writes all records with "
@@ -77,7 +77,7 @@ class OldTimestamps:
         self._producers, self._clock = producers, clock
         self._kept_ms: dict[str, int | None] = {}
 
-    def look(self, topic: str, earliest_ms: int) -> None:
+    def check_retention(self, topic: str, earliest_ms: int) -> None:
         """Compare the earliest timestamp of some records with their topic's retention."""
         age_ms = int(self._clock() * 1000) - earliest_ms
         if age_ms < RETENTION_CHECK_MS:
@@ -94,7 +94,7 @@ class OldTimestamps:
             "records for %s only, by their timestamps: brokers delete these a few minutes from "
             "now. To keep them, set the topic's retention.ms to -1, or its message.timestamp.type "
             "to LogAppendTime, or use %s",
-            *(topic, shown(earliest_ms), str(kept).removesuffix(", 0:00:00"), _CHOOSE),
+            *(topic, format_timestamp(earliest_ms), str(kept).removesuffix(", 0:00:00"), _CHOOSE),
         )
 
     def _asked(self, topic: str) -> int | None:

@@ -15,7 +15,7 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from headrace.datastream._extras import confluent_kafka
-from headrace.datastream.connectors._kafka.sink.errors import Stuck, timed_out
+from headrace.datastream.connectors._kafka.sink.errors import ClientStuck, timed_out
 from headrace.datastream.connectors._kafka.sink.producer_session import PAUSE_S, ProducerSession
 from headrace.datastream.connectors._kafka.sink.producers import Producers
 from headrace.errors import JobError
@@ -43,29 +43,29 @@ class TransactionalProducer:
         self._began_s: float | None = None
         self._kafka = confluent_kafka()
         settings = {"transactional.id": name, "transaction.timeout.ms": str(timeout_ms)}
-        self.outbox = ProducerSession(producers, settings, timeout_s)
+        self.session = ProducerSession(producers, settings, timeout_s)
         try:
-            self._meet_brokers(topic)
+            self._connect(topic)
             self._start(producers, group)
         except BaseException:
-            self.outbox.close()
+            self.session.close()
             raise
 
-    def _meet_brokers(self, topic: str) -> None:
+    def _connect(self, topic: str) -> None:
         """Connect: without a connection, librdkafka looks for the coordinator only every 500 ms.
 
         The first request goes to a bootstrap server, which returns the brokers. The second one,
         whose result is cached, goes to one of them.
         """
-        self.outbox.call_with_retry(
-            "connecting", lambda left: self.outbox.client.list_topics(topic, timeout=left)
+        self.session.call_with_retry(
+            "connecting", lambda left: self.session.client.list_topics(topic, timeout=left)
         )
-        self.outbox.partitions(topic)
+        self.session.partitions(topic)
 
     def _start(self, producers: Producers, group: str) -> None:
         """Abort what a dead predecessor left open, which would hide the marker; then read it."""
-        self.outbox.call_with_retry("starting transactions", self.outbox.client.init_transactions)
-        found = self.outbox.call_with_retry(
+        self.session.call_with_retry("starting transactions", self.session.client.init_transactions)
+        found = self.session.call_with_retry(
             "reading the sink's marker", lambda left: producers.marker(group, left)
         )
         self.marker = max(found, 0)
@@ -78,21 +78,23 @@ class TransactionalProducer:
 
         Raises:
             JobError: Kafka refuses, as when this producer was fenced. Do not use it again.
-            Stuck: the client does not return; nothing of this micro-batch was sent.
+            ClientStuck: the client does not return; nothing of this micro-batch was sent.
         """
         if batch_id < self.marker:
             return False
-        self.outbox.partitions(topic)
-        self.outbox.clear_connection_error()
-        self._ask("beginning a transaction", lambda _: self.outbox.client.begin_transaction())
+        self.session.partitions(topic)
+        self.session.clear_connection_error()
+        self._ask("beginning a transaction", lambda _: self.session.client.begin_transaction())
         self._began_s = time.monotonic()
         marker = [self._kafka.TopicPartition(topic, 0, batch_id + 1)]
-        send = self.outbox.client.send_offsets_to_transaction
+        send = self.session.client.send_offsets_to_transaction
         # librdkafka does not keep this call's timeout (its issue 5456): if the group's coordinator
         # was restarted, it may wait for ever for a broker that it has forgotten (5511).
         self._ask(
             "writing the sink's marker",
-            lambda left: within(lambda: send(marker, self._metadata, left), left + STUCK_S),
+            lambda left: call_with_timeout(
+                lambda: send(marker, self._metadata, left), left + STUCK_S
+            ),
         )
         return True
 
@@ -106,22 +108,22 @@ class TransactionalProducer:
         Raises:
             JobError: it failed, or the outcome is unknown. Do not use this producer again.
         """
-        self._ask("committing a transaction", self.outbox.client.commit_transaction)
+        self._ask("committing a transaction", self.session.client.commit_transaction)
         self._began_s = None
         self.marker = batch_id + 1
-        return not self.outbox.was_disturbed()
+        return not self.session.was_disturbed()
 
     def close(self) -> None:
         """Abort the open transaction if Kafka answers soon."""
         if self._began_s is not None:
-            abort = self.outbox.client.abort_transaction
+            abort = self.session.client.abort_transaction
             with contextlib.suppress(JobError):  # then the next producer of this name does it
-                self.outbox.call_with_retry("aborting a transaction", abort, CLOSING_S)
-        self.outbox.close()
+                self.session.call_with_retry("aborting a transaction", abort, CLOSING_S)
+        self.session.close()
 
     def _ask(self, doing: str, call: Callable[[float], T]) -> T:
         try:
-            return self.outbox.call_with_retry(doing, call)
+            return self.session.call_with_retry(doing, call)
         except JobError as error:
             raise self.with_timeout_cause(error) from None
 
@@ -133,7 +135,7 @@ class TransactionalProducer:
         return timed_out(open_s, self._lasts_s, error)
 
 
-def groups_of(sink_id: str) -> str:
+def marker_group_prefix(sink_id: str) -> str:
     """The prefix of the groups of a sink's markers; the number of the partition follows."""
     return f"headrace-{sink_id}-"
 
@@ -144,25 +146,25 @@ def last_batch(producers: Producers, sink_id: str, timeout_s: float) -> int:
     Raises:
         JobError: Kafka refuses, or does not answer.
     """
-    outbox = ProducerSession(
+    session = ProducerSession(
         producers, {}, timeout_s
     )  # it knows what may pass, and when to give up
     try:
-        outbox.call_with_retry("connecting", lambda left: outbox.client.list_topics(timeout=left))
-        groups = groups_of(sink_id)
-        found = outbox.call_with_retry(
+        session.call_with_retry("connecting", lambda left: session.client.list_topics(timeout=left))
+        groups = marker_group_prefix(sink_id)
+        found = session.call_with_retry(
             "reading the sink's markers", lambda left: producers.last_marker(groups, left)
         )
     finally:
-        outbox.close()
+        session.close()
     return max(found, 0) - 1
 
 
-def within(call: Callable[[], T], seconds: float) -> T:
+def call_with_timeout(call: Callable[[], T], seconds: float) -> T:
     """The result of ``call``, made on a thread that is abandoned at the timeout.
 
     Raises:
-        Stuck: the timeout. The abandoned thread keeps the call's object alive.
+        ClientStuck: the timeout. The abandoned thread keeps the call's object alive.
         BaseException: what the call raises.
     """
     answers: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
@@ -177,7 +179,7 @@ def within(call: Callable[[], T], seconds: float) -> T:
     try:
         found, error = answers.get(timeout=seconds)
     except queue.Empty:
-        raise Stuck(
+        raise ClientStuck(
             f"Kafka's client did not come back from a call in {seconds:.0f} s",
             hint="the micro-batch can be run again",
         ) from None

@@ -9,7 +9,7 @@ from itertools import repeat
 from typing import Any
 
 from headrace.connector import SinkWriter, WriterContext
-from headrace.datastream.connectors._kafka.sink.errors import NoAnswer, Stuck
+from headrace.datastream.connectors._kafka.sink.errors import ClientStuck, NoAnswer
 from headrace.datastream.connectors._kafka.sink.producer_session import ProducerSession
 from headrace.datastream.connectors._kafka.sink.producers import Producers
 from headrace.datastream.connectors._kafka.sink.serialization import (
@@ -20,10 +20,13 @@ from headrace.datastream.connectors._kafka.sink.serialization import (
 from headrace.datastream.connectors._kafka.sink.timestamps import (
     OldTimestamps,
     RecordTimestamp,
-    span_of,
+    time_range,
     too_early,
 )
-from headrace.datastream.connectors._kafka.sink.transaction import TransactionalProducer, groups_of
+from headrace.datastream.connectors._kafka.sink.transaction import (
+    TransactionalProducer,
+    marker_group_prefix,
+)
 from headrace.errors import JobError
 
 
@@ -41,7 +44,7 @@ class KafkaWriter(SinkWriter):
         self._context, self._schema = context, schema
         self._producers, self._timeout_s = producers, timeout_s
         self._timestamp = timestamp
-        self._outbox: ProducerSession | None = None
+        self._session: ProducerSession | None = None
         self._done_before = False
 
     def write(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
@@ -58,22 +61,22 @@ class KafkaWriter(SinkWriter):
             self._write_encoded(self._schema, values, timestamps)
         else:
             self._write_each(values, timestamps)
-        if self._outbox is not None:
-            self._outbox.check()
+        if self._session is not None:
+            self._session.check()
 
     def _write_encoded(
         self, schema: BuiltRecordSerializer, found: Sequence[Any], timestamps: Sequence[int | None]
     ) -> None:
         if not self._may_send(schema.topic):
             return
-        assert self._outbox is not None
+        assert self._session is not None
         keys: Iterable[bytes | None]
         if schema.key_schema is None:
             values, keys = found, repeat(None)
         else:
             keys, values = zip(*found, strict=True)
         self._check_times(schema.topic, timestamps, keys)
-        self._outbox.send_all(schema.topic, values, keys, timestamps)
+        self._session.send_all(schema.topic, values, keys, timestamps)
 
     def _write_each(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
         serialize = self._schema.serialize
@@ -94,9 +97,9 @@ class KafkaWriter(SinkWriter):
             of_topics.setdefault(str(record.topic), []).append(record)
         for topic, own in of_topics.items():
             self._check_times(topic, [each.timestamp for each in own], [each.key for each in own])
-        if self._outbox is not None:
+        if self._session is not None:
             for record in records:
-                self._outbox.send(record)
+                self._session.send(record)
 
     def _check_times(
         self, topic: str, timestamps: Sequence[int | None], keys: Iterable[bytes | None]
@@ -106,34 +109,34 @@ class KafkaWriter(SinkWriter):
         Raises:
             JobError: one of them cannot be sent.
         """
-        span = span_of(timestamps)
-        if span is None:
+        times = time_range(timestamps)
+        if times is None:
             return
-        if span[0] <= 0:
-            key = next(key for at, key in zip(timestamps, keys, strict=False) if at == span[0])
-            raise too_early(topic, span[0], key)
-        assert self._outbox is not None
-        self._outbox.note_times(topic, span)
+        if times[0] <= 0:
+            key = next(key for at, key in zip(timestamps, keys, strict=False) if at == times[0])
+            raise too_early(topic, times[0], key)
+        assert self._session is not None
+        self._session.note_times(topic, times)
         old = self._context.shared("old timestamps", lambda: OldTimestamps(self._producers))
-        old.look(topic, span[0])
+        old.check_retention(topic, times[0])
 
     def _may_send(self, topic: str) -> bool:
         """Begin if necessary; False if the micro-batch's records are written already."""
-        if self._outbox is None:
-            self._outbox = self._begin(topic)
-            self._done_before = self._outbox is None
+        if self._session is None:
+            self._session = self._begin(topic)
+            self._done_before = self._session is None
         return not self._done_before
 
     def get_partitions_for_topic(self, topic: str) -> Sequence[int]:
         """The numbers of a topic's partitions, for schemas."""
-        return self._any_outbox(topic).partitions(topic)
+        return self._any_session(topic).partitions(topic)
 
     @abstractmethod
     def _begin(self, topic: str) -> ProducerSession | None:
         """The session for records whose first topic this is; None if they are written already."""
 
     @abstractmethod
-    def _any_outbox(self, topic: str) -> ProducerSession:
+    def _any_session(self, topic: str) -> ProducerSession:
         """A session for questions about a topic, before there is a record."""
 
 
@@ -141,11 +144,11 @@ class AtLeastOnceWriter(KafkaWriter):
     """Waits for delivery at the end of the micro-batch. A worker has one producer."""
 
     def _begin(self, topic: str) -> ProducerSession:
-        found = self._any_outbox(topic)
+        found = self._any_session(topic)
         found.partitions(topic)
         return found
 
-    def _any_outbox(self, topic: str) -> ProducerSession:
+    def _any_session(self, topic: str) -> ProducerSession:
         return self._context.shared("producer", self._new)
 
     def _new(self) -> ProducerSession:
@@ -160,13 +163,13 @@ class AtLeastOnceWriter(KafkaWriter):
         Raises:
             JobError: one was not delivered.
         """
-        if self._outbox is not None:
-            self._outbox.flush()
-            self._outbox = None
+        if self._session is not None:
+            self._session.flush()
+            self._session = None
 
     def abort(self) -> None:
         """Drop the records that were not sent yet."""
-        self._outbox = None
+        self._session = None
         self._context.discard("producer")
 
 
@@ -189,7 +192,7 @@ class ExactlyOnceWriter(KafkaWriter):
     ) -> None:
         super().__init__(context, schema, producers, timeout_s, timestamp)
         self._name = f"{prefix or 'headrace-' + context.sink_id}-{context.partition}"
-        self._group = f"{groups_of(context.sink_id)}{context.partition}"
+        self._group = f"{marker_group_prefix(context.sink_id)}{context.partition}"
         self._key = ("transactions", context.partition)
         self._is_new = False
         self._producer: TransactionalProducer | None = None
@@ -203,15 +206,15 @@ class ExactlyOnceWriter(KafkaWriter):
             self._producers, self._name, self._group, self._timeout_s, topic
         )
 
-    def _any_outbox(self, topic: str) -> ProducerSession:
-        return self._shared(topic).outbox
+    def _any_session(self, topic: str) -> ProducerSession:
+        return self._shared(topic).session
 
     def _begin(self, topic: str) -> ProducerSession | None:
         end = time.monotonic() + self._timeout_s
         while True:
             try:
                 return self._begun(topic)
-            except Stuck:
+            except ClientStuck:
                 self._context.discard(self._key)
                 if time.monotonic() >= end:
                     raise
@@ -225,7 +228,7 @@ class ExactlyOnceWriter(KafkaWriter):
         if not producer.begin(self._context.batch_id, topic):
             return None
         self._producer = producer
-        return producer.outbox
+        return producer.session
 
     def write(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
         """Serialize and send; the first record begins the transaction.
@@ -246,7 +249,7 @@ class ExactlyOnceWriter(KafkaWriter):
         Raises:
             JobError: it failed; the repeated micro-batch finds its marker, or none.
         """
-        producer, self._producer, self._outbox = self._producer, None, None
+        producer, self._producer, self._session = self._producer, None, None
         if producer is None:
             return
         is_good = False
@@ -258,5 +261,5 @@ class ExactlyOnceWriter(KafkaWriter):
 
     def abort(self) -> None:
         """Abort the transaction. The next one gets a new producer."""
-        self._producer = self._outbox = None
+        self._producer = self._session = None
         self._context.discard(self._key)

@@ -86,9 +86,9 @@ class Cursor:
             return messages
         return [message for message in messages if message.offset() >= self.at]
 
-    def heard(self) -> str:
+    def last_error(self) -> str:
         """The last error of the connections, if any."""
-        return self._log.heard()
+        return self._log.last_error()
 
     def close(self) -> None:
         """Close the consumer."""

@@ -39,9 +39,9 @@ class Decoding:
         Raises:
             DecodeError: a record cannot be deserialized, and that is not tagged.
         """
-        return self._quickly(messages) or self._one_by_one(messages)
+        return self._decode_together(messages) or self._decode_each(messages)
 
-    def _quickly(self, messages: Sequence[Any]) -> Chunk | None:
+    def _decode_together(self, messages: Sequence[Any]) -> Chunk | None:
         """The chunk, from one call of the schema with all values; None if that is not possible.
 
         A message without a value gives no record, nor does one for which the schema returns None:
@@ -67,7 +67,7 @@ class Decoding:
             return Chunk([found[n] for n in kept], [timestamps[n] for n in kept])
         return Chunk(found, timestamps)
 
-    def _one_by_one(self, messages: Sequence[Any]) -> Chunk:
+    def _decode_each(self, messages: Sequence[Any]) -> Chunk:
         chunk = Chunk([], [])
         assert chunk.timestamps is not None
         for message in messages:

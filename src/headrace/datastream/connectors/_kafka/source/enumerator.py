@@ -17,7 +17,7 @@ from headrace.connector import (
 )
 from headrace.datastream._outages import Outage
 from headrace.datastream.connectors._kafka.client.consumer import (
-    AGAIN_S,
+    RETRY_PAUSE_S,
     Clients,
     Cluster,
     StaleMetadata,
@@ -33,7 +33,7 @@ from headrace.datastream.connectors._kafka.source.offset_policies import (
 )
 from headrace.datastream.connectors._kafka.source.offsets import KafkaOffsetsInitializer, all_of
 from headrace.datastream.connectors._kafka.source.outages import (
-    BELIEVED_MS,
+    CONFIRMED_AFTER_MS,
     FutureStops,
     LeaderlessPartitions,
     UnconfirmedPartitions,
@@ -41,14 +41,14 @@ from headrace.datastream.connectors._kafka.source.outages import (
     until_answered,
 )
 from headrace.datastream.connectors._kafka.source.split import Position, Split, ranges_between
-from headrace.datastream.connectors._kafka.source.split_budget import limit, shared
+from headrace.datastream.connectors._kafka.source.split_budget import read_limit, share_budget
 from headrace.datastream.connectors._kafka.source.subscription import Subscription
 
 _log = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 
-_DOUBTED_INTERVAL_MS = 1_000
+_UNCONFIRMED_INTERVAL_MS = 1_000
 
 
 _Jumps = dict[str, int]
@@ -72,15 +72,15 @@ class KafkaEnumerator(SplitEnumerator):
     stopping: KafkaOffsetsInitializer | None = None
     on_missing: Policy = "fail"
     on_changed: Policy = "fail"
-    discovery_ms: int | None = BELIEVED_MS
+    discovery_ms: int | None = CONFIRMED_AFTER_MS
     timeout_ms: int = 300_000
     _client: Cluster | None = None
-    _seen: dict[str, Split] = field(default_factory=dict)
-    _ends_seen: dict[str, int] = field(default_factory=dict)
-    _looked_ms: int | None = None
-    _began_empty: bool = False
-    _joining: dict[str, Position] = field(default_factory=dict)
-    _over: set[str] = field(default_factory=set)
+    _known_splits: dict[str, Split] = field(default_factory=dict)
+    _known_ends: dict[str, int] = field(default_factory=dict)
+    _discovered_ms: int | None = None
+    _started_empty: bool = False
+    _added: dict[str, Position] = field(default_factory=dict)
+    _finished: set[str] = field(default_factory=set)
     _vanishing: UnconfirmedPartitions = field(default_factory=UnconfirmedPartitions)
     _shorter: UnconfirmedPartitions = field(default_factory=UnconfirmedPartitions)
     _outage: Outage = field(init=False)
@@ -101,11 +101,11 @@ class KafkaEnumerator(SplitEnumerator):
         Raises:
             JobError: a topic is not there, has no such offset, or no broker answers.
         """
-        if self._began_empty:
+        if self._started_empty:
             return {}  # what comes now comes while the job runs: it begins at its beginning
-        return self._asked(lambda: self._first_positions(now_ms))
+        return self._answer_at_start(lambda: self._first_positions(now_ms))
 
-    def _asked(self, ask: Callable[[], _T]) -> _T:
+    def _answer_at_start(self, ask: Callable[[], _T]) -> _T:
         """The brokers' answer at the start of a job.
 
         Stale metadata is requested again for a while; brokers that do not answer are waited for
@@ -119,19 +119,19 @@ class KafkaEnumerator(SplitEnumerator):
         while True:
             try:
                 return until_answered(
-                    *(ask, self.clients, self.timeout_ms, self._ask_anew),
+                    *(ask, self.clients, self.timeout_ms, self._reconnect),
                     fails=lambda error: error.is_setting,
                 )
             except StaleMetadata as error:
-                if waited_s >= error.believed_s:
-                    raise error.final() from None
-            self._ask_anew()
-            waited_s += AGAIN_S
+                if waited_s >= error.confirmed_after_s:
+                    raise error.to_job_error() from None
+            self._reconnect()
+            waited_s += RETRY_PAUSE_S
 
-    def _ask_anew(self) -> None:
+    def _reconnect(self) -> None:
         """Wait, and drop the client with its cached metadata."""
         self._close_client()
-        self.clients.pause(AGAIN_S)
+        self.clients.pause(RETRY_PAUSE_S)
 
     def _first_positions(self, now_ms: int) -> Mapping[str, JsonValue]:
         """The first positions, from one request of each kind.
@@ -139,15 +139,15 @@ class KafkaEnumerator(SplitEnumerator):
         Raises:
             StaleMetadata: brokers may not know yet.
         """
-        self._look(now_ms)
-        self.subscription.require(self._seen)
-        self._began_empty = not self._seen
-        places = [split.place for split in self._seen.values()]
+        self._discover(now_ms)
+        self.subscription.check_exist(self._known_splits)
+        self._started_empty = not self._known_splits
+        places = [split.place for split in self._known_splits.values()]
         begins = self.starting.resolve(self._cluster, self.reads_group, places)
         stops = self._stops(places)
         return {
             name: Position(begins[split.place], stops.get(split.place)).json
-            for name, split in self._seen.items()
+            for name, split in self._known_splits.items()
         }
 
     def resume(self, positions: Mapping[str, JsonValue], now_ms: int) -> Mapping[str, JsonValue]:
@@ -159,25 +159,25 @@ class KafkaEnumerator(SplitEnumerator):
         Raises:
             JobError: a partition has no such offset, or no broker answers.
         """
-        stops = self._asked(lambda: self._resumed(positions, now_ms))
+        stops = self._answer_at_start(lambda: self._resumed(positions, now_ms))
         offsets = {name: Position.of(at).offset for name, at in positions.items()}
         return {name: Position(at, stops.get(name)).json for name, at in offsets.items()}
 
     def _resumed(self, names: Iterable[str], now_ms: int) -> Mapping[str, int]:
         """The stopping offsets of those partitions that still belong to the same topic."""
-        self._look(now_ms)
+        self._discover(now_ms)
         if self.stopping is None:
             return {}
-        stops = self._stops([split.place for split in self._seen.values()])
-        replaced = {Split.of(name).topic for name in names if name not in self._seen}
+        stops = self._stops([split.place for split in self._known_splits.values()])
+        replaced = {Split.of(name).topic for name in names if name not in self._known_splits}
         new = {
             name: split.place
-            for name, split in self._seen.items()
+            for name, split in self._known_splits.items()
             if name not in names and split.topic not in replaced
         }
         first = all_of(self._cluster.earliest(new.values()), new.values())
-        self._joining = {name: Position(first[at], stops.get(at)) for name, at in new.items()}
-        return {name: stops[split.place] for name, split in self._seen.items()}
+        self._added = {name: Position(first[at], stops.get(at)) for name, at in new.items()}
+        return {name: stops[split.place] for name, split in self._known_splits.items()}
 
     def _stops(self, places: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
         if self.stopping is None:
@@ -201,12 +201,12 @@ class KafkaEnumerator(SplitEnumerator):
         self._now_ms = now_ms
         if self._group_offsets is not None:
             self._group_offsets.serve()
-        if not positions and self.discovery_ms is None and self._joining.keys() <= self._over:
+        if not positions and self.discovery_ms is None and self._added.keys() <= self._finished:
             return Progress({}, ended=True)
         try:
             found = self._advance(positions, budget, now_ms, paused)
         except Unreachable as error:
-            if self._outage.failed(error.sentence) <= 0:
+            if self._outage.failed(error.message) <= 0:
                 raise unreachable(error, self._outage.waited_s) from error
             return Progress(dict(positions))
         self._outage.over()
@@ -219,34 +219,34 @@ class KafkaEnumerator(SplitEnumerator):
         now_ms: int,
         paused: frozenset[str],
     ) -> Progress:
-        looked = self._looked_ms is None or now_ms - self._looked_ms >= self._interval_ms
+        looked = self._discovered_ms is None or now_ms - self._discovered_ms >= self._interval_ms
         if looked:
-            self._look(now_ms)
+            self._discover(now_ms)
         known = {name: Position.of(at) for name, at in positions.items()}
         vanished = self._vanished(known, now_ms, paused)
-        finished = {name: self._left(name, known.pop(name)) for name in vanished}
+        finished = {name: self._end_of_vanished(name, known.pop(name)) for name in vanished}
         started, passed = self._started(known, finished)
         now = known | started
-        readable = [name for name in now if name in self._seen and name not in paused]
+        readable = [name for name in now if name in self._known_splits and name not in paused]
         answered = self._ends(readable)
         silent = [name for name in readable if name not in answered]
-        self._leaderless.are(silent)
+        self._leaderless.update(silent)
         if looked and silent:
             self._close_client()  # a new client asks anew who serves a partition
         ends = self._of_these_topics(now, answered)
-        self._ends_seen.update(ends)
-        self._future_stops.say(now, ends)
+        self._known_ends.update(ends)
+        self._future_stops.log_new(now, ends)
         jumps = passed | self._jumps(now, ends, looked, now_ms)
         begins = {name: jumps.get(name, now[name].offset) for name in ends}
-        limits = {name: limit(now[name], begins[name], end) for name, end in ends.items()}
+        limits = {name: read_limit(now[name], begins[name], end) for name, end in ends.items()}
         moved = now | {name: Position(at, now[name].stop, at) for name, at in passed.items()}
-        for name, offset in shared(begins, limits, budget.max_records).items():
+        for name, offset in share_budget(begins, limits, budget.max_records).items():
             stop = now[name].stop
             if offset > begins[name] or name in jumps:
                 moved[name] = Position(offset, stop, jumps.get(name))
             if stop is not None and offset >= stop:
                 finished[name] = moved.pop(name)
-        self._over.update(finished)
+        self._finished.update(finished)
         return Progress(
             {name: at.json for name, at in moved.items()},
             {name: at.json for name, at in finished.items()},
@@ -263,19 +263,21 @@ class KafkaEnumerator(SplitEnumerator):
     def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
         """The number of offsets up to the last known ends or the stops; some have no record."""
         found = {name: Position.of(at) for name, at in positions.items()}
-        if not found.keys() <= self._ends_seen.keys():
+        if not found.keys() <= self._known_ends.keys():
             return Pending()
-        ends = {name: limit(at, at.offset, self._ends_seen[name]) for name, at in found.items()}
+        ends = {
+            name: read_limit(at, at.offset, self._known_ends[name]) for name, at in found.items()
+        }
         return Pending(sum(max(ends[name] - at.offset, 0) for name, at in found.items()))
 
     def committed(self, positions: Mapping[str, JsonValue]) -> None:
         """Commit the offsets for the group. A failure is only logged: the job does not use them."""
         if self._group_offsets is not None:
-            here = {split.place for split in self._seen.values()}
+            here = {split.place for split in self._known_splits.values()}
             offsets = {
                 Split.of(name).place: Position.of(at).offset
                 for name, at in positions.items()
-                if name in self._seen or Split.of(name).place not in here
+                if name in self._known_splits or Split.of(name).place not in here
             }
             self._group_offsets.commit(offsets)
 
@@ -299,15 +301,15 @@ class KafkaEnumerator(SplitEnumerator):
     @property
     def _interval_ms(self) -> int:
         in_doubt = self._vanishing or self._shorter
-        return _DOUBTED_INTERVAL_MS if in_doubt else self.discovery_ms or BELIEVED_MS
+        return _UNCONFIRMED_INTERVAL_MS if in_doubt else self.discovery_ms or CONFIRMED_AFTER_MS
 
-    def _look(self, now_ms: int) -> None:
-        self._seen = self.subscription.look(self._cluster)
-        self._looked_ms = now_ms
+    def _discover(self, now_ms: int) -> None:
+        self._known_splits = self.subscription.find_splits(self._cluster)
+        self._discovered_ms = now_ms
 
     def _ends(self, names: Sequence[str]) -> dict[str, int]:
         """The current end offsets of the splits that answer."""
-        places = {name: self._seen[name].place for name in names}
+        places = {name: self._known_splits[name].place for name in names}
         found = self._cluster.latest(places.values()) if places else {}
         return {name: found[place] for name, place in places.items() if place in found}
 
@@ -321,15 +323,15 @@ class KafkaEnumerator(SplitEnumerator):
         """
         if all(now[name].offset == end for name, end in ends.items()):
             return ends
-        found = self._cluster.describe(sorted({self._seen[name].topic for name in ends}))
+        found = self._cluster.describe(sorted({self._known_splits[name].topic for name in ends}))
         ids = {topic: facts.id for topic, facts in found.items()}
         same = {
             name: end
             for name, end in ends.items()
-            if ids.get(self._seen[name].topic) == self._seen[name].topic_id
+            if ids.get(self._known_splits[name].topic) == self._known_splits[name].topic_id
         }
         if len(same) < len(ends):
-            self._looked_ms = None  # look at all topics next
+            self._discovered_ms = None  # look at all topics next
         return same
 
     def _vanished(
@@ -340,24 +342,24 @@ class KafkaEnumerator(SplitEnumerator):
         Raises:
             JobError: there are some, and the policy is to fail.
         """
-        missing = [name for name in known if name not in self._seen]
+        missing = [name for name in known if name not in self._known_splits]
         self._vanishing.keep(missing)
-        found = [n for n in missing if self._vanishing.believed(n, now_ms) and n not in paused]
+        found = [n for n in missing if self._vanishing.is_confirmed(n, now_ms) and n not in paused]
         if not found:
             return []
-        topics = {split.topic for split in self._seen.values()}
+        topics = {split.topic for split in self._known_splits.values()}
         for name in found:
             split = Split.of(name)
             what = "was deleted and created again" if split.topic in topics else "was deleted"
-            if not self.subscription.reads(split):
+            if not self.subscription.includes(split):
                 what = "is not among what the program reads any more"
-            changed(self.on_changed, name, what, known[name].offset, self._ends_seen.get(name))
+            changed(self.on_changed, name, what, known[name].offset, self._known_ends.get(name))
         self._vanishing.keep({*missing} - {*found})
         return found
 
-    def _left(self, name: str, at: Position) -> Position:
+    def _end_of_vanished(self, name: str, at: Position) -> Position:
         """The end position of a split that vanished: its unread offsets are skipped."""
-        end = self._ends_seen.get(name, 0)
+        end = self._known_ends.get(name, 0)
         if at.stop is not None:
             end = min(end, at.stop)
         return Position(end, at.stop, end) if end > at.offset else at
@@ -370,17 +372,17 @@ class KafkaEnumerator(SplitEnumerator):
         Splits of a topic that was created again wait until the old topic's deletion is confirmed.
         """
         if self.discovery_ms is None:
-            known_already = {*known, *finished, *self._over}
-            return {n: at for n, at in self._joining.items() if n not in known_already}, {}
-        waiting = {Split.of(name).topic for name in known if name not in self._seen}
+            known_already = {*known, *finished, *self._finished}
+            return {n: at for n, at in self._added.items() if n not in known_already}, {}
+        waiting = {Split.of(name).topic for name in known if name not in self._known_splits}
         new = {
             name: split
-            for name, split in self._seen.items()
-            if name not in known and name not in self._over and split.topic not in waiting
+            for name, split in self._known_splits.items()
+            if name not in known and name not in self._finished and split.topic not in waiting
         }
         if not new:
             return {}, {}
-        replaced = {Split.of(name).topic for name in (*finished, *self._over)}
+        replaced = {Split.of(name).topic for name in (*finished, *self._finished)}
         places = [split.place for split in new.values()]
         first = self._cluster.earliest(places)
         last = self._cluster.latest(places) if self.on_changed == "latest" else {}
@@ -414,14 +416,14 @@ class KafkaEnumerator(SplitEnumerator):
         ends = {name: end for name, end in ends.items() if not now[name].is_at_stop}
         short = [name for name, end in ends.items() if end < now[name].offset]
         if short and not looked:
-            self._looked_ms = None  # it may be another topic by now: ask for its id
-        lost = [name for name in short if self._shorter.believed(name, now_ms)]
+            self._discovered_ms = None  # it may be another topic by now: ask for its id
+        lost = [name for name in short if self._shorter.is_confirmed(name, now_ms)]
         self._shorter.keep([name for name in now if name in short or name not in ends])
         first: Mapping[TopicPartition, int] = {}
         if looked or lost:
-            first = self._cluster.earliest([self._seen[name].place for name in ends])
+            first = self._cluster.earliest([self._known_splits[name].place for name in ends])
         for name, end in ends.items():
-            begin = first.get(self._seen[name].place, 0)
+            begin = first.get(self._known_splits[name].place, 0)
             if begin > now[name].offset or name in lost:
                 missing(self.on_missing, name, now[name].offset, begin, end)
                 to, stop = end if self.on_missing == "latest" else begin, now[name].stop

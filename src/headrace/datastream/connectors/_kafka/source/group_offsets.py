@@ -12,9 +12,9 @@ from headrace.errors import JobError
 
 _log = logging.getLogger(__name__)
 
-AGAIN_S = 1.0
+RETRY_PAUSE_S = 1.0
 """The pause after a failed commit."""
-MOST_UNDER_WAY = 16
+MAX_PENDING_COMMITS = 16
 """The maximum number of unanswered commits: a coordinator that is down must not pile them up."""
 
 
@@ -43,12 +43,12 @@ class GroupOffsets:
     def serve(self) -> None:
         """Process the answers that have arrived, and send new commits. It may be called often."""
         if self._commits is not None:  # also without a commit: its log is taken, too
-            for problem in self._commits.outcomes():
+            for problem in self._commits.results():
                 self._under_way -= 1
                 self._end(problem)
         if self._again_s is not None and self.clock() < self._again_s:
             return
-        if self._under_way >= MOST_UNDER_WAY or self._sent == self._wanted:
+        if self._under_way >= MAX_PENDING_COMMITS or self._sent == self._wanted:
             return
         changed = {place: at for place, at in self._wanted.items() if self._sent.get(place) != at}
         try:
@@ -66,7 +66,7 @@ class GroupOffsets:
         self._again_s = None
         if problem is not None:
             self._sent.clear()  # it does not say of which partitions
-            self._again_s = self.clock() + AGAIN_S
+            self._again_s = self.clock() + RETRY_PAUSE_S
             if not self._warned:
                 _log.warning(
                     "the offsets of group %s are not committed, so tools show a lag that is not "

@@ -72,4 +72,4 @@ def unreachable(
 ) -> JobError:
     """The exception for brokers that did not answer for ``silent_s``."""
     since = {"for": f"{silent_s:.0f} s"} if silent_s else {}
-    return JobError(error.sentence, where={**(where or {}), **since}, hint=CHECK_BROKERS)
+    return JobError(error.message, where={**(where or {}), **since}, hint=CHECK_BROKERS)

@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-BELIEVED_MS = 10_000
+CONFIRMED_AFTER_MS = 10_000
 """A topic that vanished, or a log that became shorter, may be stale metadata of a broker. It is
 accepted after this time."""
 
@@ -31,9 +31,9 @@ class UnconfirmedPartitions:
     def __bool__(self) -> bool:
         return bool(self._since_ms)
 
-    def believed(self, split: str, now_ms: int) -> bool:
+    def is_confirmed(self, split: str, now_ms: int) -> bool:
         """Whether a split has been in doubt for long enough; the first call starts the time."""
-        return now_ms - self._since_ms.setdefault(split, now_ms) >= BELIEVED_MS
+        return now_ms - self._since_ms.setdefault(split, now_ms) >= CONFIRMED_AFTER_MS
 
     def keep(self, splits: Collection[str]) -> None:
         """Remove all splits except these."""
@@ -54,13 +54,13 @@ def until_answered(
     ask: Callable[[], T],
     clients: Clients,
     timeout_ms: int,
-    ask_anew: Callable[[], None],
+    reconnect: Callable[[], None],
     where: Mapping[str, str] | None = None,
     fails: Callable[[Unreachable], bool] = lambda error: False,
 ) -> T:
     """The brokers' answer; while none answers, ``ask`` is repeated.
 
-    ``ask_anew`` pauses and drops the client. ``fails``: whether an error is raised at once.
+    ``reconnect`` pauses and drops the client. ``fails``: whether an error is raised at once.
 
     Raises:
         JobError: no broker answered for ``timeout_ms``, or an error ``fails`` at once.
@@ -71,7 +71,7 @@ def until_answered(
 
     outage = broker_outage(timeout_ms, clients.clock_ms)
     try:
-        return retry_while_down(ask, is_outage, outage, lambda pause_s: ask_anew())
+        return retry_while_down(ask, is_outage, outage, lambda pause_s: reconnect())
     except Unreachable as error:
         raise unreachable(error, outage.waited_s, where) from error
 
@@ -85,7 +85,7 @@ class LeaderlessPartitions:
     _log: OutageLog = field(default_factory=OutageLog)
     _outages: dict[str, Outage] = field(default_factory=dict)
 
-    def are(self, splits: Sequence[str]) -> None:
+    def update(self, splits: Sequence[str]) -> None:
         """Set the splits that have no leader now.
 
         Raises:
@@ -121,7 +121,7 @@ class FutureStops:
 
     _said: set[str] = field(default_factory=set)
 
-    def say(self, positions: Mapping[str, Position], ends: Mapping[str, int]) -> None:
+    def log_new(self, positions: Mapping[str, Position], ends: Mapping[str, int]) -> None:
         """Check the splits that were read to their end."""
         for name, end in ends.items():
             at = positions[name]

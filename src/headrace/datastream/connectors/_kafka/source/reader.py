@@ -10,7 +10,7 @@ from typing import Any
 
 from headrace.connector import Chunk, SplitRange, SplitReader
 from headrace.datastream.connectors._kafka.client.consumer import (
-    AGAIN_S,
+    RETRY_PAUSE_S,
     Clients,
     Cluster,
     OffsetGone,
@@ -31,7 +31,7 @@ from headrace.errors import JobError
 
 _log = logging.getLogger(__name__)
 
-MOST_OPEN = 64
+MAX_OPEN_CONSUMERS = 64
 """The maximum number of open consumers per worker; the least recently used one is closed."""
 
 WAIT_S = 1.0
@@ -90,9 +90,9 @@ class KafkaReader(SplitReader):
                 messages = self._take(cursor, split, end)
             except OffsetGone as error:
                 skipped = self._skip(cursor, split, end, error)
-                if not skipped and again_s >= StaleMetadata.believed_s:
+                if not skipped and again_s >= StaleMetadata.confirmed_after_s:
                     raise self._lost(cursor, split, end, str(error)) from None
-                again_s += AGAIN_S
+                again_s += RETRY_PAUSE_S
                 yield Chunk([], skipped=skipped)
                 continue
             if cursor.at >= end:
@@ -116,6 +116,7 @@ class KafkaReader(SplitReader):
                 return messages
             silent_s += WAIT_S
             if silent_s * 1000 >= self.timeout_ms:
+                error = cursor.last_error()
                 raise JobError(
                     "records of Kafka that were there when the micro-batch was planned do not"
                     f" come: nothing for {silent_s:.0f} s",
@@ -123,7 +124,7 @@ class KafkaReader(SplitReader):
                         **_where(split),
                         "next offset": str(cursor.at),
                         "up to": str(end),
-                        **({"the client's words": heard} if (heard := cursor.heard()) else {}),
+                        **({"last error of the client": error} if error else {}),
                     },
                     hint="a broker may be down, or a partition may have lost its end",
                 )
@@ -143,11 +144,11 @@ class KafkaReader(SplitReader):
             lambda: self._bounds(split, at),
             self.clients,
             self.timeout_ms,
-            self._ask_anew,
+            self._reconnect,
             _where(split),
         )
         if first <= at <= last:
-            self.clients.pause(AGAIN_S)
+            self.clients.pause(RETRY_PAUSE_S)
             cursor.seek(at)
             return 0
         if self.on_missing == "fail":
@@ -177,11 +178,11 @@ class KafkaReader(SplitReader):
             if first is None or last is None:
                 if outage.failed(f"no broker serves {split.name}") <= 0:
                     raise no_leader(split, outage.waited_s)
-            elif at <= last or waited_s >= StaleMetadata.believed_s:
+            elif at <= last or waited_s >= StaleMetadata.confirmed_after_s:
                 outage.over()
                 return first, last
-            self._ask_anew()
-            waited_s += AGAIN_S
+            self._reconnect()
+            waited_s += RETRY_PAUSE_S
 
     def _check_again(self, split: Split, at: int, *, anew: bool) -> None:
         """Raise if the end of a range, which begins at ``at``, was read from another topic.
@@ -203,10 +204,10 @@ class KafkaReader(SplitReader):
         gone = _TopicGone(at, again=True)
         raise gone.job_error(split) if anew else gone
 
-    def _ask_anew(self) -> None:
+    def _reconnect(self) -> None:
         """Wait, and drop the client with its cached metadata."""
         self._close_client()
-        self.clients.pause(AGAIN_S)
+        self.clients.pause(RETRY_PAUSE_S)
 
     def _lost(
         self, cursor: Cursor, split: Split, end: int, reason: str, first: int | None = None
@@ -224,7 +225,7 @@ class KafkaReader(SplitReader):
         if cursor is None:
             with contextlib.suppress(Unreachable):  # the consumer waits for it
                 self._check_topic(split, start)
-            while len(self._open) >= MOST_OPEN:
+            while len(self._open) >= MAX_OPEN_CONSUMERS:
                 self._drop(next(iter(self._open)))
             cursor = Cursor(self.clients.log(split.topic, split.partition))
         self._open[split] = cursor
@@ -243,10 +244,10 @@ class KafkaReader(SplitReader):
             topic = self._cluster.describe([split.topic]).get(split.topic)
             if topic is not None and topic.id == split.topic_id:
                 return
-            if waited_s >= StaleMetadata.believed_s:
+            if waited_s >= StaleMetadata.confirmed_after_s:
                 raise _TopicGone(at, again=topic is not None)
-            self._ask_anew()
-            waited_s += AGAIN_S
+            self._reconnect()
+            waited_s += RETRY_PAUSE_S
 
     @property
     def _cluster(self) -> Cluster:

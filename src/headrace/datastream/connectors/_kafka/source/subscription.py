@@ -29,7 +29,7 @@ class Subscription:
             return f"topics that match {self.pattern!r}"
         return ", ".join(self.topics) or ", ".join(f"{t}-{p}" for t, p in self.partitions)
 
-    def look(self, cluster: Cluster) -> dict[str, Split]:
+    def find_splits(self, cluster: Cluster) -> dict[str, Split]:
         """The splits that exist, by name, sorted."""
         found = cluster.describe(self._names(cluster))
         splits = [
@@ -40,7 +40,7 @@ class Subscription:
         ]
         return {split.name: split for split in splits}
 
-    def require(self, splits: Mapping[str, Split]) -> None:
+    def check_exist(self, splits: Mapping[str, Split]) -> None:
         """Raise unless all named topics and partitions exist.
 
         Raises:
@@ -61,7 +61,7 @@ class Subscription:
                     hint="topics have partitions 0 to n - 1",
                 )
 
-    def reads(self, split: Split) -> bool:
+    def includes(self, split: Split) -> bool:
         """Whether a split belongs to the subscription, if its topic exists."""
         if self.pattern is not None:
             return re.fullmatch(self.pattern, split.topic) is not None

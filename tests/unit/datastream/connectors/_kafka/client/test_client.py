@@ -14,7 +14,11 @@ import pytest
 
 from headrace.connector import SplitRange
 from headrace.datastream.connectors._kafka.client import librdkafka
-from headrace.datastream.connectors._kafka.client.consumer import OffsetGone, Unreachable, is_own
+from headrace.datastream.connectors._kafka.client.consumer import (
+    OffsetGone,
+    Unreachable,
+    is_internal_topic,
+)
 from headrace.datastream.connectors._kafka.client.librdkafka import LibrdkafkaClients
 from headrace.datastream.connectors._kafka.client.properties import Properties
 from headrace.datastream.connectors._kafka.sink.producers import LibrdkafkaProducers
@@ -56,8 +60,8 @@ class Whole(KafkaRecordDeserializationSchema):
 
 def test_only_kafkas_own_topics_are_left_out() -> None:
     """The marker of exactly once would not be found in another one, and a pattern not match it."""
-    assert is_own("__consumer_offsets") and is_own("__transaction_state")
-    assert not is_own("__audit") and not is_own("consumer_offsets")
+    assert is_internal_topic("__consumer_offsets") and is_internal_topic("__transaction_state")
+    assert not is_internal_topic("__audit") and not is_internal_topic("consumer_offsets")
 
 
 def test_questions(servers: str) -> None:
@@ -129,10 +133,10 @@ def test_an_open_client_is_not_garbage(servers: str) -> None:
         answer.add_done_callback(lambda _: gc.collect())
         del dropped
         assert answer.result(10).offset == RECORDS
-        assert librdkafka._left == [client]
+        assert librdkafka._unclosed == [client]
         assert client.list_topics("t", timeout=10).topics["t"].partitions
         clients(servers).cluster().close()
-        assert not librdkafka._left
+        assert not librdkafka._unclosed
         with pytest.raises(RuntimeError, match="closed"):
             client.list_topics(timeout=1)
 
@@ -178,7 +182,7 @@ def until_logged(caplog: pytest.LogCaptureFixture, count: int, go: Callable[[], 
 
 
 def test_the_cause_is_kept_when_all_brokers_are_down() -> None:
-    heard = librdkafka._Heard()
+    heard = librdkafka._ErrorListener()
     error = kafka.KafkaError
     heard(error(error._AUTHENTICATION, "SASL authentication error: no such user"))
     heard(error(error._ALL_BROKERS_DOWN, "1/1 brokers are down"))
@@ -191,7 +195,7 @@ def test_a_name_counts_as_unknown_where_no_other_server_was_found() -> None:
     error = kafka.KafkaError
     unknown, down = (error(error._RESOLVE, "Name or service not known"), error(error._TRANSPORT))
     for heard, expected in (([unknown, unknown], True), ([down, unknown], False)):
-        client = librdkafka._Heard()
+        client = librdkafka._ErrorListener()
         for each in (*heard, error(error._ALL_BROKERS_DOWN)):
             client(each)
         assert client.unknown_host is expected

@@ -23,8 +23,7 @@ from headrace.connector import (
 )
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors._kafka.client.properties import Properties
-from headrace.datastream.connectors._kafka.sink import producer_session as outbox
-from headrace.datastream.connectors._kafka.sink import transaction
+from headrace.datastream.connectors._kafka.sink import producer_session, transaction
 from headrace.datastream.connectors._kafka.sink.writer import ExactlyOnceWriter
 from headrace.datastream.connectors.kafka import (
     KafkaProducerRecord,
@@ -248,7 +247,7 @@ def test_a_client_that_does_not_come_back_is_given_up(
         inner(producer, *given)
 
     monkeypatch.setattr(FakeProducer, "send_offsets_to_transaction", send)
-    monkeypatch.setattr(outbox, "ONE_CALL_S", 0.01)
+    monkeypatch.setattr(producer_session, "ONE_CALL_S", 0.01)
     monkeypatch.setattr(transaction, "STUCK_S", 0.1)
     made = sink(unreachable_timeout=30_000)
     write(made, WorkerResources(), 0, "a")
@@ -314,7 +313,7 @@ def test_a_large_record_waits_for_the_room_of_many(
         produce(self, *given, **more)
 
     monkeypatch.setattr(FakeProducer, "produce", refuse)
-    made = outbox.ProducerSession(FakeProducers("fake"), {}, 60.0)
+    made = producer_session.ProducerSession(FakeProducers("fake"), {}, 60.0)
     monkeypatch.setattr(FakeProducer, "__len__", lambda self: next(lengths))
     made.send(KafkaProducerRecord("out", b"large"))
     assert next(full, None) is None and [each.value for each in made.client.queue] == [b"large"]
@@ -352,7 +351,7 @@ def test_a_record_that_is_too_large_is_reported(
 def test_brokers_that_do_not_answer_are_waited_for_and_reported(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(outbox, "SAY_AFTER_S", 0.0)
+    monkeypatch.setattr(producer_session, "SAY_AFTER_S", 0.0)
 
     def silent(place: str) -> None:
         raise failure(kafka.KafkaError._TRANSPORT)
@@ -405,7 +404,7 @@ def test_the_last_micro_batch_is_that_of_any_partition_and_topic(cluster: Cluste
 def test_a_refused_login_is_reported_soon(
     cluster: Cluster, guarantee: DeliveryGuarantee, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outbox, "REFUSED_S", 0.0)
+    monkeypatch.setattr(producer_session, "REFUSED_S", 0.0)
     heard = kafka.KafkaError._AUTHENTICATION, kafka.KafkaError._ALL_BROKERS_DOWN
 
     def refuse(place: str) -> None:
@@ -426,8 +425,8 @@ def test_a_refused_login_is_reported_soon(
 def test_a_client_that_was_let_in_waits_though_it_is_refused_later(
     cluster: Cluster, guarantee: DeliveryGuarantee, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(outbox, "REFUSED_S", 0.0)
-    monkeypatch.setattr(outbox, "METADATA_AGE_S", -1.0)
+    monkeypatch.setattr(producer_session, "REFUSED_S", 0.0)
+    monkeypatch.setattr(producer_session, "METADATA_AGE_S", -1.0)
     made, worker, left = sink(guarantee, unreachable_timeout=60_000), WorkerResources(), [1, 2]
     write(made, worker, 0, "a")
 

@@ -10,7 +10,11 @@ import pytest
 
 from headrace.common import ByteArraySchema
 from headrace.connector import DeliveryGuarantee, WorkerResources, WriterContext
-from headrace.datastream.connectors._kafka.sink.timestamps import OldTimestamps, shown, span_of
+from headrace.datastream.connectors._kafka.sink.timestamps import (
+    OldTimestamps,
+    format_timestamp,
+    time_range,
+)
 from headrace.datastream.connectors.kafka import (
     KafkaProducerRecord,
     KafkaRecordSerializationSchema,
@@ -165,12 +169,12 @@ def test_what_is_no_timestamp_is_reported(cluster: Cluster, at: Any) -> None:
     ],
 )
 def test_spans(given: Any, found: Any) -> None:
-    assert span_of(given) == found
+    assert time_range(given) == found
 
 
 def test_times_are_shown_as_dates_where_there_is_one() -> None:
-    assert shown(1) == "1970-01-01T00:00:00.001Z"
-    assert shown(2**63 - 1) == "9223372036854775807 ms"
+    assert format_timestamp(1) == "1970-01-01T00:00:00.001Z"
+    assert format_timestamp(2**63 - 1) == "9223372036854775807 ms"
 
 
 # What brokers refuse.
@@ -247,7 +251,14 @@ def test_records_that_retention_deletes_are_reported_once_for_a_topic(
         write(made, [(b"a", now_ms()), (b"b", None), (b"c", old), (b"d", old)], worker, batch)
     (record,) = caplog.records
     assert record.levelname == "WARNING"
-    for words in ("'out'", shown(old), "7 days", "retention.ms", "LogAppendTime", "SENDING_TIME"):
+    for words in (
+        "'out'",
+        format_timestamp(old),
+        "7 days",
+        "retention.ms",
+        "LogAppendTime",
+        "SENDING_TIME",
+    ):
         assert words in record.getMessage()
     assert met.count("topic_settings") == 1 and len(cluster.log) == 12
 
@@ -288,6 +299,6 @@ def test_a_topic_is_asked_about_only_when_records_are_old(cluster: Cluster) -> N
 
     cluster.meet = refuse
     watch = OldTimestamps(FakeProducers("fake"), clock=lambda: 1_000_000.0)
-    watch.look("out", 1_000_000_000 - 299_999)
+    watch.check_retention("out", 1_000_000_000 - 299_999)
     with pytest.raises(Exception, match="_TRANSPORT"):
-        watch.look("out", 1_000_000_000 - 300_000)
+        watch.check_retention("out", 1_000_000_000 - 300_000)

@@ -13,11 +13,11 @@ from headrace.common.serialization import DeserializationSchema, SimpleStringSch
 from headrace.connector import Budget, Pending, Source
 from headrace.datastream.connectors._kafka.client.consumer import Unreachable
 from headrace.datastream.connectors._kafka.source.group_offsets import (
-    AGAIN_S,
-    MOST_UNDER_WAY,
+    MAX_PENDING_COMMITS,
+    RETRY_PAUSE_S,
     GroupOffsets,
 )
-from headrace.datastream.connectors._kafka.source.split_budget import shared
+from headrace.datastream.connectors._kafka.source.split_budget import share_budget
 from headrace.datastream.connectors.kafka import (
     BadKafkaRecord,
     KafkaOffsetResetStrategy,
@@ -581,7 +581,7 @@ def test_a_reader_waits_for_brokers_that_fall_silent(broker: Broker) -> None:
     broker.down = True
     with pytest.raises(JobError, match="nothing for 3 s") as failed:
         walk.read(planned)
-    assert failed.value.where["the client's words"] == "connection refused"
+    assert failed.value.where["last error of the client"] == "connection refused"
 
 
 def test_a_reader_tells_that_nobody_says_where_records_went(
@@ -677,7 +677,7 @@ def test_a_commit_that_nobody_answers_does_not_stop_the_job(broker: Broker) -> N
     walk.enumerator.committed({split: [99, None]})
     walk.close()
     assert broker.groups == {("g", ("t", 0)): 99}
-    assert len(broker.commits) == MOST_UNDER_WAY + 1
+    assert len(broker.commits) == MAX_PENDING_COMMITS + 1
 
 
 def test_a_commit_that_was_refused_is_made_again(
@@ -692,7 +692,7 @@ def test_a_commit_that_was_refused_is_made_again(
     offsets.commit({second: 2})
     for _ in range(3):
         offsets.serve()
-        now_s += AGAIN_S
+        now_s += RETRY_PAUSE_S
     offsets.close()
     again = {first: 1, second: 2}
     assert broker.commits == [{first: 1, second: 1}, {second: 2}, again, again]
@@ -750,12 +750,12 @@ def test_a_range_that_is_read_again_is_sought(broker: Broker) -> None:
 
 
 def test_budgets_are_shared_and_the_rest_goes_to_the_longer(broker: Broker) -> None:
-    assert shared({"a": 0, "b": 0, "c": 5}, {"a": 2, "b": 90, "c": 90}, 30) == {
+    assert share_budget({"a": 0, "b": 0, "c": 5}, {"a": 2, "b": 90, "c": 90}, 30) == {
         "a": 2,
         "b": 14,
         "c": 19,
     }
-    assert shared({"a": 0, "b": 0}, {"a": 9, "b": 9}, 1) == {"a": 1, "b": 1}
+    assert share_budget({"a": 0, "b": 0}, {"a": 9, "b": 9}, 1) == {"a": 1, "b": 1}
 
 
 class Whole(KafkaRecordDeserializationSchema):
