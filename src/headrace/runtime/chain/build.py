@@ -69,7 +69,7 @@ class ChainBuilder:
         shared: SharedStates | None,
     ) -> None:
         program = self.program = _with_copied_functions(program)
-        self._task_info, self._metrics, self._job, self._outbox = (
+        self._task_info, self._metrics, self._job, self._send_context = (
             task_info,
             metrics,
             job,
@@ -125,11 +125,11 @@ class ChainBuilder:
             if merged:
                 from headrace.runtime.columns.keyed_exchange import KeyedColumnExchangeWriter
 
-                return KeyedColumnExchangeWriter(self._outbox, program, self._job.partitions)
+                return KeyedColumnExchangeWriter(self._send_context, program, self._job.partitions)
             from headrace.runtime.columns.exchange import ColumnExchangeWriter
 
-            return ColumnExchangeWriter(self._outbox, program, self._job.partitions)
-        given = writer_arguments(self._outbox, program)
+            return ColumnExchangeWriter(self._send_context, program, self._job.partitions)
+        given = writer_arguments(self._send_context, program)
         return KeyedExchangeWriter(*given) if merged else ExchangeWriter(*given)
 
     def _count_parents(self) -> dict[str, int]:
@@ -330,7 +330,7 @@ class ChainBuilder:
                 from headrace.runtime.columns.sinks import ColumnSinkWriter
 
                 make = ColumnSinkWriter
-            self.sinks[sink_id] = make(self._outbox, stage, sink_id, 1, False, None)
+            self.sinks[sink_id] = make(self._send_context, stage, sink_id, 1, False, None)
         return self.sinks[sink_id]
 
     def _sink_step(self, sink_id: str, unshared: bool = False) -> Step:
@@ -359,7 +359,7 @@ class ChainBuilder:
 
     def _copying(self, push: Push) -> Push:
         """A push that hands on a copy, since others have the record too."""
-        if self._outbox.object_reuse:
+        if self._send_context.object_reuse:
             return push
 
         def copy(value: Any, timestamp: int | None) -> None:

@@ -71,7 +71,7 @@ def service() -> Iterator[Service]:
         thread.join()
 
 
-def resolve_references(keys: list[Any], lookup: HttpLookup) -> list[Any]:
+def looked_up(keys: list[Any], lookup: HttpLookup) -> list[Any]:
     def program(env: StreamExecutionEnvironment) -> Any:
         stream = env.from_collection(keys)
         return AsyncDataStream.ordered_wait(stream, lookup, Time.seconds(30))
@@ -89,7 +89,7 @@ def test_answers_over_connections_that_stay_open(service: Service) -> None:
         connections=2,
     )
     keys = ["a/b ü", "none", *(str(n) for n in range(20))]
-    found = resolve_references([(key, 1) for key in keys], lookup)
+    found = looked_up([(key, 1) for key in keys], lookup)
     assert found == [("a/b ü", 1, "a%2Fb%20%C3%BC"), ("none", 1, None)] + [
         (str(n), 1, str(n)) for n in range(20)
     ]
@@ -99,13 +99,13 @@ def test_answers_over_connections_that_stay_open(service: Service) -> None:
 
 def test_a_service_that_is_busy_is_asked_again(service: Service) -> None:
     service.busy["/price/a"] = 2
-    assert resolve_references(["a"], HttpLookup(f"{service.url}/price/{{}}")) == [{"key": "a"}]
+    assert looked_up(["a"], HttpLookup(f"{service.url}/price/{{}}")) == [{"key": "a"}]
     assert [path for path, _ in service.seen] == ["/price/a"] * 3
 
 
 def test_a_connection_that_the_service_closed_is_opened_again(service: Service) -> None:
     lookup = HttpLookup(f"{service.url}/price/{{}}", connections=1)
-    assert resolve_references(["leave"] * 4, lookup) == [{"key": "leave"}] * 4
+    assert looked_up(["leave"] * 4, lookup) == [{"key": "leave"}] * 4
 
 
 def test_a_closed_lookup_opens_no_connection_again(service: Service) -> None:
@@ -127,9 +127,9 @@ def test_another_status_fails_the_job(service: Service) -> None:
     url = service.url
     lookup = HttpLookup(lambda key: f"{url}/price/{key}?token=s3cret", read=bytes.decode)
     with pytest.raises(JobError, match="status 400") as caught:
-        resolve_references(["bad"], HttpLookup(f"{service.url}/price/{{}}"))
+        looked_up(["bad"], HttpLookup(f"{service.url}/price/{{}}"))
     assert "/price/bad" in str(caught.value)
-    assert resolve_references(["x"], lookup) == ['{"key": "x?token=s3cret"}']
+    assert looked_up(["x"], lookup) == ['{"key": "x?token=s3cret"}']
 
 
 def test_a_service_that_is_away_is_waited_for() -> None:
@@ -146,7 +146,7 @@ def test_a_service_that_is_away_is_waited_for() -> None:
     thread = threading.Timer(0.1, serve)
     thread.start()
     lookup = HttpLookup(f"http://127.0.0.1:{port}/{{}}", connections=1)
-    assert resolve_references(["leave"] * 4, lookup) == [{"key": "leave"}] * 4
+    assert looked_up(["leave"] * 4, lookup) == [{"key": "leave"}] * 4
     thread.join()
 
 
@@ -155,5 +155,5 @@ def test_patience_ends() -> None:
         url = closed.url
     lookup = HttpLookup(f"{url}/{{}}", max_outage=Time.milliseconds(60))
     with pytest.raises(ConnectionRefusedError) as caught:
-        resolve_references(["a"], lookup)
+        looked_up(["a"], lookup)
     assert f"{url}/a was tried again for 0.06 s" in caught.value.__notes__
