@@ -59,8 +59,9 @@ def too_early(topic: str, timestamp_ms: int, key: object) -> JobError:
     librdkafka would replace it by the time of sending, or Kafka would read it as no timestamp.
     """
     return JobError(
-        f"a record for Kafka has the timestamp {timestamp_ms} ms ({format_timestamp(timestamp_ms)}),"
-        " which cannot be written: it must be after 1970-01-01T00:00:00.000Z",
+        f"a record for Kafka has the timestamp {timestamp_ms} ms"
+        f" ({format_timestamp(timestamp_ms)}), which cannot be written: it must be after"
+        " 1970-01-01T00:00:00.000Z",
         where={"topic": topic, **({} if key is None else {"key": f"{key!r:.100}"})},
         hint=f"correct or drop such records before the sink. {_CHOOSE} writes all records with "
         "the time of sending; a schema of your own may give timestamp=None to some",
