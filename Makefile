@@ -67,6 +67,12 @@ proof-kafka-spark: $(STAMP) ## a job on Spark that writes to Kafka and is killed
 proof-databases: $(STAMP) ## a job on Spark whose Redis, PostgreSQL and HTTP service go away for a minute each
 	$(BIN)/python -m tests.proof.databases $(ARGS)
 
+.PHONY: proof-quick
+proof-quick: $(STAMP) ## a tenth of these three proofs; each prints its seed (CI runs it)
+	$(BIN)/python -m tests.proof.kafka --share 0.1
+	$(BIN)/python -m tests.proof.kafka_on_spark --workers 2 --drivers 1 --jvms 1
+	$(BIN)/python -m tests.proof.databases --seconds 10
+
 .PHONY: bench
 bench: $(STAMP) ## every benchmark against every peer (hours; ARGS="a --peers bytewax" for a part)
 	$(BIN)/python -m bench $(ARGS)
