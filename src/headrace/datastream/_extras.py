@@ -1,4 +1,4 @@
-"""Packages that come with an extra of Headrace, imported with their first use."""
+"""Packages of Headrace's extras, imported on first use."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ _EXTRAS = {
     "psycopg": ("postgres", "PostgreSQL"),
     "redis": ("redis", "Redis"),
 }
-"""The extra that brings a package, and what needs it: the subject of the error's sentence."""
+"""By package: its extra, and what needs it, as the subject of the error message."""
 
 
 def optional(module: str) -> Any:
-    """The module, of one of the packages that an extra brings.
+    """Import a module of a package that belongs to an extra.
 
     Raises:
         MissingExtraError: the package, or one that it needs, is not installed.
@@ -32,7 +32,7 @@ def optional(module: str) -> Any:
 
 
 def check_installed(package: str) -> None:
-    """Check that a package is there, without importing it.
+    """Check that a package is installed, without importing it.
 
     Raises:
         MissingExtraError: it is not installed.

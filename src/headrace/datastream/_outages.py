@@ -1,4 +1,4 @@
-"""Waiting for a server that has gone away: connectors and formats do."""
+"""Waiting for a server that is down; for connectors and formats."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ T = TypeVar("T")
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 5.0
 SAY_AGAIN_S = 60.0
-"""How often the log says that a server is still waited for."""
+"""How often the log repeats that a server is still down."""
 CHECK_SERVER = "check its address, and that it runs"
 
 _log = logging.getLogger(__name__)
@@ -24,10 +24,10 @@ _log = logging.getLogger(__name__)
 
 @dataclass
 class OutageLog:
-    """Whether the log says that a server is away: for all the work that waits for it.
+    """Whether an outage of a server was logged; shared by everything that waits for the server.
 
-    ``waiting``: how many pieces of work wait. Where all of them give up, a next one says it again.
-    ``said_s``: when it was said last.
+    ``waiting``: how many operations wait. When all of them have given up, the next outage is logged
+    again. ``said_s``: the time of the last log message.
     """
 
     away: bool = False
@@ -37,11 +37,11 @@ class OutageLog:
 
 @dataclass
 class Outage:
-    """How long one piece of work has been waiting for its server.
+    """How long one operation has been waiting for its server.
 
-    ``patience_s``: how long it may wait, from ``start`` on, or else from the first failure on.
-    ``what``: the server, for the log and for the error; ``check``: what the user may look at.
-    ``clock`` gives seconds. ``log``: shared by what waits at the same time.
+    ``patience_s``: the limit, from ``start`` or else from the first failure. ``what``: the server,
+    for messages; ``check``: what the user should check. ``clock`` returns seconds. ``log``: shared
+    by operations that wait at the same time.
     """
 
     patience_s: float
@@ -50,22 +50,22 @@ class Outage:
     log: OutageLog = field(default_factory=OutageLog)
     check: str = CHECK_SERVER
     waited_s: float = field(default=0.0, init=False)
-    """For how long it had waited at the last failure."""
+    """How long it had waited at the last failure."""
     _since_s: float | None = field(default=None, init=False)
     _waits: bool = field(default=False, init=False)
     _pause_s: float = field(default=FIRST_PAUSE_S, init=False)
 
     def start(self) -> None:
-        """Count from now on."""
+        """Start the time limit now."""
         self._since_s = self.clock()
 
     @property
     def left_s(self) -> float:
-        """How long it may still wait; not above 0 when the limit is reached."""
+        """The remaining time; 0 or less when the limit is reached."""
         return self.patience_s - (0 if self._since_s is None else self.clock() - self._since_s)
 
     def pause(self, error: Exception) -> float:
-        """How long to wait (s) before the next attempt.
+        """The pause (s) before the next attempt.
 
         Raises:
             Exception: ``error`` itself, with a note, when the limit is reached.
@@ -80,7 +80,7 @@ class Outage:
         return min(pause_s, left_s)
 
     def failed(self, reason: object) -> float:
-        """Log what is waited for, at once and from time to time; gives ``left_s``."""
+        """Log the outage, at once and then from time to time; returns ``left_s``."""
         now_s = self.clock()
         if self._since_s is None:
             self._since_s = now_s
@@ -99,14 +99,14 @@ class Outage:
         return self.patience_s - self.waited_s
 
     def over(self) -> None:
-        """Note that the work is done, and log that the server works again."""
+        """The operation has succeeded: log that the server works again."""
         if self._waits and self._since_s is not None and self.log.away:
             self.log.away = False
             _log.warning("%s works again, after %d s", self.what, self.clock() - self._since_s)
         self.end()
 
     def end(self) -> None:
-        """The work is done or given up; nothing waits any more."""
+        """The operation has succeeded or given up."""
         if self._waits:
             self._waits = False
             self.log.waiting -= 1
@@ -120,10 +120,10 @@ def retry_while_down(
     outage: Outage,
     sleep: Callable[[float], None] = time.sleep,
 ) -> T:
-    """What ``work`` gives; it is called again for as long as its server is away.
+    """The result of ``work``, which is repeated while its server is down.
 
-    ``is_outage`` says which exceptions mean that; others are raised. Work must bear being called
-    again when its connection was lost at any moment.
+    ``is_outage``: whether an exception means that; others are raised. ``work`` must be safe to
+    repeat after the connection was lost at any moment.
     """
     try:
         while True:
@@ -142,21 +142,22 @@ def retry_while_down(
 
 
 def is_wrong_address(error: Exception, context: WriterContext) -> bool:
-    """Whether a sink's host has no address in the job's first micro-batch: it is misspelt then.
+    """Whether a sink's host has no address in the job's first micro-batch, so it is misspelled.
 
-    Later its name may vanish for as long as the server is away.
+    Later its name may disappear while the server is down.
     """
     return context.batch_id == 0 and any(words in str(error) for words in _NO_ADDRESS)
 
 
 _NO_ADDRESS = ("not known", "No address associated")
-"""What the C libraries of Linux and macOS say of a name. If DNS does not answer, they say other."""
+"""The messages of the C libraries of Linux and macOS for an unknown name. If DNS itself does not
+answer, the messages differ."""
 
 
 async def retry_while_down_async(
     work: Callable[[], Awaitable[T]], is_outage: Callable[[Exception], bool], outage: Outage
 ) -> T:
-    """As ``retry_while_down``, on the event loop."""
+    """As ``retry_while_down``, for asyncio."""
     try:
         while True:
             try:

@@ -1,8 +1,8 @@
-"""The records of a cached stream in files: written by one job, read by those after it.
+"""The records of a cached stream in files: written by one job, read by later ones.
 
-A file is a row of pickles, each of a chunk: its values, and its timestamps or None. The committer
-notes by micro-batch which files count (``<batch>.json``), and at the end of the input puts all
-notes together into ``complete.json``. Before that file is there, nothing can be read.
+A file is a sequence of pickles, each of a chunk: its values, and its timestamps or None. The
+committer records in ``<batch>.json`` which files a micro-batch has. At the end of the input it
+merges these into ``complete.json``; before that file exists, nothing can be read.
 """
 
 from __future__ import annotations
@@ -38,12 +38,12 @@ CHUNK_RECORDS = 4096
 _FILES = LocalFiles(durable=False)
 
 Note = tuple[str, list[tuple[int, int]]]
-"""A file's name, and for each of its chunks: where it ends (in bytes), how many records it has."""
+"""A file's name, and for each of its chunks: its end (in bytes) and its number of records."""
 
 
 @dataclass(frozen=True)
 class CacheSink(Sink):
-    """Records into files of a folder, which can be read once the input has come to its end."""
+    """Writes records to files of a folder, which can be read after the end of the input."""
 
     folder: str
 
@@ -105,7 +105,7 @@ class _Committer(Committer):
     folder: str
 
     def commit(self, batch_id: int, committables: Sequence[Note]) -> None:
-        """Note the files; where the micro-batch was noted before, the new files are not needed."""
+        """List the files of the micro-batch; if a list exists already, they are removed."""
         path = os.path.join(self.folder, f"{batch_id}.json")
         noted = _FILES.read(path)
         if noted is None:
@@ -118,7 +118,7 @@ class _Committer(Committer):
         self._remove(committables)
 
     def finish(self) -> None:
-        """Let the files be read."""
+        """Make the files readable."""
         batches = [name for name in _FILES.names(self.folder) if name.partition(".")[0].isdigit()]
         notes = [
             note
@@ -134,7 +134,7 @@ class _Committer(Committer):
 
 @dataclass(frozen=True)
 class CacheSource(Source):
-    """What a ``CacheSink`` wrote to a folder. A file is a split, its position a chunk's number."""
+    """Reads what a ``CacheSink`` wrote. A file is a split, its position the number of a chunk."""
 
     folder: str
 
@@ -158,12 +158,12 @@ class CacheSource(Source):
 
     @property
     def bounded(self) -> bool:
-        """True: what was kept is complete."""
+        """True: the files are complete."""
         return True
 
     @property
     def is_complete(self) -> bool:
-        """True once the job that writes has come to its end."""
+        """Whether the job that writes has ended."""
         return _FILES.exists(os.path.join(self.folder, COMPLETE))
 
     def enumerator(self, directory: str) -> SplitEnumerator:
@@ -182,7 +182,7 @@ class _Enumerator(SplitEnumerator):
     files: dict[str, list[tuple[int, int]]]
 
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
-        """Every file from its first chunk."""
+        """Every file, at its first chunk."""
         return dict.fromkeys(self.files, 0)
 
     def advance(
@@ -192,7 +192,7 @@ class _Enumerator(SplitEnumerator):
         now_ms: int,
         paused: frozenset[str],
     ) -> Progress:
-        """File by file, as many chunks as the budget allows, and one at least."""
+        """File by file, as many chunks as the budget allows, but at least one."""
         left, going, finished = budget.max_records, dict(positions), {}
         for name, at in positions.items():
             chunks = self.files[name]
@@ -207,7 +207,7 @@ class _Enumerator(SplitEnumerator):
     def ranges(
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
     ) -> Sequence[SplitRange]:
-        """A range for each chunk."""
+        """One range per chunk."""
         return [
             SplitRange(name, at, at + 1, self._place(name, at), self.files[name][at][1])
             for name, first in start.items()
@@ -215,7 +215,7 @@ class _Enumerator(SplitEnumerator):
         ]
 
     def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
-        """The records of the chunks that are left."""
+        """The records of the remaining chunks."""
         left = [each for name, at in positions.items() for each in self.files[name][at:]]
         return Pending(sum(records for _, records in left))
 
@@ -226,7 +226,7 @@ class _Enumerator(SplitEnumerator):
 
 class _Reader(SplitReader):
     def read(self, split_range: SplitRange) -> Iterator[Chunk]:
-        """The one chunk of the range."""
+        """The chunk of the range."""
         path, begin = split_range.payload
         with open(path, "rb") as file:
             file.seek(begin)

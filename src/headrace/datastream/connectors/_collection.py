@@ -1,4 +1,4 @@
-"""A source of values that the program itself holds."""
+"""A source of values from the program itself."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headrace.runtime.immutability import all_immutable, is_immutable
 
 @dataclass(frozen=True)
 class CollectionSource(Source):
-    """The given values, in order: one split, whose position is the index of the next value."""
+    """The given values in order: one split; its position is the index of the next value."""
 
     values: tuple[Any, ...]
     type_info: Any = None
@@ -37,7 +37,7 @@ class CollectionSource(Source):
 
     @property
     def fingerprint(self) -> str | None:
-        """A digest of the values: a position among others would mean nothing."""
+        """A digest of the values, as a position is only valid for the same values."""
         return content_digest(self.values)
 
     def enumerator(self, directory: str) -> SplitEnumerator:
@@ -46,12 +46,12 @@ class CollectionSource(Source):
         return IndexedEnumerator("collection", len(values), lambda start, end: values[start:end])
 
     def reader(self) -> SplitReader:
-        """A new reader: the values travel in the ranges, and the job gets copies of them."""
+        """A new reader. The ranges contain the values, so the job gets copies of them."""
         return IndexedReader(lambda r, at, to: _detached(r.payload[at - r.start : to - r.start]))
 
 
 def _detached(values: Sequence[Any]) -> list[Any]:
-    """The values, copied where somebody could change them."""
+    """The values, copied unless they are immutable."""
     found = [*values]
     if all_immutable(found):
         return found

@@ -15,7 +15,7 @@ from headrace.errors import JobError, PlanError
 class DataFrameSource(Source):
     """The rows of a DataFrame. Spark itself reads them, so there are no splits and no readers.
 
-    The DataFrame stays with the driver: a copy sent to a worker holds None in its place.
+    The DataFrame stays in the driver: in workers, it is None.
     """
 
     dataframe: Any
@@ -45,10 +45,7 @@ class DataFrameSource(Source):
         return {"dataframe": None, "ends": self.ends}
 
     def written(self, schema: Any, path: str) -> Source:
-        """A source of the same rows, which were written as Parquet files to a folder.
-
-        ``schema`` is pyarrow's.
-        """
+        """A source of the same rows in a folder of Parquet files. ``schema`` is pyarrow's."""
         files = FileSource.for_bulk_file_format(ParquetColumnarRowInputFormat(schema), path)
         return files.build()
 

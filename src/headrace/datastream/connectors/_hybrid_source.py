@@ -152,7 +152,7 @@ class HybridSourceBuilder:
 
 @dataclass
 class HybridEnumerator(SplitEnumerator):
-    """Asks the enumerator of the source whose splits are there. ``bounded``: of each source."""
+    """Delegates to the enumerator of the current source. ``bounded``: of each source."""
 
     make: Callable[[int], SplitEnumerator]
     bounded: Sequence[bool]
@@ -188,7 +188,7 @@ class HybridEnumerator(SplitEnumerator):
         return self._switched(number, progress, now_ms) if found.ended else progress
 
     def _switched(self, number: int, progress: Progress, now_ms: int) -> Progress:
-        """The end of a source, and the beginning of the next that has splits."""
+        """The end of a source, and the beginning of the next one that has splits."""
         for following in range(number + 1, len(self.bounded)):
             begins = _named(following, self._of(following).initial(now_ms))
             if begins:
@@ -201,7 +201,7 @@ class HybridEnumerator(SplitEnumerator):
         return max(map(_number_of, positions), default=len(self.bounded) - 1)
 
     def resume(self, positions: Mapping[str, JsonValue], now_ms: int) -> Mapping[str, JsonValue]:
-        """The positions, with the stops of the last source; the others keep theirs."""
+        """The positions, with new stops for the last source."""
         last = len(self.bounded) - 1
         own = _of(last, positions)
         begun = own or not positions  # where nothing is left, the last one stopped with nothing
@@ -211,7 +211,7 @@ class HybridEnumerator(SplitEnumerator):
     def ranges(
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
     ) -> Sequence[SplitRange]:
-        """The work of each source that has some, in the order of the sources."""
+        """The ranges of each source, in the order of the sources."""
         work: list[SplitRange] = []
         for number in sorted({_number_of(split) for split in (*start, *end, *finished)}):
             own = frozenset(_own(split) for split in finished if _number_of(split) == number)
@@ -220,19 +220,19 @@ class HybridEnumerator(SplitEnumerator):
         return work
 
     def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
-        """What the last source says; before it is read, nobody knows what it will have."""
+        """What the last source reports; unknown before it is read."""
         number = self._current(positions)
         if number < len(self.bounded) - 1:
             return Pending()
         return self._of(number).pending(_of(number, positions))
 
     def committed(self, positions: Mapping[str, JsonValue]) -> None:
-        """Tell the sources whose splits are named."""
+        """Notify the sources that own the splits."""
         for number in {_number_of(split) for split in positions}:
             self._of(number).committed(_of(number, positions))
 
     def close(self) -> None:
-        """Close those that were made."""
+        """Close the enumerators that were made."""
         for enumerator in self._made.values():
             enumerator.close()
 
@@ -253,12 +253,12 @@ class HybridReader(SplitReader):
         return self._of(split_range).read(_range_of(split_range))
 
     def read_columns(self, split_range: SplitRange) -> Iterator[Chunk | ColumnChunk] | None:
-        """The same as columns, where its source has them."""
+        """The records as columns, if the source supports it."""
         return self._of(split_range).read_columns(_range_of(split_range))
 
     @property
     def has_columns(self) -> bool:
-        """Whether one of the sources has columns."""
+        """Whether one of the sources supports columns."""
         return any(reader.has_columns for reader in self.readers)
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Sources whose records have an index: planning and reading that they share."""
+"""Planning and reading of sources whose records are computed from an index."""
 
 from __future__ import annotations
 
@@ -20,17 +20,18 @@ from headrace.connector import (
 from headrace.datastream.formats._file_format import CHUNK_RECORDS, COLUMNS_RECORDS
 
 RANGE_RECORDS = 4 * CHUNK_RECORDS
-"""A range is at most so long, so that the records of one split spread over tasks."""
+"""The maximum length of a range, so that the records of one split are spread over tasks."""
 
 
 @dataclass
 class IndexedEnumerator(SplitEnumerator):
-    """One split of records 0, 1, … ``count``; the position is the index of the next one.
+    """One split of records 0, 1, … ``count``; the position is the index of the next record.
 
-    ``payload`` (start, end) to what the reader needs. With a rate the position is
-    ``[index, start_ms]`` and only the records that are due by ``now_ms`` are planned.
-    ``in_columns``: records are made many at a time, so ranges are longer.
-    Only ``Budget.max_records`` counts: the size of a record not yet made is unknown.
+    ``payload`` returns what the reader needs for (start, end). With a rate the position is
+    ``[index, start_ms]``, and only records that are due by ``now_ms`` are planned. ``in_columns``:
+    records are made in large batches, so ranges are longer.
+
+    Only ``Budget.max_records`` applies: the size of a record that is not made yet is unknown.
     """
 
     split: str
@@ -66,14 +67,14 @@ class IndexedEnumerator(SplitEnumerator):
         return Progress({self.split: self._position(end, start_ms)})
 
     def due(self, elapsed_ms: int) -> int:
-        """The records that are due by a time since the start, by the rate."""
+        """The number of records that are due by a time since the start."""
         assert self.rate_per_second is not None
         return int(elapsed_ms * self.rate_per_second / 1000)
 
     def ranges(
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
     ) -> Sequence[SplitRange]:
-        """The records between two indexes, in pieces."""
+        """The records between two indexes, in ranges of at most ``RANGE_RECORDS``."""
         if self.split not in start:
             return []
         first, _ = self._parts(start[self.split])
@@ -86,7 +87,7 @@ class IndexedEnumerator(SplitEnumerator):
         ]
 
     def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
-        """The records that are still to come; not known where they never end."""
+        """The number of remaining records; unknown if they never end."""
         if self.count is None:
             return Pending()
         at = positions.get(self.split)
@@ -114,7 +115,7 @@ class IndexedReader(SplitReader):
             yield Chunk(self.values(split_range, at, min(at + CHUNK_RECORDS, end)))
 
     def read_columns(self, split_range: SplitRange) -> Iterator[Chunk | ColumnChunk] | None:
-        """The same as columns, where they are made so."""
+        """The records as columns, if the source makes columns."""
         make, end = self.columns, split_range.end
         if make is None:
             return None
@@ -123,5 +124,5 @@ class IndexedReader(SplitReader):
 
     @property
     def has_columns(self) -> bool:
-        """Whether the records are made as columns."""
+        """Whether the source makes columns."""
         return self.columns is not None

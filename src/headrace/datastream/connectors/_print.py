@@ -1,7 +1,6 @@
-"""Sinks whose output belongs to the user's own process: print and collect.
+"""Sinks that deliver to the user's own process: print and collect.
 
-Tasks and committers run in processes of their own, so the runner brings what they gather to the
-driver. These classes say what is gathered, and how it is shown.
+Tasks and committers run in other processes, so the runner brings the records to the driver.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ class _DeliveredSink(Sink):
 
     @property
     def accepts(self) -> ChangelogMode | None:
-        """Of any: the program sees the kinds."""
+        """Any kind of row."""
         return None
 
     @property
@@ -38,27 +37,27 @@ class _DeliveredSink(Sink):
         return ExecutedBy.DRIVER
 
     def writer(self, context: WriterContext) -> SinkWriter:
-        """None of its own.
+        """None: the runner delivers the records.
 
         Raises:
-            JobError: always; the runner delivers.
+            JobError: always.
         """
         raise _delivered(self)
 
     def committer(self, context: CommitterContext) -> Committer:
-        """None of its own.
+        """None: the runner delivers the records.
 
         Raises:
-            JobError: always; the runner delivers.
+            JobError: always.
         """
         raise _delivered(self)
 
 
 @dataclass(frozen=True)
 class PrintSink(_DeliveredSink):
-    """Records as lines on standard output, or on standard error.
+    """Prints records as lines on standard output or standard error.
 
-    As in Flink, a line begins with the identifier, and with the number of its task (from 1) where
+    As in Flink, a line begins with the identifier, and with the number of the task (from 1) if
     there are several: ``id:2> record``.
     """
 
@@ -71,7 +70,7 @@ class PrintSink(_DeliveredSink):
 
     @staticmethod
     def shown(value: Any, type_info: Any) -> str:
-        """A record as PyFlink prints it: by its declared type, without one by ``str``."""
+        """A record as PyFlink prints it: by its declared type, or by ``str`` without one."""
         if type_info is None:
             return str(value)
         if isinstance(type_info, RowTypeInfo) and isinstance(value, Row):
@@ -82,7 +81,7 @@ class PrintSink(_DeliveredSink):
 
 @dataclass(frozen=True)
 class CollectSink(_DeliveredSink):
-    """Records as they are, for ``execute_and_collect``."""
+    """Delivers records unchanged, for ``execute_and_collect``."""
 
     collects = True
 

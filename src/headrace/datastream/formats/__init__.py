@@ -1,3 +1,3 @@
-"""How records are written: Avro, CSV, JSON, ORC, Parquet, Protobuf, and schemas in a registry."""
+"""Formats: Avro, CSV, JSON, ORC, Parquet, Protobuf, and schemas of a schema registry."""
 
 __all__: list[str] = []

@@ -20,11 +20,11 @@ COLUMNS_RECORDS = 1 << 16
 
 @dataclass(frozen=True)
 class FileStats:
-    """How long a file is, in the units in which its format counts positions.
+    """The size of a file in the units of the format's positions.
 
-    ``extent`` is the position of the end. ``units_per_record`` and ``bytes_per_unit`` are
-    estimates that turn a budget into units. Files that are not ``splittable`` are read from
-    0 to ``extent`` in one go.
+    ``extent``: the position of the end. ``units_per_record``, ``bytes_per_unit``: estimates, to
+    convert a budget to units. A file that is not ``splittable`` is read from 0 to ``extent`` in one
+    range.
     """
 
     extent: int

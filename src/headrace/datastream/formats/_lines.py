@@ -49,12 +49,12 @@ class HeaderError(Exception):
 
 
 def is_compressed(path: str) -> bool:
-    """True when the file is unpacked while it is read, so that it cannot be cut."""
+    """Whether the file is decompressed while it is read, so it cannot be split."""
     return os.path.splitext(path)[1].lower() in _OPENERS
 
 
 def open_lines(path: str) -> IO[bytes]:
-    """The file, unpacked as its name says (.gz, .gzip, .bz2, .xz)."""
+    """Open the file; it is decompressed if its name ends in .gz, .gzip, .bz2 or .xz."""
     # Missing files must not look like corrupt ones, so they are opened plainly first.
     plain = open(path, "rb")  # noqa: SIM115 - the caller closes it
     opener = _OPENERS.get(os.path.splitext(path)[1].lower())
@@ -65,7 +65,7 @@ def open_lines(path: str) -> IO[bytes]:
 
 
 def without_end(line: bytes) -> bytes:
-    r"""The line without the ``\n`` or ``\r\n`` that ends it."""
+    r"""The line without its ``\n`` or ``\r\n``."""
     return line[:-2] if line[-2:] == b"\r\n" else line.rstrip(b"\n")
 
 
@@ -74,8 +74,8 @@ def line_runs(
 ) -> Iterator[tuple[int, list[bytes]]]:
     """Runs of lines that start in ``[start, end)``, each with the byte offset of its first line.
 
-    Lines keep their ends. ``end`` None reads to the end of the file. A line that crosses
-    ``extent`` is cut there: what was appended since the file was listed is not looked at.
+    Lines keep their ends. ``end`` None: up to the end of the file. A line that crosses ``extent``
+    is cut there, as data appended after the file was listed is not read.
     """
     position = _first_line(file, start, end)
     while end is None or position < end:
@@ -93,7 +93,7 @@ def line_runs(
 
 
 def line_blocks(file: IO[bytes], start: int, end: int, extent: int) -> Iterator[tuple[int, bytes]]:
-    """The same lines as ``line_runs`` gives, many in one block of bytes."""
+    """The lines of ``line_runs`` as larger blocks of bytes."""
     position = _first_line(file, start, end)
     while position < end:
         block = file.read(min(BLOCK_BYTES, end - position))
@@ -107,7 +107,7 @@ def line_blocks(file: IO[bytes], start: int, end: int, extent: int) -> Iterator[
 
 
 def _first_line(file: IO[bytes], start: int, end: int | None) -> int:
-    """Go to the first line that starts at or after ``start``; gives back where that is."""
+    """Seek to the first line that starts at or after ``start``; returns its offset."""
     if start == 0:
         return 0
     file.seek(start - 1)
@@ -272,18 +272,18 @@ class StreamFormat(FileFormat):
 
 
 def corrupt_chunk(path: str, position: int, error: BaseException) -> Chunk:
-    """What stands for the rest of a file that cannot be unpacked."""
+    """The chunk for the rest of a file that cannot be decompressed."""
     bad = BadRecord(b"", f"the file is corrupt: {_reason(error)}", path, position)
     return Chunk([], None, [(0, bad)])
 
 
 def bare_line(line: bytes) -> bytes:
-    """A file's first line, without its end and the mark of its encoding."""
+    """A file's first line, without its end and byte order mark."""
     return without_end(_without_bom(line))
 
 
 def refusing(error: HeaderError) -> LineDecoder:
-    """A decoder for a file whose header does not fit: every line that holds something is bad."""
+    """A decoder for a file with a wrong header: every line that is not blank is bad."""
 
     def decode(lines: Sequence[bytes]) -> list[Any]:
         if any(line.strip() for line in lines):
@@ -327,17 +327,17 @@ class TextLineFormat(StreamFormat):
 
 @dataclass(frozen=True)
 class BytesLineFormat(StreamFormat):
-    """Each line as raw bytes, or as (bytes, path, byte offset); nothing is undecodable."""
+    """Each line as bytes, or as (bytes, path, byte offset); no line is bad."""
 
     with_position: bool = False
     strips_bom = False
 
     def decoder(self, header: Sequence[bytes]) -> LineDecoder:
-        """Lines as they are."""
+        """Lines unchanged."""
         return list
 
     def chunk(self, path: str, offset: int, lines: Sequence[bytes], decode: LineDecoder) -> Chunk:
-        """The lines without their ends, with their places if asked for."""
+        """The lines without their ends; with path and offset if configured."""
         if not self.with_position:
             return Chunk([without_end(line) for line in lines])
         values = []

@@ -1,1 +1,1 @@
-"""What connectors of servers share: addresses without secrets, and results of lookups."""
+"""Shared by connectors of servers: addresses without secrets, and results of lookups."""

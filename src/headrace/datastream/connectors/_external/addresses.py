@@ -1,4 +1,4 @@
-"""Addresses as they may be shown."""
+"""Addresses without secrets, for messages."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ HIDDEN = "***"
 
 
 def without_secrets(url: str) -> str:
-    """A URL without its password and its query, in which there may be keys and passwords.
+    """A URL without its password and its query, which may contain secrets.
 
-    What is no URL has none either: a scheme may be misspelled, a password not be quoted. So all
-    up to the last ``@`` is taken for user and password.
+    The same applies to text that is no valid URL: the scheme may be misspelled, or the password not
+    quoted. So everything up to the last ``@`` is taken for user and password.
     """
     scheme, slashes, rest = url.partition("//")
     if not slashes:

@@ -1,4 +1,4 @@
-"""What ready-made lookups make of a record and of what was found for it."""
+"""The results of lookups, from a record and the values that were found for it."""
 
 from __future__ import annotations
 
@@ -22,5 +22,5 @@ def function_or_none(function: object, name: str, owner: str) -> None:
 
 
 def joined(join: Join | None, value: Any, found: list[Any]) -> list[Any]:
-    """The results for a record: what ``join`` gives, or what was found."""
+    """The results for a record: the result of ``join``, or the found values."""
     return found if join is None else list(join(value, found))

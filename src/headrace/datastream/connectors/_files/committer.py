@@ -323,7 +323,7 @@ class FileCommitter(Committer):
             self.files.sync(out)
 
     def _targets(self, wanted: Any) -> tuple[tuple[str, str], ...]:
-        """(staged name, path below the base) for (staged name, bucket, number); none exists yet."""
+        """Choose (staged name, path below the base) for (staged name, bucket, number)."""
         moves: list[tuple[str, str]] = []
         taken: set[str] = set()
         for staged, bucket, number in wanted:
@@ -334,7 +334,7 @@ class FileCommitter(Committer):
         return tuple(moves)
 
     def _free(self, bucket: str, name: str, taken: Collection[str] = ()) -> str:
-        """The path below the base for a file of this name; with a number where there is one."""
+        """A path below the base that no file has; a number is added to the name if necessary."""
         stem, copies = name.removesuffix(self.names.part_suffix), 0
         while True:
             mark = f"-{copies}" if copies else ""
@@ -368,7 +368,7 @@ class FileCommitter(Committer):
                 self.files.remove(os.path.join(self.staging, file.file))
 
     def _sweep(self, batch_id: int | None) -> None:
-        """Remove what dead attempts left, and pieces that were put together."""
+        """Remove files of failed attempts, and pieces that are part of a visible file now."""
         journal = self._recovered()
         kept = {JOURNAL, *(piece.file for piece in journal.pieces)}
         for name in self.files.names(self.staging):

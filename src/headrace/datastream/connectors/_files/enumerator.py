@@ -1,4 +1,4 @@
-"""Which files are read, and how far: a static set of files, and a folder watched for new ones."""
+"""Which files are read, and how far: a fixed set of files, or folders watched for new ones."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ from headrace.errors import CheckpointError, DecodeError, JobError
 _LOG_VERSION = 1
 
 UNFINISHED_SUFFIXES = (".tmp", ".part", "._COPYING_")
-"""Names that copying tools give to a file until it is complete."""
+"""Suffixes that copying tools give to files that are not complete."""
 
 
 def find_files(paths: Sequence[str], files: LocalFiles) -> list[ListedFile]:
-    """The files that paths, folders (with all below) and glob patterns mean; each once, sorted.
+    """The files that paths, folders (recursively) and glob patterns match; each once, sorted.
 
     Raises:
         JobError: a path that is no pattern does not exist.
@@ -57,16 +57,16 @@ def _hidden_match(path: str) -> bool:
 
 @dataclass
 class FilePlanner:
-    """Measures and cuts files of one format; remembers what it measured."""
+    """Measures and splits files of one format; caches the measurements."""
 
     format: FileFormat
     max_range_bytes: int | None
     _measures: dict[str, FileStats] = field(default_factory=dict)
 
     def measure(self, path: str, extent: int | None = None) -> FileStats:
-        """The file's extent and estimates; a file that cannot be measured is read whole.
+        """The file's statistics; a file that cannot be measured is not split.
 
-        ``extent``: as they were when the file was so long.
+        ``extent``: the extent that the file had when it was planned.
 
         Raises:
             JobError: the file is not there.
@@ -84,11 +84,11 @@ class FilePlanner:
         return known
 
     def forget(self, path: str) -> None:
-        """Drop what was remembered of a finished file."""
+        """Drop the cached measurement of a finished file."""
         self._measures.pop(path, None)
 
     def take(self, path: str, start: int, extent: int, records: float, size_bytes: float) -> int:
-        """The position up to which a file is read for so much budget: one record at least."""
+        """The position up to which a file is read with this budget: at least one record."""
         measure = self.measure(path, extent)
         if not measure.splittable:
             return extent
@@ -99,14 +99,14 @@ class FilePlanner:
             raise vanished(path) from None
 
     def cost(self, path: str, units: int, extent: int) -> tuple[float, float]:
-        """About how many records and bytes a number of units is."""
+        """The estimated records and bytes of a number of units."""
         measure = self.measure(path, extent)
         return units / measure.units_per_record, units * measure.bytes_per_unit
 
     def left(self, files: Iterable[tuple[str, int, int]]) -> Pending:
-        """About how many bytes are left; of each file its path, the units left, and its extent.
+        """The estimated remaining bytes of files; unknown if one of them is not measured yet.
 
-        Not known where a file is not measured yet.
+        ``files``: path, remaining units and extent of each.
         """
         of_each = [*files]
         if any(path not in self._measures for path, *_ in of_each):
@@ -116,7 +116,7 @@ class FilePlanner:
     def pieces(
         self, split: str, path: str, start: int, end: int, extent: int, place: list[JsonValue]
     ) -> Iterator[SplitRange]:
-        """The work between two positions of one file; ``place`` stands before the position."""
+        """The ranges between two positions of one file; ``place`` is put before each position."""
         if start >= end:
             return
         inner: Sequence[int] = ()
@@ -133,7 +133,7 @@ class FilePlanner:
 
 
 def vanished(path: str) -> JobError:
-    """The error for a file that was listed and is there no more."""
+    """The error for a file that was listed and no longer exists."""
     return JobError(
         f"the file {path!r} was listed as input and is there no more",
         hint="keep input files until the job has read them",
@@ -142,9 +142,9 @@ def vanished(path: str) -> JobError:
 
 @dataclass
 class StaticFiles(SplitEnumerator):
-    """A fixed set of files: each is a split, and all are read side by side.
+    """A fixed set of files: each is a split, and all are read in parallel.
 
-    The position of a file is ``[next position, extent when listed]``: what is appended later is not
+    The position of a file is ``[next position, extent when listed]``: data appended later is not
     read.
     """
 
@@ -166,7 +166,7 @@ class StaticFiles(SplitEnumerator):
         return positions
 
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
-        """Every file at its beginning."""
+        """Every file, at its beginning."""
         found = find_files(self.paths, self.files)
         digits = max(4, len(str(len(found))))
         return {
@@ -204,14 +204,14 @@ class StaticFiles(SplitEnumerator):
         return Progress(moved, finished, ended=not moved)
 
     def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
-        """About how many bytes of the files are left."""
+        """The estimated remaining bytes of the files."""
         left = [(_path_of(split), *positions[split]) for split in positions]
         return self.planner.left((path, extent - at, extent) for path, at, extent in left)
 
     def ranges(
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
     ) -> Sequence[SplitRange]:
-        """The work between two sets of positions, file by file."""
+        """The ranges between two sets of positions, file by file."""
         work: list[SplitRange] = []
         for split in sorted({*end, *finished}):
             path = _path_of(split)
@@ -224,7 +224,7 @@ class StaticFiles(SplitEnumerator):
 
 
 def _line_of(entry: dict[str, object]) -> bytes:
-    """An entry of the log of a watched folder, with a checksum."""
+    """An entry for the log of a watched folder, with a checksum."""
     return json.dumps({**entry, "crc32": _sum_of(entry)}).encode() + b"\n"
 
 
@@ -238,14 +238,15 @@ def _path_of(split: str) -> str:
 
 @dataclass
 class MonitoredFolder(SplitEnumerator):
-    """Folders watched for new files: one split, the files one after the other, each once.
+    """Folders watched for new files: one split, which reads each file once, one after the other.
 
-    New files are looked for no more often than ``interval_ms`` and taken in the order of (time of
-    modification, name). The order is kept in ``discovered.jsonl`` below ``directory``, written
-    before a position refers to it; the position is ``[number of the file, position in it]``.
+    It looks for new files at most every ``interval_ms``, and takes them in the order of
+    (modification time, name). The order is stored in ``discovered.jsonl`` below ``directory``
+    before a position refers to it; a position is ``[number of the file, position in it]``.
 
-    A file is known by its path. It must appear complete (moved in, or written under a hidden name
-    or one that ends in .tmp, .part or ._COPYING_): what is appended later is not read.
+    A file is identified by its path. It must be complete when it appears (moved into the folder, or
+    written under a hidden name or one that ends in .tmp, .part or ._COPYING_): data appended later
+    is not read.
     """
 
     paths: tuple[str, ...]
@@ -274,7 +275,7 @@ class MonitoredFolder(SplitEnumerator):
         return positions
 
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
-        """Before the first file."""
+        """The position before the first file."""
         find_files(self.paths, self.files)  # a path that does not exist is an error at once
         return {self.SPLIT: [0, 0]}
 
@@ -285,7 +286,7 @@ class MonitoredFolder(SplitEnumerator):
         now_ms: int,
         paused: frozenset[str],
     ) -> Progress:
-        """As many files, or as much of one, as the budget allows."""
+        """As many files, or as much of one file, as the budget allows."""
         if self.SPLIT in paused:
             return Progress(dict(positions))
         number, position = positions[self.SPLIT]
@@ -307,7 +308,7 @@ class MonitoredFolder(SplitEnumerator):
         return Progress({self.SPLIT: [number, position]})
 
     def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
-        """About how many bytes are left of the files that were found so far."""
+        """The estimated remaining bytes of the files found so far."""
         if self.SPLIT not in positions:
             return Pending()
         number, position = positions[self.SPLIT]
@@ -320,7 +321,7 @@ class MonitoredFolder(SplitEnumerator):
     def ranges(
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
     ) -> Sequence[SplitRange]:
-        """The work between two positions, in the order of the log."""
+        """The ranges between two positions, in the order of the log."""
         log = self._entries()
         if self.SPLIT not in start:
             return []
@@ -338,7 +339,7 @@ class MonitoredFolder(SplitEnumerator):
         return work
 
     def _require(self, number: int, position: int) -> None:
-        """Raise unless the log has the files before a position."""
+        """Raise unless the log contains the files before a position."""
         if number + (position > 0) > len(self._entries()):
             raise self._unusable(f"has {len(self._entries())} entries, but file {number} was read")
 

@@ -1,4 +1,4 @@
-"""The tasks' side of the file sink: records into staged files."""
+"""Writes a task's records to staged files, for the file sink."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from headrace.datastream.connectors._files.committer import StagedFile
 from headrace.datastream.connectors._files.rolling import BasePathBucketAssigner, BucketAssigner
 
 MAX_OPEN_FILES = 128
-"""A task with more folders than that completes the file it has not written to for longest."""
+"""A task with more folders than this completes the file that was not written to for longest."""
 
 
 class RowEncoder(Protocol):
-    """What writes a record after the one before it.
+    """Encodes records one by one.
 
-    It may also have ``encode_all(values) -> bytes``, for speed, and ``head() -> bytes``, what
-    stands at the top of every file.
+    It may also have ``encode_all(values) -> bytes``, for speed, and ``head() -> bytes``, for the
+    beginning of every file.
     """
 
     def encode(self, value: Any) -> bytes:
-        """The record, with the end that tells it from the next."""
+        """The record's bytes, including the delimiter."""
 
 
 class BulkWriter(Protocol):
     """Writes the records of one file.
 
-    It may also have ``discard()``, called in place of ``finish`` when the file is not wanted; and,
-    if its factory has ``takes_columns``, ``write_columns(chunk)`` for a ``ColumnChunk``.
+    It may also have ``discard()``, called instead of ``finish`` if the file is not needed; and, if
+    its factory has ``takes_columns``, ``write_columns(chunk)`` for a ``ColumnChunk``.
     """
 
     def write(self, values: Sequence[Any]) -> None:
@@ -45,10 +45,10 @@ class BulkWriter(Protocol):
 
 @dataclass(frozen=True)
 class StagedForm:
-    """Where a task's files lie until they are published, and how records become bytes.
+    """Where a task stages files, and how it encodes records.
 
-    One of ``encoder`` and ``writer_factory`` is there. ``head`` stands at the top of each file.
-    ``type_info`` is the stream's type.
+    Either ``encoder`` or ``writer_factory`` is set. ``head``: the beginning of each file.
+    ``type_info``: the stream's type.
     """
 
     staging: str
@@ -87,7 +87,7 @@ class FileWriter(SinkWriter):
             self._file(bucket).write(taken)
 
     def write_columns(self, chunk: ColumnChunk) -> None:
-        """Write records as columns; such a sink has one folder only."""
+        """Write records as columns; such a sink has only one folder."""
         if chunk.count:
             self._file("").write_columns(chunk)
 

@@ -1,1 +1,1 @@
-"""PostgreSQL: snapshots, lookups, and writing exactly once."""
+"""PostgreSQL: snapshots, lookups, and an exactly-once sink."""

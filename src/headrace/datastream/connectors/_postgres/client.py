@@ -1,4 +1,4 @@
-"""Connections to PostgreSQL, and what their errors mean."""
+"""Connections to PostgreSQL, and the meaning of their errors."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from headrace.datastream._extras import optional
 from headrace.errors import PlanError
 
 _NOTICE_OUTAGES = {"connect_timeout": "10", "keepalives_idle": "30", "tcp_user_timeout": "30000"}
-"""So that a host that has vanished is noticed; what the program says counts instead."""
+"""TCP settings that detect a vanished host; the program's settings override them."""
 
 _AWAY = frozenset({"57P01", "57P02", "57P03", "53300", "25006"})
-"""Shutting down, crashed, starting, too many clients, a standby by now; class 08 beside these."""
+"""Shutdown, crash, startup, too many clients, now a standby; besides these, class 08."""
 
 _AGAIN = frozenset({"40001", "40P01", "55P03"})
-"""Could not serialise, deadlock, lock not available: the same transaction may work now."""
+"""Serialization failure, deadlock, lock not available: the same transaction may succeed if
+repeated."""
 
 _REFUSED = (
     "authentication failed",
@@ -41,22 +42,22 @@ def psycopg() -> Any:
 
 
 _SECRETS = {"PGPASSWORD": "password", "PGSSLPASSWORD": "sslpassword"}
-"""By environment variable; libpq itself knows the first one only."""
+"""By environment variable; libpq itself reads only the first one."""
 
 
 @dataclass(frozen=True)
 class PostgresConnection(KeepsSecrets):
-    """How to reach a database. Only the place is ever shown."""
+    """How to connect to a database. Its ``repr`` shows the location only."""
 
     parameters: tuple[tuple[str, str], ...] = field(repr=False)
     place: str
 
     @staticmethod
     def of(given: str, **more: str | None) -> PostgresConnection:
-        """From a connection string of libpq, a URL or ``key=value``; ``more`` counts before it.
+        """From a libpq connection string: a URL or ``key=value`` pairs. ``more`` overrides it.
 
         Raises:
-            PlanError: it cannot be read, or names no database.
+            PlanError: it cannot be parsed, or names no database.
             MissingExtraError: psycopg is not installed.
         """
         read = optional("psycopg.conninfo").conninfo_to_dict
@@ -77,28 +78,28 @@ class PostgresConnection(KeepsSecrets):
 
     @property
     def secrets(self) -> Mapping[str, str]:
-        """Its passwords."""
+        """The passwords."""
         given = dict(self.parameters)
         return {name: given[key] for name, key in _SECRETS.items() if key in given}
 
     def with_secrets(self, found: Mapping[str, str]) -> PostgresConnection:
-        """The same with those passwords."""
+        """A copy with these passwords."""
         kept = {k: v for k, v in self.parameters if k not in _SECRETS.values()}
         kept |= {_SECRETS[name]: value for name, value in found.items()}
         return replace(self, parameters=tuple(sorted(kept.items())))
 
     def open(self) -> Any:
-        """A connection in which each statement is a transaction, unless one is begun."""
+        """An autocommit connection."""
         return _prepared(psycopg().connect(**dict(self.parameters), autocommit=True))
 
     async def open_async(self) -> Any:
-        """The same for the event loop."""
+        """An autocommit connection for asyncio."""
         made = psycopg().AsyncConnection.connect(**dict(self.parameters), autocommit=True)
         return _prepared(await made)
 
 
 def _prepared(connection: Any) -> Any:
-    """The connection, which takes dicts as JSON."""
+    """The connection, with dicts adapted to JSON."""
     types = optional("psycopg.types.json")
     connection.adapters.register_dumper(dict, types.JsonbDumper)
     types.set_json_dumps(_compact, connection)
@@ -110,7 +111,7 @@ def _compact(value: Any) -> str:
 
 
 def is_outage(error: Exception) -> bool:
-    """Whether the database is away for the moment, or has dropped the connection."""
+    """Whether the database is temporarily unavailable, or has dropped the connection."""
     library_of = psycopg()
     if isinstance(error, library_of.InterfaceError):
         return "closed" in str(error)
@@ -122,17 +123,17 @@ def is_outage(error: Exception) -> bool:
 
 
 def is_worth_another_try(error: Exception) -> bool:
-    """Whether the same transaction may work when it is tried again."""
+    """Whether the same transaction may succeed if it is repeated."""
     return isinstance(error, psycopg().Error) and getattr(error, "sqlstate", None) in _AGAIN
 
 
 def identifier(name: str) -> str:
-    """A name quoted for SQL."""
+    """A name, quoted for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def table_name(name: str) -> str:
-    """A table's name quoted for SQL; a dot is between schema and table."""
+    """A table's name, quoted for SQL; a dot separates schema and table."""
     return ".".join(map(identifier, name.split(".")))
 
 

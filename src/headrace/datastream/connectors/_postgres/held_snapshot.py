@@ -1,4 +1,4 @@
-"""A snapshot of a database that one process keeps open, and others read in."""
+"""A database snapshot that one process keeps open, and in which other processes read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _UNKNOWN = ("22023", "42704")  # no name of a snapshot, or of none that there is
 class Snapshot:
     """PostgreSQL's name of a snapshot, and the transactions that it sees.
 
-    A server that was started again gives the same names to other snapshots.
+    After a restart, a server may give the same name to another snapshot.
     """
 
     name: str
@@ -25,13 +25,13 @@ class Snapshot:
 
 
 class HeldSnapshots:
-    """The transactions of this process by which PostgreSQL keeps snapshots."""
+    """The open transactions of this process that keep snapshots alive."""
 
     def __init__(self) -> None:
         self._connections: dict[Snapshot, Any] = {}
 
     def take(self, connection: Any) -> Snapshot:
-        """A snapshot of what is committed by now; the connection is kept for it alone."""
+        """A snapshot of what is committed now; the connection is kept open for it alone."""
         connection.execute("SET idle_in_transaction_session_timeout = 0")
         connection.execute(_BEGIN)
         snapshot = Snapshot(*connection.execute(_OWN).fetchone())
@@ -39,7 +39,7 @@ class HeldSnapshots:
         return snapshot
 
     def end(self, snapshot: Snapshot) -> None:
-        """Let a snapshot go; one that is not held here is fine."""
+        """Release a snapshot; one of another process is ignored."""
         connection = self._connections.pop(snapshot, None)
         if connection is not None:
             connection.close()
@@ -49,17 +49,17 @@ HELD = HeldSnapshots()
 
 
 class SnapshotClient:
-    """A connection that reads in snapshots of another process, opened when it is needed."""
+    """A connection that reads in snapshots of another process; it is opened when needed."""
 
     def __init__(self, database: PostgresConnection) -> None:
         self._database = database
         self._connection: Any = None
 
     def enter(self, snapshot: Snapshot) -> Any:
-        """The connection, in a new transaction that sees what the snapshot sees.
+        """The connection, in a new transaction that reads in the snapshot.
 
         Raises:
-            CheckpointError: the snapshot is no more.
+            CheckpointError: the snapshot no longer exists.
         """
         if self._connection is None or self._connection.closed:
             self._connection = self._database.open()

@@ -1,4 +1,4 @@
-"""URLs and SQL as JDBC writes them, for psycopg."""
+"""Converts JDBC's URLs and SQL for psycopg."""
 
 from __future__ import annotations
 
@@ -48,18 +48,18 @@ _WITHOUT_EFFECT = frozenset(
         *("stringtype", "tcpNoDelay", "unknownLength", "xmlFactoryFactory"),
     )
 )
-"""Properties of the Java driver that set how it works, and not what happens."""
+"""Properties of the Java driver that only concern its implementation."""
 
 _PLACE = re.compile(r"^//(?P<hosts>[^/?]*)(?:/(?P<name>[^?]*))?$")
 _HOST = re.compile(r"^(?P<host>\[[^\]]+\]|[^:\[\]]+)?(?::(?P<port>\d+))?$")
 
 
 def libpq_parameters(url: str) -> dict[str, str]:
-    """A ``jdbc:postgresql:`` URL as libpq's parameters.
+    """The libpq parameters of a ``jdbc:postgresql:`` URL.
 
     Raises:
-        UnsupportedError: it is of another database.
-        PlanError: it cannot be read, or has a property that is not known.
+        UnsupportedError: it is for another database.
+        PlanError: it cannot be parsed, or has an unknown property.
     """
     if not url.startswith("jdbc:"):
         raise PlanError(
@@ -127,10 +127,10 @@ _TOKEN = re.compile(
 
 
 def with_percent_marks(sql: str) -> tuple[str, int]:
-    """A statement with ``%s`` in place of each ``?``, and how many there are.
+    """A statement with ``%s`` instead of each ``?``, and the number of them.
 
-    Those in texts, quoted names and comments stay. ``??`` is the operator ``?``, as in the Java
-    driver.
+    Those in strings, quoted names and comments are kept. ``??`` is the operator ``?``, as in the
+    Java driver.
     """
     count = 0
 

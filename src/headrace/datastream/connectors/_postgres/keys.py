@@ -1,4 +1,4 @@
-"""Keys of tables: which columns they have, and conditions for ranges of them."""
+"""Keys of tables: their columns, and conditions for key ranges."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from headrace.datastream.connectors._postgres.client import identifier, table_na
 from headrace.errors import PlanError
 
 Key = list[list[str]]
-"""The columns of a key, each with its type as PostgreSQL writes it."""
+"""The columns of a key, each with its PostgreSQL type."""
 
 _KEYS = """
     SELECT array_agg(a.attname::text ORDER BY k.n),
@@ -24,7 +24,7 @@ _KEYS = """
 
 
 def key_of(connection: Any, table: str, wanted: Sequence[str]) -> Key:
-    """The key with the columns that are wanted; the primary key where none are.
+    """The key with the wanted columns, or the primary key if ``wanted`` is empty.
 
     Raises:
         PlanError: there is no such table, or no such key.
@@ -45,12 +45,12 @@ def key_of(connection: Any, table: str, wanted: Sequence[str]) -> Key:
 
 
 def columns_of(key: Key) -> str:
-    """Its columns for SQL."""
+    """The key's columns for SQL."""
     return ", ".join(identifier(name) for name, _ in key)
 
 
 def between(key: Key, above: Any, to: Any) -> tuple[str, list[str]]:
-    """The condition for keys above one and up to another (None: no limit), and its values."""
+    """The condition for keys after ``above`` up to ``to`` (None: no limit), and its parameters."""
     row = ", ".join(f"%s::{kind}" for _, kind in key)
     parts, values = [], []
     for sign, limit in ((">", above), ("<=", to)):

@@ -1,4 +1,4 @@
-"""Which of many rows PostgreSQL, or its client, does not take."""
+"""Finds the row that PostgreSQL, or its client, refuses."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from headrace.errors import TypeMismatchError
 Row = Sequence[Any]
 
 _OF_ROWS = ("22", "23", "P0")
-"""Classes of errors that are about values: data, constraints, and what a trigger raises."""
+"""Error classes that concern values: data, constraints, and exceptions of triggers."""
 _TYPE_MISMATCH = "42804"
 _LINE_OF_COPY = re.compile(r"^COPY .*?, \S+ (\d+)(?=[,:]|$)", re.MULTILINE)
 
 
 def is_about_a_row(error: Exception) -> bool:
-    """Whether another row might have been taken: not so where a table is missing, say."""
+    """Whether the error is about one row's values; not so if, for example, the table is missing."""
     library = psycopg()
     if not isinstance(error, library.Error):  # what turns values into texts has failed
         return isinstance(error, TypeError | ValueError | ArithmeticError)
@@ -31,7 +31,7 @@ def is_about_a_row(error: Exception) -> bool:
 
 
 def copy_rows(cursor: Any, sql: str, rows: Sequence[Row]) -> None:
-    """Write rows with one COPY. An error about a row names it."""
+    """Write rows with one COPY. The error for a row names the row."""
     row: Row | None = None
     try:
         with cursor.copy(sql) as copy:
@@ -47,7 +47,7 @@ def copy_rows(cursor: Any, sql: str, rows: Sequence[Row]) -> None:
 
 
 def _row_of_line(context: str | None, rows: Sequence[Row]) -> Row | None:
-    """The row of the line that a COPY has failed at: rows are lines of its input."""
+    """The row at which a COPY failed: its error contains the number of the input line."""
     found = _LINE_OF_COPY.search(context or "")
     line = int(found[1]) if found else 0
     return rows[line - 1] if 0 < line <= len(rows) else None
@@ -56,10 +56,10 @@ def _row_of_line(context: str | None, rows: Sequence[Row]) -> Row | None:
 def name_refused(
     error: Exception, connection: Any, sql: str, rows: Sequence[Row], sent: slice
 ) -> None:
-    """Name the first of the rows that were sent together, after those before, that is not taken.
+    """Add a note to the error that names the first refused row of those that were sent together.
 
-    They are sent again one by one, in a transaction that is rolled back. Where each of them is
-    taken then, or the connection breaks, no row is named.
+    The rows are sent again one by one, after those before them, in a transaction that is rolled
+    back. If all are accepted then, or the connection breaks, no row is named.
     """
     with (
         contextlib.suppress(psycopg().Error),
@@ -82,12 +82,12 @@ def _name(error: Exception, row: Row) -> None:
 
 
 def is_not_adapted(error: Exception) -> bool:
-    """Whether it is psycopg's own: it has no form for a value."""
+    """Whether it is psycopg's own error for a value that it cannot convert."""
     return isinstance(error, psycopg().ProgrammingError) and error.sqlstate is None
 
 
 def mismatch(error: Exception, sink: str) -> TypeMismatchError:
-    """The same as an exception of Headrace's, with what is noted."""
+    """The error as an exception of Headrace, with its notes."""
     made = TypeMismatchError(str(error), where={"sink": sink})
     for note in getattr(error, "__notes__", ()):
         made.add_note(note)

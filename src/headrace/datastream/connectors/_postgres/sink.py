@@ -155,7 +155,7 @@ class PostgresSink(Sink):
 
 
 class PostgresWriter(SinkWriter):
-    """Gathers the rows of one task, and writes them at its end."""
+    """Collects the rows of one task, and writes them at the end of the micro-batch."""
 
     def __init__(self, sink: PostgresSink, context: WriterContext) -> None:
         self._sink, self._context = sink, context
@@ -198,10 +198,10 @@ class PostgresWriter(SinkWriter):
         return False
 
     def _transaction(self) -> None:
-        """Rows and marker in one transaction, unless the marker is there.
+        """Write rows and marker in one transaction, unless the marker exists.
 
-        It may be called again when the connection was lost, even during the commit: where another
-        attempt's transaction is open, writing the marker waits for its end.
+        It may be repeated after the connection was lost, even during the commit: if the transaction
+        of an earlier attempt is still open, writing the marker waits for its end.
         """
         connection = self._context.shared("connection", self._connected)
         try:
@@ -260,7 +260,7 @@ _LOCK = 0x6865616472616365  # the letters of headrace: one at a time makes the t
 
 
 def _is_there(connection: Any, quoted: str) -> bool:
-    """Whether a table exists, by its quoted name."""
+    """Whether a table exists; ``quoted`` is its quoted name."""
     found = connection.execute("SELECT to_regclass(%s)", (quoted,)).fetchone()
     return found[0] is not None
 

@@ -124,10 +124,10 @@ class PostgresSnapshotSource(Source):
 
 
 class SnapshotEnumerator(SplitEnumerator):
-    """Cuts the table into ranges of its key.
+    """Splits the table into ranges of its key.
 
-    A position is JSON: the snapshot, the columns of the key with their types, the last key of what
-    was planned (as texts), the keys at which the last step cut, and whether it is the end.
+    A position is JSON: the snapshot, the key's columns with their types, the last planned key (as
+    text), the keys between the last planned ranges, and whether the end is reached.
     """
 
     def __init__(self, source: PostgresSnapshotSource) -> None:
@@ -163,7 +163,7 @@ class SnapshotEnumerator(SplitEnumerator):
         return Progress({SPLIT: after})
 
     def _after(self, connection: Any, position: Any, left: int) -> tuple[JsonValue, bool]:
-        """The position so many rows further, and whether the table ends before."""
+        """The position ``left`` rows further, and whether the table ends before that."""
         at, cuts = position["at"], list[list[str]]()
         while left > 0:
             step = min(left, RANGE_ROWS)
@@ -177,7 +177,7 @@ class SnapshotEnumerator(SplitEnumerator):
     def ranges(
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
     ) -> Sequence[SplitRange]:
-        """The rows between two keys each; the last range of all has no upper one."""
+        """The rows between two keys each; the very last range has no upper key."""
         if SPLIT not in start or start[SPLIT] == end[SPLIT]:
             return []
         last = end[SPLIT]
@@ -186,11 +186,11 @@ class SnapshotEnumerator(SplitEnumerator):
         return [SplitRange(SPLIT, at, to, payload, RANGE_ROWS) for at, to in pairwise(cuts)]
 
     def close(self) -> None:
-        """Close the connection; the snapshot is the source's."""
+        """Close the connection; the snapshot belongs to the source."""
         self._client.close()
 
     def _key_after(self, connection: Any, key: Key, at: Any, step: int) -> list[str] | None:
-        """The key of the row so many rows further; None where the table ends before."""
+        """The key of the row ``step`` rows further; None if the table ends before that."""
         where, values = between(key, at, None)
         texts = ", ".join(f"{identifier(name)}::text" for name, _ in key)
         sql = (
@@ -202,17 +202,17 @@ class SnapshotEnumerator(SplitEnumerator):
 
 
 class SnapshotReader(SplitReader):
-    """Reads ranges in the snapshot that the program keeps."""
+    """Reads ranges in the program's snapshot."""
 
     def __init__(self, source: PostgresSnapshotSource) -> None:
         self._source = source
         self._client = SnapshotClient(source.database)
 
     def read(self, split_range: SplitRange) -> Iterator[Chunk]:
-        """The rows of a range, in the order of the key.
+        """The rows of a range, ordered by key.
 
         Raises:
-            CheckpointError: the snapshot is no more.
+            CheckpointError: the snapshot no longer exists.
         """
         snapshot, key = split_range.payload
         where, values = between(key, split_range.start, split_range.end)

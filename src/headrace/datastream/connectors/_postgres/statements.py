@@ -1,4 +1,4 @@
-"""What a sink says to PostgreSQL: SQL with placeholders, and where the values come from."""
+"""The sink's SQL statements with placeholders, and the functions that return their values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Values = Callable[[Any], Sequence[Any]]
 
 @dataclass(frozen=True)
 class FieldsOf:
-    """The fields of a record by their names; those of tuples and lists by position."""
+    """Returns the fields of a record by name; those of tuples and lists by position."""
 
     names: tuple[str, ...]
 
@@ -52,7 +52,7 @@ def append_sql(table: str, columns: Sequence[str]) -> str:
 
 
 def upsert_sql(table: str, columns: Sequence[str], key: Sequence[str]) -> str:
-    """An INSERT that changes the row with the same key, if there is one."""
+    """An INSERT that updates the row with the same key, if there is one."""
     names = ", ".join(map(identifier, columns))
     marks = ", ".join(["%s"] * len(columns))
     rest = [identifier(column) for column in columns if column not in key]

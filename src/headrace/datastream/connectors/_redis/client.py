@@ -1,4 +1,4 @@
-"""Clients of Redis, made when they are first needed."""
+"""Clients of Redis."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ _FORM = "redis://[[user]:password@]host:port/0, rediss:// over TLS, unix://path?
 
 
 def checked_url(url: object) -> str:
-    """The URL itself.
+    """The URL, if it is valid.
 
     Raises:
-        PlanError: it is not one of Redis, or its database is not a number.
+        PlanError: it is not a URL of Redis, or its database is not a number.
     """
     if not isinstance(url, str):
         raise _not_a_url(repr(url))
@@ -52,7 +52,7 @@ def _not_a_url(shown: str) -> PlanError:
 
 
 def password_of(url: str) -> str | None:
-    """The password in a URL, if there is one; the library takes it from the query as well."""
+    """The password in a URL, if any; like the library, it also looks into the query."""
     parts = urlsplit(url)
     if parts.password:
         return unquote(parts.password)
@@ -60,7 +60,7 @@ def password_of(url: str) -> str | None:
 
 
 def with_password(url: str, password: str | None) -> str:
-    """The URL with that password in place of its own; None: without any."""
+    """The URL with this password instead of its own; None removes it."""
     parts = urlsplit(url)
     own, _, place = parts.netloc.rpartition("@")
     user = own.partition(":")[0]
@@ -72,7 +72,7 @@ def with_password(url: str, password: str | None) -> str:
 
 
 def connect(url: str, asynchronous: bool = False) -> Any:
-    """A client that opens its connection with its first command, and tries nothing twice itself.
+    """A client that connects with its first command, and retries nothing by itself.
 
     Raises:
         MissingExtraError: redis is not installed.
@@ -91,7 +91,7 @@ def connect(url: str, asynchronous: bool = False) -> Any:
 
 
 def is_outage(error: Exception) -> bool:
-    """Whether Redis is away for the moment: unreachable, loading its data, or a replica by now."""
+    """Whether Redis is temporarily unavailable: unreachable, loading its data, or now a replica."""
     errors = optional("redis.exceptions")
     if isinstance(error, errors.AuthenticationError | errors.AuthorizationError):
         return False

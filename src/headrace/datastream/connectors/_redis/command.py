@@ -29,13 +29,13 @@ _NOT_SENT = {
     )
     for name in names.split()
 }
-"""Commands of Redis 7 and 8 that break a sink's transaction or a lookup's connection.
+"""Commands of Redis 7 and 8 that would break a sink's transaction or a lookup's connection.
 
-Scripts are sent: Redis itself keeps what they select and refuses such commands in them.
-"""
+Scripts are allowed: Redis itself refuses such commands in them, and restores the database that
+they select."""
 
 _BY_ARGUMENTS = {"SCRIPT": 1, "XREAD": 1, "XREADGROUP": 4}
-"""Commands whose arguments decide, and where their options begin."""
+"""Commands that are refused with certain arguments; the number is where their options begin."""
 
 
 class RedisCommand:
@@ -111,7 +111,7 @@ class RedisCommand:
 
 
 def _check_may_be_sent(arguments: Sequence[Argument]) -> None:
-    """Raise for a command that would act on more than its keys."""
+    """Raise for a command that affects more than its keys."""
     name = str(arguments[0]).upper().split()  # the client splits it at spaces
     command = name[0]
     reason = _NOT_SENT.get(command)
@@ -127,7 +127,7 @@ def _check_may_be_sent(arguments: Sequence[Argument]) -> None:
 
 
 def _by_arguments(command: str, words: Sequence[str]) -> tuple[str, str | None]:
-    """The command with what is wrong in its arguments, and why it is; else no reason."""
+    """The command with the refused argument, and the reason; an empty reason if it is allowed."""
     options = words[_BY_ARGUMENTS[command] :]
     if command == "SCRIPT":
         return "SCRIPT DEBUG", _CONNECTION if options[:1] == ["DEBUG"] else None

@@ -1,4 +1,4 @@
-"""Lookups in Redis: many at a time, over one connection."""
+"""Lookups in Redis: pipelined, over one connection."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ class RedisLookup(AsyncFunction[Any, Any], KeepsSecrets):
         return RedisCommand(self._read, key, self._field)
 
     def _asked(self, command: RedisCommand) -> asyncio.Future[Any]:
-        """The answer to a command, which goes out with all others that wait by then."""
+        """The answer to a command, which is sent together with all others that wait."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         self._waiting.append((command, future))
@@ -148,7 +148,7 @@ class RedisLookup(AsyncFunction[Any, Any], KeepsSecrets):
 
 
 def _decoded(answer: Any) -> Any:
-    """Bytes as texts, in lists and dicts too."""
+    """Bytes decoded to str, also inside lists and dicts."""
     if isinstance(answer, bytes):
         return answer.decode()
     of_kind: dict[type, Callable[[Any], Any]] = {

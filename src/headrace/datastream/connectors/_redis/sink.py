@@ -90,7 +90,7 @@ class RedisSink(Sink):
 
 
 class RedisWriter(SinkWriter):
-    """Gathers the commands of one task, and sends them at its end."""
+    """Collects the commands of one task, and sends them at the end of the micro-batch."""
 
     def __init__(self, sink: RedisSink, context: WriterContext) -> None:
         self._sink, self._context = sink, context
@@ -119,10 +119,10 @@ class RedisWriter(SinkWriter):
         return is_outage(error) and not is_wrong_address(error, self._context)
 
     def _send(self) -> None:
-        """Commands and marker in one transaction, unless the marker is there.
+        """Send commands and marker in one transaction, unless the marker exists.
 
-        Whatever happens to the connection, this may be called again: another attempt that is on its
-        way changes the marker, and then Redis refuses this transaction.
+        It may be repeated after any failure of the connection: if an earlier attempt is still in
+        progress, it changes the marker, and Redis refuses this transaction.
         """
         context = self._context
         client = context.shared("client", lambda: connect(self._sink.url))

@@ -1,4 +1,4 @@
-"""Columns as they are for a declared schema, where that gives what their records would give."""
+"""Writes columns unchanged, if that gives the same file as writing their records."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _SAME = (
 
 
 def fitting(chunk: ColumnChunk, schema: Any, row_type: RowTypeInfo | None = None) -> Any | None:
-    """The records of a chunk as a record batch of a schema.
+    """The records of a chunk as a record batch of a schema; None if the result could differ.
 
-    ``row_type``: what the schema was made of. None where it is not certain that the batch holds
-    what the records would give: fields of other names or in another order, types whose values are
-    changed or refused on their way through Python, or nulls where the schema has none.
+    ``row_type``: what the schema was made of. The result could differ if fields have other names or
+    another order, if Python values would change or be rejected, or if there are nulls where the
+    schema allows none.
     """
     batch, names = chunk.batch, schema.names
     if type(chunk.shape) in _BY_NAME:
@@ -59,7 +59,7 @@ def _as_type(column: Any, wanted: Any, declared: bool) -> Any | None:
 
 
 def _widens(kind: Any, wanted: Any) -> bool:
-    """Whether all integers of a type are integers of another one."""
+    """Whether every integer of ``kind`` is a value of ``wanted``."""
     if not (types.is_integer(kind) and types.is_signed_integer(wanted)):
         return False
     return bool(kind.bit_width + types.is_unsigned_integer(kind) <= wanted.bit_width)

@@ -1,4 +1,4 @@
-"""Declared types as Arrow's, and columns of values as Arrow arrays."""
+"""Converts declared types to Arrow types, and columns of values to Arrow arrays."""
 
 from __future__ import annotations
 
@@ -43,10 +43,10 @@ _BYTES = Types.PRIMITIVE_ARRAY(Types.BYTE())
 
 
 def arrow_schema(row_type: Any, utc_timestamp: bool = False) -> Any:
-    """The Arrow schema of rows of a type; a pyarrow schema is returned unchanged.
+    """The Arrow schema of a row type; a pyarrow schema is returned unchanged.
 
     Raises:
-        PlanError: it is not the type of a row, or Arrow has no type for one of its fields.
+        PlanError: it is not a row type, or Arrow has no type for one of its fields.
     """
     if isinstance(row_type, pa.Schema):
         return row_type
@@ -64,7 +64,7 @@ def _fields(row_type: RowTypeInfo, utc: bool) -> list[Any]:
 
 
 def arrow_type(kind: TypeInformation, utc: bool = False) -> Any:
-    """The Arrow type of a declared type; ``utc`` gives timestamps a zone.
+    """The Arrow type of a declared type; ``utc`` gives timestamps a time zone.
 
     Raises:
         PlanError: there is none.
@@ -112,7 +112,7 @@ def arrow_values(field: Any, column: Sequence[Any]) -> Any:
 
 
 def _plain(value: Any, kind: Any) -> Any:
-    """The value in the shape that pyarrow takes for a nested type, or for an instant."""
+    """The value as pyarrow accepts it for a nested type, or for an instant."""
     if value is None:
         return None
     if isinstance(value, Instant):
@@ -140,7 +140,7 @@ def _plain(value: Any, kind: Any) -> Any:
 
 
 def from_arrow(kind: TypeInformation) -> Callable[[Any], Any] | None:
-    """A function from pyarrow's values to those that the type's coercer takes, or None."""
+    """A function from pyarrow's values to those that the type's coercer accepts, or None."""
     if isinstance(kind, ExternalTypeInfo):
         return from_arrow(kind._arguments()[0])
     if isinstance(kind, BasicTypeInfo):

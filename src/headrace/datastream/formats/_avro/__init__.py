@@ -1,1 +1,1 @@
-"""Avro: schemas, their resolution, and generated code that reads and writes records."""
+"""Avro: schemas, schema resolution, and generated code that reads and writes records."""

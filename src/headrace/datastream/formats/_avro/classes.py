@@ -1,4 +1,4 @@
-"""Dataclasses and Avro: the schema of a class, and conversion of records to its objects."""
+"""Dataclasses and Avro: the schema of a class, and the conversion of records to its objects."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def schema_of_class(record_class: type, namespace: str = "") -> dict[str, Any]:
     """The JSON of a dataclass's schema.
 
     Raises:
-        PlanError: it is no dataclass, or a field has a type that Avro has no word for.
+        PlanError: it is not a dataclass, or a field's type has no Avro type.
     """
     if not (isinstance(record_class, type) and dataclasses.is_dataclass(record_class)):
         raise PlanError(
@@ -60,7 +60,7 @@ def schema_of_class(record_class: type, namespace: str = "") -> dict[str, Any]:
 
 
 class _Schemas:
-    """The schemas of one program's classes; a class is defined where it is met first."""
+    """The schemas of one program's classes; a class is defined at its first use."""
 
     def __init__(self, namespace: str) -> None:
         self._namespace = namespace
@@ -141,10 +141,10 @@ class _Schemas:
 
 
 def _as_json(value: Any, node: Any) -> Any:
-    """A default as it stands in a schema; ``node`` is the JSON of its type.
+    """A default value as the schema contains it; ``node`` is the JSON of its type.
 
     Raises:
-        PlanError: it has no form there.
+        PlanError: it cannot be written in a schema.
     """
     if isinstance(node, list):  # of several types none is said to be the default's
         others = [branch for branch in node if branch != "null"]
@@ -173,7 +173,7 @@ def _as_json(value: Any, node: Any) -> Any:
 
 
 def _written(value: Any, node: Mapping[str, Any]) -> Any:
-    """A value of a logical type as what stands for it: a number, text or bytes."""
+    """The value under a logical type: a number, text or bytes."""
     kind = f"{node.get('type')}-{node.get('logicalType')}"
     writes = fastavro("write").LOGICAL_WRITERS.get(kind)
     if isinstance(value, datetime.datetime) and value.tzinfo is None:
@@ -209,13 +209,13 @@ _MAPS = (dict, Mapping)
 
 @dataclass(frozen=True)
 class RecordType:
-    """What the values of a part of a schema become.
+    """The Python types into which a part of a schema is read.
 
     Fields:
-        hint: ``dict``, ``Row``, or a type hint: a dataclass, or what stands in one.
-        legacy: values as Flink's row schemas have them: timestamps without a zone (UTC), times in
+        hint: ``dict``, ``Row``, or a type hint: a dataclass, or the type of one of its fields.
+        legacy: values as in Flink's row schemas: timestamps without a zone (UTC), times in
             milliseconds, a UUID as text.
-        generic: values as PyFlink's generic records have them: a UUID as text.
+        generic: values as in PyFlink's generic records: a UUID as text.
     """
 
     hint: Any
@@ -224,10 +224,10 @@ class RecordType:
 
     @staticmethod
     def of(into: Any) -> RecordType:
-        """The shape of a record.
+        """The type for records.
 
         Raises:
-            PlanError: it is neither dict, nor Row, nor a dataclass.
+            PlanError: ``into`` is neither dict, nor Row, nor a dataclass.
         """
         if into is dict or into is Row or is_record_class(into):
             return RecordType(into)
@@ -242,16 +242,16 @@ class RecordType:
 
     @property
     def by_position(self) -> bool:
-        """True for rows."""
+        """Whether fields are set by position, as in rows."""
         return self.hint is Row
 
     @property
     def make(self) -> Callable[..., Any]:
-        """What makes a record of its fields by name."""
+        """The constructor of a record from its fields by name."""
         return self.kind
 
     def record(self, name: str) -> RecordType:
-        """The shape of a record of this name: of several dataclasses the one that is called so."""
+        """The type for a record of this name; of several dataclasses, the one with this name."""
         choices = [hint for hint in _choices(self.hint) if is_record_class(hint)]
         short = name.rpartition(".")[2]
         chosen = [hint for hint in choices if len(choices) == 1 or hint.__name__ == short]
@@ -262,27 +262,27 @@ class RecordType:
         return not is_record_class(self.hint) or name in _made_fields(self.hint)
 
     def field(self, name: str) -> RecordType:
-        """The shape of a field."""
+        """The type of a field."""
         if not is_record_class(self.hint):
             return self
         return RecordType(_bare(hints_of(self.hint)[name]), self.legacy)
 
     def element(self) -> RecordType:
-        """The shape of an array's elements, or of a map's values."""
+        """The type of an array's elements, or of a map's values."""
         if self.hint in (dict, Row):
             return self
         parts = [part for part in typing.get_args(self.hint) if part is not Ellipsis]
         return RecordType(_bare(parts[-1]) if parts else dict, self.legacy)
 
     def container(self, convert: Convert | None) -> Convert | None:
-        """The function for an array or a map whose values go through ``convert``."""
+        """The converter of an array or a map whose values are converted by ``convert``."""
         made = _CONTAINERS.get(typing.get_origin(self.hint) or self.hint)
         if made is None:
             return convert
         return made if convert is None else lambda values: made(convert(values))
 
     def leaf(self, layout: Node) -> Convert | None:
-        """The function for a value without parts; None: it stays as it was read."""
+        """The converter of a scalar value; None: it is not converted."""
         kind, logical = kind_of(layout), logical_type(layout)
         if self.legacy:
             return _LEGACY.get(f"{kind}-{logical}")
@@ -364,10 +364,10 @@ _INSTANTS = frozenset(
 def record_function(
     fields: Mapping[str, Any], read: Sequence[str], shape: RecordType
 ) -> Convert | None:
-    """A function from the dict that was read to the record; None where the dict is the record.
+    """A function from the dict that was read to the record; None if the dict is the record.
 
-    Shapes: ``fields`` has, by name and in order, either (name in the dict, function or None), or a
-    function without arguments that gives the default. ``read`` are the names in the dict.
+    ``fields``, by name and in order: either (name in the dict, converter or None), or a function
+    without arguments that returns the default. ``read``: the names in the dict.
     """
     if shape.kind is dict and _unchanged(fields, read):
         return None
@@ -401,7 +401,7 @@ def _part(index: int, part: Any, names: dict[str, Any]) -> str:
 
 
 def _positions(make: Callable[..., Any]) -> list[str]:
-    """The parameters that may be given by position."""
+    """The parameters that may be passed by position."""
     parameters = inspect.signature(make).parameters.values()
     return [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
 

@@ -1,7 +1,7 @@
-"""Bytes of Avro from records, and records from bytes.
+"""Converts records to Avro's bytes, and back.
 
-fastavro cuts fractions of integers, takes any value for a boolean, and reads a timestamp without a
-zone as local time. Here the first two are errors, and the last is UTC.
+fastavro truncates fractions to integers, accepts any value as a boolean, and reads a timestamp
+without a zone as local time. Here the first two are errors, and the last is UTC.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ UNREADABLE = (
 def encoder(schema: AvroSchema) -> Callable[[Any], bytes]:
     """A function from a record to its bytes, without any header.
 
-    The function raises ``TypeMismatchError`` for a record that does not fit the schema.
+    It raises ``TypeMismatchError`` for a record that does not fit the schema.
     """
     prepare, write, node = preparation(schema), fastavro().schemaless_writer, parsed(schema.text)[0]
 
@@ -84,13 +84,13 @@ def misfit(schema: AvroSchema, value: Any, error: Exception) -> TypeMismatchErro
 
 
 def preparation(schema: AvroSchema) -> Prepare | None:
-    """A function from a record to what fastavro writes; None: it takes what is there."""
+    """A function from a record to what fastavro writes; None: records are written unchanged."""
     node, named = parsed(schema.text)
     return _Preparation(named).visit(node)
 
 
 class _Preparation(Walker[Prepare | None]):
-    """The functions for one schema; a record's is made once, though it may hold itself."""
+    """The functions for one schema. There is one per record type, which may be recursive."""
 
     def __init__(self, named: Mapping[str, Node]) -> None:
         super().__init__(named)
@@ -206,11 +206,11 @@ def _record_code(
     no_dict: Prepare | None = None,
     again: Callable[[Any, KeyError], Any] | None = None,
 ) -> Prepare:
-    """The function from a record to a dict, generated: as a loop it would take twice as long.
+    """The generated function from a record to a dict; a loop would take twice as long.
 
-    What most fields are is checked without a call. With ``no_dict`` and ``again`` it is for dicts:
-    what is none goes to the one, what lacks a key to the other. A dict in which nothing has to be
-    changed is given back as it is.
+    Common types of fields are checked inline. With ``no_dict`` and ``again``, the function is for
+    dicts: ``no_dict`` handles other values, ``again`` dicts without a key. A dict in which nothing
+    changes is returned itself.
     """
     names: dict[str, Any] = {"no_dict": no_dict, "again": again}
     parts, fits = [], [f"len(value) == {len(fields)}"]
@@ -242,7 +242,7 @@ def _record_code(
 
 
 def _by_name(value: Any, fields: Sequence[str]) -> Mapping[str, Any]:
-    """The fields of a record that is no dict, by name."""
+    """The fields of a record that is not a dict, by name."""
     if isinstance(value, Row):
         names = getattr(value, "_fields", None)
         return _zipped(fields if names is None else names, list(value))
@@ -346,13 +346,13 @@ _TAKEN_BY: dict[str, tuple[type, ...]] = {
 def decoder(
     writer: AvroSchema, reader: AvroSchema, shape: RecordType, exact: bool = True
 ) -> Decode:
-    """A function from bytes, without any header, to the value in them.
+    """A function from bytes, without any header, to their value.
 
-    The function raises ``DecodeError`` with the reason in one line. ``exact``: bytes after the
-    value are an error, too; Flink ignores them.
+    It raises ``DecodeError`` with the reason in one line. ``exact``: bytes after the value are an
+    error, too; Flink ignores them.
 
     Raises:
-        Mismatch: no bytes of the writer's schema can be read by the reader's.
+        Mismatch: no bytes of the writer's schema can be read with the reader's.
     """
     found = resolve(writer, reader, shape)
     read, layout, convert = fastavro().schemaless_reader, found.layout, found.convert
@@ -377,7 +377,7 @@ def decoder(
 
 
 def unreadable(error: BaseException) -> str:
-    """Why bytes could not be read, in one line."""
+    """The reason why bytes could not be decoded, in one line."""
     text = str(error)
     # fastavro's varint reads beyond the end as an index that is out of range
     if isinstance(error, EOFError) or text == "string index out of range":

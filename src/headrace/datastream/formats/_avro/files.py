@@ -1,8 +1,8 @@
 """Avro container files: read in ranges of records, and written.
 
-The layout is the specification's: a head (magic bytes, a map with the schema and the codec, a
-marker of 16 bytes), then blocks: the number of records, the number of bytes, the bytes, the marker
-again. Where the blocks lie is known without unpacking any.
+The layout is the specification's: a header (magic bytes, a map with the schema and the codec, a
+sync marker of 16 bytes), then blocks: the number of records, the number of bytes, the bytes, the
+sync marker. The positions of blocks can be found without decompressing them.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _records(
 ) -> Iterator[Chunk]:
     """The records of a block that lie within the limits; ``data`` is a file of this block alone.
 
-    ``row`` is the number of its first record. ``fault`` says why it is no block.
+    ``row``: the number of its first record. ``fault``: why the block is damaged, or empty.
     """
     chunk, convert = Chunk([]), found.convert
     try:
@@ -159,7 +159,7 @@ _CORRUPT = (OSError, zlib.error, lzma.LZMAError)
 
 
 def _blocks_of(path: str) -> Blocks:
-    """Where the blocks of a file lie; kept for files that were looked at before.
+    """The blocks of a file; cached.
 
     Raises:
         DecodeError: the file is not an Avro file.
@@ -227,7 +227,7 @@ class AvroWriterFactory(BulkWriterFactory):
 
 
 class AvroWriter:
-    """Writes records into one file, a block at a time."""
+    """Writes records into one file, block by block."""
 
     def __init__(self, schema: AvroSchema, codec: str, file: IO[bytes]) -> None:
         self._schema, self._prepare = schema, preparation(schema)
@@ -262,16 +262,16 @@ _META = {"type": "map", "values": "bytes"}
 
 
 class NotAvroError(Exception):
-    """A file without the head of an Avro file."""
+    """A file without the header of an Avro file."""
 
 
 @dataclass(frozen=True)
 class Blocks:
     """The blocks of a file.
 
-    Shapes: one entry per block: ``firsts`` (the number of its first record), ``offsets`` and
-    ``sizes`` (bytes). ``fault`` says why the rest of the file is no block; that rest is the last
-    entry, and counts as one record.
+    One entry per block: ``firsts`` (the number of its first record), ``offsets`` and ``sizes``
+    (bytes). ``fault``: why the rest of the file is no block. The rest is then the last entry, and
+    counts as one record.
     """
 
     firsts: Sequence[int]
@@ -287,7 +287,7 @@ class Blocks:
         return range(bisect_right(self.firsts, start) - 1, bisect_left(self.firsts, end))
 
     def fault_of(self, number: int) -> str:
-        """What is wrong with a block; empty: nothing that its head would show."""
+        """Why a block is damaged, as far as its header shows; else empty."""
         return self.fault if number == len(self.firsts) - 1 else ""
 
 
@@ -295,7 +295,7 @@ class AvroFile:
     """An open container file.
 
     Raises:
-        NotAvroError: it has no head.
+        NotAvroError: it has no header.
     """
 
     def __init__(self, file: IO[bytes]) -> None:
@@ -334,7 +334,7 @@ class AvroFile:
         return Blocks(firsts, offsets, sizes, records, fault)
 
     def _block_head(self, size_bytes: int) -> tuple[int, int] | str:
-        """The records of the block that begins here and where it ends, or what is wrong with it."""
+        """The number of records and the end of the block that begins here, or why it is damaged."""
         try:
             count, length = _varint(self._file), _varint(self._file)
         except EOFError:
@@ -350,7 +350,7 @@ class AvroFile:
         return count, after
 
     def head(self, layout: Any) -> bytes:
-        """The head of a file whose schema is the layout to read by."""
+        """A file header whose schema is replaced by ``layout``."""
         head = BytesIO()
         meta = {"avro.schema": json.dumps(layout).encode(), "avro.codec": self._codec}
         head.write(MAGIC)
@@ -364,7 +364,7 @@ class AvroFile:
 
 
 def _varint(file: IO[bytes]) -> int:
-    """A number in Avro's zigzag form."""
+    """A number in Avro's zigzag encoding."""
     value = shift = 0
     while True:
         byte = file.read(1)

@@ -1,4 +1,4 @@
-"""The parts of a parsed Avro schema, the one walk over them, and the defaults in them."""
+"""The parts of a parsed Avro schema: a visitor for them, and their default values."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ NAMED = frozenset({"record", "error", "enum", "fixed"})
 
 
 class Mismatch(DecodeError):
-    """Two schemas, or a value and a schema, that do not go together."""
+    """Two schemas, or a value and a schema, are incompatible."""
 
 
 class Walker(ABC, Generic[T]):
@@ -38,7 +38,7 @@ class Walker(ABC, Generic[T]):
         self._named = named
 
     def visit(self, node: Node, *args: Any, **kwargs: Any) -> T:
-        """What is made of a part; of a name, what is made of the type that has it."""
+        """The result for a part; a name is replaced by its type."""
         node = definition_of(node, self._named)
         kind = kind_of(node)
         if kind == "union":
@@ -53,23 +53,23 @@ class Walker(ABC, Generic[T]):
 
     @abstractmethod
     def union(self, node: list[Node], *args: Any, **kwargs: Any) -> T:
-        """What is made of a union."""
+        """The result for a union."""
 
     @abstractmethod
     def record(self, node: Node, *args: Any, **kwargs: Any) -> T:
-        """What is made of a record."""
+        """The result for a record."""
 
     @abstractmethod
     def array(self, node: Node, *args: Any, **kwargs: Any) -> T:
-        """What is made of an array."""
+        """The result for an array."""
 
     @abstractmethod
     def map(self, node: Node, *args: Any, **kwargs: Any) -> T:
-        """What is made of a map."""
+        """The result for a map."""
 
     @abstractmethod
     def scalar(self, node: Node, kind: str, *args: Any, **kwargs: Any) -> T:
-        """What is made of a type without parts: a primitive, an enum, a fixed."""
+        """The result for a type without parts: a primitive, an enum, a fixed."""
 
 
 @lru_cache(maxsize=1024)
@@ -77,17 +77,17 @@ def parsed(text: str) -> tuple[Node, Mapping[str, Node]]:
     """A schema as fastavro parses it, and its named types by their full names.
 
     Raises:
-        PlanError: the text is no Avro schema.
+        PlanError: the text is not an Avro schema.
     """
     named: dict[str, Node] = {}
     return parsed_into(text, named), named
 
 
 def parsed_into(text: str, named: dict[str, Node]) -> Node:
-    """A schema that may refer to types in ``named``, to which its own are added.
+    """A parsed schema that may refer to types in ``named``; its own types are added there.
 
     Raises:
-        PlanError: the text is no Avro schema.
+        PlanError: the text is not an Avro schema.
     """
     try:
         return fastavro().parse_schema(_interned(json.loads(text)), named)
@@ -96,18 +96,18 @@ def parsed_into(text: str, named: dict[str, Node]) -> Node:
 
 
 def no_schema(text: str, error: Exception) -> PlanError:
-    """The error for a text that is no schema."""
+    """The error for a text that is not a schema."""
     reason = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
     return PlanError(f"this is no Avro schema: {reason}", where={"schema": text[:200]})
 
 
 def definition_of(node: Node, named: Mapping[str, Node]) -> Node:
-    """A part itself; for the name of a type, the type."""
+    """The part itself, or the type if the part is its name."""
     return named.get(node, node) if isinstance(node, str) else node
 
 
 def kind_of(node: Node) -> str:
-    """What a part of a schema is: ``record``, ``union``, ``long``, …; a reference is its name."""
+    """The kind of a part: ``record``, ``union``, ``long``, …; of a reference, the type's name."""
     if isinstance(node, list):
         return "union"
     return str(node["type"]) if isinstance(node, dict) else str(node)
@@ -120,9 +120,9 @@ def logical_type(node: Node) -> str | None:
 
 
 def _interned(node: Any) -> Any:
-    """The same JSON, each of its texts one object: fastavro compares them for every field.
+    """The same JSON with interned strings: fastavro compares them for every field.
 
-    Writing 12 fields takes 4.0 microseconds with it, and 4.4 without.
+    Writing 12 fields takes 4.0 µs with it, and 4.4 without.
     """
     if isinstance(node, str):
         return sys.intern(node)
@@ -142,7 +142,7 @@ _FIXED_VALUES = (type(None), bool, int, float, str, bytes)
 def default_maker(
     node: Node, named: Mapping[str, Node], default: Any, convert: Callable[[Any], Any] | None
 ) -> Callable[[], Any]:
-    """A function that gives the default, a new one each time where it could be changed."""
+    """A function that returns the default: a new object each time if it is mutable."""
     value = _Defaults(named).visit(node, default)
     if isinstance(value, _FIXED_VALUES):
         made = value if convert is None else convert(value)
@@ -154,7 +154,7 @@ def default_maker(
 
 
 class _Defaults(Walker[Any]):
-    """The value that a default's JSON stands for, as if it had been read."""
+    """Converts a default's JSON to the value that reading would give."""
 
     def union(self, node: list[Node], default: Any) -> Any:
         branch = next((part for part in node if self._fits(part, default)), node[0])

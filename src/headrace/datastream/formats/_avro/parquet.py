@@ -57,7 +57,7 @@ class AvroParquetWriters:
 
 @dataclass(frozen=True)
 class AvroParquetFormat(ParquetFormat):
-    """Dicts of an Avro schema from Parquet files."""
+    """Reads dicts of an Avro schema from Parquet files."""
 
     schema: AvroSchema | None = None
 
@@ -76,12 +76,12 @@ class AvroParquetFormat(ParquetFormat):
         return fields
 
     def column_names(self, schema: Any) -> list[str]:
-        """The fields that the file has."""
+        """The schema's fields that the file has."""
         there = set(schema.names)
         return [field["name"] for field in self._fields() if field["name"] in there]
 
     def chunk(self, path: str, row: int, batch: Any) -> Chunk:
-        """The rows of an Arrow batch as dicts; bad are those that do not fit the schema."""
+        """The rows of an Arrow batch as dicts; rows that do not fit the schema are bad records."""
         chunk = Chunk([])
         try:
             convert = self._converter(batch.schema)
@@ -204,10 +204,10 @@ class AvroParquetWriter(ParquetWriter):
 
 
 def arrow_schema_of(schema: AvroSchema) -> Any:
-    """The Arrow schema for records of an Avro schema, which it carries along.
+    """The Arrow schema for records of an Avro schema; the Avro schema is in its metadata.
 
     Raises:
-        PlanError: it is not a record's, or Parquet has no form for a part of it.
+        PlanError: it is not a record, or Parquet has no type for a part of it.
     """
     node, named = parsed(schema.text)
     if kind_of(node) != "record":
@@ -216,7 +216,7 @@ def arrow_schema_of(schema: AvroSchema) -> Any:
 
 
 class _ArrowTypes(Walker[tuple[Any, bool]]):
-    """The Arrow type of a part, and whether it may be null. ``outer``: the records it is in."""
+    """The Arrow type of a part, and whether it is nullable. ``outer``: the enclosing records."""
 
     def union(self, node: list[Node], outer: tuple[str, ...]) -> tuple[Any, bool]:
         return self.visit(only_branch(node), outer)[0], "null" in node
@@ -252,7 +252,7 @@ class _ArrowTypes(Walker[tuple[Any, bool]]):
 
 
 def only_branch(union: list[Node]) -> Node:
-    """The type that a union has beside null.
+    """The single type of a union besides null.
 
     Raises:
         PlanError: it has several.

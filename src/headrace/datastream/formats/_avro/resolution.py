@@ -1,10 +1,10 @@
-"""How bytes of one Avro schema become values of another: worked out once for a pair of schemas.
+"""Schema resolution: reads bytes of one Avro schema as values of another.
 
-The bytes are read by the writer's schema, and a function made here turns what was read into what
-the reader's schema says: fields renamed, dropped, added with their defaults, numbers promoted,
-records in the wanted shape. Where nothing is to be turned there is no function. The rules are those
-of the specification's "Schema Resolution", with two freedoms: the names of records count in unions
-only, and a logical type that just one side has is no mismatch.
+The bytes are read with the writer's schema, and a function converts the result to the reader's
+schema: fields are renamed, dropped, or added with their defaults, numbers are promoted, and records
+get the wanted type. It is made once per pair of schemas; if nothing changes, there is no function.
+The rules are those of the specification's "Schema Resolution", with two exceptions: the names of
+records matter in unions only, and a logical type that only one side has is no mismatch.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ from headrace.errors import DecodeError
 
 @dataclass(frozen=True)
 class Resolution:
-    """How to read: the layout of the bytes, and what is made of the values.
+    """How to read: the layout of the bytes, and the conversion of the values.
 
     ``tagged``: values of unions with several named types are read as (name, value).
     """
@@ -47,10 +47,10 @@ class Resolution:
 
 
 def resolve(writer: AvroSchema, reader: AvroSchema, shape: RecordType) -> Resolution:
-    """How bytes written by one schema are read by another.
+    """How bytes of the writer's schema are read with the reader's schema.
 
     Raises:
-        Mismatch: no bytes of the one can be read by the other.
+        Mismatch: no bytes of the one can be read with the other.
     """
     steps = _Resolver(parsed(writer.text)[1], parsed(reader.text)[1])
     layout, convert = steps.visit(parsed(writer.text)[0], parsed(reader.text)[0], shape)
@@ -58,9 +58,10 @@ def resolve(writer: AvroSchema, reader: AvroSchema, shape: RecordType) -> Resolu
 
 
 class _Resolver(Walker[tuple[Node, Convert | None]]):
-    """The layout and the function for each part of a pair of schemas.
+    """The layout and the conversion of each part of a pair of schemas.
 
-    It walks the writer's schema, beside the reader's. What is not wanted has the reader None.
+    It visits the writer's schema together with the reader's; the reader is None for a part that is
+    dropped.
     """
 
     def __init__(self, written: Mapping[str, Node], wanted: Mapping[str, Node]) -> None:
@@ -71,7 +72,7 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
         self.tagged = False
 
     def visit(self, writer: Node, reader: Node, shape: RecordType) -> tuple[Node, Convert | None]:
-        """The layout and the function for one part."""
+        """The layout and the conversion of one part."""
         writer, reader = definition_of(writer, self._named), definition_of(reader, self._wanted)
         if isinstance(reader, list) and not isinstance(writer, list):
             reader = definition_of(self._branch_for(writer, reader), self._wanted)
@@ -244,7 +245,7 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
 
 
 class _Pair:
-    """A named type of the writer's and one of the reader's, while or after they are resolved."""
+    """A named type of the writer and one of the reader, during and after resolution."""
 
     def __init__(self, layout_name: str) -> None:
         self.layout_name = layout_name
@@ -252,14 +253,14 @@ class _Pair:
         self.finished = False
 
     def later(self) -> Convert | None:
-        """The function; inside the type itself, one that asks for it when it is called."""
+        """The conversion; inside the type itself, a function that looks it up when called."""
         if self.finished:
             return self.convert
         return lambda value: value if self.convert is None else self.convert(value)
 
 
 def _sources(writer: Node, reader: Node) -> dict[str, str]:
-    """By the reader's field, the writer's field it is read from."""
+    """By the reader's field, the writer's field that it is read from."""
     written = {field["name"] for field in writer["fields"]}
     found: dict[str, str] = {}
     for field in reader["fields"]:
@@ -291,10 +292,10 @@ def _symbols(writer: Node, reader: Node, shape: RecordType) -> Convert | None:
 
 
 def _logical(writer: Node, reader: Node) -> dict[str, Any]:
-    """What is said of the logical type of the values that are read.
+    """The logical type of the values that are read.
 
-    The writer's where both have one, since it is what the numbers mean; the reader's where only the
-    reader has one; none where the reader wants the bare value.
+    It is the writer's if both have one, as it defines the meaning of the numbers; the reader's if
+    only the reader has one; none if the reader has the plain type.
     """
     if reader is None or logical_type(reader) is None:
         return {}
@@ -345,7 +346,7 @@ def _in_field(error: Mismatch, name: str) -> Mismatch:
 
 
 def reason(error: DecodeError) -> str:
-    """What is wrong, in one line."""
+    """The reason for an error, in one line."""
     field = error.where.get("field")
     return f"{error.message} (field {field!r})" if field else error.message
 
@@ -363,10 +364,10 @@ _PROMOTIONS: dict[tuple[str, str], Convert | None] = {
 
 @dataclass(frozen=True)
 class Branch:
-    """A type of the writer's union: how it is read, and what becomes of it.
+    """A type of the writer's union: how it is read and converted.
 
-    ``tag`` is the name under which a named type is read, ``why`` the reason that values of it have
-    no place in the reader's schema.
+    ``tag``: the name with which a named type is read. ``why``: the reason if its values cannot be
+    converted to the reader's schema.
     """
 
     layout: Any
@@ -378,22 +379,22 @@ class Branch:
 
     @property
     def function(self) -> Convert | None:
-        """What its values go through."""
+        """The conversion of its values."""
         return self.convert if not self.why else _refusing(self.why)
 
     @property
     def read_as(self) -> type:
-        """The Python type of what is read."""
+        """The Python type that is read."""
         return _LOGICAL.get(f"{self.kind}-{self.logical}", _PYTHON[self.kind])
 
 
 def union_function(branches: Sequence[Branch], tagged: bool) -> Convert | None:
-    """A function for values of the union; None where they stay as they are.
+    """A function for values of the union; None if they do not change.
 
-    ``tagged``: values of named types come as (name, value).
+    ``tagged``: values of named types are (name, value).
 
     Raises:
-        Mismatch: what was read does not tell two of the types apart, and it matters.
+        Mismatch: two types that must be converted differently look the same after reading.
     """
     by_tag = {branch.tag: branch.function for branch in branches if tagged and branch.tag}
     by_type: dict[type, Convert | None] = {}

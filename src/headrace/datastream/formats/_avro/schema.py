@@ -102,7 +102,7 @@ class AvroSchema:
 
 
 def schema_of(schema: Any) -> AvroSchema:
-    """A schema from what people have: one, its text, its JSON as a dict, or a dataclass.
+    """An ``AvroSchema`` from one, from its text, its JSON as a dict, or a dataclass.
 
     Raises:
         PlanError: it is none of them.
@@ -120,7 +120,7 @@ def schema_of(schema: Any) -> AvroSchema:
 
 
 def checked_class(into: Any, schema: AvroSchema) -> None:
-    """Check that a record of the schema has what a dataclass must be given.
+    """Check that records of the schema have all fields that a dataclass requires.
 
     Raises:
         PlanError: a field without a default is not in the schema.
@@ -153,11 +153,11 @@ def _normal(text: Any) -> str:
 
 
 def inlined_text(found: RegisteredText, client: RegistryClient) -> str:
-    """The text of a registered schema; a type that it imports is defined where it is met first.
+    """The text of a registered schema, with imported types defined where they are used first.
 
     Raises:
-        PlanError: it, or what it imports, is no Avro schema.
-        JobError: the registry does not have what is imported, or does not answer.
+        PlanError: it, or what it imports, is not an Avro schema.
+        JobError: the registry does not have an imported schema, or does not answer.
     """
     if not found.references:
         return found.text
@@ -178,7 +178,7 @@ def _import(
 
 
 class _Definitions(Walker[Node]):
-    """A schema in which each named type is defined where it is met first."""
+    """A schema in which each named type is defined where it is used first."""
 
     def __init__(self, named: Mapping[str, Node]) -> None:
         super().__init__(named)

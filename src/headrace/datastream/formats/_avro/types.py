@@ -59,10 +59,10 @@ class GenericRecordAvroTypeInfo(TypeInformation):
 
 
 def row_type_of_schema(schema: AvroSchema) -> RowTypeInfo:
-    """The type of the rows that Flink makes of records of a schema.
+    """The type of the rows into which Flink converts records of a schema.
 
     Raises:
-        PlanError: the schema is not that of a record, or a record in it holds itself.
+        PlanError: the schema is not a record, or a record in it is recursive.
     """
     node, named = parsed(schema.text)
     found = _RowTypes(named).visit(node, ())
@@ -72,7 +72,7 @@ def row_type_of_schema(schema: AvroSchema) -> RowTypeInfo:
 
 
 class _RowTypes(Walker[TypeInformation]):
-    """The type of each part. ``outer``: the names of the records that it is in."""
+    """The type of each part. ``outer``: the names of the enclosing records."""
 
     def union(self, node: list[Node], outer: tuple[str, ...]) -> TypeInformation:
         branches = [branch for branch in node if branch != "null"]

@@ -1,1 +1,1 @@
-"""CSV: lines to rows and columns, and back."""
+"""CSV: lines from and to rows and columns."""

@@ -1,8 +1,8 @@
-"""Blocks of CSV as columns, where pyarrow reads exactly what the reader of rows does.
+"""Blocks of CSV as columns, if pyarrow reads them exactly as the reader of rows does.
 
-What the two read differently is known, and looked for: quotes, escapes, comments, blank lines, lone
-carriage returns, hexadecimal numbers, NaN. A block that has any of it, or that pyarrow refuses, is
-not read here: the reader of rows takes it, and says which line is bad, and where it is.
+A block is checked for everything that the two read differently: quotes, escapes, comments, blank
+lines, lone carriage returns, hexadecimal numbers, NaN. A block with any of these, or that pyarrow
+rejects, is left to the reader of rows, which reports the bad line and its offset.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _ARROW_TYPES: dict[BasicType, str] = {
 
 
 def has_columns(schema: CsvSchema) -> bool:
-    """Whether blocks of such files can be columns at all."""
+    """Whether blocks of files with this schema can be columns."""
     delimiter = schema.dialect.delimiter
     return (
         all(_arrow_type(kind) is not None for kind in schema.types)
@@ -47,9 +47,9 @@ def _arrow_type(kind: Any) -> str | None:
 
 @dataclass(frozen=True)
 class CsvColumns:
-    """Reads blocks of whole lines into record batches with the columns of a schema.
+    """Reads blocks of complete lines into record batches with the columns of a schema.
 
-    ``columns``: the names in the file's header, or those of the schema where it has none.
+    ``columns``: the names in the file's header, or those of the schema if there is no header.
     """
 
     schema: CsvSchema
@@ -77,7 +77,7 @@ class CsvColumns:
         return pa.RecordBatch.from_arrays(found.columns, names=[*self.schema.names])
 
     def _is_plain(self, block: bytes) -> bool:
-        """Whether a block is nothing but fields, delimiters and the ends of lines."""
+        """Whether a block contains only fields, delimiters and line ends."""
         if any(special in block for special in self._specials) or block.startswith(self._starts):
             return False
         if b"\r" in block and block.count(b"\r") != block.count(b"\r\n"):

@@ -1,4 +1,4 @@
-"""The fields of a line of CSV: how they are read, written, and taken from records."""
+"""The fields of a CSV line: reading, writing, and taking them from records."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class CsvDialect:
 
 
 def field_reader(kind: TypeInformation, separator: str, null: str | None) -> Callable[[str], Any]:
-    """A function from a field's text to a value; it raises ``ValueError`` for what does not fit."""
+    """A function from a field's text to a value; it raises ``ValueError`` for invalid text."""
     element = element_type(kind)
     if element is not None:
         read_element = field_reader(element, "", null)
@@ -82,7 +82,7 @@ def field_reader(kind: TypeInformation, separator: str, null: str | None) -> Cal
 
 
 def field_writer(kind: TypeInformation | None, separator: str, null: str) -> Callable[[Any], str]:
-    """A function from a value to a field's text; without a type, by the value's own."""
+    """A function from a value to a field's text; without a type, by the type of the value."""
     if kind is None:
         return lambda value: null if value is None else _text_of(value)
     element = element_type(kind)
@@ -105,7 +105,7 @@ def _text_of(value: Any) -> str:
 
 
 class CsvLines:
-    """Makes lines of CSV from sequences of values, one writer per column."""
+    """Makes CSV lines from sequences of values, with one writer per column."""
 
     def __init__(self, writes: Sequence[Callable[[Any], str]], dialect: CsvDialect) -> None:
         self._writes = writes
@@ -117,7 +117,7 @@ class CsvLines:
         """The lines of many rows.
 
         Raises:
-            TypeMismatchError: a row has another number of fields, or needs a quote and has none.
+            TypeMismatchError: a row has the wrong number of fields, or must be quoted and may not.
         """
         writes, width = self._writes, len(self._writes)
         lines = []
@@ -128,10 +128,10 @@ class CsvLines:
         return self.of_fields(lines)
 
     def of_fields(self, lines: Sequence[Sequence[Any]]) -> bytes:
-        """The lines of rows whose values are text, or as good as: numbers.
+        """The lines of rows whose values are text or numbers.
 
         Raises:
-            TypeMismatchError: a field needs a quote, and there is none.
+            TypeMismatchError: a field must be quoted and may not.
         """
         try:
             self._writer.writerows(lines)

@@ -198,7 +198,7 @@ class CsvReaderFormat(StreamFormat):
 
 
 class _CountedLines:
-    """Lines of a file that know where the record being read began."""
+    """The lines of a file; it knows where the current record began."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self.offset = 0

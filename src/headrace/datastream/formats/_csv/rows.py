@@ -1,4 +1,4 @@
-"""Rows of a declared type from and to single lines of CSV."""
+"""Converts rows of a declared type from and to CSV lines."""
 
 from __future__ import annotations
 

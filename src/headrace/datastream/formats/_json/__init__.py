@@ -1,1 +1,1 @@
-"""JSON: messages, values by their declared types, dataclasses."""
+"""JSON: messages, values of declared types, dataclasses."""

@@ -23,11 +23,11 @@ Read = Callable[[Any], Any]
 def object_maker(record_class: type) -> Callable[[dict[str, Any]], Any]:
     """A function from a JSON object to an object of the class.
 
-    What ``JsonLinesEncoder`` writes is read back: decimals from their digits, times from ISO 8601,
-    bytes from base64, enums from their values. The function raises ``DecodeError``.
+    It reads what ``JsonLinesEncoder`` writes: decimals from their digits, times from ISO 8601,
+    bytes from base64, enums from their values. It raises ``DecodeError``.
 
     Raises:
-        PlanError: it is no dataclass, or a field has a type that JSON has no form for.
+        PlanError: it is not a dataclass, or a field's type has no JSON form.
     """
     if not (isinstance(record_class, type) and dataclasses.is_dataclass(record_class)):
         raise PlanError(f"records cannot become {record_class!r:.120}", hint="pass a dataclass")
@@ -35,7 +35,7 @@ def object_maker(record_class: type) -> Callable[[dict[str, Any]], Any]:
 
 
 class _Makers:
-    """The functions for one program's classes; a class may hold itself."""
+    """The functions for one program's classes, which may be recursive."""
 
     def __init__(self) -> None:
         self._classes: dict[type, Read] = {}
@@ -70,7 +70,7 @@ class _Makers:
         return make
 
     def of(self, hint: Any) -> Read | None:
-        """The function for a type hint; None: what JSON has is taken as it is."""
+        """The function for a type hint; None: the JSON value is used unchanged."""
         origin, args = typing.get_origin(hint), typing.get_args(hint)
         if origin is typing.Annotated:
             return self.of(args[0])

@@ -136,10 +136,10 @@ class JsonRowSerializationSchema(SerializationSchema):
 
 
 def row_type_of(type_info: Any) -> RowTypeInfo:
-    """The argument, if it is the type of a row.
+    """The argument, if it is a row type.
 
     Raises:
-        PlanError: it is neither.
+        PlanError: it is not.
     """
     if not isinstance(type_info, RowTypeInfo):
         raise PlanError(
@@ -153,7 +153,7 @@ def type_of_json_schema(schema: Any) -> TypeInformation:
     """The declared type that a JSON schema describes.
 
     Raises:
-        PlanError: it uses what has no type here (``$ref``, several types, …).
+        PlanError: it uses something that has no declared type (``$ref``, several types, …).
     """
     kind = schema.get("type") if isinstance(schema, dict) else None
     if isinstance(kind, list):

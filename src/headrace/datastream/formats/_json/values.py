@@ -1,4 +1,4 @@
-"""Functions between JSON and values of a declared type, made once per type."""
+"""Converters between JSON and values of declared types."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _BYTES = Types.PRIMITIVE_ARRAY(Types.BYTE())
 
 
 def element_type(type_info: TypeInformation) -> TypeInformation | None:
-    """The type of a list's or an array's elements, or None for other types."""
+    """The element type of a list or an array type, or None for other types."""
     found = getattr(type_info, "_element_type", None)
     return found if isinstance(found, TypeInformation) else None
 
@@ -43,8 +43,8 @@ def element_type(type_info: TypeInformation) -> TypeInformation | None:
 def from_json(type_info: TypeInformation, fail_on_missing: bool = False) -> FromJson:
     """A function from parsed JSON (fractions as ``Decimal``) to a value of the type.
 
-    The function raises ``ValueError`` for what does not fit. Rows are objects, by field name;
-    tuples arrays; bytes base64; times ISO 8601, a timestamp with an offset in UTC.
+    It raises ``ValueError`` for a value that does not fit. Rows are objects with the fields' names,
+    tuples are arrays, bytes base64, times ISO 8601; a timestamp with an offset is converted to UTC.
     """
     convert = _from_json(type_info, fail_on_missing)
     coerce = type_info.coercer()
@@ -113,10 +113,10 @@ def _row_from_json(type_info: RowTypeInfo, fail_on_missing: bool) -> FromJson:
 
 
 def scalar_from_json(type_info: TypeInformation) -> FromJson:
-    """A function from a JSON scalar, or from its text, to a value without parts.
+    """A function from a JSON scalar, or its text, to a scalar value.
 
     Raises:
-        PlanError: JSON and CSV cannot hold values of this type.
+        PlanError: JSON and CSV have no form for this type.
     """
     if isinstance(type_info, PickledBytesTypeInfo):
         return lambda value: value
@@ -220,7 +220,7 @@ _TIMES: dict[str, FromJson] = {
 
 
 def to_text(type_info: TypeInformation) -> ToText:
-    """A function from a value that fits the type (or None) to its JSON; decimals stay exact."""
+    """A function from a value of the type (or None) to its JSON text; decimals stay exact."""
     write = _to_text(type_info)
     return lambda value: "null" if value is None else write(value)
 

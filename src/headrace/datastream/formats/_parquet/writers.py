@@ -90,7 +90,7 @@ class ParquetWriter:
             self._flush()
 
     def write_columns(self, chunk: ColumnChunk) -> None:
-        """Add records as columns; as records where the file would hold something else of these.
+        """Add records as columns; or as rows, if columns would give another file.
 
         Raises:
             TypeMismatchError: a value does not fit its column.
@@ -113,7 +113,7 @@ class ParquetWriter:
         self._writer.close()
 
     def discard(self) -> None:
-        """Let go of the file, whose content does not matter any more."""
+        """Drop the file without completing it."""
         self._rows, self._batches, self._gathered = [], [], 0
         # pyarrow would close it when it is collected, into a file that is closed by then.
         self._writer.close()

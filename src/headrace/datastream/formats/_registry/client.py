@@ -1,4 +1,4 @@
-"""The clients of schema registries: one for each registry in a process, with a cache."""
+"""Clients of schema registries: one per registry and process, with a cache."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ _making = threading.Lock()
 
 
 class RegistryAway(JobError):
-    """The registry does not answer, or not now: the same question may be answered later."""
+    """The registry does not answer for now; the same request may succeed later."""
 
 
 @dataclass(frozen=True)
 class Reference:
-    """A schema that another one imports: under what name, and where it is registered."""
+    """A schema that another one imports: its name there, and where it is registered."""
 
     name: str
     subject: str
@@ -58,7 +58,7 @@ class Reference:
 
 @dataclass(frozen=True)
 class RegisteredText:
-    """A schema as the registry has it."""
+    """A schema as registered."""
 
     text: str
     kind: str
@@ -66,7 +66,7 @@ class RegisteredText:
 
 
 def client_of(registry: SchemaRegistry) -> RegistryClient:
-    """The client of this process for a registry."""
+    """This process's client for a registry."""
     with _making:
         found = _clients.get(registry)
         if found is None:
@@ -75,7 +75,7 @@ def client_of(registry: SchemaRegistry) -> RegistryClient:
 
 
 class RegistryClient:
-    """Asks a registry, once for each thing: ids and schemas do not change."""
+    """Asks a registry, and caches the answers: ids and schemas do not change."""
 
     def __init__(self, registry: SchemaRegistry) -> None:
         self._registry = registry
@@ -95,7 +95,7 @@ class RegistryClient:
         )
 
     def schema(self, identifier: int) -> RegisteredText:
-        """The schema of an id.
+        """The schema with this id.
 
         Raises:
             DecodeError: the registry has none.
@@ -120,7 +120,7 @@ class RegistryClient:
             return found
 
     def at_version(self, subject: str, version: int) -> RegisteredText:
-        """The schema that a subject has under a version.
+        """The schema of a subject's version.
 
         Raises:
             JobError: there is none, or the registry does not answer.
@@ -140,10 +140,10 @@ class RegistryClient:
         register: bool,
         references: Iterable[Reference] = (),
     ) -> int:
-        """The id of a schema under a subject; ``register``: it is put there if it is missing.
+        """The id of a schema under a subject; ``register``: add it if it is missing.
 
         Raises:
-            JobError: it is not there or not allowed there, or the registry does not answer.
+            JobError: it is missing or cannot be added, or the registry does not answer.
         """
         references = tuple(references)
         key = (subject, text, kind, references)
@@ -163,7 +163,7 @@ class RegistryClient:
             return found
 
     def version(self, subject: str, text: str, kind: str, references: Iterable[Reference]) -> int:
-        """The version that a registered schema has under a subject."""
+        """The version of a registered schema under a subject."""
         schema = self._schema(text, kind, tuple(references))
         with self._lock:
             found: int = self._guarded(
@@ -230,7 +230,7 @@ class RegistryClient:
 
 
 def _is_of_transport(error: Exception) -> bool:
-    """No answer came. Which package sends the requests depends on confluent-kafka's version."""
+    """Whether no answer came. The type of the error depends on confluent-kafka's version."""
     return isinstance(error, OSError) or any(
         kind.__name__ == "TransportError" for kind in type(error).__mro__
     )
@@ -248,7 +248,7 @@ def _unknown(identifier: int) -> DecodeError:
 
 
 def _secrets(properties: Mapping[str, Any]) -> list[str]:
-    """Every text among the properties that must not be shown, longest first."""
+    """All secrets among the properties, longest first."""
     texts = [str(value) for key, value in properties.items() if key not in _NO_SECRETS]
     # A server may tell the header that it was sent: user and password in base64.
     encoded = [base64.b64encode(text.encode()).decode().rstrip("=") for text in texts]

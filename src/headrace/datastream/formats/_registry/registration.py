@@ -1,4 +1,4 @@
-"""The header of written messages, where their schema is registered."""
+"""The header of written messages, and the registration of their schema."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class RegisteringSchema(SerializationSchema):
 class SchemaRegistration:
     """Where and how the schema of written messages is registered.
 
-    ``known`` is their header, once it is known.
+    ``known``: their header, once it is known.
     """
 
     registry: SchemaRegistry
@@ -47,10 +47,10 @@ class SchemaRegistration:
 
     @staticmethod
     def of(registry: Any, subject: Any, register: bool) -> SchemaRegistration | None:
-        """The registration that was asked for; None without a registry.
+        """The registration; None without a registry.
 
         Raises:
-            PlanError: a subject without a registry.
+            PlanError: there is a subject but no registry.
         """
         found = registry_of(registry)
         if found is not None:
@@ -66,7 +66,7 @@ class SchemaRegistration:
         kind: str,
         references: Callable[[RegistryClient], Iterable[Reference]] | None = None,
     ) -> bytes:
-        """The header; the registry is asked with the first call, in the process that writes.
+        """The header; the first call asks the registry, in the process that writes.
 
         Raises:
             JobError: the registry does not answer, or refuses the schema.
