@@ -1,4 +1,4 @@
-"""``python -m headrace``: the same as the command ``headrace``."""
+"""``python -m headrace``: as the command ``headrace``."""
 
 from headrace.cli import main
 

@@ -1,10 +1,9 @@
-"""Names that a module offers and another module defines, imported with their first use.
+"""Lazy imports: a module offers names that other modules define, and imports them on first use.
 
 A package lists its public names once, in the stub ``__init__.pyi`` beside its ``__init__.py``:
-``from module import Name as Name``, which exports a name for type checkers. The package
-reads its stub when it is imported (``stub_exports``). A ``.py`` file alone would not do: type
-checkers need the import, ``import *`` needs ``__all__``, and finding a module needs the two
-together.
+``from module import Name as Name``, which exports a name for type checkers. The package reads the
+stub when it is imported (``stub_exports``). A ``.py`` file alone is not enough: type checkers need
+the import, ``import *`` needs ``__all__``, and finding a module needs both.
 """
 
 from __future__ import annotations
@@ -98,15 +97,14 @@ _PYFLINK_HOMES: Mapping[str, Mapping[str, str]] = {
 }
 """Names that PyFlink's modules have because they import them.
 
-By the module, and by the module that defines them here (both below ``headrace``).
-"""
+By module, and by the module that defines them in Headrace (both below ``headrace``)."""
 
 
 def lazy_exports(module: str) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a module that offers names of PyFlink's module.
+    """The ``__getattr__`` of a module that offers the names of PyFlink's module.
 
-    So ``from headrace.datastream.functions import ValueStateDescriptor`` works as in PyFlink, and
-    modules that need each other in PyFlink import one way here.
+    So ``from headrace.datastream.functions import ValueStateDescriptor`` works as in PyFlink,
+    although modules that import each other in PyFlink import in one direction here.
     """
     homes = _PYFLINK_HOMES[module.removeprefix("headrace.")]
     return _importer(
@@ -118,14 +116,14 @@ def lazy_exports(module: str) -> Callable[[str], Any]:
 def stub_exports(
     package: str,
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
-    """The ``__all__``, ``__getattr__`` and ``__dir__`` of a package whose stub lists its names."""
+    """The ``__all__``, ``__getattr__`` and ``__dir__`` of a package with a stub."""
     home_of = stub_names(package)
     names = sorted(home_of)
     return names, _importer(package, home_of), lambda: sorted({*vars(sys.modules[package]), *names})
 
 
 def stub_names(package: str) -> dict[str, str]:
-    """The names that an imported package's stub imports, with the module of each."""
+    """The names that a package's stub imports, with the module of each."""
     spec: Any = sys.modules[package].__spec__
     path = f"{spec.submodule_search_locations[0]}/__init__.pyi"
     stub = ast.parse(spec.loader.get_data(path))  # the loader reads from a zip file, too

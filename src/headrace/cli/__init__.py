@@ -1,7 +1,7 @@
 """The ``headrace`` command.
 
-Each command lives in its own file and imports what it runs only when it runs: ``headrace doctor``
-must work where nothing else does.
+Each command is in a separate file, and imports what it needs when it runs: ``headrace doctor`` must
+work even if nothing else does.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ app.add_typer(dev.app, name="dev")
 
 
 def main() -> None:
-    """Run this process's command line; an error of Headrace's own is printed without a stack."""
+    """Run this process's command line; errors of Headrace are printed without a traceback."""
     try:
         app(prog_name="headrace")
     except HeadraceError as error:

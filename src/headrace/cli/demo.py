@@ -1,4 +1,4 @@
-"""``headrace demo``: jobs that come with the package."""
+"""``headrace demo``: jobs that are part of the package."""
 
 from __future__ import annotations
 

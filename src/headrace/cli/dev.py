@@ -187,7 +187,7 @@ def _lines(separator: str | None) -> Iterator[tuple[bytes | None, bytes]]:
 
 
 def _text(data: bytes | None) -> str:
-    """As text on one line: other bytes, line ends and control characters are escaped."""
+    """Text on one line: bytes that are no text, line ends and control characters are escaped."""
     text = "" if data is None else data.decode(errors="backslashreplace")
     return "".join(c if c.isprintable() or c == "\t" else _escaped(c) for c in text)
 

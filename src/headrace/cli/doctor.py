@@ -1,4 +1,4 @@
-"""``headrace doctor``: what this machine offers a job, and what is missing."""
+"""``headrace doctor``: what is installed on this machine, and what is missing."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def doctor() -> None:
 
 
 def print_findings(console: Console, findings: list[Finding]) -> None:
-    """One line each, what to do below it, and the verdict."""
+    """Print one line per finding, advice below it, and the verdict."""
     width = max(len(finding.component) for finding in findings)
     for finding in findings:
         console.print(f"{_MARKS[finding.state]}  {finding.component:<{width}}  ", end="")

@@ -1,4 +1,6 @@
-"""What ``headrace doctor`` looks at. Imports neither pyspark nor anything that may be missing."""
+"""The checks of ``headrace doctor``. Imports neither pyspark nor any other package that may be
+missing.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +23,14 @@ from headrace.runners.spark.startup.java import find_java
 
 MINIMUM_PYTHON = (3, 11)
 LOW_MEMORY_BYTES = 3 * 1024**3
-"""A driver's JVM (1 GiB by default) with a few Python workers beside it wants about this."""
+"""Enough for a driver's JVM (1 GiB by default) and a few Python workers."""
 
 _NOT_FOR_USERS = {"dev"}
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the report; ``missing`` means that no job can run on Spark without it."""
+    """One line of the report; ``missing``: no job can run on Spark."""
 
     component: str
     state: Literal["ok", "note", "missing"]
@@ -37,7 +39,7 @@ class Finding:
 
 
 def collect() -> list[Finding]:
-    """Everything that was looked at, in the order in which a job needs it."""
+    """All findings, in the order in which a job needs the components."""
     required, optional = split_requirements(_own_requirements())
     return [
         _headrace(),
@@ -54,7 +56,7 @@ def collect() -> list[Finding]:
 def split_requirements(
     lines: list[str],
 ) -> tuple[list[Requirement], dict[str, list[Requirement]]]:
-    """A distribution's requirements on this platform: the needed ones, and those of each extra."""
+    """A distribution's requirements on this platform: those always needed, and by extra."""
     required: list[Requirement] = []
     extras: dict[str, list[Requirement]] = {}
     for requirement in map(Requirement, lines):
@@ -69,7 +71,7 @@ def split_requirements(
 
 
 def library_finding(requirement: Requirement) -> Finding:
-    """Whether a needed library is there, in a version that fits."""
+    """Whether a required library is installed, in a suitable version."""
     version = _installed(requirement.name)
     wanted = f"{requirement.name}{requirement.specifier}"
     if version is None:
@@ -81,7 +83,7 @@ def library_finding(requirement: Requirement) -> Finding:
 
 
 def extra_finding(name: str, requirements: list[Requirement]) -> Finding:
-    """Whether an optional part is there."""
+    """Whether an extra is installed."""
     found = [(requirement, _installed(requirement.name)) for requirement in requirements]
     fitting = [
         f"{requirement.name} {version}"
@@ -168,7 +170,7 @@ def _cores() -> Finding:
 
 
 def memory_bytes(root: Path = Path("/")) -> tuple[int | None, int | None]:
-    """Total and available memory, each None where unknown; a container's limit counts.
+    """Total and available memory, or None if unknown; limits of a container are included.
 
     Source: ``MemTotal`` and ``MemAvailable`` of proc(5), ``memory.max`` and ``memory.current`` of
     the kernel's control groups, version 2.

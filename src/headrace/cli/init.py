@@ -1,4 +1,4 @@
-"""``headrace init``: a new project from one of the examples, with its test."""
+"""``headrace init``: a new project from an example, with its test."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from headrace.errors import ConfigurationError
 
 
 class Template(StrEnum):
-    """The examples that projects are made from; each is a program and a test of its own."""
+    """The examples for new projects: each is a program with a test."""
 
     SKI_LIFTS = "ski-lifts"
     RETAIL_SALES = "retail-sales"
@@ -26,12 +26,12 @@ class Template(StrEnum):
 
     @property
     def module(self) -> str:
-        """The name of the program, as it is imported."""
+        """The name of the program's module."""
         return self.value.replace("-", "_")
 
     @classmethod
     def of(cls, name: str) -> Template:
-        """The example of a name, which may be written as that of its program.
+        """The example with this name, or whose program has it.
 
         Raises:
             BadParameter: there is none.
@@ -93,7 +93,7 @@ def init(
 
 
 def project(template: Template, title: str) -> dict[str, str]:
-    """The texts of a project's files, by their names."""
+    """The contents of a project's files, by file name."""
     programs, tests = _folders()
     program = (programs / f"{template.module}.py").read_text("utf-8")
     test = (tests / f"test_{template.module}.py").read_text("utf-8")
@@ -111,7 +111,7 @@ def project(template: Template, title: str) -> dict[str, str]:
 
 
 def _folders() -> tuple[Path, Path]:
-    """Where the examples and their tests are: in the installed package, or in the checkout."""
+    """The folders of the examples and their tests: in the installed package, or in the checkout."""
     packaged = Path(__file__).parent / "templates"
     if packaged.is_dir():
         return packaged, packaged / "tests"
@@ -130,7 +130,7 @@ def _imported_modules(program: str, folder: Path) -> list[str]:
 
 
 def without_repository_helpers(test: str) -> str:
-    """A test without what needs the repository's other tests, as the test of a page does."""
+    """The test without the parts that need other tests of the repository."""
     body = ast.parse(test).body
     dependent: dict[str, ast.ImportFrom | ast.FunctionDef] = {
         alias.asname or alias.name: node
@@ -161,6 +161,6 @@ def _names(function: ast.FunctionDef) -> set[str]:
 
 
 def _about(program: str) -> str:
-    """What the program's docstring says, without the lines of code in it."""
+    """The program's docstring without its code blocks."""
     paragraphs = (ast.get_docstring(ast.parse(program)) or "").split("\n\n")
     return "\n\n".join(text for text in paragraphs if not text.startswith(" "))

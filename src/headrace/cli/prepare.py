@@ -1,4 +1,4 @@
-"""``headrace prepare``: what needs doing once, so that jobs on Spark start faster."""
+"""``headrace prepare``: a one-time preparation after which jobs on Spark start faster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``headrace pyflink``: a program written for PyFlink, unchanged."""
+"""``headrace pyflink``: runs an unchanged PyFlink program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``headrace replay``: a call of a keyed task that failed, made again in this process."""
+"""``headrace replay``: repeats a failed call of a keyed task in this process."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from headrace.runtime.tasks.capture import FailedCall
 
 STATE_IS_MISSING = 3
-"""The exit status where nothing can be said: the call came to state that the file does not hold."""
+"""The exit status if the call needs state that the file does not contain."""
 
 
 def replay(
@@ -79,10 +79,10 @@ def _print_call(call: FailedCall) -> None:
 
 
 def _run_or_show_error(run: Callable[[], bool], pdb: bool) -> bool:
-    """What ``run`` says; where it raises, the exception is shown, and in the debugger if asked for.
+    """The result of ``run``; an exception is printed, and opened in the debugger if requested.
 
     Raises:
-        Exit: with 1, when it raised.
+        Exit: with 1, if it raised.
     """
     from headrace.runtime.failure import failure_of
     from headrace.tracebacks import format_error

@@ -1,4 +1,4 @@
-"""``headrace run``: a program, as ``python`` would run it, with Headrace's own options beside."""
+"""``headrace run``: runs a program as ``python`` does, with additional options."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ def run(
 
 
 def export_settings(local: bool, settings: list[str]) -> None:
-    """Leave in the environment how the program's jobs are to run.
+    """Store the settings of the program's jobs in the environment.
 
     Raises:
-        ConfigurationError: a setting is no ``key=value``, or not one of Headrace's.
+        ConfigurationError: a setting is not ``key=value``, or unknown.
     """
     # A command line without options needs none of it.
     from headrace.common.configuration import Configuration
@@ -94,7 +94,7 @@ def export_settings(local: bool, settings: list[str]) -> None:
 
 
 def split_fresh(arguments: list[str]) -> tuple[bool, list[str]]:
-    """Whether ``--fresh`` stands before any ``--``, and the arguments without it."""
+    """Whether ``--fresh`` is among the arguments before any ``--``, and the other arguments."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
     kept = [argument for argument in arguments[:end] if argument != "--fresh"]
     return len(kept) < end, kept + arguments[end:]
@@ -103,11 +103,11 @@ def split_fresh(arguments: list[str]) -> tuple[bool, list[str]]:
 def execute(program: Path, arguments: list[str], *, fresh: bool) -> None:
     """Run a program in this process as ``python program arguments`` would.
 
-    Its exception goes to ``sys.excepthook`` with a traceback that begins in the program.
+    Its exception is passed to ``sys.excepthook`` with a traceback that begins in the program.
 
     Raises:
         ConfigurationError: there is no such file.
-        SystemExit: with 1 when the program raised; the program's own passes through.
+        SystemExit: with 1 if the program raised; the program's own exit is not changed.
     """
     if not program.is_file():
         raise ConfigurationError(
@@ -129,7 +129,7 @@ def execute(program: Path, arguments: list[str], *, fresh: bool) -> None:
 
 
 def _from_first_frame_of(trace: TracebackType | None, program: Path) -> TracebackType | None:
-    """The traceback from the program's first frame on; whole when it never got there."""
+    """The traceback from the program's first frame on, or all of it if there is no such frame."""
     # runpy names the file as given in some versions of Python, and in full in others.
     names = {str(program), os.path.abspath(program)}
     step = trace

@@ -1,1 +1,1 @@
-"""Programs that show Headrace at work."""
+"""Demo programs."""

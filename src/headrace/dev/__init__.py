@@ -1,1 +1,1 @@
-"""Servers for development and tests, on this machine: Kafka and what stands beside it."""
+"""Servers for development and tests: Kafka, a schema registry, Redis, PostgreSQL."""

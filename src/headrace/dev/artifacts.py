@@ -1,7 +1,7 @@
-"""Fetches what a Java server consists of, and keeps it in the user's cache.
+"""Downloads the files of a Java server, and keeps them in the user's cache.
 
-The Ivy among pyspark's jars fetches from Maven Central. Each file must have the checksum that is
-written down in ``pinned.txt``; what was unpacked is checked again before each start.
+Ivy, which is among pyspark's jars, downloads from Maven Central. Each file must have the checksum
+in ``pinned.txt``; the extracted files are checked again before each start.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _SETTINGS = (
 
 @dataclass(frozen=True)
 class Pinned:
-    """A file of Maven Central. ``kind`` is what its name ends in, after classifier or version."""
+    """A file of Maven Central. ``kind``: the end of its name, after classifier or version."""
 
     organisation: str
     module: str
@@ -45,23 +45,23 @@ class Pinned:
 
     @property
     def classifier(self) -> str:
-        """The classifier, or nothing."""
+        """The classifier, or an empty text."""
         return self.kind.partition(".")[0] if "." in self.kind else ""
 
     @property
     def extension(self) -> str:
-        """What the file's name ends in."""
+        """The file's extension."""
         return self.kind.partition(".")[2] if "." in self.kind else self.kind
 
     @property
     def file_name(self) -> str:
-        """The name of the fetched file."""
+        """The name of the downloaded file."""
         middle = f"-{self.classifier}" if self.classifier else ""
         return f"{self.module}-{self.version}{middle}.{self.extension}"
 
 
 def pinned(server: str, listed: Path = _LISTED) -> list[Pinned]:
-    """What a server (``kafka``, ``registry``) consists of, as it is listed in a file."""
+    """The files of a server (``kafka``, ``registry``), from the list in a file."""
     lines = listed.read_text().splitlines()
     rows = [line.split() for line in lines if not line.startswith("#")]
     return [Pinned(*row[1:]) for row in rows if row[0] == server]
@@ -70,12 +70,12 @@ def pinned(server: str, listed: Path = _LISTED) -> list[Pinned]:
 def installed(
     server: str, environ: Mapping[str, str] | None = None, parts: list[Pinned] | None = None
 ) -> Path:
-    """The folder with a server's files, fetched if they are not there.
+    """The folder with a server's files, which are downloaded if necessary.
 
-    ``parts``: what it consists of, where that is not listed here.
+    ``parts``: the files, if they are not in the list.
 
     Raises:
-        JobError: they cannot be fetched, or are not what they must be.
+        JobError: they cannot be downloaded, or have another checksum.
     """
     parts = pinned(server) if parts is None else parts
     digest = sha256("\n".join(part.sha256 for part in parts).encode()).hexdigest()[:12]
@@ -120,10 +120,10 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _fetch(parts: list[Pinned], place: Path) -> None:
-    """Put the files into ``fetched`` below a place, each with its checksum.
+    """Download the files into ``fetched`` below ``place``, and check them.
 
     Raises:
-        JobError: one does not come, or has another checksum.
+        JobError: one cannot be downloaded, or has another checksum.
     """
     (place / "settings.xml").write_text(_SETTINGS)
     (place / "ivy.xml").write_text(_ivy_file(parts))
@@ -186,7 +186,7 @@ def _ivy_jar() -> Path:
 
 
 _FILTER: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}
-"""Python has filters since 3.11.4. Without one the checksum alone says what is unpacked."""
+"""Python has extraction filters since 3.11.4. Without them, only the checksum protects."""
 
 
 def _unpack(parts: list[Pinned], fetched: Path, content: Path) -> None:
@@ -201,10 +201,10 @@ def _unpack(parts: list[Pinned], fetched: Path, content: Path) -> None:
 
 
 def _verify(folder: Path) -> None:
-    """Raise unless a folder holds what was put there.
+    """Raise unless the folder contains the extracted files.
 
     Raises:
-        JobError: a file is missing, or another one.
+        JobError: a file is missing or changed.
     """
     lines = (line.partition("  ") for line in (folder / _SUMS).read_text().splitlines())
     expected = {name: found for found, _, name in lines}

@@ -1,4 +1,4 @@
-"""Servers that the machine has already: Redis and PostgreSQL."""
+"""Servers that are installed on the machine: Redis and PostgreSQL."""
 
 from __future__ import annotations
 
@@ -22,30 +22,30 @@ POSTGRES_PORT = 5432
 
 _PLACES = ("/usr/local/bin", "/opt/homebrew/bin", "/usr/bin", "/usr/sbin", "/opt/local/bin")
 _POSTGRES = Path("/usr/lib/postgresql")
-"""Where Debian has its versions, none of them on the path."""
+"""Where Debian installs PostgreSQL's versions, which are not on the path."""
 
 _LOGINS = f"host all all {HOST}/32 scram-sha-256\n"
 _PGPASS = "*:*:*:headrace:"
-"""Before the password in a file for ``PGPASSFILE``."""
+"""The text before the password in a file for ``PGPASSFILE``."""
 
 
 def program(name: str) -> Path | None:
-    """A program on the path or in a usual place."""
+    """A program on the path or in a usual folder."""
     found = shutil.which(name) or shutil.which(name, path=os.pathsep.join(_PLACES))
     return Path(found) if found else None
 
 
 def _of_postgres(name: str) -> Path | None:
-    """A program of PostgreSQL's newest version."""
+    """A program of the newest installed PostgreSQL."""
     own = sorted(_POSTGRES.glob(f"*/bin/{name}"), key=lambda path: float(path.parts[-3]))
     return own[-1] if own else program(name)
 
 
 def redis(folder: Path, port: int | None = None) -> Service | None:
-    """A Redis whose writes outlive it; None where none is installed.
+    """A Redis with durable writes; None if none is installed.
 
-    They are with the system when it answers, so they outlive a kill, too. It has a password, in a
-    file of its folder: without one every user of the machine could write files as this user.
+    Acknowledged writes are with the operating system, so they survive a kill. The password is in a
+    file in its folder: without one, every user of the machine could write files as this user.
     """
     server = program("redis-server") or program("valkey-server")
     if server is None:
@@ -76,13 +76,13 @@ def _pongs(port: int, password: str) -> bool:
 
 
 def postgres(folder: Path, port: int | None = None) -> Service | None:
-    """A PostgreSQL whose superuser is ``headrace``; None where none is installed.
+    """A PostgreSQL whose superuser is ``headrace``; None if none is installed.
 
-    The password is in a file of its folder, which ``PGPASSFILE`` can name: a superuser can run
-    programs. Logical replication is on. Started by root, it runs as the user ``postgres``.
+    The password is in a file in its folder, for ``PGPASSFILE``: a superuser can run programs.
+    Logical replication is on. If root starts it, it runs as the user ``postgres``.
 
     Raises:
-        JobError: its folder cannot be made.
+        JobError: its folder cannot be created.
     """
     server, initdb = _of_postgres("postgres"), _of_postgres("initdb")
     if server is None or initdb is None:
@@ -116,7 +116,7 @@ def postgres(folder: Path, port: int | None = None) -> Service | None:
 
 
 def _unprivileged() -> str | None:
-    """The user for a server that refuses to be root's; None where this process is not root's."""
+    """The user for a server that refuses to run as root; None if this process is not root's."""
     if os.geteuid() != 0:
         return None
     for name in ("postgres", "nobody"):
@@ -146,10 +146,10 @@ def _make_cluster(initdb: Path, data: Path, user: str | None) -> None:
 
 
 def _set_password(server: Path, data: Path, user: str | None, password: str) -> None:
-    """Set the superuser's password while the server does not run: nobody else can connect.
+    """Set the superuser's password while the server is stopped, so that nobody else can connect.
 
     Raises:
-        JobError: PostgreSQL does not take it.
+        JobError: PostgreSQL refuses it.
     """
     done = subprocess.run(
         [str(server), "--single", "-D", str(data), "postgres"],
@@ -169,7 +169,7 @@ def _set_password(server: Path, data: Path, user: str | None, password: str) -> 
 
 
 def _accepts(port: int) -> bool:
-    """Whether it asks a user in.
+    """Whether it accepts logins.
 
     Source: PostgreSQL's protocol, StartupMessage version 3.0; a server that is not ready yet
     answers with an error.

@@ -1,4 +1,4 @@
-"""Apache Kafka: one node that is broker and controller, without ZooKeeper."""
+"""Apache Kafka: one node as broker and controller, without ZooKeeper."""
 
 from __future__ import annotations
 
@@ -54,10 +54,10 @@ _LOGGING = (
 
 
 def kafka(folder: Path, port: int | None = None, *, memory: str = "1g", more: str = "") -> Service:
-    """A broker with its data in a folder. ``more`` are further lines of its properties.
+    """A broker with its data in a folder. ``more``: additional lines of its properties.
 
     Raises:
-        JobError: it cannot be fetched, or the port is taken.
+        JobError: it cannot be downloaded, or the port is in use.
     """
     folder.mkdir(parents=True, exist_ok=True)
     libraries = installed("kafka")
@@ -79,7 +79,7 @@ def kafka(folder: Path, port: int | None = None, *, memory: str = "1g", more: st
 
 
 def _format(java: list[str], properties: Path) -> None:
-    """Prepare an empty folder for a new cluster."""
+    """Initialize an empty folder for a new cluster."""
     arguments = ["kafka.tools.StorageTool", "format", "-t", cluster_id(), "-c", str(properties)]
     done = subprocess.run([*java, *arguments], capture_output=True, text=True, check=False)
     if done.returncode:
@@ -90,14 +90,14 @@ def _format(java: list[str], properties: Path) -> None:
 
 
 def cluster_id(made: Callable[[], uuid.UUID] = uuid.uuid4) -> str:
-    """A new cluster's id: 22 characters. Kafka would take a first "-" for an option's."""
+    """A new cluster's id: 22 characters; none begins with "-", as Kafka would read an option."""
     while (found := base64.urlsafe_b64encode(made().bytes).decode().rstrip("="))[0] == "-":
         pass
     return found
 
 
 def answers(port: int) -> bool:
-    """Whether a broker lists its brokers: itself, once it serves.
+    """Whether a broker lists its brokers; it lists itself once it is ready.
 
     Source: the Kafka protocol guide, Metadata request version 1 (no topics).
     """

@@ -1,4 +1,4 @@
-"""Apicurio: a schema registry that speaks Confluent's API, with its schemas in memory."""
+"""Apicurio: a schema registry with Confluent's API; its schemas are in memory."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ API = "/apis/ccompat/v7"
 
 
 def registry(folder: Path, port: int | None = None) -> Service:
-    """A registry. Its schemas are gone when it stops.
+    """A registry. Its schemas are lost when it stops.
 
     Raises:
-        JobError: it cannot be fetched, or the port is taken.
+        JobError: it cannot be downloaded, or the port is in use.
     """
     folder.mkdir(parents=True, exist_ok=True)
     files = installed("registry")

@@ -1,4 +1,4 @@
-"""The servers of one folder: started, listed, stopped."""
+"""Starts, lists and stops the servers of a folder."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ MAKERS: Mapping[str, Callable[[Path, int | None], Service | None]] = {
     "redis": redis,
     "postgres": postgres,
 }
-"""How each server is made; None is given for one that this machine does not have."""
+"""How each server is made; a maker returns None if the server is not installed."""
 
 
 def up(
     folder: Path, names: Sequence[str] = tuple(MAKERS), ports: Mapping[str, int] | None = None
 ) -> dict[str, Running | None]:
-    """Start servers, except those that run; None for those that are not installed.
+    """Start servers unless they run; None for those that are not installed.
 
-    Port 0 is any free one; without a port it is the usual one, or a free one where that is taken.
+    Port 0 is any free one. Without a port it is the usual one, or a free one if that is in use.
 
     Raises:
-        JobError: one cannot be started, or runs on another port. Those that were started stay.
+        JobError: one cannot be started, or runs on another port; those started before keep running.
     """
     for name in names:
         if name not in MAKERS:
@@ -53,7 +53,7 @@ def _found(folder: Path, name: str, port: int | None) -> Running | None:
     """The server, if it runs.
 
     Raises:
-        JobError: it runs on another port than the one that is asked for.
+        JobError: it runs on another port than the requested one.
     """
     server = running(folder, name)
     if server is not None and port and urlsplit(f"//{server.url.rpartition('//')[2]}").port != port:
@@ -71,12 +71,12 @@ def _started(folder: Path, name: str, port: int | None) -> Running | None:
 
 
 def status(folder: Path) -> dict[str, Running | None]:
-    """Which servers run; None for those that do not."""
+    """The servers that run; None for the others."""
     return {name: running(folder.absolute(), name) for name in MAKERS}
 
 
 def down(folder: Path, *, wipe: bool = False) -> list[Running]:
-    """Stop the servers that run, the last one first; ``wipe`` removes the folder, too."""
+    """Stop all servers, the last one first; ``wipe`` also removes the folder."""
     found = [server for server in status(folder).values() if server is not None]
     for server in reversed(found):
         server.stop()

@@ -1,4 +1,4 @@
-"""A server as a process of its own: started, found again by later commands, and stopped."""
+"""A server as a separate process: started, found again by later commands, and stopped."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ STOP_TIMEOUT_S = 30.0
 _POLL_S = 0.05
 _LOG_SHOWN = 12
 PRIVATE = 0o077
-"""The umask of servers: what they write is for the user alone that they run as."""
+"""The umask of servers: only their user may read what they write."""
 
 
 def as_user(name: str | None) -> dict[str, Any]:
-    """Arguments of ``subprocess`` to run as a user, in that user's groups only; None: as now."""
+    """Arguments of ``subprocess`` to run as a user, with that user's groups only."""
     if name is None:
         return {}
     group = pwd.getpwnam(name).pw_gid
@@ -35,7 +35,7 @@ def as_user(name: str | None) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Running:
-    """A server that was started in a folder. ``url`` is for clients: a password may be in it."""
+    """A server that was started in a folder. ``url`` is for clients, and may contain a password."""
 
     folder: Path
     name: str
@@ -46,16 +46,16 @@ class Running:
 
     @property
     def log(self) -> Path:
-        """What it printed."""
+        """Its output."""
         return self.folder / f"{self.name}.log"
 
     @property
     def note(self) -> Path:
-        """Where later commands find it."""
+        """The file with which later commands find it."""
         return self.folder / f"{self.name}.pid"
 
     def stop(self, *, force: bool = False) -> None:
-        """End it by its own process id, and wait for that; ``force`` is a crash."""
+        """Stop it by its process id, and wait until it has ended; ``force`` simulates a crash."""
         machine = this_machine()
         for number in (self.crash_signal if force else self.stop_signal, signal.SIGKILL):
             if not machine.is_running(self.process):
@@ -70,10 +70,10 @@ class Running:
 
 @dataclass(frozen=True)
 class Service:
-    """How to start a server whose files lie in ``folder``.
+    """How to start a server whose files are in ``folder``.
 
-    ``answers`` tells whether it serves by now. ``stop_signal`` lets it end in order;
-    ``crash_signal`` ends it with all its processes, as they are. It can be started again.
+    ``answers``: whether it is ready. ``stop_signal`` stops it cleanly; ``crash_signal`` kills it
+    with all its processes. It can be started again.
     """
 
     name: str
@@ -84,13 +84,13 @@ class Service:
     stop_signal: int = signal.SIGTERM
     crash_signal: int = signal.SIGKILL
     user: str | None = None
-    """Whose the process is, if not this one's: for servers that refuse to run as root."""
+    """The user of the process, for servers that refuse to run as root; None: the current user."""
 
     def start(self, timeout_s: float = START_TIMEOUT_S) -> Running:
         """Start it, and wait until it answers.
 
         Raises:
-            JobError: it ended, or did not answer in time; its last words are in the error.
+            JobError: it ended, or did not answer in time; the error has the end of its log.
         """
         machine = this_machine()
         log = self.folder / f"{self.name}.log"

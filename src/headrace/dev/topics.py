@@ -1,4 +1,4 @@
-"""Topics and their records, for people: listed, created, filled and shown."""
+"""Topics and their records, for the command line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _SILENT_S = 60.0
 
 @dataclass(frozen=True)
 class TopicFacts:
-    """A topic; ``records`` is the number of offsets between its ends."""
+    """A topic; ``records``: the number of offsets between its ends."""
 
     name: str
     partitions: int
@@ -28,7 +28,7 @@ class TopicFacts:
 
 @dataclass(frozen=True)
 class ShownRecord:
-    """A record with its place."""
+    """A record with its partition and offset."""
 
     partition: int
     offset: int
@@ -41,7 +41,7 @@ def _settings(servers: str) -> dict[str, Any]:
 
 
 def listed(servers: str) -> list[TopicFacts]:
-    """All topics but Kafka's own, by name."""
+    """All topics except Kafka's internal ones, by name."""
     kafka = confluent_kafka()
     found = []
     with kafka.admin.AdminClient(_settings(servers)) as admin:
@@ -59,7 +59,7 @@ def _offsets(admin: Any, places: list[Any], spec: Any) -> list[int]:
     """The offsets of partitions. A broker that has just started may not know their leaders yet.
 
     Raises:
-        JobError: it does not tell them.
+        JobError: it does not know them in time.
     """
     machine = this_machine()
     until = machine.seconds() + _ASK_S
@@ -74,7 +74,7 @@ def _offsets(admin: Any, places: list[Any], spec: Any) -> list[int]:
 
 
 def create(servers: str, name: str, partitions: int = 1, /, **settings: str) -> None:
-    """Create a topic, and wait until it is there.
+    """Create a topic, and wait until it exists.
 
     Raises:
         JobError: it cannot be created.
@@ -100,10 +100,10 @@ def delete(servers: str, name: str) -> None:
 
 
 def _settled(admin: Any, name: str, so: Callable[[Any], bool]) -> None:
-    """Wait until the broker says so of a topic: it learns a little later than the controller.
+    """Wait until the broker agrees: it learns of a change after the controller.
 
     Raises:
-        JobError: it does not.
+        JobError: it does not in time.
     """
     machine = this_machine()
     until = machine.seconds() + _ASK_S
@@ -126,10 +126,10 @@ def _wait(answer: Any, what: str) -> None:
 
 
 def produce(servers: str, topic: str, records: Iterable[tuple[bytes | None, bytes | None]]) -> int:
-    """Append (key, value) pairs to a topic; gives back how many.
+    """Append (key, value) pairs to a topic; returns their number.
 
     Raises:
-        JobError: there is no such topic, or Kafka does not take a record.
+        JobError: there is no such topic, or Kafka refuses a record.
     """
     kafka = confluent_kafka()
     # Without idempotence a request that is made again may come after the next one.
@@ -168,12 +168,12 @@ def _no_topic(name: str) -> JobError:
 
 
 def consume(servers: str, topic: str, *, follow: bool = False) -> Iterator[ShownRecord]:
-    """The records of a topic from the beginning to its end, or for ever.
+    """The records of a topic from the beginning to its end, or forever.
 
-    Partition by partition where it ends; aborted transactions are left out.
+    If it ends, partition by partition; records of aborted transactions are left out.
 
     Raises:
-        JobError: there is no such topic, or its end does not come.
+        JobError: there is no such topic, or the end is not reached in time.
     """
     kafka = confluent_kafka()
     settings = {

@@ -1,1 +1,1 @@
-"""What the facade is made with: it checks a call, and adds a node to the graph."""
+"""Builds the program's graph: checks the arguments of an API call, and adds nodes."""

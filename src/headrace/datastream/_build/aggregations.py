@@ -1,4 +1,4 @@
-"""The fields that rolling aggregations name, checked when the graph is built."""
+"""The fields of rolling aggregations, checked when the graph is built."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from headrace.runtime.columns.exactness import AggregateKind
 
 
 def first_record(kind: AggregateKind, field: int | str) -> FirstRecord:
-    """What ``sum``, ``min`` and ``max`` of a field are."""
+    """The fold of ``sum``, ``min`` and ``max`` of a field."""
     return FirstRecord(FieldAggregate(kind, checked_field(field)))
 
 
 def extreme_record(kind: AggregateKind, field: int | str, first: bool = True) -> ExtremeRecord:
-    """What ``min_by`` and ``max_by`` of a field are; ``first``: of equal ones the first is kept."""
+    """The fold of ``min_by`` and ``max_by`` of a field; ``first``: of equal records, the first."""
     return ExtremeRecord(FieldAggregate(kind, checked_field(field)), last=not first)
 
 
 def checked_field(field: int | str) -> int | str:
-    """The field itself.
+    """The field, if it is an int or a str.
 
     Raises:
-        PlanError: it is neither an int nor a str.
+        PlanError: it is neither.
     """
     if isinstance(field, bool) or not isinstance(field, int | str):
         raise PlanError(
@@ -42,10 +42,10 @@ def checked_field(field: int | str) -> int | str:
 def require_declared(
     field: int | str, declared: TypeInformation | None, call: str, stream: str, site: CallSite
 ) -> None:
-    """Check that records of a declared type have a field; ``declared`` None: it is not known.
+    """Check that the declared type of the records has the field; None: the type is unknown.
 
     Raises:
-        PlanError: they have not.
+        PlanError: it has not.
     """
     if isinstance(declared, ExternalTypeInfo):
         declared = declared._arguments()[0]

@@ -1,4 +1,4 @@
-"""Specs of ``map_batches``: declared types as Arrow schemas, in both directions."""
+"""Specs of ``map_batches``: conversion between declared types and Arrow schemas."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ from headrace.runtime.columns.selectors import key_columns
 from headrace.runtime.columns.shapes import NAMED_ROWS, PlainValues, Shape, Tuples, python_values
 
 VALUE = "value"
-"""The name of the only column of records that are no rows."""
+"""The name of the only column of records that are not rows."""
 
 _CALL = "map_batches"
 _FORMATS = ("arrow", "pandas")
@@ -54,12 +54,12 @@ _AS_IN_ARROW = {
     BasicType.FLOAT,
     BasicType.DOUBLE,
 }
-"""Types whose values in Python are those that Arrow gives."""
+"""Types whose Python values are equal to those that Arrow returns."""
 
 
 @dataclass(frozen=True)
 class BatchOptions:
-    """What a program says to ``map_batches`` beside the function."""
+    """The arguments of ``map_batches`` besides the function."""
 
     output_type: TypeInformation | None
     batch_size: int
@@ -78,10 +78,10 @@ class BatchOptions:
 def map_batches_spec(
     func: Any, options: BatchOptions, stream: Stream, edges: Sequence[Edge], site: CallSite
 ) -> MapBatchesSpec:
-    """The spec of a function of batches, for the records of some edges.
+    """The spec of a function of batches.
 
     Raises:
-        PlanError: nobody says of which type the records are, or Arrow has no form for a type.
+        PlanError: the type of the records is unknown, or Arrow has no type for it.
     """
     function = user_function(func, MapBatchesFunction, _CALL, _CALL, stream._described(), site)
     return MapBatchesSpec(function, *_parts(options, stream, edges, site))
@@ -111,10 +111,10 @@ def _parts(
 
 
 def require_known_type(edges: Sequence[Edge], stream: str, site: CallSite) -> None:
-    """Check that columns may come, of a stream whose records have no declared type.
+    """Check that a stream whose records have no declared type can deliver columns.
 
     Raises:
-        PlanError: rows come, and nobody knows what they hold.
+        PlanError: it delivers rows of unknown type.
     """
     if not all(_may_have_columns(edge) and _keeps_columns(edge) for edge in edges):
         raise PlanError(
@@ -145,13 +145,13 @@ def _may_have_columns(edge: Edge) -> bool:
 
 
 def _keeps_columns(edge: Edge) -> bool:
-    """Whether columns cross an edge as columns: to a keyed operator, if they hold its keys."""
+    """Whether columns stay columns on an edge. A keyed edge requires the key columns."""
     by = edge.partitioning
     return not isinstance(by, ByKey) or key_columns(by.selector, by.key_type) is not None
 
 
 def _columns_of(declared: TypeInformation) -> tuple[Any, Sequence[TypeInformation], bool]:
-    """A schema, the types of its columns, and whether a record is the value of the only one."""
+    """The schema, the types of its columns, and whether a record is a single column's value."""
     if isinstance(declared, ExternalTypeInfo):
         return _columns_of(declared._arguments()[0])
     if isinstance(declared, RowTypeInfo | TupleTypeInfo):
@@ -189,7 +189,7 @@ def _result_columns(
 
 @dataclass(frozen=True)
 class TypedRecords:
-    """Records of a declared type, some of whose values are others in Python than in Arrow."""
+    """Converts batches to records of a declared type, if Python's values differ from Arrow's."""
 
     declared: TypeInformation
 

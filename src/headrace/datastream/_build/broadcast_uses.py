@@ -1,4 +1,4 @@
-"""Which broadcast states a function asks for, as far as its byte code says."""
+"""Finds the broadcast states that a function uses, by its bytecode."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ _METHODS = ("process_element", "process_broadcast_element", "on_timer")
 _ASKS = "get_broadcast_state"
 _UNKNOWN: Any = object()
 _BETWEEN = frozenset({"CACHE", "EXTENDED_ARG", "NOP", "PRECALL", "PUSH_NULL"})
-"""What may stand between an argument and its call, in some versions of Python."""
+"""Instructions that some versions of Python put between an argument and its call."""
 
 
 def require_declared(function: Any, declared: Sequence[str], stream: str, site: CallSite) -> None:
-    """Check that the broadcast states that a function asks for are declared.
+    """Check that the broadcast states that a function uses are declared.
 
-    Seen are descriptors in the function's attributes, in globals and in enclosing functions. Others
+    It finds descriptors in the function's attributes, in globals and in enclosing functions. Others
     are checked when the function asks for them.
 
     Raises:
@@ -47,7 +47,7 @@ def _asked_for(function: Any) -> Iterator[MapStateDescriptor]:
 
 
 def _arguments(code: CodeType, method: FunctionType, function: Any) -> Iterator[Any]:
-    """What is given to ``get_broadcast_state`` in a method, where that is known."""
+    """The arguments of ``get_broadcast_state`` in a method, as far as they are known."""
     found = [each for each in dis.get_instructions(code) if each.opname not in _BETWEEN]
     for index, instruction in enumerate(found):
         if instruction.argval != _ASKS or instruction.opname not in ("LOAD_ATTR", "LOAD_METHOD"):

@@ -1,4 +1,4 @@
-"""Where the records of a cached stream are kept, for as long as the program runs."""
+"""The folders with the records of a cached stream, which exist while the program runs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headrace.datastream.connectors._cached import CacheSink, CacheSource
 
 
 class KeptFolders:
-    """A folder for each job that computed the stream; the first that is complete is read."""
+    """One folder per job that computes the stream; the first complete one is read."""
 
     def __init__(self, configuration: Configuration) -> None:
         self._configuration = configuration
@@ -24,12 +24,12 @@ class KeptFolders:
         atexit.register(self.forget)
 
     def reading(self) -> Source | None:
-        """A source of what a job kept, or None."""
+        """A source of the records that a job has stored, or None."""
         sources = map(CacheSource, self._folders)
         return next((source for source in sources if source.is_complete), None)
 
     def writing(self) -> Sink:
-        """A sink into a folder of its own: a job that fails, or runs at the same time, has none."""
+        """A sink into a new folder, so jobs that fail or run at the same time do not share one."""
         given = options.read(self._configuration, options.CACHE_DIR)
         if given is None:
             folder = tempfile.mkdtemp(prefix="headrace-cache-")
@@ -39,6 +39,6 @@ class KeptFolders:
         return CacheSink(folder)
 
     def forget(self) -> None:
-        """Remove everything; the next job computes the stream again."""
+        """Remove all folders; the next job computes the stream again."""
         while self._folders:
             shutil.rmtree(self._folders.pop(), ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Operators whose functions keep state without a key (``CheckpointedFunction``)."""
+"""Operators whose functions have operator state (``CheckpointedFunction``)."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ _SPECS = (MapSpec, FlatMapSpec, FilterSpec, ProcessSpec)
 
 
 def keeps_state(spec: OperatorSpec) -> bool:
-    """True where a function of the operator is a ``CheckpointedFunction``."""
+    """Whether a function of the operator is a ``CheckpointedFunction``."""
     return any(isinstance(each.target, CheckpointedFunction) for each in spec.functions)
 
 
 def checkpointed_spec(
     spec: OperatorSpec, keyed: bool, call: str, stream: str, site: CallSite
 ) -> CheckpointedSpec:
-    """The same operator with state of its instances.
+    """The same operator, with operator state.
 
     Raises:
-        UnsupportedError: operators of this kind have no such state.
+        UnsupportedError: operators of this kind have no operator state.
     """
     if keyed or not isinstance(spec, _SPECS):
         raise UnsupportedError(
@@ -42,7 +42,7 @@ def checkpointed_spec(
 
 
 def spread(edges: tuple[Edge, ...]) -> tuple[Edge, ...]:
-    """The edges as an operator with state of its instances needs them: in tasks of its own."""
+    """The edges to an operator with operator state, which needs separate tasks."""
     return tuple(
         replace(edge, partitioning=Rebalance()) if isinstance(edge.partitioning, Forward) else edge
         for edge in edges
@@ -50,7 +50,7 @@ def spread(edges: tuple[Edge, ...]) -> tuple[Edge, ...]:
 
 
 def has_one_instance(spec: OperatorSpec) -> bool:
-    """True where each instance would need the elements of all others."""
+    """Whether each instance would need the elements of all others."""
     return isinstance(spec, CheckpointedSpec) and (
         "get_union_list_state" in reachable_attributes(spec.function.target)
     )

@@ -1,4 +1,4 @@
-"""From sinks to a runner: the API's one door to what runs a program."""
+"""Executes sinks: the API's only access to planner and runners."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Listeners = Sequence["JobListener"]
 def execute(
     sinks: Sinks, configuration: Configuration, job_name: str | None, listeners: Listeners = ()
 ) -> JobExecutionResult:
-    """The result of a job with these sinks, which runs to its end."""
+    """Run a job with these sinks to its end; returns its result."""
     result: JobExecutionResult = _launch().execute(
         _graph(sinks, configuration), configuration, job_name, listeners
     )
@@ -34,7 +34,7 @@ def execute(
 def execute_async(
     sinks: Sinks, configuration: Configuration, job_name: str | None, listeners: Listeners = ()
 ) -> JobClient:
-    """The client of a job with these sinks, which has been started."""
+    """Start a job with these sinks; returns its client."""
     client: JobClient = _launch().execute_async(
         _graph(sinks, configuration), configuration, job_name, listeners
     )
@@ -48,7 +48,7 @@ def execute_and_collect(
     limit: int | None,
     listeners: Listeners = (),
 ) -> tuple[Iterator[Any], Callable[[], None]]:
-    """The collected records of a job with these sinks, and a function that ends the job early."""
+    """The collected records of a job with these sinks, and a function that cancels the job."""
     results: Iterator[Any]
     results, cancel = _launch().execute_and_collect(
         _graph(sinks, configuration), configuration, job_name, limit, listeners
@@ -63,7 +63,7 @@ def execution_plan(sinks: Sinks, configuration: Configuration) -> str:
 
 
 def explain(sinks: Sinks, configuration: Configuration) -> str:
-    """How these sinks would be computed, as text."""
+    """The plan of these sinks as text."""
     text: str = _launch().explain(_graph(sinks, configuration), configuration)
     return text
 

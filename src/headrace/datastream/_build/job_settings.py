@@ -26,10 +26,10 @@ _NO_JARS = "connectors are written in Python; for Spark's jars set headrace.spar
 
 
 def given_outside() -> Configuration:
-    """What the environment of this process sets for every job (``headrace run -D``).
+    """The settings that this process's environment has for every job (``headrace run -D``).
 
     Raises:
-        ConfigurationError: an unknown key, or a value that does not parse.
+        ConfigurationError: an unknown key, or a value that cannot be parsed.
     """
     given = os.environ.get(options.SETTINGS_VARIABLE)
     return Configuration.from_dict(json.loads(given) if given else {})

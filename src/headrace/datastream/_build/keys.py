@@ -1,4 +1,4 @@
-"""Key selectors, and an early check that what they give can be a key."""
+"""Key selectors, and an early check that their results can be keys."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ def check_stability(
     stream: str,
     site: CallSite,
 ) -> None:
-    """Raise where a key is known to be none: it has no stable hash, and cannot be serialized.
+    """Raise if a value cannot be a key: it has no stable hash, and cannot be serialized.
 
-    Known is the key of the first element, where the stream comes straight from a collection.
+    Only the key of the first element can be checked, and only if the stream is a collection.
 
     Raises:
-        UnstableKeyError: the key would scatter.
+        UnstableKeyError: equal keys could be sent to different tasks.
     """
     from headrace.runtime.keys.serialized_key import as_key
 
@@ -59,7 +59,7 @@ def check_stability(
 
 
 def _first_element(edges: tuple[Edge, ...]) -> tuple[bool, Any]:
-    """Whether the stream is a collection, and its first element as the selector would see it."""
+    """Whether the stream is a collection, and its first element as the selector receives it."""
     from headrace.datastream.connectors._collection import CollectionSource
 
     coerce = None

@@ -1,4 +1,4 @@
-"""Types of records that nobody declared: those that a source knows, as far as they stay."""
+"""Types of records without a declaration: those that a source knows, if they are kept."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _WHOLE_NUMBERS = {BasicType.BYTE, BasicType.SHORT, BasicType.INT}
 
 
 def known_type(edges: Iterable[Edge]) -> TypeInformation | None:
-    """The type of the records of some edges; None where it is not known, or not one type."""
+    """The type of the records of some edges; None if it is unknown, or they differ."""
     types = [*map(_type_of, edges)]
     return types[0] if all(one == types[0] for one in types) else None
 
@@ -38,13 +38,13 @@ def _type_of(edge: Edge) -> TypeInformation | None:
 
 
 def reduced_type(edges: Iterable[Edge], function: UserFunction) -> TypeInformation | None:
-    """The type of what a function reduces the records of some edges to."""
+    """The type of the result of reducing the records of some edges."""
     kept, fold = known_type(edges), reduction_of(function)
     return kept if fold is None or not isinstance(kept, RowTypeInfo) else _folded(kept, fold)
 
 
 def _folded(kept: RowTypeInfo, fold: RecordFold) -> RowTypeInfo:
-    """With the field's type as arrays fold it: in 64 bits."""
+    """The type, with the 64-bit type that arrays give the aggregated field."""
     names, kinds = kept.get_field_names(), [*kept.get_field_types()]
     for number, (name, kind) in enumerate(zip(names, kinds, strict=True)):
         if fold.field in (number, name) and isinstance(kind, BasicTypeInfo):

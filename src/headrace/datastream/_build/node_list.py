@@ -1,4 +1,4 @@
-"""The nodes of a program while it is written."""
+"""The nodes of a program."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from headrace.graph.transformation import SinkTransformation, Transformation
 
 
 class NodeList:
-    """All nodes that a program has made, and the sinks that are not part of a job yet."""
+    """All nodes that a program has made, and the sinks of the next job."""
 
     def __init__(self) -> None:
         self._transformations: list[Transformation] = []
@@ -24,7 +24,7 @@ class NodeList:
         return tuple(self._pending_sinks)
 
     def _take_sinks(self) -> tuple[SinkTransformation, ...]:
-        """The sinks of the job that starts now. The job after it begins without any."""
+        """The sinks of the job that starts now; the next job begins without sinks."""
         sinks = self._sinks()
         self._pending_sinks.clear()
         return sinks

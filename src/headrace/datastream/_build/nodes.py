@@ -1,4 +1,4 @@
-"""Making nodes: the checks and the additions that many methods of the API share."""
+"""Creates nodes: checks and additions that many methods of the API share."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from headrace.runtime.user_function import UserFunction
 
 
 def checked_type(declared: TypeInformation | None, call: str) -> TypeInformation | None:
-    """The declared type itself.
+    """The declared type, if it is one.
 
     Raises:
         PlanError: it is not a ``TypeInformation``.
@@ -41,7 +41,7 @@ def add_operator(
     stream: str,
     output_type: TypeInformation | None = None,
 ) -> Transformation:
-    """A new node of the program.
+    """Add an operator to the program; returns its node.
 
     Raises:
         UnpicklableFunctionError: a function of the spec cannot be sent to a worker.
@@ -56,7 +56,7 @@ def add_operator(
 def add_coercion(
     nodes: NodeList, edge: Edge, declared: TypeInformation | None, site: CallSite
 ) -> Transformation | None:
-    """A node that makes records fit a declared type, or None where they always do."""
+    """Add a node that converts records to a declared type; None if that is never necessary."""
     if declared is None or declared.coercer() is None:
         return None
     spec = CoerceSpec(declared)
@@ -73,7 +73,7 @@ def add_followers(
     site: CallSite,
     watermarks: TimestampsSpec | None = None,
 ) -> tuple[Transformation, ...]:
-    """Nodes after an operator: its records made to fit a type, then given timestamps."""
+    """Add the nodes after an operator: conversion to a type, then timestamps."""
     coercion = add_coercion(nodes, Edge(node), declared, site)
     followers = () if coercion is None else (coercion,)
     if watermarks is None:
@@ -114,7 +114,7 @@ def require_sendable(function: UserFunction, call: str, stream: str, site: CallS
 
 
 def require_unkeyed(function: UserFunction, call: str, stream: str, site: CallSite) -> None:
-    """Check that a function for a stream without keys uses neither keyed state nor timers.
+    """Check that a function for a stream without keys uses no keyed state and no timers.
 
     Raises:
         NotKeyedError: the function uses one of them.

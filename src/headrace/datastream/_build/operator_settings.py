@@ -21,14 +21,14 @@ class OperatorSettings(ABC):
 
     @abstractmethod
     def _operator(self, call: str) -> Transformation:
-        """The operator itself.
+        """The operator that the setters change.
 
         Raises:
-            PlanError: there is none that ``call`` could act on.
+            PlanError: there is none that ``call`` could change.
         """
 
     def _followers(self) -> tuple[Transformation, ...]:
-        """Nodes after the operator that a program does not see: its types and timestamps."""
+        """The nodes after the operator that belong to it: types and timestamps."""
         return ()
 
     def get_name(self) -> str:
@@ -107,6 +107,6 @@ class OperatorSettings(ABC):
 
 
 def follower_name(follower: Transformation, name: str) -> str:
-    """What a node after an operator of that name is called."""
+    """The name of a node that belongs to an operator of this name."""
     label = follower.spec.label if follower.spec else ""
     return f"{label}({name})"

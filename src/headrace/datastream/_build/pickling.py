@@ -1,4 +1,4 @@
-"""Whether user functions can be sent to a worker, and what keeps them from it."""
+"""Checks that user functions can be pickled, and finds what cannot."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _HINT = "make it in open(), or inside the function, so that each worker has its 
 def require_picklable(target: Any, role: str, stream: str, site: CallSite) -> None:
     """Check that ``target`` (a function or a connector) can be pickled.
 
-    ``role`` is what messages call it, such as ``the function given to map()``.
+    ``role``: its description in messages, such as ``the function given to map()``.
 
     Raises:
         UnpicklableFunctionError: pickling fails. The message names the captured variable.
@@ -52,7 +52,7 @@ def _explained(
 
 
 def find_unpicklable(target: Any) -> tuple[str, Any] | None:
-    """The innermost value that cannot be pickled: how it is reached, and itself; or None."""
+    """The innermost value that cannot be pickled, with the path to it; or None."""
     found: tuple[str, Any] | None = None
     value, path = target, ""
     for _ in range(_MAX_DEPTH):
@@ -76,7 +76,7 @@ def _picklable(value: Any) -> bool:
 
 
 def _parts(value: Any) -> Iterator[tuple[str, Any]]:
-    """What pickling a value would pickle too: pairs of a variable or ``.attribute``, and it."""
+    """The values that are pickled with a value, each with its variable or ``.attribute``."""
     if isinstance(value, MethodType):
         yield ".__self__", value.__self__
         value = value.__func__

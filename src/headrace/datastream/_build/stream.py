@@ -31,7 +31,7 @@ class Stream(OperatorSettings):
     Fields:
         edges: the edges to read from: one, or several after ``union``.
         operator: the operator whose settings can be changed; None after a union or a partitioning.
-        followers: nodes after it that the program does not see: types, timestamps.
+        followers: the nodes after it that belong to it: types, timestamps.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Stream(OperatorSettings):
         return self._follow_up_nodes
 
     def _described(self) -> str:
-        """The stream, for errors."""
+        """The stream, for messages."""
         if len(self._edges) > 1:
             return "union of " + ", ".join(edge.source.name for edge in self._edges)
         node, tag = self._edges[0].source, self._edges[0].tag
@@ -99,10 +99,10 @@ class Stream(OperatorSettings):
         kept_type: TypeInformation | None = None,
         inputs: tuple[Edge, ...] | None = None,
     ) -> tuple[Transformation, tuple[Transformation, ...]]:
-        """A node that reads this stream, and the nodes that follow it unseen.
+        """A node that reads this stream, and the nodes that belong to it.
 
-        ``output_type`` was declared, so records are made to fit it; ``kept_type`` they fit already.
-        ``inputs`` are keyed edges, where the operator wants them.
+        ``output_type``: a declared type, to which records are converted. ``kept_type``: a type that
+        they have already. ``inputs``: keyed edges, if the operator needs them.
         """
         stream = self._described()
         build.checked_type(output_type, call)
@@ -141,7 +141,7 @@ class Stream(OperatorSettings):
         return node
 
     def _collecting_sink(self) -> SinkTransformation:
-        """A sink that brings this stream's records to the program. It belongs to no job yet."""
+        """A sink that collects this stream's records in the program. It belongs to no job yet."""
         from headrace.datastream.connectors._print import CollectSink
 
         return SinkTransformation(
@@ -150,7 +150,7 @@ class Stream(OperatorSettings):
 
 
 def may_emit_to(node: Transformation, tag: OutputTag) -> bool:
-    """True where an operator, or a source, can have records for a side output."""
+    """Whether an operator or a source can emit to a side output."""
     if isinstance(node, SourceTransformation):
         return bool(getattr(node.source, "bad_record_tag", None) == tag)
     return node.spec is not None and node.spec.traits.side_outputs

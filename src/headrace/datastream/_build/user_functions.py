@@ -1,4 +1,4 @@
-"""From what a program passes to map, key_by and the like, to what operators call."""
+"""Converts the functions that a program passes to ``UserFunction``s."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def user_function(
     *,
     plain: bool = True,
 ) -> UserFunction:
-    """What operators call for ``given``: an object of ``kind``, or where ``plain`` a callable.
+    """The function for an operator: an object of ``kind``, or, if ``plain``, any callable.
 
     Raises:
         WrongFunctionError: ``given`` is neither.
@@ -56,7 +56,7 @@ def user_function(
 
 
 def is_associative(function: UserFunction) -> bool:
-    """True for a reduction that is declared so (``associative``), and can keep no state."""
+    """Whether a reduction is declared as such (``associative``), and cannot have state."""
     target = function.target
     return bool(getattr(target, "associative", False)) and not (
         isinstance(target, Function) and type(target).open is not Function.open
@@ -64,7 +64,7 @@ def is_associative(function: UserFunction) -> bool:
 
 
 def _function_kind(function: Function) -> str:
-    """The function's class, with the kind of Headrace's it is."""
+    """The function's class, with its base class of Headrace."""
     name = type(function).__name__
     for base in type(function).__mro__:
         if base.__module__.startswith(_OURS):

@@ -1,1 +1,1 @@
-"""The classes that users' functions derive from, by what they are for."""
+"""The base classes of user functions."""

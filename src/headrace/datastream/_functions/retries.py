@@ -12,9 +12,9 @@ from headrace.errors import PlanError
 OUT = TypeVar("OUT")
 
 ResultPredicate = Callable[[list[Any]], bool]
-"""Says of the results of a call whether it is to be tried again."""
+"""Whether a call with these results is retried."""
 ExceptionPredicate = Callable[[Exception], bool]
-"""Says of the exception of a call whether it is to be tried again."""
+"""Whether a call that raised this exception is retried."""
 
 
 class AsyncRetryPredicate(ABC, Generic[OUT]):

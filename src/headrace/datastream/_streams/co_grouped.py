@@ -122,7 +122,7 @@ class WindowJoin:
     def _of_two_inputs(
         self, func: JoinFields, spec: WindowSpec, output_type: TypeInformation | None
     ) -> DataStream | None:
-        """The join as an operator of two inputs; None for windows that it does not have."""
+        """The join as an operator with two inputs; None if it does not support these windows."""
         assert self._key is not None and self._other_key is not None
         if not can_join(spec):
             return None
@@ -135,7 +135,7 @@ class WindowJoin:
         return self._key._add(joining, call_site(), "apply", kind, inputs=inputs)
 
     def _tagged(self) -> KeyedStream:
-        """One stream of the records of both, by their keys."""
+        """One stream of the records of both, with their keys."""
         keys = [
             self._required(key, call, "apply")._by_key
             for key, call in ((self._key, "where(...)"), (self._other_key, "equal_to(...)"))
@@ -155,7 +155,7 @@ class WindowJoin:
 
 
 def _beside(stream: DataStream, tag: Callable[[Any], Any]) -> DataStream:
-    """The tagged records of a stream, made in the tasks that made the records."""
+    """The tagged records of a stream; the tag is added in the tasks that made the records."""
     tagged = stream.map(tag)
     numbers = {edge.source.parallelism for edge in stream._edges}
     (number, *others) = numbers
@@ -175,14 +175,14 @@ def co_grouped(first: DataStream, second: DataStream) -> WindowJoin:
 
 
 def _with_key_type(stream: KeyedStream, key_type: TypeInformation | None) -> KeyedStream:
-    """The stream with a type of its keys, which may be the one that the other stream declares."""
+    """The stream with a key type, which may be the other stream's declared one."""
     typed = copy(stream)
     typed._by_key = replace(stream._by_key, key_type=key_type)
     return typed
 
 
 def _applied(function: CoGroupWindow) -> Elements:
-    """What is kept of the windows that a function gets."""
+    """The window contents for a function of all elements."""
     call = WindowCall(UserFunction(function, "apply"), with_key=True, with_context=False)
     return Elements(call)
 

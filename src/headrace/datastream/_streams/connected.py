@@ -99,7 +99,7 @@ class ConnectedStreams:
             output_type,
         )
 
-    # Within
+    # Internal methods
 
     def _is_keyed(self) -> bool:
         return self.stream1._by_key is not None and self.stream2._by_key is not None

@@ -127,7 +127,7 @@ class KeyedOperators(StreamOperators):
         """
         return self._repartitioned("broadcast", Broadcast())
 
-    # Within
+    # Internal methods
 
     def _described(self) -> str:
         return f"{super()._described()}, keyed by {self._by_key.selector.name}"

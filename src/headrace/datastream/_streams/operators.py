@@ -143,7 +143,7 @@ class StreamOperators(Stream):
         )
         return self._add(spec, site, "assign_timestamps_and_watermarks", kept_type=self._type())
 
-    # Within
+    # Internal methods
 
     def _add_function(
         self,
@@ -156,7 +156,7 @@ class StreamOperators(Stream):
         *,
         kept_type: TypeInformation | None = None,
     ) -> DataStream:
-        """The stream after a function, which a keyed stream may run with keyed state."""
+        """The stream after a function; a keyed stream may give it keyed state."""
         return self._add(plain(function), site, call, output_type, kept_type=kept_type)
 
     def _add(

@@ -97,7 +97,7 @@ class _Sorted(MapPartitionFunction):
 
 
 class _Opening:
-    """Opens and closes the function that it calls with all records."""
+    """Opens and closes the function, which is called with all records."""
 
     def __init__(self, function: UserFunction) -> None:
         self._user_function = function

@@ -193,7 +193,7 @@ class _Windowed:
         fold = aggregations.extreme_record("max", position_to_max_by, first)
         return self._folded(fold, call_site(), "max_by")
 
-    # Within
+    # Internal methods
 
     def _edges(self) -> tuple[Edge, ...]:
         raise NotImplementedError

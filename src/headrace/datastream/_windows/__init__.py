@@ -1,1 +1,1 @@
-"""Windows: how records are assigned to them, when they fire, and what is taken out of them."""
+"""Windows: assigners, triggers, evictors."""

@@ -26,10 +26,10 @@ Context = WindowAssigner.WindowAssignerContext
 
 
 def with_timestamp(timestamp: int) -> int:
-    """The timestamp (ms) itself.
+    """The timestamp (ms), if the record has one.
 
     Raises:
-        MissingWatermarksError: it says that the record has none.
+        MissingWatermarksError: it has none.
     """
     if timestamp > MIN_WATERMARK:
         return timestamp
@@ -158,10 +158,10 @@ class TumblingProcessingTimeWindows(_Tumbling, ProcessingTimeWindows):
 
 
 class _Staggered(_Tumbling):
-    """Tumbling windows that do not start at one moment for all keys.
+    """Tumbling windows that start at different times for different keys.
 
-    Where Flink has an offset for each subtask, each key has one here. So it is the same wherever
-    the key is processed, and after a restart.
+    Flink has an offset per subtask; here each key has one. So it does not depend on the task that
+    processes the key, and is the same after a restart.
     """
 
     def __init__(self, size: int, offset: int, window_stagger: WindowStagger) -> None:
@@ -191,7 +191,7 @@ class StaggeredEventTimeWindows(_Staggered, TumblingEventTimeWindows):
     def assign_windows(
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
-        """The one window of the timestamp."""
+        """Return the window that contains the timestamp."""
         return self._staggered(with_timestamp(timestamp), context)
 
 
@@ -201,7 +201,7 @@ class StaggeredProcessingTimeWindows(_Staggered, TumblingProcessingTimeWindows):
     def assign_windows(
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
-        """The window of the current processing time."""
+        """Return the window that contains the current processing time."""
         return self._staggered(context.get_current_processing_time(), context)
 
 

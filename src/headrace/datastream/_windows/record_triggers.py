@@ -22,10 +22,10 @@ from headrace.errors import WrongFunctionError
 
 
 def nested(trigger: Any) -> Trigger[Any, Any]:
-    """The trigger itself.
+    """The trigger, if it is one.
 
     Raises:
-        WrongFunctionError: it is none.
+        WrongFunctionError: it is not.
     """
     if isinstance(trigger, Trigger):
         return trigger

@@ -1,4 +1,4 @@
-"""How windows are written to and read from bytes: longs of 8 bytes, the highest first."""
+"""Serializers of windows: longs of 8 bytes, big-endian."""
 
 from __future__ import annotations
 

@@ -173,7 +173,7 @@ class HybridEnumerator(SplitEnumerator):
         now_ms: int,
         paused: frozenset[str],
     ) -> Progress:
-        """What its source says; where that ends, the first positions of the next come with it."""
+        """The plan of the current source; when it ends, the next one's first positions follow."""
         number = self._current(positions)
         own = frozenset(_own(split) for split in paused if _number_of(split) == number)
         found = self._of(number).advance(_of(number, positions), budget, now_ms, own)

@@ -1,4 +1,4 @@
-"""The flagship job: three trading systems' messages become linked order hierarchies."""
+"""The main demo: messages of three trading systems are linked to order hierarchies."""
 
 from headrace.demo.trades.run import main
 

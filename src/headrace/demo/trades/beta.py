@@ -1,4 +1,4 @@
-"""BETA: one JSON object a line."""
+"""BETA: one JSON object per line."""
 
 from __future__ import annotations
 
@@ -47,10 +47,10 @@ _FLOAT = re.compile(r"-?[0-9]{1,25}(?:\.[0-9]{1,25})?(?:[eE]\+?[0-9]{1,2})?")
 
 
 def decode(line: bytes) -> DecodedEvent:
-    """The event that a JSON object tells of; its numbers may be numbers or strings.
+    """The event in a JSON object; its numbers may be numbers or strings.
 
     Raises:
-        DecodeError: with the first thing that is wrong.
+        DecodeError: for the first error.
     """
     record = _parse(line)
 
@@ -117,7 +117,7 @@ def _time_ms(text: str | None) -> int:
 
 
 def _plain_digits(text: str | None) -> str | None:
-    """The text, as plain digits if it is a whole number written ``12.0`` or ``1.2E1``."""
+    """The text as plain digits, if it is an integer written as ``12.0`` or ``1.2E1``."""
     if text and _WHOLE.fullmatch(text) is None and _FLOAT.fullmatch(text):
         value = Decimal(text)
         if value == value.to_integral_value():

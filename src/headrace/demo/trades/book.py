@@ -1,4 +1,4 @@
-"""All that the linker knows of one instrument, behind an interface that keyed state can give."""
+"""The linker's state for one instrument, behind an interface that keyed state can implement."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ K_contra = TypeVar("K_contra", contravariant=True)
 
 
 class Table(Protocol[K_contra, V]):
-    """A map that is asked by key only."""
+    """A map that is accessed by key only."""
 
     def get(self, key: K_contra) -> V | None:
         """The value, or None."""
@@ -23,7 +23,7 @@ class Table(Protocol[K_contra, V]):
         """Set the value."""
 
     def remove(self, key: K_contra) -> None:
-        """Forget the key, which need not be there."""
+        """Remove the key, which may be missing."""
 
 
 class Cell(Protocol[V]):
@@ -38,7 +38,7 @@ class Cell(Protocol[V]):
 
 @dataclass(slots=True)
 class Due:
-    """What to look at when event time has reached a deadline."""
+    """What to do when event time reaches a deadline."""
 
     references: list[str] = field(default_factory=list)
     event_ids: list[str] = field(default_factory=list)
@@ -51,7 +51,7 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True)
 class Book:
-    """All that is known of one instrument."""
+    """The state of one instrument."""
 
     hierarchies: Table[str, Hierarchy]
     """By the root's first id."""
@@ -84,7 +84,7 @@ class MemoryTable(Generic[K, V]):
         self.entries[key] = value
 
     def remove(self, key: K) -> None:
-        """Forget the key, which need not be there."""
+        """Remove the key, which may be missing."""
         self.entries.pop(key, None)
 
 
@@ -104,7 +104,7 @@ class MemoryCell(Generic[V]):
 
 
 def memory_book() -> Book:
-    """An empty book of dictionaries."""
+    """An empty book in memory."""
     return Book(
         hierarchies=MemoryTable(),
         orders=MemoryTable(),

@@ -1,4 +1,4 @@
-"""What is shown while the job runs."""
+"""The progress display of a running job."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ class Progress:
             self._print_line()
 
     def update(self, counters: Mapping[str, Any]) -> None:
-        """Show the counters as they are now."""
+        """Show these counters."""
         now = time.monotonic()
         self._shown = counters
         records = _total(counters, "records")
@@ -70,9 +70,9 @@ class Progress:
             self._print_line()
 
     def _rate(self) -> float:
-        """Records per second, from the first micro-batch that was done to the last.
+        """Records per second, from the first finished micro-batch to the last.
 
-        Where there is one only, from the start of the job.
+        If there is only one, from the start of the job.
         """
         points = [(self._started, 0), *self._records]
         (start, first), (end, last) = points[2 if len(points) > 3 else 0], points[-1]
@@ -116,7 +116,7 @@ class Progress:
 
 
 def _total(counters: Mapping[str, Any], name: str) -> int:
-    """A counter added up over the operators that keep it."""
+    """A counter, summed over the operators that have it."""
     return sum(int(v) for key, v in counters.items() if key.rpartition(".")[2] == name)
 
 

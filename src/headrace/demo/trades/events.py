@@ -1,4 +1,4 @@
-"""The values that travel between the parts of the job: events and anomalies."""
+"""The values between the parts of the job: events and anomalies."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ AnomalyKind = Literal[
 
 @dataclass(frozen=True, slots=True)
 class DecodedEvent:
-    """One message of a trading system, its symbol and account not yet looked up.
+    """One message of a trading system, before symbol and account are looked up.
 
-    ``order_id`` is the order the event is about: of a replace the new id, of a cancel the order
-    cancelled (not the request), of a bust whatever the message says, which may be nothing.
-    ``exec_id`` of a bust is the execution taken back. ``quantity`` and ``price`` are the order's
-    on a new and a replace, the executed ones on an execution, and null otherwise.
+    ``order_id`` is the order that the event concerns: of a replace the new id, of a cancel the
+    cancelled order (not the request), of a bust any value, possibly none. ``exec_id`` of a bust is
+    the cancelled execution. ``quantity`` and ``price`` are the order's for a new and a replace, the
+    executed ones for an execution, and otherwise null.
     """
 
     system: str
@@ -52,10 +52,10 @@ class DecodedEvent:
 
 @dataclass(frozen=True, slots=True)
 class NormalisedEvent:
-    """One event in the firm's own terms, whatever system it came from.
+    """One normalised event, independent of its system.
 
-    The fields mean what they mean on ``DecodedEvent``; ``client`` and ``desk`` are null where the
-    account is not listed, and on every kind that carries no account.
+    The fields have the same meaning as in ``DecodedEvent``; ``client`` and ``desk`` are null if the
+    account is not listed, or the kind has no account.
     """
 
     event_id: str
@@ -78,7 +78,7 @@ class NormalisedEvent:
 
     @property
     def turn(self) -> tuple[int, str, int]:
-        """The key that events of one instrument are applied in the order of."""
+        """The sort key by which the events of an instrument are applied."""
         return (self.event_time_ms, self.system, self.sequence)
 
     def __reduce__(self) -> tuple[object, ...]:
@@ -110,9 +110,9 @@ class NormalisedEvent:
 
 @dataclass(frozen=True, slots=True)
 class Anomaly:
-    """A record, or what became of it, that somebody should look at.
+    """A problem with a record, for a person to look at.
 
-    It is known by its ``event_id``, or, where none could be read, by ``source`` and ``position``.
+    It is identified by ``event_id``, or, if that is unknown, by ``source`` and ``position``.
     """
 
     kind: AnomalyKind
@@ -123,7 +123,7 @@ class Anomaly:
     raw: bytes | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The line of ``anomalies.jsonl``, as a dictionary; bytes that are no UTF-8 are escaped."""
+        """The line of ``anomalies.jsonl`` as a dictionary; bytes that are not UTF-8 are escaped."""
         raw = None if self.raw is None else self.raw.decode("utf-8", "backslashreplace")
         return {
             "kind": self.kind,

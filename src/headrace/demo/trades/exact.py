@@ -1,4 +1,4 @@
-"""Decimal arithmetic that is exact, and decimals as text."""
+"""Exact decimal arithmetic, and decimals as text."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _AVERAGE_DECIMALS = 6
 
 
 def average(notional: Decimal, quantity: Decimal) -> Decimal:
-    """The notional per unit, to six decimals, half to even.
+    """The notional per unit, to six decimals, rounded half to even.
 
-    Neither is negative, and quantity is above 0. The quotient is rounded once: dividing to a
-    working precision and rounding that again would go wrong near a half.
+    Neither is negative, and the quantity is above 0. The quotient is rounded once: rounding an
+    already rounded quotient could be wrong near a half.
     """
     whole, rest = EXACT.divmod(EXACT.scaleb(notional, _AVERAGE_DECIMALS), quantity)
     twice = EXACT.add(rest, rest)
@@ -28,6 +28,6 @@ def average(notional: Decimal, quantity: Decimal) -> Decimal:
 
 
 def plain(value: Decimal) -> str:
-    """The decimal as text, with neither an exponent nor trailing zeros (``1E+2`` gives 100)."""
+    """The decimal as text, without an exponent or trailing zeros (``1E+2`` gives 100)."""
     text = format(value, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -29,7 +29,7 @@ _LARGEST_EXPONENT = 50
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Where one format keeps the fields of one kind; None where the kind has no such field."""
+    """The names of one kind's fields in a format; None for a field that the kind does not have."""
 
     kind: Kind
     symbol: str
@@ -52,10 +52,10 @@ def assemble(
     sequence: int,
     event_time_ms: int,
 ) -> DecodedEvent:
-    """The event that the fields make, its order and execution ids written ``SYSTEM:id``.
+    """The event with these fields; order and execution ids get the form ``SYSTEM:id``.
 
     Raises:
-        DecodeError: a needed field is missing or cannot be read.
+        DecodeError: a required field is missing or invalid.
     """
 
     def needed(name: str) -> str:
@@ -118,7 +118,7 @@ def above_zero(text: str, name: str) -> Decimal:
 
 
 def sequence_number(text: str | None, name: str) -> int:
-    """The whole number, of at most 18 digits."""
+    """The integer, of at most 18 digits."""
     if not text:
         raise DecodeError(f"field {name} is missing, and every message needs it")
     if len(text) > 18 or not (text.isascii() and text.isdigit()):

@@ -1,4 +1,4 @@
-"""ALPHA: FIX 4.4 messages, one a line."""
+"""ALPHA: FIX 4.4 messages, one per line."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ _BY_EXECUTION = {
 
 
 def decode(line: bytes) -> DecodedEvent:
-    """The event that a FIX message tells of.
+    """The event in a FIX message.
 
-    The frame comes first: ``8``, ``9`` and ``35`` open the message in that order, ``10`` closes
-    it, length and checksum are right, no tag stands twice.
+    The frame is checked first: the message begins with ``8``, ``9`` and ``35`` in this order and
+    ends with ``10``, length and checksum are correct, and no tag occurs twice.
 
     Raises:
-        DecodeError: with the first thing that is wrong.
+        DecodeError: for the first error.
     """
     fields = _fields(line.rstrip(b"\r\n"))
 

@@ -61,17 +61,17 @@ _LAYOUTS = {
 
 
 def header(line: bytes) -> tuple[str, ...]:
-    """The column names that the first line of a feed gives, a byte order mark apart.
+    """The column names in the first line of a feed, without a byte order mark.
 
     Raises:
-        DecodeError: the line is no CSV.
+        DecodeError: the line is not CSV.
     """
     return tuple(_cells(line.removeprefix(b"\xef\xbb\xbf")))
 
 
 @dataclass(frozen=True)
 class Decoder:
-    """Decodes the lines under a header; columns are found by name, others are passed over."""
+    """Decodes the lines under a header; columns are found by name, others are ignored."""
 
     columns: Sequence[str] = COLUMNS
     _places: dict[str, int] = field(init=False, repr=False, compare=False)
@@ -81,11 +81,11 @@ class Decoder:
         object.__setattr__(self, "_places", places)
 
     def decode(self, line: bytes) -> DecodedEvent:
-        """The event that a line tells of.
+        """The event in a line.
 
         Raises:
-            DecodeError: with the first thing that is wrong; a line with more or fewer cells
-                than the header has is cut short or shifted, whatever its cells say.
+            DecodeError: for the first error. A line with more or fewer cells than the header is
+                invalid as a whole: it may be truncated or shifted.
         """
         cells = _cells(line)
         if len(cells) != len(self.columns):
@@ -102,10 +102,10 @@ class Decoder:
 
 
 def event_of(get: Callable[[str], str | None]) -> DecodedEvent:
-    """The event of a message whose fields ``get`` gives by their columns' names.
+    """The event of a message; ``get`` returns the fields by column name.
 
     Raises:
-        DecodeError: with the first thing that is wrong.
+        DecodeError: for the first error.
     """
     kind = get("type")
     if not kind:

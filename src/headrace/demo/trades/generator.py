@@ -1,4 +1,4 @@
-"""A trading day on disk: three feeds and their reference data, the same for the same seed."""
+"""Generates a trading day: three feeds and their reference data, reproducible by seed."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ _MESSAGES_PER_ORDER = 6
 
 @dataclass(frozen=True)
 class Day:
-    """What was written: records by feed, and how many of them were made bad on purpose.
+    """What was generated: records by feed, and how many of them are deliberately invalid.
 
-    Orphans, overfills and closed orders come of how the day goes, and are not counted here.
+    Orphans, overfills and events of closed orders depend on the course of the day, and are not
+    counted.
     """
 
     records: dict[str, int]
@@ -43,10 +44,10 @@ def generate(
     out_of_orderness_ms: int = 5_000,
     rates: Rates | None = None,
 ) -> Day:
-    """Write a day of that many records, bad ones and duplicates included, into the directory.
+    """Write a day with this number of records, including invalid ones and duplicates.
 
-    Within a feed no event time is more than ``out_of_orderness_ms`` behind one before it. The
-    day is much shorter than the spans of the rules, so nothing that was remembered is forgotten.
+    Within a feed, no event time is more than ``out_of_orderness_ms`` behind an earlier record's.
+    The day is much shorter than the retention periods of the rules, so nothing expires.
     """
     if events < 0 or out_of_orderness_ms < 0:
         raise ValueError("events and out_of_orderness_ms must not be below 0")
@@ -96,10 +97,10 @@ def _feeds(
     out_of_orderness_ms: int,
     rng: random.Random,
 ) -> tuple[list[bytes], ...]:
-    """The lines of each feed in the order they arrive.
+    """The lines of each feed, in order of arrival.
 
-    Each arrives at its event time and a delay of at most the bound; so whatever stands before it
-    in its feed has an event time at most the bound after its own.
+    Each arrives at its event time plus a delay of at most the bound. So every earlier line of its
+    feed has an event time at most the bound after its own.
     """
     usual_ms = min(_USUAL_DELAY_MS, out_of_orderness_ms)
 

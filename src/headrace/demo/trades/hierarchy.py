@@ -1,7 +1,7 @@
-"""A hierarchy of orders: its value, what each kind of event does to it, and its document.
+"""A hierarchy of orders: its state, the effect of each kind of event, and its document.
 
-Nothing here asks whether an event may be applied; that is the linker's. An order is named by its
-first id throughout.
+Whether an event may be applied is decided by the linker, not here. An order is identified by its
+first id.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ OPEN = frozenset({"NEW", "PARTIALLY_FILLED"})
 
 @dataclass(frozen=True, slots=True)
 class OrderDocument:
-    """A hierarchy after one event, whole.
+    """A complete hierarchy after one event.
 
-    ``text`` is the line of ``orders.jsonl``: JSON in ASCII, its keys in the order of the rules.
+    ``text`` is the line of ``orders.jsonl``: JSON in ASCII, with the keys in the order of the
+    rules.
     """
 
     root: str
@@ -46,7 +47,7 @@ class OrderDocument:
 
 @dataclass(frozen=True, slots=True)
 class Execution:
-    """One execution of an order; a bust leaves it in place, marked."""
+    """One execution of an order; a bust only marks it."""
 
     exec_id: str
     quantity: Decimal
@@ -59,7 +60,7 @@ class Execution:
         return EXACT.multiply(self.quantity, self.price)
 
     def text(self) -> str:
-        """The execution in its document."""
+        """The execution's part of the document."""
         return (
             f'{{"exec_id":{_quoted(self.exec_id)},"quantity":"{plain(self.quantity)}",'
             f'"price":"{plain(self.price)}","time_ms":{self.time_ms},'
@@ -72,7 +73,7 @@ class Execution:
 
 @dataclass(slots=True)
 class Order:
-    """One order: the chain of its ids, and where it stands."""
+    """One order: the chain of its ids, and its state."""
 
     ids: list[str]
     parent: str | None
@@ -90,13 +91,13 @@ class Order:
     written: str | None = field(default=None, compare=False, repr=False)
 
     def leaves_qty(self) -> Decimal:
-        """What is still to be executed: nothing once the order is closed."""
+        """The quantity that is not executed yet; 0 if the order is closed."""
         if self.status in CLOSED or self.cum_qty >= self.quantity:
             return ZERO
         return EXACT.subtract(self.quantity, self.cum_qty)
 
     def text(self) -> str:
-        """The order in its document."""
+        """The order's part of the document."""
         if self.written is None:
             cum_qty = self.cum_qty
             avg_px = f'"{plain(average(self.notional, cum_qty))}"' if cum_qty else "null"
@@ -132,7 +133,7 @@ class Order:
 
 @dataclass(slots=True)
 class Hierarchy:
-    """A root order and all orders below it, a parent always before its children."""
+    """A root order and all orders below it; parents come before their children."""
 
     root: str
     instrument_id: str
@@ -146,19 +147,19 @@ class Hierarchy:
     """Whether an order was open at the last document."""
 
     def place(self, order: Order) -> None:
-        """Add an order, open, below its parent or as the root."""
+        """Add an open order, below its parent or as the root."""
         self.orders[order.ids[0]] = order
         self.open_orders += 1
 
     def replace(self, order_id: str, new_id: str, quantity: Decimal, price: Decimal) -> None:
-        """Go on with the order under a new id, quantity and price."""
+        """Give the order a new id, quantity and price."""
         order = self.orders[order_id]
         order.ids.append(new_id)
         order.quantity, order.price = quantity, price
         self._settle(order)
 
     def execute(self, order_id: str, execution: Execution) -> bool:
-        """Count an execution; whether more than the order's quantity is executed now."""
+        """Add an execution; returns whether more than the order's quantity is executed now."""
         order = self.orders[order_id]
         order.executions[execution.exec_id] = execution
         order.notional = EXACT.add(order.notional, execution.notional())
@@ -166,7 +167,7 @@ class Hierarchy:
         return order.cum_qty > order.quantity
 
     def bust(self, order_id: str, exec_id: str) -> bool:
-        """Take an execution back; False if that was done already, which changes nothing."""
+        """Cancel an execution; False, without a change, if it was cancelled before."""
         order = self.orders[order_id]
         execution = order.executions[exec_id]
         if execution.busted:
@@ -189,11 +190,11 @@ class Hierarchy:
                     self._close(each, "CANCELLED_BY_PARENT")
 
     def reject(self, order_id: str) -> None:
-        """Close the order; what is below it stands."""
+        """Close the order, but not the orders below it."""
         self._close(self.orders[order_id], "REJECTED")
 
     def document(self, event_time_ms: int, event_id: str = "") -> OrderDocument:
-        """The next version, after an event of the given time."""
+        """The next version of the document, after an event."""
         self.version += 1
         self.as_of_ms = max(self.as_of_ms, event_time_ms) if self.version > 1 else event_time_ms
         orders = ",".join([order.text() for order in self.orders.values()])
@@ -218,7 +219,7 @@ class Hierarchy:
             parent = above.parent
 
     def _settle(self, order: Order) -> None:
-        """Work the status out anew, unless the order is closed."""
+        """Recompute the status, unless the order is closed."""
         order.written = None
         if order.status in CLOSED:
             return

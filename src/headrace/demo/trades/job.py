@@ -46,7 +46,7 @@ Line = tuple[bytes, str, int]
 
 
 class Decode(ProcessFunction):
-    """A line of a feed as (event, raw line); one that cannot be read is an anomaly."""
+    """Decodes a line to (event, raw line); an invalid line becomes an anomaly."""
 
     def __init__(self, feed: str, columns: dict[str, tuple[str, ...]] | None = None) -> None:
         self._feed = feed
@@ -90,7 +90,7 @@ class Decode(ProcessFunction):
 
 
 class Normalise(ProcessFunction):
-    """The event in the firm's own terms; what is unknown in it is an anomaly."""
+    """Normalises events; unknown symbols and accounts become anomalies."""
 
     def __init__(self, enricher: Enricher) -> None:
         self._enricher = enricher
@@ -100,7 +100,7 @@ class Normalise(ProcessFunction):
         self._group = runtime_context.get_metrics_group()
 
     def process_element(self, value: tuple[DecodedEvent, bytes], ctx: Any) -> Iterator[Any]:
-        """The normalised event of a decoded one."""
+        """Emit the normalised event."""
         event, anomalies = self._enricher.normalise(*value)
         for anomaly in anomalies:
             self._group.counter(anomaly.kind).inc()
@@ -110,7 +110,7 @@ class Normalise(ProcessFunction):
 
 
 class Link(KeyedProcessFunction):
-    """The hierarchies of one instrument: events wait for their turn, then go to the linker."""
+    """Links the events of one instrument: they are sorted by event time, then go to the linker."""
 
     def __init__(self, allowed_lateness_ms: int, wait_ms: int = WAIT_MS) -> None:
         self._allowed_lateness_ms = allowed_lateness_ms
@@ -141,7 +141,7 @@ class Link(KeyedProcessFunction):
         self._open = self._group.counter("open")
 
     def process_element(self, value: NormalisedEvent, ctx: Any) -> Iterator[Any]:
-        """Keep an event until the watermark says that nothing comes before it any more."""
+        """Store an event until the watermark guarantees that no earlier one follows."""
         moment = value.event_time_ms
         timers = ctx.timer_service()
         if moment <= timers.current_watermark() - self._allowed_lateness_ms:
@@ -157,7 +157,7 @@ class Link(KeyedProcessFunction):
         timers.register_event_time_timer(moment)
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
-        """Apply the events of a moment in their order, then what is due by then."""
+        """Apply the events of a timestamp in order, then process due deadlines."""
         outputs: list[OrderDocument | Anomaly] = []
         events = self._pending.get(timestamp)
         if events is not None:
@@ -267,18 +267,18 @@ def _lines(directory: Path) -> FileSink:
 
 
 def has_header(path: Path) -> bool:
-    """True when a GAMMA file names its columns in its first line."""
+    """Whether the first line of a GAMMA file contains the column names."""
     return _header(path) is not None
 
 
 def _headers(paths: list[Path]) -> dict[str, tuple[str, ...]]:
-    """The columns of the files that have a header, by path."""
+    """The columns of files with a header, by path."""
     found = {str(path): _header(path) for path in paths}
     return {path: columns for path, columns in found.items() if columns is not None}
 
 
 def _header(path: Path) -> tuple[str, ...] | None:
-    """The columns that a GAMMA file names in its first line, or None where it has records there."""
+    """The column names in a GAMMA file's first line, or None if it has no header."""
     with path.open("rb") as file:
         columns = gamma.header(file.readline().rstrip(b"\r\n"))
     return columns if "seq" in columns else None

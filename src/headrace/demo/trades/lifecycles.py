@@ -1,4 +1,4 @@
-"""What happens to a client's order on its way: slices, routes, fills, and what goes wrong."""
+"""Generates the messages of clients' orders: slices, routes, fills, and errors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TOO_LATE_MS = 15 * 60_000
 
 @dataclass(frozen=True)
 class Rates:
-    """How often things go wrong, each as a share of all messages unless it says otherwise."""
+    """How often errors occur, each as a share of all messages unless stated otherwise."""
 
     malformed: float = 0.002
     unknown_instrument: float = 0.001
@@ -35,7 +35,7 @@ class Rates:
 
 @dataclass(slots=True)
 class _Working:
-    """An order on the desk, under its latest id."""
+    """An order on the desk, with its latest id."""
 
     system: int
     order_id: str
@@ -47,7 +47,7 @@ class _Working:
 
 
 class TradingDesk:
-    """Plays out clients' orders one after another; ``drafts`` grows, in no order of time."""
+    """Generates clients' orders one after another; ``drafts`` collects messages, unsorted."""
 
     def __init__(self, market: Market, rates: Rates, rng: random.Random) -> None:
         self.drafts: list[Draft] = []
@@ -60,8 +60,8 @@ class TradingDesk:
     def client_order(self) -> None:
         """One client's order, from its arrival to its end.
 
-        Two in three go to a market as they are. The others are care orders: worked in slices by
-        other systems, some of those routed on in turn; one in five is cancelled meanwhile.
+        Two in three go directly to a market. The others are care orders: other systems work them in
+        slices, some of which are routed on; one in five is cancelled in the meantime.
         """
         rng = self._rng
         listing = self._market.pick(rng)
@@ -105,7 +105,7 @@ class TradingDesk:
             self._add("CANCEL", care, cancelled_ms)
 
     def orphan(self) -> None:
-        """One message that refers to what never comes, or, one in four, comes too late."""
+        """One message that refers to an event that never comes or, one in four, comes too late."""
         rng = self._rng
         listing = self._market.pick(rng)
         start_ms = arrival_ms(rng, self._arrivals)
@@ -134,7 +134,7 @@ class TradingDesk:
                 self._add("NEW", late, start_ms + _TOO_LATE_MS + 1)
 
     def stranger(self) -> None:
-        """One order for an instrument that the reference data does not have that day."""
+        """One order for an instrument that is not in the reference data of the day."""
         rng = self._rng
         account = rng.choice(self._market.accounts)[0]
         system = rng.choice((ALPHA, BETA, GAMMA))
@@ -186,9 +186,9 @@ class TradingDesk:
         start_ms: int,
         cancelled_ms: int = _NEVER_MS,
     ) -> None:
-        """An order at a market: rejected, or filled in parts, replaced now and then, cancelled.
+        """An order at a market: rejected, or filled in parts, sometimes replaced, or cancelled.
 
-        After ``cancelled_ms`` nothing happens to it but an execution that crosses the cancel.
+        After ``cancelled_ms`` nothing happens to it, except an execution that crosses the cancel.
         """
         rng, rates = self._rng, self._rates
         order = self._new(system, listing, buys, quantity, price, account, parent, start_ms)

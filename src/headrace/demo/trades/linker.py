@@ -68,7 +68,7 @@ class Linker:
         self._wait_ms = wait_ms
 
     def apply(self, event: NormalisedEvent) -> list[Output]:
-        """The documents and anomalies that the event leads to, in order.
+        """The documents and anomalies that result from the event, in order.
 
         They include those of events that waited for it, and of deadlines before its time.
         """
@@ -91,9 +91,9 @@ class Linker:
         return outputs
 
     def advance(self, event_time_ms: int) -> list[Output]:
-        """The orphans of all deadlines up to a time, once every event up to it is applied.
+        """The orphans of all deadlines up to a time, after all events up to it were applied.
 
-        Also forgets the event ids and hierarchies whose day is over.
+        It also removes expired event ids and hierarchies.
         """
         deadlines = self._book.deadlines.value()
         if not deadlines or deadlines[0] > event_time_ms:
@@ -111,7 +111,7 @@ class Linker:
         return outputs
 
     def finish(self) -> list[Output]:
-        """The orphans of a bounded input that has ended: whatever still waits."""
+        """The orphans at the end of a bounded input: all events that still wait."""
         return self.advance(_END_MS)
 
     def deadline(self) -> int | None:
@@ -120,7 +120,7 @@ class Linker:
         return deadlines[0] if deadlines else None
 
     def _take(self, event: NormalisedEvent, now_ms: int, outputs: list[Output]) -> str | None:
-        """Apply an event, or let it wait; the reference that is known from now on, if any."""
+        """Apply an event, or let it wait; returns the reference that it makes known, if any."""
         kind = event.kind
         if kind == "NEW":
             return self._new(event, now_ms, outputs)
@@ -236,7 +236,7 @@ class Linker:
         return self._hierarchy(self._book.orders.get(order_id), now_ms) is not None
 
     def _hierarchy(self, place: Place | None, now_ms: int) -> Hierarchy | None:
-        """The hierarchy at a place, unless its day is over by now: then it leaves the book."""
+        """The hierarchy at a place; if its retention has ended, it is removed from the book."""
         if place is None:
             return None
         hierarchy = self._book.hierarchies.get(place[0])
@@ -299,7 +299,7 @@ class Linker:
         return [_anomaly("ORPHAN", each, f"{ref} did not come in time") for each, ref in orphans]
 
     def _due(self, deadline_ms: int) -> Due:
-        """What is due at a deadline, which is in the list of deadlines from now on."""
+        """The entries of a deadline, which is added to the list of deadlines."""
         due = self._book.due.get(deadline_ms)
         if due is None:
             deadlines = self._book.deadlines.value() or []
@@ -314,7 +314,7 @@ def _turn(event: NormalisedEvent) -> tuple[int, str, int]:
 
 
 def _is_over(hierarchy: Hierarchy, event_time_ms: int) -> bool:
-    """Whether the hierarchy is gone for whatever comes after the given time."""
+    """Whether the hierarchy's retention has ended before the given time."""
     return not hierarchy.open_orders and hierarchy.as_of_ms + KEEP_MS <= event_time_ms
 
 
@@ -323,7 +323,7 @@ def _next_sweep_ms(time_ms: int) -> int:
 
 
 def _given(value: V | None) -> V:
-    """The value, of a field that the decoder made sure of."""
+    """The value of a field that the decoder guarantees."""
     if value is None:
         raise TypeError("a normalised event lacks a field that its kind needs")
     return value

@@ -1,4 +1,4 @@
-"""The market that a generated day trades in: instruments, accounts, and when messages come."""
+"""The market of a generated day: instruments, accounts, and arrival times of messages."""
 
 from __future__ import annotations
 
@@ -40,10 +40,10 @@ _BINS = 102
 
 @dataclass(frozen=True, slots=True)
 class Listing:
-    """An instrument as the desk trades it; quantities and prices are whole numbers of units.
+    """An instrument as the desk trades it; quantities and prices are integer numbers of units.
 
-    A unit is ``10 ** -quantity_decimals`` or ``10 ** -price_decimals``. ``symbols`` are those of
-    ALPHA, BETA and GAMMA until ``RENAMED_MS``, ``symbols_after`` from then on.
+    A unit is ``10 ** -quantity_decimals`` or ``10 ** -price_decimals``. ``symbols``: those of
+    ALPHA, BETA and GAMMA before ``RENAMED_MS``; ``symbols_after``: from then on.
     """
 
     instrument_id: str
@@ -60,7 +60,7 @@ class Listing:
 
 @dataclass(frozen=True)
 class Market:
-    """All instruments, how often each trades, and the accounts that are listed."""
+    """All instruments with their trading frequencies, and the listed accounts."""
 
     listings: tuple[Listing, ...]
     unlisted: Listing
@@ -69,7 +69,7 @@ class Market:
     accounts: tuple[tuple[str, str, str], ...]
 
     def pick(self, rng: random.Random) -> Listing:
-        """A listing, the popular ones more often."""
+        """A random listing; popular ones are more frequent."""
         point = rng.random() * self.cumulative_weights[-1]
         return self.listings[bisect_right(self.cumulative_weights, point)]
 
@@ -125,7 +125,7 @@ def arrival_weights() -> tuple[float, ...]:
 
 
 def arrival_ms(rng: random.Random, weights: tuple[float, ...]) -> int:
-    """A time within the session at which a client sends an order."""
+    """A random time within the session at which a client sends an order."""
     slice_ = bisect_right(weights, rng.random() * weights[-1])
     return OPEN_MS + int((slice_ + rng.random()) * (CLOSE_MS - OPEN_MS) / _BINS)
 
@@ -161,7 +161,7 @@ def _listing(rng: random.Random, number: int, *, from_tomorrow: bool = False) ->
 
 
 def _letters(number: int) -> str:
-    """A ticker, a different one for each number: three letters, the last two in base 26."""
+    """A ticker, different for each number: three letters, the last two in base 26."""
     return "QWXZJKVYH"[number % 9] + chr(65 + number // 26 % 26) + chr(65 + number % 26)
 
 

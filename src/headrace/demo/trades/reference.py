@@ -1,10 +1,9 @@
-"""Instruments and accounts: what a symbol and an account mean when an event happens.
+"""Instruments and accounts: the meaning of a symbol and an account at an event's time.
 
-Of an instrument's rows, the one with the greatest ``valid_from`` not after the event's time holds,
-and it alone: a symbol that only an earlier row has is no longer the instrument's. Should two
-instruments hold one symbol at one time, the row with the later ``valid_from`` has it, and of two
-with the same, the one further down the file; two rows of one instrument with the same
-``valid_from`` are the lower one.
+Of an instrument's rows, only the one with the greatest ``valid_from`` that is not after the event's
+time is valid: a symbol of an earlier row only is no longer the instrument's. If two instruments
+have one symbol at the same time, the row with the later ``valid_from`` wins; of equal ones, the
+lower row in the file. Of two rows of one instrument with equal ``valid_from``, the lower one wins.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ SYMBOL_COLUMNS = {"ALPHA": "ticker", "BETA": "ric", "GAMMA": "isin"}
 
 @dataclass(frozen=True, slots=True)
 class Instrument:
-    """One row of ``instruments.csv`` and the time it holds for, half open."""
+    """One row of ``instruments.csv``, and its period of validity (end exclusive)."""
 
     instrument_id: str
     currency: str
@@ -36,14 +35,14 @@ class Instrument:
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Whose account it is."""
+    """The client and the desk of an account."""
 
     client: str | None
     desk: str | None
 
 
 class Instruments:
-    """Every row of ``instruments.csv``, found by a system's symbol and a time."""
+    """The rows of ``instruments.csv``, indexed by system, symbol and time."""
 
     def __init__(self, rows: Iterable[Mapping[str, str | None]]) -> None:
         histories: dict[str, dict[int, tuple[int, Mapping[str, str | None]]]] = {}
@@ -77,7 +76,7 @@ class Instruments:
                     instruments.append(instrument)
 
     def find(self, system: str, symbol: str, time_ms: int) -> Instrument | None:
-        """The row that holds for the symbol at the time; None if the symbol names nothing then."""
+        """The valid row for the symbol at the time; None if there is none."""
         entry = self._by_symbol[system].get(symbol)
         if entry is None:
             return None
@@ -89,7 +88,7 @@ class Instruments:
 
 
 class Enricher:
-    """Turns decoded events into normalised ones; holds both reference tables, and pickles."""
+    """Normalises decoded events with both reference tables; it can be pickled."""
 
     def __init__(self, instruments: Instruments, accounts: Mapping[str, Account]) -> None:
         self._instruments = instruments
@@ -113,10 +112,10 @@ class Enricher:
     def normalise(
         self, event: DecodedEvent, raw: bytes | None = None
     ) -> tuple[NormalisedEvent | None, list[Anomaly]]:
-        """The event in the firm's terms, and what is odd about it.
+        """The normalised event, and its anomalies.
 
-        Without an instrument there is no event, and its account is not looked at. ``raw`` is the
-        record it was decoded from, for the anomalies to carry.
+        Without an instrument there is no event, and the account is not checked. ``raw`` is the
+        undecoded record, for the anomalies.
         """
         symbol, time_ms = event.symbol, event.event_time_ms
         instrument = self._instruments.find(event.system, symbol, time_ms)

@@ -1,4 +1,4 @@
-"""``headrace demo trades``: the job as a stream, then as a batch, and whether they agree."""
+"""``headrace demo trades``: runs the job as a stream and as a batch, and compares them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ TERMINAL = frozenset(
 
 @dataclass(frozen=True)
 class Outcome:
-    """What one run of the job wrote."""
+    """The output of one run of the job."""
 
     orders: Path
     anomalies: Path
@@ -49,12 +49,12 @@ class Outcome:
         return {root: json.loads(line) for root, line in final.items()}
 
     def anomaly_kinds(self) -> Counter[str]:
-        """How many anomalies there are of each kind."""
+        """The number of anomalies of each kind."""
         with self.anomalies.open(encoding="utf-8") as lines:
             return Counter(json.loads(line)["kind"] for line in lines)
 
     def documents(self) -> int:
-        """How many documents were written."""
+        """The number of documents."""
         with self.orders.open("rb") as lines:
             return sum(1 for _ in lines)
 
@@ -67,7 +67,7 @@ def main(
     seed: int,
     display: bool,
 ) -> int:
-    """Run the demo; 0 when stream and batch agree and every record is accounted for."""
+    """Run the demo; returns 0 if stream and batch agree and every record is accounted for."""
     console = Console()
     output = (output_dir or DEFAULT_OUTPUT).resolve()
     output.mkdir(parents=True, exist_ok=True)
@@ -79,7 +79,7 @@ def main(
 
 
 def _day(directory: Path, events: int, seed: int, console: Console) -> Path:
-    """A generated day, made anew unless the same one lies there complete."""
+    """A generated day; one that exists with the same arguments is used again."""
     wanted = {"events": events, "seed": seed}
     marker = directory / "day.json"
     if marker.exists() and json.loads(marker.read_text()) == wanted:
@@ -103,7 +103,7 @@ def _day(directory: Path, events: int, seed: int, console: Console) -> Path:
 
 
 def configuration(checkpoint: Path, mode: str) -> Configuration:
-    """The job's configuration: its name, its mode, and where its checkpoint lies."""
+    """The job's configuration: name, mode and checkpoint."""
     settings = Configuration()
     settings.set_string("pipeline.name", "trades")
     settings.set_string("execution.runtime-mode", mode)
@@ -116,8 +116,7 @@ def configuration(checkpoint: Path, mode: str) -> Configuration:
 def run_job(source: Path, output: Path, mode: str, console: Console, display: bool) -> Outcome:
     """Run the job once, to ``orders.jsonl`` and ``anomalies.jsonl`` in ``output``.
 
-    A stream over the same files that was killed goes on from its checkpoint; anything else starts
-    anew.
+    A killed stream over the same files continues from its checkpoint; any other run starts anew.
     """
     work = output / ".headrace"  # nothing else is ever removed
     parts, checkpoint = work / "parts", work / "checkpoint"
@@ -150,7 +149,7 @@ def run_job(source: Path, output: Path, mode: str, console: Console, display: bo
 
 
 def _described(source: Path) -> str:
-    """What tells these feeds from others: where they lie, their names, sizes and times."""
+    """The identity of the feeds: folder, file names, sizes and modification times."""
     files = sorted(path for feed in job.FEEDS for path in job.feed_paths(source, feed))
     return "\n".join(
         [
@@ -161,7 +160,7 @@ def _described(source: Path) -> str:
 
 
 def _gather(parts: Path, target: Path) -> Path:
-    """One file of all part files, in the order of their names."""
+    """Concatenate the part files, ordered by name."""
     aside = target.with_suffix(".tmp")
     with aside.open("wb") as out:
         for part in sorted(parts.glob("*.jsonl")) if parts.exists() else []:
@@ -171,7 +170,7 @@ def _gather(parts: Path, target: Path) -> Path:
 
 
 def count_records(source: Path) -> int:
-    """How many records the feeds hold: lines that are not empty, headers apart."""
+    """The number of records in the feeds: lines that are neither empty nor headers."""
     count = 0
     for feed in job.FEEDS:
         for path in job.feed_paths(source, feed):
@@ -183,7 +182,7 @@ def count_records(source: Path) -> int:
 
 
 def _show_trees(outcome: Outcome, console: Console) -> None:
-    """A few hierarchies that fit on a screen: one for each system, of many states and versions."""
+    """Print a few hierarchies that fit on a screen: one for each system, of many states."""
     shown: dict[str, dict[str, Any]] = {}
     fitting = (d for d in outcome.final_documents().values() if len(d["orders"]) <= _ORDERS_SHOWN)
     for document in sorted(fitting, key=_variety, reverse=True):
@@ -198,7 +197,7 @@ def _variety(document: dict[str, Any]) -> tuple[int, int, int]:
 
 
 def _verdict(stream: Outcome, batch: Outcome, console: Console) -> int:
-    """Print what was found; 0 when all is as it should be."""
+    """Print the comparison; returns 0 if all is correct."""
     table = Table(title="What became of the records")
     table.add_column("")
     table.add_column("stream", justify="right")

@@ -1,8 +1,7 @@
-"""Reading the ways the feeds write a time; all give milliseconds since the epoch, UTC.
+"""Parses the time formats of the feeds; results are milliseconds since the epoch, UTC.
 
-Each raises ``ValueError`` on a time that cannot be read. They are written out rather than left to
-``datetime.fromisoformat``, which takes any character between date and time, and whose answer to
-``24:00`` depends on the version of Python.
+Each function raises ``ValueError`` for an invalid time. ``datetime.fromisoformat`` is not used: it
+accepts any character between date and time, and ``24:00`` depends on the version of Python.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _DATE = re.compile(r"([0-9]{4})-?([0-9]{2})-?([0-9]{2})")
 
 
 def fix_time_ms(text: str) -> int:
-    """The time of a FIX UTCTimestamp, ``yyyyMMdd-HH:mm:ss.SSS`` and nothing else."""
+    """The time of a FIX UTCTimestamp, exactly ``yyyyMMdd-HH:mm:ss.SSS``."""
     match = _FIX.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not of the form yyyyMMdd-HH:mm:ss.SSS")
@@ -43,7 +42,7 @@ def fix_time_ms(text: str) -> int:
 
 
 def micros_ms(micros: int) -> int:
-    """The millisecond that a time in microseconds since the epoch falls into."""
+    """A time in microseconds since the epoch, truncated to milliseconds."""
     time_ms = micros // 1000
     if not _FIRST_MS <= time_ms <= _LAST_MS:
         raise ValueError(f"{micros} is outside the years 1 to 9999")
@@ -51,9 +50,9 @@ def micros_ms(micros: int) -> int:
 
 
 def iso_time_ms(text: str, *, naive_is_utc: bool = False) -> int:
-    """The time of an ISO 8601 date and time, cut to the millisecond.
+    """The time of an ISO 8601 date and time, truncated to milliseconds.
 
-    Without an offset it cannot be read, unless ``naive_is_utc``.
+    An offset is required, unless ``naive_is_utc``.
     """
     match = _EXTENDED.fullmatch(text) or _COMPACT.fullmatch(text)
     if match is None:
@@ -68,7 +67,7 @@ def iso_time_ms(text: str, *, naive_is_utc: bool = False) -> int:
 
 
 def date_or_time_ms(text: str) -> int:
-    """The time of an ISO 8601 date (midnight) or date and time; UTC where it does not say."""
+    """The time of an ISO 8601 date (midnight), or date and time; UTC if there is no offset."""
     match = _DATE.fullmatch(text)
     if match is None:
         return iso_time_ms(text, naive_is_utc=True)

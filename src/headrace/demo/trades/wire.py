@@ -1,4 +1,4 @@
-"""How the three systems write their messages, and how a message goes bad on its way."""
+"""The message formats of the three systems, and ways in which a message becomes invalid."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ _BETA_TYPES: dict[Kind, str] = {
 
 
 class Draft(NamedTuple):
-    """A message before it is written; ids are the system's own, the parent ``SYSTEM:id``.
+    """A message to encode; ids are the system's own, the parent is ``SYSTEM:id``.
 
-    A cancel has the order cancelled in ``order_id``. Quantity and price are in the listing's
-    units, 0 where the kind has none.
+    ``order_id`` of a cancel is the cancelled order. Quantity and price are in the listing's units,
+    and 0 if the kind has none.
     """
 
     time_ms: int
@@ -198,7 +198,7 @@ _LINE_DAMAGES: tuple[tuple[_Damage, ...], ...] = (
 
 
 def spoil(line: bytes, system: int, rng: random.Random) -> bytes:
-    """The line of a new order, gone bad in one of many ways; it cannot be decoded any more."""
+    """The line of a new order, made invalid in one of many ways."""
     if rng.random() < 0.2:
         return line[: rng.randint(1, len(line) // 2)]
     if system == ALPHA and rng.random() < 0.6:

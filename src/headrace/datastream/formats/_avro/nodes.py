@@ -28,10 +28,10 @@ class Mismatch(DecodeError):
 
 
 class Walker(ABC, Generic[T]):
-    """What is made of a schema, part by part: ``visit`` calls the method for the kind of a part.
+    """A visitor of schemas: ``visit`` calls the method for a part's kind, and returns its result.
 
-    A walker of one schema has its named types. What is given to ``visit`` beside the part comes
-    to the method. Records that hold themselves are up to the walker.
+    A walker of one schema has its named types. Further arguments of ``visit`` are passed to the
+    method. Subclasses must handle recursive records.
     """
 
     def __init__(self, named: Mapping[str, Node]) -> None:

@@ -83,7 +83,7 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
         return self.visit(writer, None, RecordType.of(dict))[0]
 
     def _branch_for(self, writer: Node, union: Node) -> Node:
-        """The first branch of the reader's union that is the writer's type, else that takes it."""
+        """The first branch of the reader's union that equals the writer's type, or accepts it."""
         for fits in (_same, _takes):
             for branch in union:
                 if fits(writer, definition_of(branch, self._wanted)):

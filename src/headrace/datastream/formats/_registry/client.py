@@ -15,10 +15,10 @@ from headrace.datastream.formats._registry.registry import SchemaRegistry
 from headrace.errors import DecodeError, JobError
 
 UNKNOWN_FOR_S = 10.0
-"""How long an unknown id is not asked for again: a topic full of them would ask each time."""
+"""How long an unknown id is cached: a topic full of them would otherwise ask for each message."""
 
 TIMEOUT_S = 30.0
-"""How long to wait for one answer, unless the properties say otherwise."""
+"""Timeout of one request, unless the properties set one."""
 
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ _NOT_FOUND = 404
 _TRY_LATER = frozenset({408, 429})
 _SERVER_ERRORS = 500
 _NO_REGISTRY = -1
-"""The error's code where the answer is not a registry's: a proxy's page, say."""
+"""The error code if the answer is not from a registry, but from a proxy, for example."""
 _NO_SECRETS = frozenset(
     {
         "timeout",
@@ -189,7 +189,7 @@ class RegistryClient:
         return self._package.Schema(text, kind, made)
 
     def _guarded(self, doing: str, ask: Callable[[], T]) -> T:
-        """What is answered; while the registry is away it is asked again, for ``max_outage``."""
+        """The registry's answer; the request is repeated while it is down, up to ``max_outage``."""
         outage = Outage(
             self._registry.max_outage_ms / 1000, f"schema registry {self._registry.url}"
         )

@@ -1,4 +1,4 @@
-"""The trade job on Kafka: three topics in, three topics out, exactly once."""
+"""The trades job on Kafka: three topics in, three topics out, exactly once."""
 
 from headrace.demo.trades.kafka.run import main
 

@@ -1,4 +1,4 @@
-"""Whether two runs ended with the same documents, and where they differ."""
+"""Compares the final documents of two runs."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Difference:
-    """A root whose last documents differ. A run without a document of it has None."""
+    """A root whose final documents differ; a run without a document of it has None."""
 
     root: str
     first: Mapping[str, Any] | None
@@ -34,7 +34,7 @@ class Difference:
 
     @property
     def fields(self) -> tuple[str, ...]:
-        """Which fields differ in any order: ``orders.status``; ``document`` where one is None."""
+        """The same without ids: ``orders.status``; ``document`` if a document is None."""
         if self.first is None or self.second is None:
             return ("document",)
         names = [place.split(".") for place in self.places]
@@ -47,7 +47,7 @@ def differences(
     second: Mapping[bytes, bytes],
     read: Callable[[bytes], dict[str, Any]],
 ) -> list[Difference]:
-    """The roots whose last documents differ, in order. ``read`` decodes a document."""
+    """The roots whose final documents differ, sorted. ``read`` decodes a document."""
     found = []
     for root in sorted(first.keys() | second.keys()):
         mine, theirs = first.get(root), second.get(root)

@@ -1,4 +1,4 @@
-"""What is shown while a run goes on: a live table, or a line every few seconds."""
+"""The display during a run: a live table, or a line every few seconds."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PERCENTS = (50, 90, 99)
 
 
 class Display:
-    """Shows runs: what was sent, what came back from each, and how long that took."""
+    """Shows what was sent, what each run has written, and the latencies."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Display:
             self._live.__exit__(kind, error, traceback)
 
     def update(self, *, last: bool = False) -> None:
-        """Show it as it is now."""
+        """Show the current state."""
         now = time.monotonic()
         if self._live is not None:
             self._live.update(self._table(now), refresh=True)

@@ -16,11 +16,11 @@ _FLUSH_S = 60.0
 
 
 class Feeder:
-    """A thread that sends messages in their order.
+    """A thread that sends messages in order.
 
-    ``lead`` messages are sent at once when it starts. The others wait for ``go_on``, and then come
-    at ``rate`` a second. Of these, ``sent_ms`` has the time (ms since the epoch) when an
-    event was first sent.
+    The first ``lead`` messages are sent at once. The others wait for ``go_on``, and are then sent
+    at ``rate`` per second. For these, ``sent_ms`` has the time (ms since the epoch) when an event
+    was first sent.
     """
 
     def __init__(self, servers: str, messages: Sequence[Message], rate: float, lead: int) -> None:
@@ -42,29 +42,29 @@ class Feeder:
         self.sent_ms: dict[str, int] = {}
 
     def start(self) -> None:
-        """Begin with the lead."""
+        """Start the thread, which sends the lead."""
         self._thread.start()
 
     def wait_for_lead(self) -> None:
-        """Return when Kafka has the lead.
+        """Wait until Kafka has the lead.
 
         Raises:
-            JobError: it does not take it.
+            JobError: it was not delivered.
         """
         self._led.wait()
         self.check()
 
     def go_on(self) -> None:
-        """Send the others; further calls do nothing."""
+        """Send the other messages; further calls have no effect."""
         self._ready.set()
 
     def check(self) -> None:
-        """Raise what the thread failed with, if it did."""
+        """Raise the exception of the thread, if it failed."""
         if self._failure is not None:
             raise self._failure
 
     def stop(self) -> None:
-        """End the thread, whether or not everything is sent."""
+        """Stop the thread, even if messages are left."""
         self._stopped.set()
         self._ready.set()
         self._thread.join()

@@ -49,7 +49,7 @@ Offsets = Mapping[tuple[str, int], int]
 
 @dataclass(frozen=True)
 class Brokers:
-    """Where Kafka and the schema registry are."""
+    """The addresses of Kafka and the schema registry."""
 
     kafka: str
     registry: str
@@ -57,7 +57,7 @@ class Brokers:
 
 @dataclass(frozen=True)
 class Version:
-    """What tells one version of the job from another."""
+    """The settings in which versions of the job differ."""
 
     out_of_orderness_ms: int = 5_000
     allowed_lateness_ms: int = 0
@@ -66,7 +66,7 @@ class Version:
 
 
 class LinkDocuments(Link):
-    """Gives documents whole: a record needs their root and their event, too."""
+    """Emits complete documents: a record also needs their root and their event."""
 
     def _given(self, document: OrderDocument) -> Any:
         return document
@@ -74,7 +74,7 @@ class LinkDocuments(Link):
 
 @dataclass(frozen=True)
 class Streams:
-    """What the job makes of its inputs."""
+    """The job's output streams."""
 
     normalised: DataStream
     orders: DataStream
@@ -90,9 +90,9 @@ def build(
     bounded: bool,
     version: Version | None = None,
 ) -> Streams:
-    """The streams over the messages of each partition from its beginning to ``stop``.
+    """The streams over the messages of each partition, from its beginning to ``stop``.
 
-    ``reference`` is the folder of the reference data. ``bounded``: as a batch can read it.
+    ``reference``: the folder of the reference data. ``bounded``: for a batch.
     """
     version = version or Version()
     enricher = Enricher.read(reference)

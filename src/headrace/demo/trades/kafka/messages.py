@@ -1,4 +1,4 @@
-"""A day's feeds as messages for Kafka, in the order in which they are sent."""
+"""A day's feeds as messages for Kafka, in sending order."""
 
 from __future__ import annotations
 
@@ -19,9 +19,7 @@ _MAYBE = frozenset(gamma.COLUMNS) - {"seq", "time", "type", "isin"}
 
 
 class Message(NamedTuple):
-    """A message before it is sent. ``key`` is the symbol; both it and ``event_id`` are None
-    where the message cannot be read.
-    """
+    """A message to send. ``key``: the symbol. An invalid message has no key and no ``event_id``."""
 
     topic: str
     partition: int
@@ -35,8 +33,8 @@ def day_messages(
 ) -> list[Message]:
     """All messages of a folder of feeds.
 
-    Each topic has its feed's order. Among topics the order is that of event time, so that the
-    three arrive as they did on the day. ``gamma_avro`` writes GAMMA's records.
+    Each topic keeps its feed's order. Topics are merged by event time, so that they arrive as on
+    that day. ``gamma_avro`` encodes GAMMA's records.
     """
     feeds = (
         _timed(ALPHA, _lines(directory, "alpha.fix"), fix.decode, partitions),
@@ -47,7 +45,7 @@ def day_messages(
 
 
 def ends(messages: Iterable[Message]) -> Counter[tuple[str, int]]:
-    """The offset after the last message of each partition, where the topics were empty."""
+    """The offset after the last message of each partition, if the topics were empty before."""
     return Counter((message.topic, message.partition) for message in messages)
 
 
@@ -87,10 +85,10 @@ def _gamma(directory: Path, partitions: int, avro: SerializationSchema) -> Itera
 
 
 def gamma_record(line: bytes) -> dict[str, object] | None:
-    """The record that GAMMA sends in Avro in place of a line; None where no record can hold it.
+    """The Avro record that GAMMA sends instead of a line; None if no record can represent the line.
 
-    What is wrong in a field stays wrong. A line without the right fields is sent as it is: it
-    cannot be read as Avro either.
+    Invalid values of fields are kept. A line without the right fields is sent unchanged: it is no
+    valid Avro either.
     """
     try:
         cells = gamma.header(line)
@@ -108,7 +106,7 @@ def gamma_record(line: bytes) -> dict[str, object] | None:
 
 
 def _lines(directory: Path, feed: str, in_usual_columns: bool = False) -> Iterator[bytes]:
-    """The lines of a feed's files that are not empty, without headers."""
+    """The lines of a feed's files, without empty lines and headers."""
     for path in job.feed_paths(directory, feed):
         with path.open("rb") as file:
             if in_usual_columns and job.has_header(path):

@@ -1,4 +1,4 @@
-"""The records of each topic: from bytes to the job's values, and back."""
+"""The records of each topic: deserialization and serialization."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ KIND_HEADER = "kind"
 
 
 class LineMessages(DeserializationSchema):
-    """(event, message) of a message that is a line of a feed's file; ``decode`` reads it."""
+    """(event, message) of a message that is a line of a feed; ``decode`` parses it."""
 
     def __init__(self, decode: Callable[[bytes], DecodedEvent]) -> None:
         self._decode = decode
 
     def deserialize(self, data: bytes) -> tuple[DecodedEvent, bytes]:
-        """Raises DecodeError with the first thing that is wrong."""
+        """Raises DecodeError for the first error."""
         return self._decode(data), data
 
 
@@ -44,26 +44,26 @@ class GammaMessages(DeserializationSchema):
         self._avro = AvroDeserializationSchema(topics.GAMMA_MESSAGE, registry=registry)
 
     def deserialize(self, data: bytes) -> tuple[DecodedEvent, bytes]:
-        """Raises DecodeError with the first thing that is wrong."""
+        """Raises DecodeError for the first error."""
         record = self._avro.deserialize(data)
         record["seq"] = str(record["seq"])
         return gamma.event_of(record.get), data
 
 
 def messages_of(topic: str, registry: str | None) -> DeserializationSchema:
-    """What reads the messages of a system's topic."""
+    """The deserialization schema of a system's topic."""
     if topic == GAMMA:
         return GammaMessages(registry)
     return LineMessages({ALPHA: fix.decode, BETA: beta.decode}[topic])
 
 
 def malformed(bad: BadKafkaRecord) -> Anomaly:
-    """The anomaly of a message that could not be read: its place is partition and offset."""
+    """The anomaly for a message that could not be decoded; its position is partition and offset."""
     return Anomaly("MALFORMED", None, bad.split, bad.offset, bad.reason, bad.raw)
 
 
 def avro_of(schema: str, registry: str | None, topic: str) -> AvroSerializationSchema:
-    """What writes Avro for a topic; its schema is registered under the topic's name."""
+    """The Avro serialization schema of a topic, registered under the topic's name."""
     subject = TopicNameStrategy(topic) if registry else None
     return AvroSerializationSchema(schema, registry=registry, subject=subject)
 
@@ -91,7 +91,7 @@ class NormalisedRecords(_Records):
     def serialize(
         self, element: NormalisedEvent, context: KafkaSinkContext, timestamp: int | None
     ) -> KafkaProducerRecord:
-        """The event, at its event time."""
+        """The event, with its event time."""
         value = self._avro.serialize(
             {
                 "event_id": element.event_id,
@@ -118,14 +118,14 @@ class NormalisedRecords(_Records):
 
 
 class OrderRecords(_Records):
-    """Documents, keyed by root; the event that made each is in a header."""
+    """Documents, keyed by root; a header contains the event that made each."""
 
     schema = topics.ORDER_DOCUMENT
 
     def serialize(
         self, element: OrderDocument, context: KafkaSinkContext, timestamp: int | None
     ) -> KafkaProducerRecord:
-        """The document, at the time of its timer."""
+        """The document, with the time of its timer."""
         value = self._avro.serialize(json.loads(element.text))
         headers = ((EVENT_HEADER, element.event_id.encode()),)
         return KafkaProducerRecord(
@@ -134,14 +134,14 @@ class OrderRecords(_Records):
 
 
 class AnomalyRecords(_Records):
-    """Anomalies, keyed by event where one is known; the kind is in a header, too."""
+    """Anomalies, keyed by event if it is known; a header contains the kind."""
 
     schema = topics.ANOMALY
 
     def serialize(
         self, element: Anomaly, context: KafkaSinkContext, timestamp: int | None
     ) -> KafkaProducerRecord:
-        """The anomaly, with the raw message where there is one."""
+        """The anomaly, with the raw message if there is one."""
         value = self._avro.serialize(
             {
                 "kind": element.kind,
@@ -158,7 +158,7 @@ class AnomalyRecords(_Records):
 
 
 def documents_of(registry: str | None) -> Callable[[bytes], dict[str, Any]]:
-    """What reads the documents of an ``orders`` topic."""
+    """The deserialization schema of an ``orders`` topic."""
     read: Callable[[bytes], dict[str, Any]] = AvroDeserializationSchema(
         topics.ORDER_DOCUMENT, registry=registry
     ).deserialize

@@ -1,4 +1,4 @@
-"""What is printed when the runs are over."""
+"""The report after the runs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Read = Callable[[bytes], dict[str, Any]]
 
 
 def show_counts(runs: Sequence[Ran], messages: int, console: Console) -> None:
-    """What became of the messages in each run."""
+    """Print the results of each run's messages."""
     table = Table(title="What became of the messages")
     table.add_column("")
     for run in runs:
@@ -35,7 +35,7 @@ def show_counts(runs: Sequence[Ran], messages: int, console: Console) -> None:
 
 
 def show_backfill(run: Ran, messages: int, console: Console) -> None:
-    """How far the history was read before the stream took over."""
+    """Print how far the history was read before the stream took over."""
     console.print(
         f"backfill: {messages:,} messages read in {run.seconds:.1f} s, {run.documents:,} documents;"
         " the stream goes on from its checkpoint",
@@ -45,7 +45,7 @@ def show_backfill(run: Ran, messages: int, console: Console) -> None:
 
 
 def show_latencies(runs: Sequence[Ran], console: Console) -> None:
-    """How long events took to become documents."""
+    """Print the latencies from events to documents."""
     for run in runs:
         latencies = run.watcher.latencies.all()
         console.print(
@@ -57,7 +57,7 @@ def show_latencies(runs: Sequence[Ran], console: Console) -> None:
 
 
 def show_versions(first: Ran, second: Ran, read: Read, console: Console) -> None:
-    """Where two versions' last documents differ."""
+    """Print where the final documents of two versions differ."""
     mine, theirs = first.watcher.final_documents(), second.watcher.final_documents()
     found = differences(mine, theirs, read)
     roots = len(mine.keys() | theirs.keys())
@@ -74,7 +74,7 @@ def show_versions(first: Ran, second: Ran, read: Read, console: Console) -> None
 def verdict(
     stream: Ran, batch: Ran, read: Read, runs: Sequence[Ran], messages: int, console: Console
 ) -> int:
-    """Print whether stream and batch agree and all runs account for all messages; 0 if so."""
+    """Print whether stream and batch agree and all messages are accounted for; returns 0 if so."""
     first, second = stream.watcher.final_documents(), batch.watcher.final_documents()
     found = differences(first, second, read)
     if found:

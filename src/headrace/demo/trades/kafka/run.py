@@ -1,4 +1,4 @@
-"""``headrace demo trades --kafka``: live through a broker, then a batch over the same topics."""
+"""``headrace demo trades --kafka``: live on a broker, then as a batch over the same topics."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ def main(
     other_wait_ms: int | None = None,
     backfill: bool = False,
 ) -> int:
-    """Run the demo; 0 when stream and batch agree and every message is accounted for.
+    """Run the demo; returns 0 if stream and batch agree and every message is accounted for.
 
-    With ``other_wait_ms`` a version B runs beside the stream, whose events wait so long
-    for what they refer to. With ``backfill`` half of the day is history: a first run reads it, and
-    hands over to the stream.
+    With ``other_wait_ms`` a version B runs beside the stream, whose events wait this long for the
+    events that they refer to. With ``backfill`` half of the day is history: a first run reads it,
+    and hands over to the stream.
     """
     other = None if other_wait_ms is None else Version(wait_ms=other_wait_ms)
     console = Console()
@@ -61,7 +61,7 @@ def main(
 
 @contextmanager
 def brought_up(folder: Path, console: Console) -> Iterator[Brokers]:
-    """Kafka and a registry; those that do not run in the folder are started, and stopped again."""
+    """Kafka and a registry; servers that do not run yet are started, and stopped at the end."""
     ran = {name for name, server in servers.status(folder).items() if server is not None}
     try:
         urls = {}
@@ -87,10 +87,10 @@ def compared(
     other: Version | None = None,
     backfill: bool = False,
 ) -> int:
-    """Stream and batch over a day, and what came of them; 0 when all is as it should be.
+    """Run stream and batch over a day, and compare them; returns 0 if all is correct.
 
-    An ``other`` version runs beside the stream. That it differs is reported, and no failure.
-    ``backfill``: the first half of the messages is read by a run of its own before.
+    An ``other`` version runs beside the stream; its differences are reported, but are no failure.
+    ``backfill``: a separate run reads the first half of the messages before.
     """
     plans = [Plan("stream", STREAM, goes_on=backfill)]
     if other is not None:
@@ -111,7 +111,7 @@ def compared(
 
 
 def make_topics(brokers: Brokers, *outputs: Outputs) -> None:
-    """New topics for the feeds and the outputs; older ones of these names are removed."""
+    """Create the topics of feeds and outputs; old topics with these names are deleted."""
     names = [*topics.FEED_TOPICS, *(name for each in outputs for name in each.names)]
     there = {topic.name for topic in kafka_topics.listed(brokers.kafka)}
     for name in names:
@@ -130,9 +130,9 @@ def live(
     display: bool,
     history: int = 0,
 ) -> list[Ran]:
-    """The job, or versions of it, as streams while the messages come.
+    """Run the job, or versions of it, as streams while messages arrive.
 
-    ``history``: so many messages, which are there before, are for a run that stops after them.
+    ``history``: the number of messages that are sent before, for a run that stops after them.
     """
     lead = history + int(min(rate, len(messages) / 10))
     feeder = Feeder(place.brokers.kafka, messages, rate, lead)

@@ -27,10 +27,10 @@ _POLL_S = 0.05
 
 @dataclass(frozen=True)
 class Plan:
-    """What to run: a version of the job, as a stream or (``bounded``) as a batch.
+    """A run: a version of the job, as a stream or (``bounded``) as a batch.
 
-    ``drain``: whether the stream's windows and timers fire where it stops. ``goes_on``: from the
-    checkpoint of the run before, with outputs that it has written to.
+    ``drain``: whether windows and timers fire where the stream stops. ``goes_on``: it continues
+    from the checkpoint of the previous run, and writes to that run's outputs.
     """
 
     name: str
@@ -43,7 +43,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Ran:
-    """One run of the job, and what was seen of it."""
+    """The results of one run of the job."""
 
     name: str
     watcher: Watcher
@@ -53,13 +53,13 @@ class Ran:
 
     @property
     def accounted(self) -> int:
-        """Messages that became a document or an anomaly."""
+        """The number of messages that became a document or an anomaly."""
         return self.documents + sum(self.watcher.anomalies[kind] for kind in TERMINAL)
 
 
 @dataclass(frozen=True)
 class Place:
-    """Where runs find their servers, their reference data, and room for checkpoints."""
+    """The servers, reference data and checkpoint folder of runs."""
 
     brokers: Brokers
     day: Path
@@ -74,7 +74,7 @@ def run_together(
     console: Console,
     display: bool,
 ) -> list[Ran]:
-    """Run all plans at once, to the offsets ``stop``. The feeder goes on when all are up."""
+    """Run all plans at the same time, up to the offsets ``stop``; the feeder waits for all."""
     started = time.monotonic()
     watchers: list[Watcher] = []
     clients: list[Any] = []
@@ -118,7 +118,7 @@ def run_together(
 
 
 def _started(place: Place, plan: Plan, stop: Offsets) -> Any:
-    """The client of a job that runs from now on."""
+    """The client of a job that was started now."""
     name = f"trades{plan.outputs.suffix}"
     checkpoint = place.folder / "checkpoints" / name
     if not plan.goes_on:

@@ -1,6 +1,6 @@
-"""The topics of the job, and what Avro records in them look like.
+"""The job's topics, and their Avro schemas.
 
-Quantities and prices are text: they stay exact, however many digits they have.
+Quantities and prices are text, so they are exact with any number of digits.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _MAYBE_TEXT = ["null", "string"]
 
 @dataclass(frozen=True)
 class Outputs:
-    """The topics that one run of the job writes to, apart from other runs by their suffix."""
+    """The output topics of one run; a suffix separates them from those of other runs."""
 
     suffix: str = ""
 
     @property
     def normalised(self) -> str:
-        """Each event in the firm's terms, keyed by instrument."""
+        """Normalised events, keyed by instrument."""
         return f"events.normalised{self.suffix}"
 
     @property
@@ -35,20 +35,20 @@ class Outputs:
 
     @property
     def anomalies(self) -> str:
-        """Anomalies, keyed by event where one is known."""
+        """Anomalies, keyed by event if it is known."""
         return f"anomalies{self.suffix}"
 
     @property
     def names(self) -> tuple[str, str, str]:
-        """All of them."""
+        """All output topics."""
         return self.normalised, self.orders, self.anomalies
 
 
 def settings(topic: str) -> dict[str, str]:
-    """How a topic is made.
+    """The settings of a new topic.
 
-    Kafka deletes by the records' timestamps, and those of the outputs are event times: of a day
-    that may lie months back. So nothing is deleted by age.
+    Kafka's retention uses the records' timestamps. Those of the outputs are event times, possibly
+    months ago, so nothing is deleted by age.
     """
     if topic.startswith("orders"):
         return {"cleanup.policy": "compact"}

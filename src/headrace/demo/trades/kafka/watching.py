@@ -1,4 +1,4 @@
-"""Reads what the job writes, as any other reader of committed transactions does."""
+"""Reads the job's output, like any other reader of committed transactions."""
 
 from __future__ import annotations
 
@@ -18,39 +18,39 @@ _ANSWER_S = 30.0
 
 
 class Latencies:
-    """Times from sending an event to seeing the document that it made, in milliseconds."""
+    """Times from sending an event to receiving its document, in milliseconds."""
 
     def __init__(self) -> None:
         self._all: list[int] = []
         self._recent: deque[tuple[int, int]] = deque()
 
     def add(self, seen_ms: int, latency_ms: int) -> None:
-        """A document that was seen at a time."""
+        """Add a latency, with the time of the document's arrival."""
         self._all.append(latency_ms)
         self._recent.append((seen_ms, latency_ms))
 
     def recent(self, now_ms: int) -> list[int]:
-        """Those of the last ten seconds, in order of size."""
+        """The latencies of the last ten seconds, sorted."""
         while self._recent and self._recent[0][0] < now_ms - _RECENT_MS:
             self._recent.popleft()
         return sorted(latency for _, latency in self._recent)
 
     def all(self) -> list[int]:
-        """All, in order of size."""
+        """All latencies, sorted."""
         return sorted(self._all)
 
 
 def percentile(ordered: Sequence[int], percent: float) -> int | None:
-    """The least value that this share of the values does not exceed; None without values."""
+    """The smallest value that is not exceeded by this percentage of the values; None: no values."""
     if not ordered:
         return None
     return ordered[min(len(ordered) - 1, max(0, -int(-len(ordered) * percent // 100) - 1))]
 
 
 class Watcher:
-    """Follows the topics of one run from their beginning.
+    """Reads the topics of one run from their beginning.
 
-    ``sent_ms`` is when each event was sent, for the latencies; other events count for none.
+    ``sent_ms``: when each event was sent, for the latencies; other events have none.
     """
 
     def __init__(
@@ -79,12 +79,12 @@ class Watcher:
         return self.normalised + self.documents + self.anomalies.total()
 
     def catch_up(self) -> None:
-        """Take what an earlier run has written: the job is to write more."""
+        """Read what an earlier run has written, before the job writes more."""
         self.finish()
         self._before = self._seen
 
     def poll(self, timeout_s: float) -> int:
-        """Take what has come; gives back how many records, markers of an end not counted."""
+        """Read what has arrived; returns the number of records, without markers."""
         messages = self._consumer.consume(_AT_ONCE, timeout_s)
         now_ms = time.time_ns() // 1_000_000
         taken = 0
@@ -97,7 +97,7 @@ class Watcher:
         return taken
 
     def finish(self) -> None:
-        """Take everything up to the ends as they are now, once the job has ended.
+        """Read up to the current ends, after the job has ended.
 
         Raises:
             JobError: no broker answers.
@@ -114,11 +114,11 @@ class Watcher:
                 raise JobError("the job's topics cannot be read to their ends")
 
     def close(self) -> None:
-        """Leave the brokers."""
+        """Close the consumer."""
         self._consumer.close()
 
     def final_documents(self) -> dict[bytes, bytes]:
-        """The last document of each root, as it was written."""
+        """The last document of each root, undecoded."""
         return self._final
 
     def _is_at(self, ends: Mapping[tuple[str, int], int]) -> bool:
