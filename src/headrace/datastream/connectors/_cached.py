@@ -107,11 +107,11 @@ class _Committer(Committer):
     def commit(self, batch_id: int, committables: Sequence[Note]) -> None:
         """List the files of the micro-batch; if a list exists already, they are removed."""
         path = os.path.join(self.folder, f"{batch_id}.json")
-        noted = _FILES.read(path)
-        if noted is None:
+        stored = _FILES.read(path)
+        if stored is None:
             _FILES.replace(path, json.dumps(committables).encode())
             return
-        names = {name for name, _ in json.loads(noted)}
+        names = {name for name, _ in json.loads(stored)}
         self._remove(note for note in committables if note[0] not in names)
 
     def abort(self, batch_id: int, committables: Sequence[Note]) -> None:

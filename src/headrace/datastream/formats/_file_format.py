@@ -12,10 +12,10 @@ from headrace.connector import Chunk, ColumnChunk
 from headrace.errors import PlanError
 
 CHUNK_RECORDS = 4096
-"""At most so many records travel in one chunk."""
+"""The maximum number of records per chunk."""
 
 COLUMNS_RECORDS = 1 << 16
-"""So many in one of columns: short ones lose what columns save."""
+"""The maximum number of records per chunk of columns; shorter chunks would be less efficient."""
 
 
 @dataclass(frozen=True)

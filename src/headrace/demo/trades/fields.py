@@ -98,11 +98,11 @@ def _side(text: str, name: str, sides: Mapping[str, Side]) -> Side:
 
 
 def above_zero(text: str, name: str) -> Decimal:
-    """The number, exactly as it is written.
+    """The exact number.
 
     Raises:
-        DecodeError: it is no decimal number, is not above 0, or is beyond what ``EXACT`` can add
-            up (more than 51 digits before the point or 50 after it).
+        DecodeError: it is no decimal number, is not above 0, or is too long for ``EXACT``: more
+            than 51 digits before the point or 50 after it.
     """
     if len(text) > _LONGEST_NUMBER or _NUMBER.fullmatch(text) is None:
         raise DecodeError(f"field {name} is {text[:40]!r}, which is no decimal number")

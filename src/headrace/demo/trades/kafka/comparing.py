@@ -17,7 +17,7 @@ class Difference:
 
     @property
     def places(self) -> tuple[str, ...]:
-        """Which fields differ: ``version``, ``orders.GAMMA:7.status``; none where one is None."""
+        """The differing fields: ``version``, ``orders.GAMMA:7.status``; empty if one is None."""
         if self.first is None or self.second is None:
             return ()
         found = _differing(self.first, self.second, leaving="orders")

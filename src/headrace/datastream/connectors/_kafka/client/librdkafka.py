@@ -129,7 +129,7 @@ callback, and librdkafka would end the process."""
 
 
 class _ErrorListener:
-    """What a client heard last. It does not know who asks: the client would keep that one alive."""
+    """The last error of a client. It must not refer to its user: the client would keep it alive."""
 
     text = ""
     refused = False
