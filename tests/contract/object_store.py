@@ -54,7 +54,7 @@ class ObjectStoreContract(ABC):
         assert store.get("n") == b"" and not store.put_if_absent("n", b"x")
 
     # The suite is inherited, so one test has several classes.
-    @settings(max_examples=examples(25), suppress_health_check=[HealthCheck.differing_executors])
+    @settings(max_examples=examples(10), suppress_health_check=[HealthCheck.differing_executors])
     @given(st.data())
     def test_lists_by_prefix_in_the_order_of_texts(self, data: st.DataObject) -> None:
         store = self.new()

@@ -247,7 +247,7 @@ class StateBackendContract(ABC):
         assert len(drain(backend, 1 << 60)) == len(expected)
 
     @settings(
-        max_examples=examples(45),
+        max_examples=examples(20),
         deadline=None,
         suppress_health_check=[HealthCheck.differing_executors, HealthCheck.too_slow],
     )

@@ -31,7 +31,7 @@ __all__ = ["small_pieces"]  # a fixture
 stops = st.lists(st.integers(0, 30), min_size=1, max_size=3)
 
 
-@settings(max_examples=examples(6))
+@settings(max_examples=examples(3))
 @given(programs, stops, cuts, spreads, st.sampled_from(["heap", "paged"]))
 def test_property_of_backfills(
     program: Program,

@@ -127,7 +127,7 @@ def test_an_assigner_that_is_called_with_records_is_given_rows() -> None:
 cuts = st.lists(st.integers(1, 60), max_size=8)
 
 
-@settings(max_examples=examples(6), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(3), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cuts, st.integers(1, 5), st.integers(1, 3))
 def test_property_of_columns(
     small_pieces: None, cuts: list[int], key_groups: int, parallelism: int
@@ -146,7 +146,7 @@ def test_property_of_columns(
         assert sorted(found.only) == expected(), how
 
 
-@settings(max_examples=examples(6), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(3), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(cuts, st.integers(1, 4))
 def test_columns_and_rows_meet_in_one_operator(
     small_pieces: None, cuts: list[int], key_groups: int

@@ -99,7 +99,7 @@ def sums_of_windows() -> Counter[tuple[int, int]]:
 CUTS = st.lists(st.integers(1, 60), max_size=8)
 
 
-@settings(max_examples=examples(8), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(4), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(CUTS, st.integers(1, 5), st.integers(1, 3))
 def test_rolling_sums_in_two_stages(
     small_pieces: None, seen: Counter[str], cuts: list[int], groups: int, parallelism: int
@@ -118,7 +118,7 @@ def test_rolling_sums_in_two_stages(
     assert seen["columns"] and not seen["rows"]
 
 
-@settings(max_examples=examples(8), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(4), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(CUTS, st.integers(1, 5), st.integers(1, 3), st.booleans())
 def test_windows_in_two_stages(
     small_pieces: None,

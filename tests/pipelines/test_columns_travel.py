@@ -176,7 +176,7 @@ def outcome(program: Any, on: bool, **how: Any) -> dict[str, list[str]]:
 
 @pytest.mark.parametrize("program", PROGRAMS)
 def test_columns_change_no_record(program: Any, small_pieces: Counter[str]) -> None:
-    @settings(max_examples=examples(5), suppress_health_check=[HealthCheck.function_scoped_fixture])
+    @settings(max_examples=examples(2), suppress_health_check=[HealthCheck.function_scoped_fixture])
     @given(
         st.lists(st.integers(1, 60), max_size=6),
         st.integers(1, 5),

@@ -109,7 +109,7 @@ def windows_of(kind: str, at: int) -> list[int]:
     return [0] if kind == "session" else [at // 4 * 4 - 4 * back for back in range(3)]
 
 
-@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(12), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @example(
     [("a", math.nan, 0)] * 6 + [("a", math.inf, 10)], "tumbling", True, True, {"mode": "batch"}
 )
@@ -136,7 +136,7 @@ def test_aggregates(
     assert sorted(map(repr, found)) == sorted(map(repr, wanted))
 
 
-@settings(max_examples=examples(30), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(12), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(RECORDS, st.sampled_from(ROLLING), st.booleans(), st.booleans(), HOW)
 def test_reductions(
     records: list[Record], call: str, columns: bool, windowed: bool, how: Any

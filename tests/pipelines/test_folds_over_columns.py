@@ -108,7 +108,7 @@ def by_key(results: list[Any]) -> dict[Any, list[Any]]:
     return found
 
 
-@settings(max_examples=examples(5), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(2), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.sampled_from(ROLLING),
     st.lists(st.integers(1, 60), max_size=6),

@@ -96,7 +96,7 @@ HOW: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("how", HOW, ids=["one group", "begun anew", "spread otherwise"])
-@settings(max_examples=examples(8))
+@settings(max_examples=examples(4))
 @given(events)
 def test_patterns_change_while_the_job_runs(how: dict[str, Any], events: list[Event]) -> None:
     """One event per micro-batch, so that the two streams are read in the order of the events."""

@@ -48,7 +48,7 @@ CLOCKED = Program(
 """Timers of processing time, under a clock that jumps."""
 
 
-@settings(max_examples=examples(20))
+@settings(max_examples=examples(8))
 @example(BRANCHES_MEET, [], [], 1, 1, Jumps(()))
 @example(CLOCKED, [1] * 6, [1] * 6, 2, 1, Jumps((0, 0, 24 * HOUR_MS, -24 * HOUR_MS, 0, -HOUR_MS)))
 @given(programs, cuts, cuts, st.integers(1, 5), st.integers(1, 3), clocks)
@@ -81,7 +81,7 @@ HELD_BACK = Program(
 """Records come to a session when the watermark has reached the end of the one before."""
 
 
-@settings(max_examples=examples(15))
+@settings(max_examples=examples(6))
 @example(HELD_BACK, [], [(1, 1)], "heap")
 @given(programs, cuts, spreads, st.sampled_from(["heap", "paged"]))
 def test_property_through_a_savepoint(
@@ -117,7 +117,7 @@ GONE_AND_BACK = Program(
 """An exchange is put in, left out and put in again, and the source that feeds it has ended."""
 
 
-@settings(max_examples=examples(15))
+@settings(max_examples=examples(6))
 @example(ENDED_BEFORE, [1, 1, 1, 1, 4], [[3]], [(1, 1)], "heap")
 @example(BRANCHES_MEET_AND_PART, [4, 1, 7], [[1]], [(1, 1)], "heap")
 @example(GONE_AND_BACK, [1, 1, 1], [[3]], [(1, 1)], "heap")

@@ -156,7 +156,7 @@ def test_late_records_too(
     assert outcome(windows(records, "key", combining=False, **how)) == (rows, late)
 
 
-@settings(max_examples=examples(5), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(2), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 999), st.lists(st.integers(1, 40), max_size=6), st.integers(1, 4))
 def test_property(seed: int, cuts: list[int], key_groups: int) -> None:
     records = [(key, value, name, abs(at)) for key, value, name, at in drawn(seed, "abc")]
@@ -335,7 +335,7 @@ def test_rows_have_the_names() -> None:
     assert row == Row(records=2, values=1, total=5, low=5, high=5, mean=5.0, last="y", first="x")
 
 
-@settings(max_examples=examples(10), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(4), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.integers(0, 1 << 20), st.lists(st.integers(1, 12), max_size=12))
 def test_late_columns_go_to_the_side_output(seed: int, cuts: list[int]) -> None:
     """As columns, where what reads them takes columns: the same records as with columns off."""

@@ -141,7 +141,7 @@ def _moment(record: Record) -> int:
 CUTS = st.lists(st.integers(1, 60), max_size=8)
 
 
-@settings(max_examples=examples(12), suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(5), suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     st.integers(0, 1 << 20),
     CUTS,

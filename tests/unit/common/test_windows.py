@@ -38,7 +38,7 @@ from headrace.datastream.window import (
 from headrace.errors import MissingWatermarksError, PlanError
 from tests.effort import examples
 
-FEW = settings(max_examples=examples(25))
+FEW = settings(max_examples=examples(10))
 moments = st.integers(-(10**15), 10**15)
 
 

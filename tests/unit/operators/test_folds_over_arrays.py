@@ -86,7 +86,7 @@ def by_records(
     return found, held
 
 
-@settings(max_examples=examples(80), deadline=None)
+@settings(max_examples=examples(32), deadline=None)
 @given(BLOCKS, SHAPES, st.sampled_from(FOLDS), st.booleans(), st.booleans())
 def test_a_reduction_over_columns_is_that_over_records(
     blocks: Any, shape: Shape, fold: RecordFold, by_position: bool, only_last: bool
@@ -127,7 +127,7 @@ def test_a_reduction_over_columns_is_that_over_records(
     assert repr(stored) == repr(held)
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(24), deadline=None)
 @given(BLOCKS, st.sampled_from(FOLDS), st.integers(1, 6))
 def test_combined_columns_stand_for_their_records(
     blocks: Any, fold: RecordFold, gathered_rows: int

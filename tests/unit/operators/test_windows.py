@@ -536,7 +536,7 @@ class Late(EventTimeSessionWindows):
     merges_touching = False
 
 
-@settings(max_examples=examples(20))
+@settings(max_examples=examples(8))
 @given(st.lists(st.tuples(st.integers(0, 60), st.integers(1, 9)), max_size=12))
 def test_merging_by_the_short_way_is_merging(pieces: list[tuple[int, int]]) -> None:
     short: WindowMapping = {}

@@ -194,7 +194,7 @@ marks = st.tuples(
 )
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(24))
 @given(st.lists(marks, max_size=30), st.integers(0, 30))
 def test_it_never_falls_and_goes_on_after_a_restart(
     updates: list[tuple[str, int, bool]], cut: int

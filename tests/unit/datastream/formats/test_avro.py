@@ -462,7 +462,7 @@ def test_bytes_that_hold_no_record_say_why(data: bytes, why: str) -> None:
     assert "\n" not in raised.value.message
 
 
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(st.binary(max_size=12))
 def test_any_bytes_give_a_record_or_a_decode_error(data: bytes) -> None:
     newer = record(("id", "double"), ("t", STAMP, 0), ("s", ["null", "string"]))
@@ -527,7 +527,7 @@ def evolutions(draw: st.DrawFn, depth: int = 1) -> tuple[Any, Any, Any]:
     return {**named, "fields": writer}, {**named, "fields": list(reader)}, value
 
 
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(evolutions())
 def test_evolution_gives_what_fastavro_gives(case: tuple[Any, Any, Any]) -> None:
     writer, reader, value = case

@@ -70,7 +70,7 @@ def outcome(function: Any, value: Any) -> Any:
         return type(error)
 
 
-@settings(max_examples=examples(40), deadline=None)
+@settings(max_examples=examples(16), deadline=None)
 @given(JSON)
 def test_it_does_not_matter_whether_orjson_is_there(value: Any) -> None:
     # exponents are written in two ways: 1e-08 and 1e-8

@@ -50,7 +50,7 @@ def whole(kinds: list[bool]) -> list[Any]:
     return [(MARK, number) if is_mark else number for number, is_mark in enumerate(kinds)]
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(24))
 @given(st.lists(st.booleans(), max_size=12), st.randoms(use_true_random=False))
 def test_ordered_results_leave_as_their_records_came(kinds: list[bool], random: Any) -> None:
     emitted = Emitted()
@@ -67,7 +67,7 @@ def test_ordered_results_leave_as_their_records_came(kinds: list[bool], random: 
     assert emitted == whole(kinds) and waiting.count == 0 and waiting.calls() == []
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(24))
 @given(st.lists(st.booleans(), max_size=12), st.randoms(use_true_random=False))
 def test_unordered_results_leave_as_they_come_between_their_watermarks(
     kinds: list[bool], random: Any

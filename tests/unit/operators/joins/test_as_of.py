@@ -292,7 +292,7 @@ def joined(
     return join.apply(lambda left, right: (left, right))
 
 
-@settings(max_examples=examples(15), deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 @given(
     sides,
     sides,

@@ -236,7 +236,7 @@ def joined(
     return first.interval_join(second).between(lower, upper).process(Numbers())
 
 
-@settings(max_examples=examples(15), deadline=None)
+@settings(max_examples=examples(6), deadline=None)
 @given(
     sides.filter(bool),
     sides.filter(bool),

@@ -111,7 +111,7 @@ actions = st.lists(
 )
 
 
-@settings(max_examples=examples(50))
+@settings(max_examples=examples(20))
 @given(actions)
 def test_groups_read_what_they_would_read_of_rows(drawn: list[tuple[str, Any]]) -> None:
     with_columns, with_rows = chain_by(ByColumns("user")), chain_by(ByColumns("user"))

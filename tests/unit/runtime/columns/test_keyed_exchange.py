@@ -92,7 +92,7 @@ def run_of(runs: list[tuple[int, list[Any]]], number: int) -> int:
     raise AssertionError("no run made it")
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(24))
 @given(RUNS, st.integers(1, 3))
 def test_receivers_read_what_they_would_read_of_rows(runs: list[Any], partitions: int) -> None:
     """Of each group all records under each watermark, in its order, and then the last mark."""

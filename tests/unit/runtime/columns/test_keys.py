@@ -73,7 +73,7 @@ def check(batch: Any, names: tuple[str, ...], groups: int, shape: Shape) -> None
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=examples(25))  # of each kind
+@settings(max_examples=examples(10))  # of each kind
 @given(data=st.data(), groups=st.sampled_from([1, 7, 128, 256, 257, 32768]))
 def test_the_key_group_of_a_column_is_that_of_the_rows(
     kind: str, data: st.DataObject, groups: int

@@ -18,7 +18,7 @@ from tests.effort import examples
 from tests.unit.runtime.folders import Folder, Harness, records, works
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(16))
 @given(
     st.lists(st.integers(0, 60), min_size=1, max_size=5),
     st.integers(1, 6),

@@ -246,14 +246,14 @@ atoms = st.one_of(numbers, st.text(max_size=3), st.binary(max_size=3), st.none()
 some_keys = st.recursive(atoms, lambda inner: st.lists(inner, max_size=3).map(tuple), max_leaves=5)
 
 
-@settings(max_examples=examples(60))
+@settings(max_examples=examples(24))
 @given(some_keys, some_keys)
 def test_no_pair_of_equal_keys_is_parted(one: Any, other: Any) -> None:
     if one == other:
         assert stable_hash(one) == stable_hash(other)
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(16))
 @given(st.fractions(max_denominator=16))
 def test_no_type_of_number_is_parted(number: Fraction) -> None:
     decimal = Decimal(number.numerator) / Decimal(number.denominator)
@@ -312,7 +312,7 @@ def test_no_two_keys_of_kin_types_are_parted(keys: list[Any]) -> None:
         assert known == hashed
 
 
-@settings(max_examples=examples(3))
+@settings(max_examples=examples(2))
 @given(st.lists(kin, min_size=20, max_size=60))
 def test_hashes_of_kin_types_are_equal_in_another_interpreter(keys: list[Any]) -> None:
     program = (

@@ -208,7 +208,7 @@ events = st.tuples(
 )
 
 
-@settings(max_examples=examples(40))
+@settings(max_examples=examples(16))
 @given(st.lists(events, min_size=1, max_size=12))
 def test_a_new_task_over_the_stored_state_goes_on(steps: list[Any]) -> None:
     """A task that lives on and one made anew for every micro-batch give the same."""

@@ -122,7 +122,7 @@ def received(envelopes: Iterable[Envelope]) -> dict[int, list[Block]]:
     return groups
 
 
-@settings(max_examples=examples(50))
+@settings(max_examples=examples(20))
 @given(RUNS)
 def test_a_receiver_gets_what_it_got_from_each_group(runs: list[Any]) -> None:
     alone, joined = received(sent(runs, False)), received(sent(runs, True))
@@ -132,7 +132,7 @@ def test_a_receiver_gets_what_it_got_from_each_group(runs: list[Any]) -> None:
     assert all(len(blocks) == 1 for blocks in joined.values())
 
 
-@settings(max_examples=examples(50))
+@settings(max_examples=examples(20))
 @given(RUNS)
 def test_so_it_does_where_blocks_leave_within_a_run(runs: list[Any]) -> None:
     runs = [

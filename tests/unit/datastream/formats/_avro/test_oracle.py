@@ -127,7 +127,7 @@ def row_of(value: Any) -> Any:
     return value
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(24), deadline=None)
 @given(records())
 def test_all_types_go_both_ways(case: tuple[Any, dict[str, Any]]) -> None:
     node, value = case

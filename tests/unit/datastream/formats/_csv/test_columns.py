@@ -110,7 +110,7 @@ def both(schema: CsvSchema, data: bytes, cuts: Iterable[int] = ()) -> list[Any]:
     return chunks
 
 
-@settings(max_examples=examples(60), deadline=None)
+@settings(max_examples=examples(24), deadline=None)
 @given(SCHEMAS, TEXTS, st.lists(st.integers(0, 200), max_size=3), st.sampled_from([3, 20, 1000]))
 @example((["long"], None, False, "positions", '"', None), b"\xef\xbb\xbf1\n2\n", [], 1000)
 @example((["long"], None, False, "positions", '"', None), b"1\n\xef\xbb\xbf2\n", [2], 2)
@@ -123,7 +123,7 @@ def test_random_bytes(given_schema: Any, data: bytes, cuts: list[int], block_byt
         both(schema, data, cuts)
 
 
-@settings(max_examples=examples(30), deadline=None)
+@settings(max_examples=examples(12), deadline=None)
 @given(
     st.lists(st.sampled_from(sorted(KINDS)), min_size=1, max_size=3),
     st.lists(FIELDS, min_size=3, max_size=3),

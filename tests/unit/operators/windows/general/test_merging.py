@@ -41,7 +41,7 @@ def brute_force(pieces: list[tuple[int, int]]) -> dict[TimeWindow, set[int]]:
     return {TimeWindow(start, end): numbers for start, end, numbers in sessions}
 
 
-@settings(max_examples=examples(30))
+@settings(max_examples=examples(12))
 @given(records)
 def test_sessions_of_any_order(pieces: list[tuple[int, int]]) -> None:
     mapping: WindowMapping = {}
@@ -63,7 +63,7 @@ def test_sessions_of_any_order(pieces: list[tuple[int, int]]) -> None:
     assert len(set(mapping.values())) == len(mapping)
 
 
-@settings(max_examples=examples(12))
+@settings(max_examples=examples(5))
 @given(records, st.sampled_from(["heap", "paged"]))
 def test_the_operator_gives_the_sessions_of_a_brute_force(
     pieces: list[tuple[int, int]], backend: str
