@@ -48,6 +48,7 @@ check: $(STAMP) ## ruff, strict types, the import contract, lock and generated p
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+	$(BIN)/python scripts/import_layers.py --check
 	$(BIN)/python scripts/check_lock.py
 	$(BIN)/python scripts/api_table.py --check
 	$(BIN)/python scripts/configuration_page.py --check

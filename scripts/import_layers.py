@@ -4,6 +4,7 @@
     python scripts/import_layers.py --package headrace.runners   # one folder's parts
     python scripts/import_layers.py --source OTHER/src/headrace  # another checkout's
     python scripts/import_layers.py --circles                    # only the circles, at every level
+    python scripts/import_layers.py --check                      # no circle, and a current drawing
 
 A folder counts as one part, whatever is in it; the files beside it are parts as well. An arrow
 means that a file of one part imports a file of the other, within a function too. What only type
@@ -20,6 +21,13 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+DRAWING = ROOT / "docs" / "adr" / "0016-import-layers.svg"
+API_CIRCLES = (
+    ("functions", "state", "_functions."),
+    ("data_stream", "stream_execution_environment", "_streams."),
+)
+"""Modules of ``headrace.datastream`` that type checkers see importing each other: a function gets
+states with functions; a stream gives other streams and its environment."""
 Graph = Mapping[str, Set[str]]
 """What imports what: every name is there as a key."""
 Named = Set[tuple[str, str]]
@@ -217,16 +225,35 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--source", type=Path, default=ROOT / "src" / "headrace")
     parser.add_argument("--package", default="headrace")
     parser.add_argument("--circles", action="store_true")
+    parser.add_argument("--check", action="store_true")
     given = parser.parse_args(arguments)
     modules = imports(given.source)
-    if given.circles:
+    if given.circles or given.check:
         found = all_circles(modules)
         for package, groups in found.items():
             for group in groups:
                 print(f"{package}: {', '.join(group)}")
-        return int(bool(found))
+        if given.circles:
+            return int(bool(found))
+        unknown = unknown_type_circles(imports(given.source, types=True))
+        for circle in unknown:
+            print(f"for type checkers: {', '.join(circle)}")
+        current = DRAWING.read_text("utf-8") == svg(parts(modules, given.package))
+        if not current:
+            print(f"{DRAWING.name} is out of date: run python scripts/import_layers.py > {DRAWING}")
+        return int(bool(found or unknown) or not current)
     print(svg(parts(modules, given.package)), end="")
     return 0
+
+
+def unknown_type_circles(modules: Graph) -> list[list[str]]:
+    """Circles of imports that type checkers see, but for those of the API."""
+    known = [tuple(f"headrace.datastream.{name}" for name in circle) for circle in API_CIRCLES]
+    return [
+        circle
+        for circle in circles(modules)
+        if not any(all(name.startswith(names) for name in circle) for names in known)
+    ]
 
 
 if __name__ == "__main__":

@@ -1,9 +1,14 @@
-"""What all tests share: the rule for skips, Hypothesis without deadlines, a heap that is frozen."""
+"""What all tests share: the rule for skips, Hypothesis without deadlines, a heap that is frozen.
+
+Temporary files are kept in memory where there is room for them.
+"""
 
 from __future__ import annotations
 
 import gc
 import os
+import shutil
+import tempfile
 from collections.abc import Generator, Iterator
 from typing import Any
 
@@ -30,6 +35,17 @@ SERVERS = {
 # Shared cores make single examples slow at random; a failure prints how to play it again.
 settings.register_profile("headrace", max_examples=examples(40), deadline=None, print_blob=True)
 settings.load_profile("headrace")
+
+
+MEMORY = "/dev/shm"  # on Linux
+MEMORY_BYTES = 4 << 30  # all tests together need less
+
+
+def pytest_configure() -> None:
+    """Make temporary files in memory: tests of files take a quarter less of the processor's time."""
+    if "TMPDIR" not in os.environ and os.access(MEMORY, os.W_OK):
+        if shutil.disk_usage(MEMORY).free >= MEMORY_BYTES:
+            os.environ["TMPDIR"] = tempfile.tempdir = MEMORY
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -32,17 +32,17 @@ MANY = generator.Rates(
 )
 
 
-@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize("seed", range(3))
 def test_a_stream_cut_anywhere(seed: int, tmp_path: Path) -> None:
     day = tmp_path / "day"
     generator.generate(day, events=700, seed=seed, rates=MANY)
-    most = str([37, 150, 400, 1_000, 5_000][seed])
+    most = str([37, 400, 5_000][seed])
     run_job(day, tmp_path / "out", {**LOCAL, "headrace.source.max-records-per-batch": most})
     found = assert_equal_to_the_oracle(day, tmp_path / "out")
     assert {anomaly["kind"] for anomaly in found.anomalies} == KINDS
 
 
-@pytest.mark.parametrize("seed", range(10, 12))
+@pytest.mark.parametrize("seed", range(10, 11))
 def test_a_batch(seed: int, tmp_path: Path) -> None:
     day = tmp_path / "day"
     generator.generate(day, events=700, seed=seed, rates=MANY)

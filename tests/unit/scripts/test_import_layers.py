@@ -1,4 +1,4 @@
-"""The structure of the package: it has no circle, and the drawing of it is the current one."""
+"""How circles of imports are found and drawn; `make check` looks for those of the package."""
 
 from __future__ import annotations
 
@@ -13,34 +13,6 @@ ROOT = Path(__file__).parents[3]
 SOURCE = ROOT / "src" / "headrace"
 DRAWING = ROOT / "docs" / "adr" / "0016-import-layers.svg"
 
-
-@pytest.fixture(scope="module")
-def modules() -> import_layers.Graph:
-    return import_layers.imports(SOURCE)
-
-
-def test_no_folder_and_no_file_is_in_a_circle(modules: import_layers.Graph) -> None:
-    assert import_layers.all_circles(modules) == {}
-    assert import_layers.circles(modules) == []
-
-
-def test_circles_that_type_checkers_see_are_those_of_the_api() -> None:
-    """A stream gives other streams and its environment; a function gets states with functions."""
-    circles = import_layers.circles(import_layers.imports(SOURCE, types=True))
-    api = "headrace.datastream."
-    streams = (f"{api}data_stream", f"{api}stream_execution_environment", f"{api}_streams.")
-    functions = (f"{api}functions", f"{api}state", f"{api}_functions.")
-    assert len(circles) == 2
-    for circle, parts in zip(circles, (functions, streams), strict=True):
-        assert [name for name in circle if not name.startswith(parts)] == []
-
-
-def test_the_drawing_is_the_current_one(modules: import_layers.Graph) -> None:
-    """Else: python scripts/import_layers.py > docs/adr/0016-import-layers.svg"""
-    assert DRAWING.read_text("utf-8") == import_layers.svg(import_layers.parts(modules, "headrace"))
-
-
-# How it is found out.
 
 FILES = {
     "__init__": "",

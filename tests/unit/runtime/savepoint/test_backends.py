@@ -33,7 +33,7 @@ from headrace.runtime.state.kinds import StateKind
 from headrace.runtime.state.pages.backend import PagedBackend
 from headrace.runtime.state.pages.memory import MemoryPages
 
-KEYS: list[Any] = [*range(300), "ä", ("a", 1), Row(1, "x"), None, b"k", 2.5]
+KEYS: list[Any] = [*range(150), "ä", ("a", 1), Row(1, "x"), None, b"k", 2.5]
 BIG = {0, 7}
 
 
@@ -76,8 +76,8 @@ class Program:
         self.task.now_ms = 1_000 + number
         self.count.update(number)
         self.cart.update(Cart([str(number)]))
-        self.seen.add_all(range(3_000 if number in BIG else number % 5))
-        for day in range(2_000 if number in BIG else number % 4):
+        self.seen.add_all(range(1_500 if number in BIG else number % 5))
+        for day in range(1_500 if number in BIG else number % 4):
             self.by_day.put(("day", day), [day])
         self.total.add(number)
         self.expiring.put("now", number)
@@ -216,7 +216,7 @@ def test_what_is_exported_does_not_stay_in_memory() -> None:
 def test_timers_of_one_moment_keep_their_order(kind: str) -> None:
     rng = random.Random(5)
     backends = {group: new("paged", 4) for group in range(4)}
-    order: list[Any] = rng.sample(range(2_000), 2_000)
+    order: list[Any] = rng.sample(range(1_000), 1_000)
     for key in order:
         backends[key_group_of(key, 4)].event_timers.register(Timer(7, key))
     made = new(kind, 1)

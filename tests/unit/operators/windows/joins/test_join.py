@@ -21,6 +21,7 @@ from headrace.datastream.window import SlidingEventTimeWindows, TumblingEventTim
 from headrace.errors import PlanError
 from headrace.operators.windows.joins.join import WindowJoinOperator
 from headrace.testing import run_pipeline
+from tests.effort import examples
 
 FIELDS = JoinFields(first=["user", "amount"], second={"n": "clicks"})
 SIZE_MS = 50
@@ -117,7 +118,7 @@ USERS = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(examples(5)))
 @pytest.mark.parametrize("mode", ["streaming", "batch"])
 def test_all_forms_give_the_pairs_of_plain_python(seed: int, mode: Any) -> None:
     chance = random.Random(seed)
@@ -199,9 +200,9 @@ def test_sliding_windows_and_lateness_give_what_a_plain_function_does(
 
 
 def test_results_are_more_than_one_block() -> None:
-    one = Table({"at": [0] * 400, "user": [1] * 400, "amount": [1.0] * 400}, {})
-    other = Table({"at": [0] * 400, "user": [1] * 400, "clicks": [2.0] * 400}, {})
-    assert found(joined((one, other))).total() == 400 * 400
+    one = Table({"at": [0] * 300, "user": [1] * 300, "amount": [1.0] * 300}, {})
+    other = Table({"at": [0] * 300, "user": [1] * 300, "clicks": [2.0] * 300}, {})
+    assert found(joined((one, other))).total() == 300 * 300
 
 
 def test_fields_are_those_of_any_record() -> None:

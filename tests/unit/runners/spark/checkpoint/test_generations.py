@@ -108,7 +108,10 @@ class World:
         return offset(start["epoch"] + 1, self.clock)
 
 
-@pytest.mark.parametrize("quiet", list(itertools.product((False, True), repeat=3)))
+@pytest.mark.parametrize(
+    "quiet",
+    [(False, False, False), (False, True, False), (True, False, True), (True, True, True)],
+)
 def test_a_crash_anywhere_loses_nothing(quiet: tuple[bool, ...]) -> None:
     """Four runs, of either shape, each cut after any step: one chain of micro-batches comes out."""
     shapes = list(itertools.product((SHALLOW, DEEP), repeat=2))

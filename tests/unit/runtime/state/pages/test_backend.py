@@ -129,12 +129,12 @@ def test_pages_stay_near_their_size_while_a_group_grows(
 
 def test_growing_a_little_touches_a_few_pages(store: CountingStore) -> None:
     backend = call(store)
-    for key in range(50_000):
+    for key in range(25_000):
         set_slot(backend, key, "v", key)
     backend.flush()
     touch_one_by_one(store, range(100))
     backend = call(store)
-    for key in range(50_000, 50_020):
+    for key in range(25_000, 25_020):
         set_slot(backend, key, "v", key)
     backend.flush()
     assert len(store.read) <= 1 + 20 + 3
@@ -143,12 +143,12 @@ def test_growing_a_little_touches_a_few_pages(store: CountingStore) -> None:
 
 def test_pages_grow_where_all_are_touched_and_shrink_where_few_are(store: CountingStore) -> None:
     backend = call(store)
-    for key in range(50_000):
+    for key in range(25_000):
         set_slot(backend, key, "v", key)
     backend.flush()
     for _ in range(3):
         backend = call(store)
-        for key in range(0, 50_000, 4):
+        for key in range(0, 25_000, 4):
             set_slot(backend, key, "v", -key)
         backend.flush()
         assert len(store.read) + len(store.written) < 40
@@ -162,7 +162,7 @@ def test_pages_grow_where_all_are_touched_and_shrink_where_few_are(store: Counti
 def test_one_small_call_among_large_ones_leaves_the_pages_large(store: CountingStore) -> None:
     for _ in range(4):
         backend = call(store)
-        for key in range(50_000):
+        for key in range(25_000):
             set_slot(backend, key, "v", backend.enter(key).get("v", 0) + 1)
         backend.flush()
         large = page_sizes(store)
@@ -319,7 +319,7 @@ def test_a_map_that_shrank_lies_in_its_page_again(store: CountingStore) -> None:
     assert call(store, 1000).enter("a") == {"map": {0: 0, 1: 1, 2: 2, 3: 3}}
 
 
-@pytest.mark.parametrize("value", ["x" * 100_000, ["x" * 100_000], tuple(range(50_000))])
+@pytest.mark.parametrize("value", ["x" * 100_000, ["x" * 100_000], tuple(range(25_000))])
 def test_a_big_value_has_a_record_of_its_own(store: CountingStore, value: Any) -> None:
     backend = call(store)
     set_slot(backend, "big", "v", value)
