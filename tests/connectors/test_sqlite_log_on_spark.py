@@ -24,14 +24,6 @@ RECORDS = 300
 @pytest.mark.beam(
     "Bounded SDF/Base", "Bounded SDF/SDF-initiated Checkpointing", runners="streaming"
 )
-def test_every_record_counts_once(tmp_path: Path) -> None:
-    make_log(tmp_path / "given.db", range(1, RECORDS + 1))
-    make_log(tmp_path / "taken.db")
-    runs = [run(tmp_path) for _ in range(2)]
-    assert runs[0] != 0 and runs[1] == 0, log_of(tmp_path)
-    check(tmp_path)
-
-
 @pytest.mark.timeout(240)
 @pytest.mark.parametrize("batch", ["0", "2"])
 def test_a_changed_program_repeats_a_micro_batch_only_where_its_records_go_the_same_way(

@@ -1,7 +1,7 @@
-"""``python -m tests.faults.sums_job OUTPUT MOMENT``: running sums, and an end at a bad moment.
+"""``python -m tests.faults.sums_job OUTPUT``: running sums, and an end at each bad moment.
 
-At the commit of micro-batch 2 Spark's JVM is killed once: "before" the file sink publishes,
-"after" it has, or when the driver is "told", which is between the sink's commit and Spark's.
+At the commit of a micro-batch Spark's JVM is killed, once for each moment: "before" the file sink
+publishes, "after" it has, and when lines are "printed", between the sink's commit and Spark's.
 """
 
 from __future__ import annotations
@@ -27,17 +27,19 @@ from tests.faults.processes import kill, kill_jvm_once
 
 RECORDS = 200
 KEYS = 5
-BATCH = 2
+PER_BATCH = 40
+MOMENTS = {"before": 1, "after": 2, "printed": 3}
+"""By moment, the micro-batch."""
 
 
 def main() -> None:
-    output, moment = Path(sys.argv[1]), sys.argv[2]
-    flag = Path(f"{output}-killed")
+    output = Path(sys.argv[1])
+    killed = f"{output}-killed"
     env = StreamExecutionEnvironment.get_execution_environment(
         Configuration.from_dict(
             {
                 "parallelism.default": "2",
-                "headrace.source.max-records-per-batch": "40",
+                "headrace.source.max-records-per-batch": str(PER_BATCH),
                 "execution.checkpointing.dir": f"{output}-checkpoint",
                 "headrace.spark.conf.spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
             }
@@ -46,18 +48,21 @@ def main() -> None:
     files = FileSink.for_row_format(str(output), Encoder.simple_string_encoder()).build()
     numbers = env.from_sequence(0, RECORDS - 1).map(lambda n: (n % KEYS, n))
     sums = numbers.key_by(lambda pair: pair[0]).sum(1)
-    sums.sink_to(files if moment == "told" else KillingSink(files, moment, flag))
+    sums.sink_to(KillingSink(files, killed))
     sums.print()
-    if moment == "told":
-        sys.stdout = KillingOut(flag)  # type: ignore[assignment]
+    sys.stdout = KillingOut(killed)  # type: ignore[assignment]
     env.execute("sums")
+
+
+def kill_at(moment: str, killed: str, driver: int) -> bool:
+    """Kill the JVM; False if it was done at this moment before."""
+    return kill_jvm_once(Path(f"{killed}-{moment}"), driver)
 
 
 @dataclass(frozen=True)
 class KillingSink(Sink):
     files: Any
-    moment: str
-    flag: Path
+    killed: str
     driver: int = field(default_factory=os.getpid)
 
     def writer(self, context: WriterContext) -> SinkWriter:
@@ -73,14 +78,12 @@ class KillingCommitter(Committer):
     sink: KillingSink
 
     def commit(self, batch_id: int, committables: Sequence[Any]) -> None:
-        if batch_id == BATCH:
-            self._die("before")
+        self._at("before", batch_id)
         self.inner.commit(batch_id, committables)
-        if batch_id == BATCH:
-            self._die("after")
+        self._at("after", batch_id)
 
-    def _die(self, moment: str) -> None:
-        if moment == self.sink.moment and kill_jvm_once(self.sink.flag, self.sink.driver):
+    def _at(self, moment: str, batch_id: int) -> None:
+        if batch_id == MOMENTS[moment] and kill_at(moment, self.sink.killed, self.sink.driver):
             kill(os.getpid())  # this process would go on for a while
 
     def abort(self, batch_id: int, committables: Sequence[Any]) -> None:
@@ -92,18 +95,16 @@ class KillingCommitter(Committer):
 
 @dataclass
 class KillingOut:
-    """Standard output that ends Spark when the lines of micro-batch 2 come."""
+    """Standard output that ends Spark when the first line of a micro-batch comes."""
 
-    flag: Path
-    writes: int = 0
+    killed: str
 
     def write(self, text: str) -> int:
-        self.writes += 1
-        lines = Path(f"{self.flag}-lines")
+        lines = Path(f"{self.killed}-lines")
         with lines.open("a") as file:
             file.write(text)
-        if lines.read_text().count("\n") > BATCH * 40:
-            kill_jvm_once(self.flag, os.getpid())
+        if lines.read_text().count("\n") > MOMENTS["printed"] * PER_BATCH:
+            kill_at("printed", self.killed, os.getpid())
         return len(text)
 
     def flush(self) -> None:
