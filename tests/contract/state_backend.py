@@ -372,6 +372,24 @@ class StateBackendContract(ABC):
         backend = self.next_call(backend)
         self.check_empty(backend)
 
+    def test_its_size_is_the_number_of_all_entries_that_hold_something(self) -> None:
+        backend = self.make()
+        spaces = {
+            "plain": backend,
+            "namespaced": backend.in_namespaces,
+            "table": backend.tables.table(Span(0, 10)),
+        }
+        backend.tables.declare(VALUE, SLOTS[VALUE])
+        backend.in_namespaces.declare(VALUE, SLOTS[VALUE])
+        for number, (name, space) in enumerate(spaces.items(), 1):
+            for key in range(number + 1):
+                pair = (key, 10) if name == "namespaced" else key
+                space.enter(pair)[VALUE] = key
+                if not key:
+                    space.enter(pair).clear()
+                space.changed(pair)
+        assert self.next_call(backend).size().entries == 1 + 2 + 3
+
     @pytest.mark.parametrize("keys", [1, 700])
     def test_sums_per_key_and_window(self, keys: int) -> None:
         task = KeyContext()

@@ -111,6 +111,19 @@ def test_records_of_a_key_become_one(monkeypatch: pytest.MonkeyPatch) -> None:
     assert combined(SUM, [("a", 1), ("b", 2), ("a", 3)]) == [("a", 4), ("b", 2)]
 
 
+def test_a_record_that_is_passed_on_comes_after_those_before_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(combine, "MAX_KEYS", 100)
+    with ProcessHarness(SUM, batch=True) as task:
+        task.process(("a", 1))
+        task.process(("a", 2))
+        task.process(("a", 7), 5)  # one with a timestamp is not combined
+        task.end_input()
+        values = [each.value if type(each) is ValueWithKey else each for each in task.output()]
+        assert values == [("a", 3), ("a", 7)]
+
+
 def test_keys_that_do_not_repeat_stop_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(combine_policy, "SAMPLE_RECORDS", 6)
     records = [(number, 1) for number in range(6)] + [(0, 1)] * 7

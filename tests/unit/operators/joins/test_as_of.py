@@ -155,6 +155,14 @@ def test_without_a_tolerance_the_latest_right_record_is_kept(backend: Any) -> No
         assert (kept(task), task.timers()) == (([], [300]), [])
 
 
+@pytest.mark.parametrize("backend", ["heap", "paged"])
+def test_a_key_that_nothing_touches_again_keeps_one_right_record(backend: Any) -> None:
+    with harness(backend) as task:
+        give(task, right=[10, 20, 30])
+        task.advance_watermark(100_000)
+        assert (kept(task), task.timers()) == (([], [30]), [])
+
+
 @pytest.mark.parametrize("direction", DIRECTIONS)
 @pytest.mark.parametrize("backend", ["heap", "paged"])
 def test_with_a_tolerance_nothing_is_kept_for_ever(direction: Direction, backend: Any) -> None:

@@ -129,6 +129,21 @@ def test_a_late_read_does_not_make_a_value_older(kind: str, paged: bool) -> None
     assert at(harness, 1229, "see") == [None]
 
 
+class Entries(Holding):
+    """A map of which each record sees all entries, before it puts its own."""
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        yield dict(self.state.items())
+        self.state.put(*value)
+
+
+def test_of_a_map_the_entries_that_have_expired_are_not_read(paged: bool) -> None:
+    harness = Harness(Entries("map"), paged=paged)
+    assert at(harness, 1000, "a", 1) == [{}]
+    assert at(harness, 1050, "b", 2) == [{"a": 1}]
+    assert at(harness, 1120, "c", 3) == [{"b": 2}]
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_processing_time_timer_does_not_let_event_time_pass(kind: str, paged: bool) -> None:
     """Its time is that of another clock, far ahead of the records'."""
