@@ -81,7 +81,7 @@ class Named(ProcessWindowFunction[Any, Any, Any, Any]):
 
     def process(self, key: Any, context: Any, elements: Any) -> Iterator[Any]:
         (row,) = elements
-        yield key, context.window().start, *row
+        yield key, context.window(), *row
 
 
 def source(records: list[Record], values: Any, keys: Any) -> DataGeneratorSource:
@@ -203,6 +203,14 @@ def test_values_are_those_of_rows(value: Any, kind: Any) -> None:
     found, _ = outcome(windows(records, "key", **asked), cuts=[25])
     assert found == outcome(windows(records, lambda record: record["key"], **asked))[0]
     assert bool(projected["combined"]) is (kind in (pa.int8(), FLOATS) and value == value)
+
+
+def test_sums_that_only_several_chunks_make_too_large() -> None:
+    """Each chunk of 7 fits 64 bits, two of them do not."""
+    big = 1 << 60
+    found = run_pipeline(windows([(1, big, "x", 4)] * 60, "key", Aggregates(total=Sum("value"))))
+    assert found.only == [Row(total=60 * big)]
+    assert projected["combined"] == 60
 
 
 def test_sums_that_only_the_receiver_finds_too_large(monkeypatch: pytest.MonkeyPatch) -> None:

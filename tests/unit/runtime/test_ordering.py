@@ -253,6 +253,12 @@ def test_runs_that_are_put_together_keep_their_input() -> None:
     assert [(run.values, run.input) for run in runs] == [(["p", "q"], 1)]
 
 
+def test_one_lane_names_a_channel_once_where_it_begins_and_no_sender() -> None:
+    split = block(*"abc", marks=marks((1, "x", 10), (2, "x", 20)))
+    assert merge_senders([split], [1], {}).channel_starts == ((0, channel("x")),)
+    assert merge_senders([block("p")], [1], {}).channel_starts == ()
+
+
 def test_one_lane_has_the_order_of_a_stream_and_keeps_the_channels() -> None:
     one = block(*"abc", marks=marks((1, "x", 10), (2, "x", 30)))
     two = block(*"pqr", marks=marks((1, "y", 20), (2, "y", 40)), stamps=[1, 2, 3])

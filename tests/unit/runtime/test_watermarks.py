@@ -151,6 +151,16 @@ def test_splits_of_one_exchange_are_forgotten_and_nothing_else() -> None:
     assert [*watermarks.state] == [channel("1:a"), channel("2")]
 
 
+def test_of_what_has_ended_only_splits_are_left_out_of_the_header() -> None:
+    state = {
+        channel("0:a"): (MAX_WATERMARK, False),
+        channel("0:b"): (7, True),
+        channel("1"): (MAX_WATERMARK, False),
+    }
+    stored = ChannelWatermarks(state).stored()
+    assert stored == {tuple(channel("0:b")): (7, True), tuple(channel("1")): (MAX_WATERMARK, False)}
+
+
 def test_since_holds_while_nothing_passes_it() -> None:
     """A task that was replaced does not fall behind what it had said before."""
     watermarks = ChannelWatermarks({"a": (3, False)}, current=50)

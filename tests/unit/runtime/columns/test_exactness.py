@@ -62,6 +62,26 @@ def test_keys_are_there_and_compare_as_in_python() -> None:
     assert not have_exact_keys(schema, ("id", "missing"))
 
 
+@pytest.mark.parametrize(
+    ("values", "kind", "equal"),
+    [
+        ([1.5, None], pa.float64(), True),
+        ([1.5, 2], pa.float64(), False),  # the integer would read as 2.0
+        ([0.5, 1.5], pa.float32(), True),
+        ([0.1], pa.float32(), False),  # it would be rounded
+        ([1, 2], pa.int64(), True),
+        ([True, 2], pa.int64(), False),
+        (["a", None], pa.string(), True),
+    ],
+)
+def test_an_array_is_made_where_it_reads_as_the_values(
+    values: list[Any], kind: Any, equal: bool
+) -> None:
+    array = equal_array(values, kind)
+    assert (array is not None) is equal
+    assert array is None or array.to_pylist() == values
+
+
 def test_no_array_of_a_type_that_arrow_cannot_make() -> None:
     """Its errors are no ``ValueError``: folds of columns with unions go on with rows."""
     ints, texts = pa.array([1, 2]), pa.array(["a", "b"])

@@ -100,6 +100,11 @@ def test_several_columns_are_a_tuple(rows: list[tuple[Any, ...]]) -> None:
     check(pa.RecordBatch.from_arrays(arrays, names=names), ("c", "a"), 7, NAMED_ROWS)
 
 
+def test_a_tuple_of_two_integers_has_its_own_key_group() -> None:
+    batch = pa.record_batch({"a": [*range(20)], "b": [*range(20, 40)]})
+    check(batch, ("a", "b"), 128, NAMED_ROWS)
+
+
 def test_columns_of_codes_are_keys_too() -> None:
     column = pa.array(["x", "y", None, "x", "z"]).dictionary_encode()
     check(pa.record_batch({"key": column}), ("key",), 128, NAMED_ROWS)

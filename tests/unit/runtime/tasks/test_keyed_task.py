@@ -9,7 +9,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
+from headrace.datastream import MapFunction
+from headrace.datastream.functions import CheckpointedFunction
+from headrace.datastream.state import ListStateDescriptor
+from headrace.operators.checkpointed import CheckpointedSpec
+from headrace.operators.map import MapSpec
 from headrace.operators.process import ProcessSpec
 from headrace.operators.reduce import ReduceSpec
 from headrace.runtime.block import Block
@@ -267,6 +273,30 @@ def test_a_vertex_without_keys_pushes_its_records() -> None:
     assert harness.advance(records) == [("a", 5, MIN_WATERMARK), ("b", MIN_WATERMARK, 9)]
     # the watermark is remembered, although there is no keyed state
     assert harness.advance(records._replace(marks=[])) == [("a", 5, 9), ("b", MIN_WATERMARK, 9)]
+
+
+class Listing(MapFunction, CheckpointedFunction):
+    """Keeps a list of its instance."""
+
+    def initialize_state(self, context: Any) -> None:
+        store = context.get_operator_state_store()
+        self.seen = store.get_list_state(ListStateDescriptor("seen", Types.STRING()))
+
+    def map(self, value: Any) -> Any:
+        return value
+
+    def snapshot_state(self, context: Any) -> None:
+        self.seen.update(["a"])
+
+
+def test_the_size_of_state_is_told_where_there_may_be_state() -> None:
+    plain = ProcessSpec(UserFunction(lambda value, ctx: []))
+    with_state = CheckpointedSpec(UserFunction(Listing(), "map"), MapSpec)
+    for spec, told in ((plain, False), (with_state, True)):
+        harness = Harness(spec, "split", keyed=False)
+        harness.advance(block("a", "b")._replace(keys=None))
+        figures = harness.metrics.snapshot()
+        assert any("stateEntries" in name for name in figures) is told
 
 
 # Batch

@@ -229,6 +229,7 @@ def test_a_bad_record_goes_aside_in_its_place() -> None:
     figures = task._metrics.snapshot()
     assert figures["numRecordsIn"] == 6
     assert figures["numRecordsInErrors"] == 4
+    assert figures["source 0.numRecordsInErrors"] == 4
 
 
 def test_what_a_source_leaves_out_is_counted() -> None:

@@ -178,6 +178,15 @@ def test_idleness_is_sent_again_where_a_block_left_before_it() -> None:
     assert [*running.drain()] == []
 
 
+def test_of_one_watermark_the_last_word_on_idleness_is_sent() -> None:
+    running = chain()
+    running.begin(0, 0, 0, HOMES, 0)
+    running.push_watermark(30, True)
+    running.push_watermark(30, False)
+    last = {read(blocks)[1] for blocks in received(running.drain()).values()}
+    assert last == {(channel("0"), 30, False)}
+
+
 def test_what_waits_is_counted_under_every_watermark() -> None:
     running = chain()
     for number in range(3):

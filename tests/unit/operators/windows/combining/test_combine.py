@@ -21,12 +21,17 @@ from headrace.datastream.window import (
     TumblingEventTimeWindows,
 )
 from headrace.operators import combine, combine_policy
+from headrace.operators.windows.aligned.grid import Grid
 from headrace.operators.windows.combining import combine as windows_combine
 from headrace.operators.windows.combining import sessions as combine_sessions
+from headrace.operators.windows.combining.combine import CombineWindowsSpec
+from headrace.operators.windows.contents import Reduced
 from headrace.operators.windows.partial_aggregates import PartialAggregates
+from headrace.runtime.user_function import UserFunction
 from headrace.testing import run_pipeline
 from tests.unit.operators.windowing import Total
 from tests.unit.operators.windows.aligned.test_operator import APPLIED, LATE, Lists
+from tests.unit.runtime.programs import Spy, chain_of, node, running, to_node
 
 ms = Time.milliseconds
 ASSIGNERS: dict[str, Any] = {
@@ -272,6 +277,19 @@ def test_the_default_trigger_may_be_named() -> None:
     windows = stream(env, records(1), False, 1).key_by(Key()).window(ASSIGNERS["tumbling"])
     result = windows.trigger(EventTimeTrigger.create()).aggregate(Lists())
     assert "Combine for" in result.explain()
+
+
+def test_a_watermark_that_waits_for_records_does_not_come_as_idleness() -> None:
+    contents = Reduced(None, UserFunction(lambda one, other: one))
+    spec = CombineWindowsSpec(UserFunction(lambda value: value), contents, grid=Grid(10, 10, 0))
+    after = Spy("after")
+    task = running(chain_of(node(1, spec, to_node(2)), node(2, after)))
+    task.push("a", 3)
+    task.push_watermark(5)
+    assert after.watermarks() == []
+    task.complete()
+    assert len(after.records()) == 1
+    assert after.watermarks() == [(5, False)]
 
 
 def test_keys_that_do_not_repeat_stop_it(monkeypatch: pytest.MonkeyPatch) -> None:

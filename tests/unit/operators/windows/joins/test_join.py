@@ -182,6 +182,16 @@ def test_late_records_are_dropped_and_counted_in_columns_as_in_rows() -> None:
     assert late == late_rows and any(late.values())
 
 
+def test_a_window_is_open_until_the_watermark_reaches_its_last_moment() -> None:
+    at = [10, SIZE_MS - 1, SIZE_MS - 1, SIZE_MS + 1]
+    tables: Any = tuple(
+        Table({"at": at, "user": ["a"] * len(at), name: [1.0, 2.0, 3.0, 4.0]}, {})
+        for name in ("amount", "clicks")
+    )
+    # after two records of each the watermark is 1 ms before the end
+    assert found(joined(tables, late_ms=0), cuts=[4]) == pairs(tables)
+
+
 @pytest.mark.parametrize("lateness_ms", [0, 20])
 @pytest.mark.parametrize("slide_ms", [20, 50])
 def test_sliding_windows_and_lateness_give_what_a_plain_function_does(
