@@ -293,9 +293,7 @@ def _resumed(
     }
     answer = enumerator.resume(stopped_at, steady_ms)
     positions = resumed_positions(source, before, answer)
-    return replace(
-        before.carried_over(), positions=positions, stopped={}, suspended=False, ended=False
-    )
+    return replace(before.carried_over(), positions=positions, stopped={})
 
 
 def merge_states(
