@@ -155,7 +155,7 @@ def _class_archive() -> list[Finding]:
 def _memory() -> Finding:
     total, available = memory_bytes()
     if total is None:
-        return Finding("memory", "note", "this system does not say")
+        return Finding("memory", "note", "unknown on this system")
     text = _gib(total) if available is None else f"{_gib(available)} free of {_gib(total)}"
     if (total if available is None else available) < LOW_MEMORY_BYTES:
         advice = f"below {_gib(LOW_MEMORY_BYTES)} a job may be slow or end early"

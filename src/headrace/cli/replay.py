@@ -59,13 +59,13 @@ def replay(
 
     if _run_or_show_error(run, pdb):
         print(
-            "\nIt does not fail any more. What functions kept in themselves between calls, and what"
-            " they ask of other systems, is not in the file."
+            "\nIt does not fail any more. The file does not contain what functions kept in their"
+            " attributes between calls, nor answers of other systems."
         )
         return
     print(
-        "\nIt came to state that the file does not hold: the call did not read it when it failed."
-        " Whether the call would end well is not known."
+        "\nThe call needs state that the file does not contain: it did not read it when it"
+        " failed. So it is not known whether the call would succeed."
     )
     raise typer.Exit(STATE_IS_MISSING)
 

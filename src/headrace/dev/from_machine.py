@@ -163,7 +163,7 @@ def _set_password(server: Path, data: Path, user: str | None, password: str) -> 
     if done.returncode or "ERROR:" in done.stderr:
         words = done.stderr.strip()[-600:].replace(password, "***")
         raise JobError(
-            "PostgreSQL does not take a password for its superuser",
+            "PostgreSQL refuses the superuser's password",
             where={"folder": str(data), "its words": words},
         )
 

@@ -112,7 +112,7 @@ def test_state_that_the_file_does_not_hold(file: Path, monkeypatch: pytest.Monke
     monkeypatch.setattr(capture._CapturedPages, "get", lambda pages, name: _lacking(pages, name))
     done = replay(file)
     assert done.exit_code == 3
-    assert "came to state that the file does not hold" in done.stdout
+    assert "needs state that the file does not contain" in done.stdout
 
 
 def _lacking(pages: capture._CapturedPages, name: str) -> bytes:

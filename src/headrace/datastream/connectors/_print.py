@@ -91,4 +91,4 @@ class CollectSink(_DeliveredSink):
 
 
 def _delivered(sink: Sink) -> JobError:
-    return JobError(f"what {sink.name} gathers is delivered by the runner")
+    return JobError(f"the runner delivers the records of {sink.name}")

@@ -148,12 +148,12 @@ def _form_of(kind: Any) -> Callable[[Any], Any]:
 
 
 def _without_form(value: Any) -> NoReturn:
-    raise TypeError(f"a {type(value).__name__} has no form in JSON: {value!r:.120}")
+    raise TypeError(f"a {type(value).__name__} cannot be represented in JSON: {value!r:.120}")
 
 
 def _digits(value: Decimal) -> str:
     if not value.is_finite():
-        raise ValueError(f"{value} has no form in JSON")
+        raise ValueError(f"{value} cannot be represented in JSON")
     return format(value, "f")
 
 

@@ -156,7 +156,7 @@ class OrcBulkWriters:
         refuse_hadoop(hadoop_config, "ORC is written")
         for field in arrow_schema(row_type):
             if pa.types.is_time(field.type):
-                raise PlanError(f"ORC has no form for a time of day (field {field.name!r})")
+                raise PlanError(f"ORC cannot represent a time of day (field {field.name!r})")
         return _OrcWriterFactory(row_type, *_properties(writer_properties))
 
 

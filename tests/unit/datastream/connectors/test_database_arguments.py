@@ -175,7 +175,7 @@ def test_commands(given: RedisCommand, arguments: tuple[Any, ...]) -> None:
         (lambda: RedisCommand.set("a", None), "not None"),  # type: ignore[arg-type]
         (lambda: RedisCommand.set("a", True), "not True"),
         (lambda: RedisCommand.hset("a", {"b": [1]}), "convert it first"),  # type: ignore[dict-item]
-        (lambda: RedisCommand.hset("a", {}), "a dict with a field"),
+        (lambda: RedisCommand.hset("a", {}), "a dict with at least one field"),
         (lambda: RedisCommand(), "begin with its name"),
         (lambda: RedisCommand(" ", 1), "begin with its name"),
         (lambda: RedisCommand(b"SELECT", 1), "begin with its name"),

@@ -306,7 +306,7 @@ def test_defaults_of_logical_types_are_read_where_nothing_was_written() -> None:
     class Rounded:
         price: Annotated[Decimal, AvroType.decimal(4, 2)] = Decimal("1.255")
 
-    with pytest.raises(PlanError, match=r"Decimal\('1.255'\) has no form"):
+    with pytest.raises(PlanError, match=r"Decimal\('1.255'\) cannot be represented"):
         AvroSchema.of_dataclass(Rounded)
 
 
@@ -330,7 +330,7 @@ def test_dataclasses_have_schemas_and_come_back() -> None:
 
 
 def test_a_default_that_has_no_form_in_a_schema_is_refused() -> None:
-    with pytest.raises(PlanError, match="has no form in an Avro schema"):
+    with pytest.raises(PlanError, match="cannot be represented in an Avro schema"):
         AvroSchema.of_dataclass(Order)
 
 
@@ -610,7 +610,7 @@ def test_row_schemas_refuse_what_they_cannot_do() -> None:
     with pytest.raises(PlanError, match="record's schema"):
         AvroRowDeserializationSchema(avro_schema_string='"int"')
     tree = record(("next", ["null", "Tree"]), name="Tree")
-    with pytest.raises(PlanError, match="holds itself"):
+    with pytest.raises(PlanError, match="is recursive"):
         AvroRowDeserializationSchema(avro_schema_string=json.dumps(tree))
 
 

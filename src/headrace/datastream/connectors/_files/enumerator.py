@@ -135,7 +135,7 @@ class FilePlanner:
 def vanished(path: str) -> JobError:
     """The error for a file that was listed and no longer exists."""
     return JobError(
-        f"the file {path!r} was listed as input and is there no more",
+        f"the file {path!r} was listed as input and no longer exists",
         hint="keep input files until the job has read them",
     )
 
@@ -160,7 +160,7 @@ class StaticFiles(SplitEnumerator):
         """
         if MonitoredFolder.SPLIT in positions:
             raise CheckpointError(
-                "a folder that was watched cannot be read on as a list of files",
+                "a watched folder cannot be continued as a list of files",
                 hint="start anew with --fresh, or watch the folder as before",
             )
         return positions
@@ -268,9 +268,9 @@ class MonitoredFolder(SplitEnumerator):
         """
         if positions.keys() != {self.SPLIT}:
             raise CheckpointError(
-                "files that were listed once cannot be read on as a watched folder",
+                "a list of files cannot be continued as a watched folder",
                 where={"reading": ", ".join(map(_path_of, sorted(positions)[:3]))},
-                hint="start anew with --fresh, or let the job read its files to the end as it is",
+                hint="start anew with --fresh, or let the unchanged job finish its files first",
             )
         return positions
 

@@ -123,7 +123,7 @@ def _to_text(pattern: str, moment: datetime) -> str:
                 hint=f"use {', '.join(_FORMATS)}, SSS, and other text in single quotes",
             )
     if end != len(pattern):
-        raise PlanError(f"the time format {pattern!r} has a single quote that does not end")
+        raise PlanError(f"the time format {pattern!r} has an unclosed single quote")
     return "".join(parts)
 
 

@@ -221,7 +221,7 @@ class RowFormatBuilder(_FileSinkBuilder):
             return self._sink
         strategy, compactor = self._compaction
         if compactor.delimiter and self._sink.head:
-            raise PlanError("files with a header cannot be put together with a delimiter between")
+            raise PlanError("files with a header cannot be concatenated with a delimiter")
         rolling = DefaultRollingPolicy(
             strategy.size_threshold_bytes or _NO_LIMIT_BYTES, batches=strategy.batches
         )

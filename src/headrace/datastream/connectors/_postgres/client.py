@@ -67,7 +67,7 @@ class PostgresConnection(KeepsSecrets):
             found = {k: str(v) for k, v in read(given).items() if v is not None}
         except psycopg().ProgrammingError:
             raise PlanError(  # libpq's own words may have the password in them
-                "the connection string of a PostgreSQL cannot be read",
+                "the connection string of PostgreSQL cannot be parsed",
                 hint="postgresql://user:password@host:5432/database",
             ) from None
         found |= {key: value for key, value in more.items() if value is not None}

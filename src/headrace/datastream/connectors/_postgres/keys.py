@@ -38,7 +38,7 @@ def key_of(connection: Any, table: str, wanted: Sequence[str]) -> Key:
             return [[name, kind] for name, kind in zip(names, kinds, strict=True)]
     missing = f"unique index without nulls on {', '.join(wanted)}" if wanted else "primary key"
     raise PlanError(
-        f"{table} has no {missing}, and is read by ranges of a key",
+        f"{table} has no {missing}, but is read in ranges of a key",
         where=place,
         hint="key=[...]: the columns of a unique index without nulls, in its order",
     )

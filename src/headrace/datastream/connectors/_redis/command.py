@@ -144,5 +144,5 @@ def _word(argument: Argument) -> str:
 
 def _flat(fields: Mapping[Any, Argument], command: str) -> list[Argument]:
     if not isinstance(fields, Mapping) or not fields:
-        raise TypeMismatchError(f"{command} takes a dict with a field or more, not {fields!r}")
+        raise TypeMismatchError(f"{command} takes a dict with at least one field, not {fields!r}")
     return [part for pair in fields.items() for part in pair]

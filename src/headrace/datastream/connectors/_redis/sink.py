@@ -155,7 +155,7 @@ class RedisWriter(SinkWriter):
     def _written_in_part(self, command: str) -> JobError:
         context = self._context
         return JobError(
-            "Redis refused a command of a transaction, and carried out the others",
+            "Redis refused a command of a transaction, and executed the others",
             where={
                 "command": command,
                 "sink": self._sink.locator,

@@ -92,7 +92,9 @@ def arrow_type(kind: TypeInformation, utc: bool = False) -> Any:
         return pa.time64("us")
     if str(kind) in ("SQL_TIMESTAMP", "LOCAL_DATE_TIME"):
         return pa.timestamp("us", "UTC" if utc else None)
-    raise PlanError(f"values of type {kind} have no form in Arrow", hint="declare their type")
+    raise PlanError(
+        f"values of type {kind} cannot be represented in Arrow", hint="declare their type"
+    )
 
 
 def arrow_values(field: Any, column: Sequence[Any]) -> Any:

@@ -184,7 +184,9 @@ def _written(value: Any, node: Mapping[str, Any]) -> Any:
     except (ValueError, TypeError, ArithmeticError) as error:
         found, reason = None, str(error)
     if not isinstance(found, int | str | bytes):
-        raise PlanError(f"the default {value!r:.80} has no form in an Avro schema", hint=reason)
+        raise PlanError(
+            f"the default {value!r:.80} cannot be represented in an Avro schema", hint=reason
+        )
     return found
 
 

@@ -237,13 +237,13 @@ class _ArrowTypes(Walker[tuple[Any, bool]]):
             return pa.binary(node["size"]), False
         found = _ARROW.get(f"{kind}-{logical_type(node)}") or _ARROW.get(kind)
         if found is None:
-            raise PlanError(f"Parquet has no form for Avro's {kind}")
+            raise PlanError(f"Parquet cannot represent Avro's {kind}")
         return found, False
 
     def fields(self, node: Node, outer: tuple[str, ...] = ()) -> list[Any]:
         """The fields of a record."""
         if node["name"] in outer:
-            raise PlanError(f"Parquet has no form for {node['name']}, which holds itself")
+            raise PlanError(f"Parquet cannot represent {node['name']}, which is recursive")
         inside = (*outer, node["name"])
         return [self._field(field["name"], field["type"], inside) for field in node["fields"]]
 
@@ -259,7 +259,7 @@ def only_branch(union: list[Node]) -> Node:
     """
     parts = [part for part in union if part != "null"]
     if len(parts) != 1:
-        raise PlanError("Parquet has no form for a union of several types")
+        raise PlanError("Parquet cannot represent a union of several types")
     return parts[0]
 
 

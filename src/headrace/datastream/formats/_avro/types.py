@@ -82,7 +82,7 @@ class _RowTypes(Walker[TypeInformation]):
 
     def record(self, node: Node, outer: tuple[str, ...]) -> TypeInformation:
         if node["name"] in outer:
-            raise PlanError(f"rows have no end where {node['name']} holds itself")
+            raise PlanError(f"{node['name']} is recursive: a row type cannot be")
         inside = (*outer, node["name"])
         types = [self.visit(field["type"], inside) for field in node["fields"]]
         return Types.ROW_NAMED([field["name"] for field in node["fields"]], types)

@@ -91,7 +91,7 @@ class _Makers:
             return self.of_class(hint)
         if hint in _AS_THEY_ARE or origin is typing.Literal or origin in _MAPS or hint in _MAPS:
             return None
-        raise PlanError(f"JSON has no form for {hint!r:.120}")
+        raise PlanError(f"JSON cannot represent {hint!r:.120}")
 
     def _union(self, parts: Sequence[Any], args: Sequence[Any]) -> Read | None:
         if len(parts) != 1:

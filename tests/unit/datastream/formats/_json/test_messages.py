@@ -77,7 +77,7 @@ def test_classes_that_json_cannot_fill() -> None:
     class Wrong:
         x: complex
 
-    with pytest.raises(PlanError, match="JSON has no form for"):
+    with pytest.raises(PlanError, match="JSON cannot represent"):
         JsonDeserializationSchema(Wrong)
     with pytest.raises(PlanError, match="pass a dataclass"):
         JsonDeserializationSchema(int)

@@ -177,7 +177,7 @@ def invalid_record(record: Any, error: Exception | None) -> JobError:
     if not isinstance(topic, str) or not topic:
         wrong = f": its topic is {topic!r:.100}"
     return JobError(
-        f"Kafka's client does not take a record{wrong}",
+        f"Kafka's client cannot send a record{wrong}",
         where={
             "topic": f"{topic!r:.100}",
             **{name: type(part).__name__ for name, part in parts.items() if part is not None},

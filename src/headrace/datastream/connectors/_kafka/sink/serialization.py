@@ -247,7 +247,7 @@ class KafkaRecordSerializationSchemaBuilder:
 
     def _one_topic(self) -> None:
         if self._topic or self._selector is not None:
-            raise PlanError("records for Kafka have one topic, or a selector of topics, once")
+            raise PlanError("set the topic of records for Kafka once: a topic or a topic selector")
 
 
 def _function_of(given: Any, method: str, what: str) -> Any:

@@ -106,8 +106,8 @@ class KafkaSink(Sink):
     def _check_transactions(self, properties: Properties) -> None:
         if properties.get("transactional.id") is not None:
             raise ConfigurationError(
-                "transactional.id cannot be set: each task has one of its own",
-                hint="set_transactional_id_prefix says what they begin with",
+                "transactional.id cannot be set: each task has a different one",
+                hint="set_transactional_id_prefix sets their prefix",
             )
         for key, needed in (("enable.idempotence", ("true",)), ("acks", ("all", "-1"))):
             text = properties.get(key)

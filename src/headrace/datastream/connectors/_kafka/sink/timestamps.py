@@ -60,7 +60,7 @@ def too_early(topic: str, timestamp_ms: int, key: object) -> JobError:
     """
     return JobError(
         f"a record for Kafka has the timestamp {timestamp_ms} ms"
-        f" ({format_timestamp(timestamp_ms)}), which cannot be written: it must be after"
+        f" ({format_timestamp(timestamp_ms)}), which cannot be sent: it must be after"
         " 1970-01-01T00:00:00.000Z",
         where={"topic": topic, **({} if key is None else {"key": f"{key!r:.100}"})},
         hint=f"correct or drop such records before the sink. {_CHOOSE} writes all records with "

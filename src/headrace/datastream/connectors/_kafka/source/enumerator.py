@@ -397,7 +397,7 @@ class KafkaEnumerator(SplitEnumerator):
             if self.on_changed == "latest" and split.topic in replaced:
                 passed[name] = last[split.place]
                 _log.warning(
-                    "%s: a new topic in place of a deleted one; offsets %d to %d are left out",
+                    "%s: a new topic in place of a deleted one; offsets %d to %d are skipped",
                     *(name, at.offset, passed[name]),
                 )
         return started, passed

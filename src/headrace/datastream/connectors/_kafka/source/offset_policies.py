@@ -50,7 +50,7 @@ def changed(policy: Policy, name: str, what: str, offset: int, end: int | None) 
     split = Split.of(name)
     if policy == "fail":
         raise JobError(
-            f"the topic {split.topic!r} {what}, and the job has read of it",
+            f"the topic {split.topic!r} {what}, and the job has read records of it",
             where={
                 "topic": split.topic,
                 "partition": str(split.partition),

@@ -96,7 +96,7 @@ class KafkaOffsetsInitializer:
         for place, offset in offsets.items():
             if not isinstance(place, tuple) or len(place) != len(KafkaTopicPartition._fields):
                 raise PlanError(
-                    f"offsets are those of partitions, not of {place!r:.100}",
+                    f"offsets are given by partition, not by {place!r:.100}",
                     hint='{KafkaTopicPartition("clicks", 0): 1000}',
                 )
             if not _is_integer(offset):

@@ -68,7 +68,7 @@ class KafkaReader(SplitReader):
             if self.on_changed == "fail":
                 raise gone.job_error(split) from None
             _log.warning(
-                "%s: the topic %s; offsets %d to %d are left out",
+                "%s: the topic %s; offsets %d to %d are skipped",
                 *(split.name, gone.what, gone.at, end),
             )
             yield Chunk([], skipped=end - gone.at)
@@ -118,8 +118,8 @@ class KafkaReader(SplitReader):
             if silent_s * 1000 >= self.timeout_ms:
                 error = cursor.last_error()
                 raise JobError(
-                    "records of Kafka that were there when the micro-batch was planned do not"
-                    f" come: nothing for {silent_s:.0f} s",
+                    "Kafka does not return the records that were planned: there was no answer"
+                    f" for {silent_s:.0f} s",
                     where={
                         **_where(split),
                         "next offset": str(cursor.at),
@@ -154,7 +154,7 @@ class KafkaReader(SplitReader):
         if self.on_missing == "fail":
             raise self._lost(cursor, split, end, str(error), first)
         to = min(first, end) if at < first else end
-        _log.warning("%s: offsets %d to %d are gone; they are left out", split.name, at, to)
+        _log.warning("%s: offsets %d to %d are gone; they are skipped", split.name, at, to)
         cursor.seek(to)
         return to - at
 
@@ -214,7 +214,7 @@ class KafkaReader(SplitReader):
     ) -> JobError:
         begin = {} if first is None else {"first": str(first)}
         return JobError(
-            f"records of Kafka that are to be read are not there any more: {reason}",
+            f"planned records of Kafka no longer exist: {reason}",
             where={**_where(split), "offsets": f"{cursor.at} to {end}", **begin},
             hint="on_missing_offsets('earliest') or ('latest') goes on with what is there",
         )

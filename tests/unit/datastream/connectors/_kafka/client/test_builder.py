@@ -122,7 +122,7 @@ def test_topics_and_partitions_exclude_each_other() -> None:
         (lambda: KafkaOffsetsInitializer.timestamp("2026-01-01"), "whole number of milliseconds"),  # type: ignore[arg-type]
         (lambda: KafkaOffsetsInitializer.timestamp(1.5), "whole number of milliseconds"),  # type: ignore[arg-type]
         (lambda: KafkaOffsetsInitializer.offsets({("a", 0): 5.5}), "is no whole number"),  # type: ignore[dict-item]
-        (lambda: KafkaOffsetsInitializer.offsets({"a": 5}), "those of partitions, not of 'a'"),  # type: ignore[dict-item]
+        (lambda: KafkaOffsetsInitializer.offsets({"a": 5}), "given by partition, not by 'a'"),  # type: ignore[dict-item]
     ],
 )
 def test_offsets_that_are_none(wrong: Any, message: str) -> None:

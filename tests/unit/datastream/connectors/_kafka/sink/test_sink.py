@@ -611,7 +611,7 @@ class AsItIs(KafkaRecordSerializationSchema):
 def test_what_no_client_takes_is_reported(
     cluster: Cluster, guarantee: DeliveryGuarantee, given: dict[str, Any], message: str
 ) -> None:
-    with pytest.raises(JobError, match=f"does not take a record: {message}") as caught:
+    with pytest.raises(JobError, match=f"cannot send a record: {message}") as caught:
         write(sink(guarantee, record_serializer=built(**given)), WorkerResources(), 0, b"a")
     assert "topic" in caught.value.where and not cluster.log
 
@@ -667,7 +667,7 @@ def test_pyflinks_builder() -> None:
         (lambda: sink("exactly-once"), "no DeliveryGuarantee"),  # type: ignore[arg-type]
         (lambda: sink(transactional_id_prefix="ä" * 3201), "at most 6400 bytes"),
         (lambda: built(), "need a topic"),
-        (lambda: built(set_topic="a", set_topic_selector=len), "one topic, or a selector"),
+        (lambda: built(set_topic="a", set_topic_selector=len), "a topic or a topic selector"),
         (lambda: built(set_topic="a", set_value_serialization_schema=str), "SerializationSchema"),
         (lambda: KafkaRecordSerializationSchema.builder().set_topic("a").build(), "their values"),
         (lambda: built(set_topic=""), "name of a topic"),
