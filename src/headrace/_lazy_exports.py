@@ -126,7 +126,7 @@ def stub_names(package: str) -> dict[str, str]:
     """The names that a package's stub imports, with the module of each."""
     spec: Any = sys.modules[package].__spec__
     path = f"{spec.submodule_search_locations[0]}/__init__.pyi"
-    stub = ast.parse(spec.loader.get_data(path))  # the loader reads from a zip file, too
+    stub = ast.parse(spec.loader.get_data(path))  # the loader also reads from zip files
     homes = {}
     for statement in stub.body:
         if not isinstance(statement, ast.ImportFrom) or statement.module is None:

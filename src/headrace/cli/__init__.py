@@ -19,7 +19,7 @@ app = typer.Typer(
     help="Flink's DataStream model in Python, on Spark.",
     no_args_is_help=True,
     add_completion=False,
-    # A job's traceback is the user's: it must not be framed, shortened or filled with locals.
+    # A job's traceback must be plain: without a frame, local variables, or omissions.
     pretty_exceptions_enable=False,
 )
 app.command("check")(command.check)

@@ -49,7 +49,7 @@ def up(
     ports = {name: port for name, port in given.items() if port is not None}
     for name in names or servers.MAKERS:
         if name in servers.MAKERS and servers.status(folder)[name] is None:
-            typer.echo(f"{name:<10} starting", err=True)  # it takes seconds on a busy machine
+            typer.echo(f"{name:<10} starting", err=True)  # it may take seconds
         server = servers.up(folder, [name], ports)[name]
         _show(name, server.url if server else "not installed")
 
@@ -168,7 +168,7 @@ def consume(
 
     servers = url_of(folder, "kafka")
     records = kafka_topics.consume(servers, topic, follow=follow)
-    for record in islice(records, max_records):  # asks for no more: the next one may never come
+    for record in islice(records, max_records):  # never waits for one more record
         place = f"{record.partition}:{record.offset}\t{_text(record.key)}\t" if places else ""
         typer.echo(place + _text(record.value))
 

@@ -32,7 +32,7 @@ def print_findings(console: Console, findings: list[Finding]) -> None:
     width = max(len(finding.component) for finding in findings)
     for finding in findings:
         console.print(f"{_MARKS[finding.state]}  {finding.component:<{width}}  ", end="")
-        # Text found on the machine is printed as it is: a path may hold what looks like markup.
+        # Text from the machine is printed without markup: a path may contain brackets.
         console.print(finding.text, markup=False)
         if finding.advice:
             console.print(f"    {'':<{width}}  -> {finding.advice}", markup=False)

@@ -98,7 +98,7 @@ def extra_finding(name: str, requirements: list[Requirement]) -> Finding:
 def _own_requirements() -> list[str]:
     if _installed("headrace"):
         return metadata.requires("headrace") or []
-    # A source tree that was never installed has them in its pyproject.toml only.
+    # A source tree that is not installed has them in its pyproject.toml only.
     text = (Path(__file__).parents[3] / "pyproject.toml").read_text()
     project = tomllib.loads(text)["project"]
     lines: list[str] = [*project["dependencies"]]

@@ -97,7 +97,7 @@ def project(template: Template, title: str) -> dict[str, str]:
     programs, tests = _folders()
     program = (programs / f"{template.module}.py").read_text("utf-8")
     test = (tests / f"test_{template.module}.py").read_text("utf-8")
-    # What the job draws keeps its name.
+    # Names of pictures (.svg) that the job draws are kept.
     headrace_module_name = re.compile(rf"(?:examples/)?\b{template.module}\b(?!\.svg)")
     job = headrace_module_name.sub("job", program)
     modules = {f"{name}.py": programs / f"{name}.py" for name in _imported_modules(job, programs)}
@@ -139,7 +139,7 @@ def without_repository_helpers(test: str) -> str:
         for alias in node.names
     }
     functions = [node for node in body if isinstance(node, ast.FunctionDef)]
-    # What uses one of these falls as well: a test may take it as a fixture.
+    # Whatever uses one of these is removed, too: a test may have it as a fixture.
     while found := [
         f for f in functions if f.name not in dependent and dependent.keys() & _names(f)
     ]:

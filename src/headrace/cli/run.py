@@ -34,7 +34,7 @@ NoDrain = Annotated[
     ),
 ]
 
-# What follows the program is the program's, `--help` included.
+# Arguments after the program belong to it, including `--help`.
 CONTEXT_SETTINGS = {"allow_interspersed_args": False}
 
 
@@ -77,7 +77,7 @@ def export_settings(local: bool, settings: list[str]) -> None:
     Raises:
         ConfigurationError: a setting is not ``key=value``, or unknown.
     """
-    # A command line without options needs none of it.
+    # Without options, none of it is needed.
     from headrace.common.configuration import Configuration
 
     if local:
@@ -122,7 +122,7 @@ def execute(program: Path, arguments: list[str], *, fresh: bool) -> None:
         # As __main__, so that its functions are pickled by value: no worker could import it.
         runpy.run_path(str(program), run_name="__main__")
     except Exception as error:
-        # On the exception too: Python's own hook prints what hangs there, not its third argument.
+        # Also set on the exception: Python's hook prints that one, not its third argument.
         error.__traceback__ = _from_first_frame_of(error.__traceback__, program)
         sys.excepthook(type(error), error, error.__traceback__)
         raise SystemExit(1) from None
@@ -130,7 +130,7 @@ def execute(program: Path, arguments: list[str], *, fresh: bool) -> None:
 
 def _from_first_frame_of(trace: TracebackType | None, program: Path) -> TracebackType | None:
     """The traceback from the program's first frame on, or all of it if there is no such frame."""
-    # runpy names the file as given in some versions of Python, and in full in others.
+    # In some versions of Python runpy uses the given path, in others the absolute one.
     names = {str(program), os.path.abspath(program)}
     step = trace
     while step is not None and step.tb_frame.f_code.co_filename not in names:

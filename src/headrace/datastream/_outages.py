@@ -73,7 +73,7 @@ class Outage:
         left_s = self.failed(error)
         if left_s <= 0:
             note = f"{self.what} was tried again for {self.patience_s:g} s"
-            if note not in getattr(error, "__notes__", ()):  # many may wait for one answer
+            if note not in getattr(error, "__notes__", ()):  # shared by operations
                 error.add_note(note)
             raise error
         pause_s, self._pause_s = self._pause_s, min(2 * self._pause_s, LONGEST_PAUSE_S)
@@ -171,4 +171,4 @@ async def retry_while_down_async(
                 return found
             await asyncio.sleep(pause_s)
     finally:
-        outage.end()  # cancelled, too, where the operator's time is up
+        outage.end()  # also when the operator's timeout cancels it

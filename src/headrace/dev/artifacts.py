@@ -90,7 +90,7 @@ def installed(
             sums = {str(path.relative_to(content)): checksum(path) for path in _files(content)}
             text = "".join(f"{found}  {name}\n" for name, found in sorted(sums.items()))
             (content / _SUMS).write_text(text)
-            if not folder.exists():  # another process may have been quicker
+            if not folder.exists():  # another process may have created it first
                 content.rename(folder)
     _verify(folder)
     return folder

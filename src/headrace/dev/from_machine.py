@@ -56,7 +56,7 @@ def redis(folder: Path, port: int | None = None) -> Service | None:
     if not kept.exists():
         write_private(kept, secrets.token_urlsafe())
     password = kept.read_text()
-    write_private(settings, f"requirepass {password}\n")  # everybody can read a command line
+    write_private(settings, f"requirepass {password}\n")  # every user can read command lines
     command = [
         *(str(server), str(settings), "--port", str(own), "--bind", HOST),
         *("--dir", str(folder), "--save", "", "--appendonly", "yes", "--appendfsync", "no"),
@@ -92,7 +92,7 @@ def postgres(folder: Path, port: int | None = None) -> Service | None:
     if not (data / "PG_VERSION").exists():
         _make_cluster(initdb, data, user)
     kept = folder / "pgpass"
-    if not kept.exists():  # the cluster may be older than its password
+    if not kept.exists():  # the cluster may have been created without one
         password = secrets.token_urlsafe()
         _set_password(server, data, user, password)
         write_private(kept, f"{_PGPASS}{password}\n")
@@ -109,8 +109,8 @@ def postgres(folder: Path, port: int | None = None) -> Service | None:
         command,
         f"postgresql://headrace:{password}@{HOST}:{own}/postgres",
         lambda: _accepts(own),
-        stop_signal=signal.SIGINT,  # its fast shutdown: it does not wait for clients to leave
-        crash_signal=signal.SIGQUIT,  # SIGKILL would leave its own processes
+        stop_signal=signal.SIGINT,  # fast shutdown: it does not wait for clients
+        crash_signal=signal.SIGQUIT,  # SIGKILL would leave its child processes
         user=user,
     )
 

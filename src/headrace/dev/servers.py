@@ -38,7 +38,7 @@ def up(
         if name not in MAKERS:
             raise JobError(f"there is no server {name!r}", hint=f"one of {', '.join(MAKERS)}")
     own = folder.absolute()
-    # A server that refuses to be root's must be able to enter, and only that.
+    # A server that refuses to run as root must be able to enter the folder, but no more.
     own.mkdir(0o700 if os.geteuid() else 0o711, parents=True, exist_ok=True)
     if not (own / ".gitignore").exists():
         (own / ".gitignore").write_text("*\n")

@@ -60,7 +60,7 @@ class Running:
         for number in (self.crash_signal if force else self.stop_signal, signal.SIGKILL):
             if not machine.is_running(self.process):
                 break
-            with contextlib.suppress(ProcessLookupError):  # it has ended meanwhile
+            with contextlib.suppress(ProcessLookupError):  # it has ended in the meantime
                 os.kill(self.process.pid, number)
             until = machine.seconds() + STOP_TIMEOUT_S
             while machine.is_running(self.process) and machine.seconds() < until:
@@ -100,7 +100,7 @@ class Service:
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,
-                start_new_session=True,  # a key that interrupts the command is not for the server
+                start_new_session=True,  # Ctrl-C for the command must not reach the server
                 cwd=self.folder,
                 umask=PRIVATE,
                 **as_user(self.user),

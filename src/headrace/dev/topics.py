@@ -132,10 +132,10 @@ def produce(servers: str, topic: str, records: Iterable[tuple[bytes | None, byte
         JobError: there is no such topic, or Kafka refuses a record.
     """
     kafka = confluent_kafka()
-    # Without idempotence a request that is made again may come after the next one.
+    # Without idempotence a retried request may be processed after the next one.
     producer = kafka.Producer({**_settings(servers), "linger.ms": 5, "enable.idempotence": True})
     if producer.list_topics(topic, timeout=_ASK_S).topics[topic].error is not None:
-        raise _no_topic(topic)  # librdkafka would look for it for half a minute
+        raise _no_topic(topic)  # librdkafka would wait for it for half a minute
     refused: list[Any] = []
 
     def heard(error: Any, message: Any) -> None:

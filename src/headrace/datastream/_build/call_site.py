@@ -18,5 +18,5 @@ def call_site() -> CallSite:
 
 
 def _is_api(module: str) -> bool:
-    # programs shipped inside the package (headrace.demo) count as the user's
+    # programs inside the package (headrace.demo) count as user code
     return module == "headrace" or module.startswith(_ENGINE)

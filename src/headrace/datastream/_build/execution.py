@@ -84,7 +84,7 @@ def _graph(sinks: Sinks, configuration: Configuration) -> StreamGraph:
 
 
 def _launch() -> Any:
-    # Imported with the first job: a program that only builds a graph needs no runner.
+    # Imported with the first job: building a graph needs no runner.
     from headrace.runners import launch
 
     return launch

@@ -185,7 +185,7 @@ class JobSettings:
     def add_classpaths(self, *classpaths: str) -> None:
         """Do nothing: connectors are written in Python."""
 
-    # What functions need beside the program. Whether it is there is looked at when the job starts.
+    # Dependencies of functions. Whether they exist is checked when the job starts.
 
     def add_python_file(self, file_path: str) -> None:
         """Add a .py file, a folder, or a .zip, .whl or .egg file that functions can import from."""

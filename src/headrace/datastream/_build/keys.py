@@ -48,7 +48,7 @@ def check_stability(
         key = selector.bound()(value)
         key = key if coerce is None else coerce(key)
     except Exception:
-        return  # the job will raise it again, with the record and the operator noted
+        return  # the job will raise it again, with the record and the operator
     try:
         as_key(key)
     except UnstableKeyError as error:

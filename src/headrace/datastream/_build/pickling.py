@@ -58,7 +58,7 @@ def find_unpicklable(target: Any) -> tuple[str, Any] | None:
     for _ in range(_MAX_DEPTH):
         for step, part in _parts(value):
             if not _picklable(part):
-                # an attribute or item continues the path, a captured variable starts anew
+                # an attribute or item continues the path, a captured variable begins a new one
                 path = (path or "self") + step if step[0] in ".[" else step
                 found, value = (path, part), part
                 break

@@ -41,7 +41,7 @@ def user_function(
     if isinstance(given, type) and issubclass(given, Function):
         got, hint = f"the class {given.__name__} itself", f"make an object: {given.__name__}()"
     elif isinstance(given, type):
-        if plain:  # a class is a callable like any other: str, int, a dataclass
+        if plain:  # a class is a callable, too: str, int, a dataclass
             return UserFunction(given)
         got = f"the class {given.__name__}"
     elif isinstance(given, Function):

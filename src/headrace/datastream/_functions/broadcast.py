@@ -11,7 +11,7 @@ from headrace.datastream._functions.function import Function
 from headrace.datastream.timerservice import TimerService
 
 if TYPE_CHECKING:
-    # A context gives out states, and the descriptors that ask for some of them hold functions.
+    # Contexts return states, and some state descriptors contain functions.
     from headrace.datastream.state import (
         BroadcastState,
         MapStateDescriptor,

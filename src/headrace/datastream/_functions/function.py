@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    # A context gives out states, and the descriptors that ask for some of them hold functions.
+    # Contexts return states, and some state descriptors contain functions.
     from headrace.datastream.state import (
         AggregatingState,
         AggregatingStateDescriptor,

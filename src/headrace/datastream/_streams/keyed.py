@@ -117,7 +117,7 @@ class KeyedOperators(StreamOperators):
         fold = aggregations.extreme_record("max", position_to_max_by)
         return self._add_fold(fold, "MaxBy", "max_by")
 
-    # Refused: the keys say where records go
+    # Rejected, because the keys determine the tasks of records
 
     def broadcast(self, *args: Any) -> Any:
         """Not possible on a keyed stream: the key decides where a record goes.
@@ -146,7 +146,7 @@ class KeyedOperators(StreamOperators):
         *,
         kept_type: TypeInformation | None = None,
     ) -> DataStream:
-        # State is asked for in open(). Without it there is nothing to bring together, so the
+        # State is requested in open(). Without it, keys need not be in the same task, so the
         # records need not move.
         stateful = isinstance(function.target, Function) and (
             type(function.target).open is not Function.open

@@ -114,7 +114,7 @@ class StreamOperators(Stream):
         Raises:
             PlanError: the type of the records is not known.
         """
-        # Jobs without batches start without pyarrow.
+        # Jobs without batches do not import pyarrow.
         from headrace.datastream._build.batches import BatchOptions, map_batches_spec
 
         site = call_site()

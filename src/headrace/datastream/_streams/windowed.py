@@ -250,7 +250,7 @@ class _Windowed:
         trigger = assigner.get_default_trigger(self.get_execution_environment())
         self._require_mergeable(trigger)
         if isinstance(assigner, CountTumblingWindowAssigner | CountSlidingWindowAssigner):
-            # A window that has fired is full: no record comes any more, so nothing is kept.
+            # A window that has fired is full: no record will come, so nothing is kept.
             return PurgingTrigger.of(trigger)
         return trigger
 
@@ -269,8 +269,8 @@ class _Windowed:
             return True
         while isinstance(trigger, PurgingTrigger):
             trigger = trigger.nested_trigger
-        # PyFlink asks `can_merge` of windows without keys only. A trigger of the program's own has
-        # an `on_merge`, as that is abstract.
+        # PyFlink checks `can_merge` for windows without keys only. A user's trigger always has
+        # `on_merge`, as it is abstract.
         return self._with_key and overrides(type(trigger), "on_merge")
 
     def _window_call(self, given: Any, call: str, site: CallSite) -> WindowCall | None:

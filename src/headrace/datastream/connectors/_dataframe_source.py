@@ -24,7 +24,7 @@ class DataFrameSource(Source):
     @property
     def kind(self) -> str:
         """What the source is."""
-        # Spark alone knows how far a streaming one was read; a batch is read from files.
+        # Spark tracks the progress of a streaming one; a batch is read from files.
         return "dataframe" if self.ends else "streaming dataframe"
 
     @property

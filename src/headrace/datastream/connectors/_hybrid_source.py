@@ -194,7 +194,7 @@ class HybridEnumerator(SplitEnumerator):
             if begins:
                 started = {**progress.started, **begins}
                 return Progress(begins, progress.finished, False, started)
-        # A source without an end may have splits later: it is asked from now on.
+        # An unbounded source may have splits later, so it becomes the current one.
         return replace(progress, ended=self.bounded[-1] or number == len(self.bounded) - 1)
 
     def _current(self, positions: Mapping[str, JsonValue]) -> int:
@@ -204,7 +204,7 @@ class HybridEnumerator(SplitEnumerator):
         """The positions, with new stops for the last source."""
         last = len(self.bounded) - 1
         own = _of(last, positions)
-        begun = own or not positions  # where nothing is left, the last one stopped with nothing
+        begun = own or not positions  # no positions: the last source stopped without splits
         after = _named(last, self._of(last).resume(own, now_ms)) if begun else {}
         return {**positions, **after}
 

@@ -74,7 +74,7 @@ class PrintSink(_DeliveredSink):
         if type_info is None:
             return str(value)
         if isinstance(type_info, RowTypeInfo) and isinstance(value, Row):
-            # Rows alone are made text in Python there, every other declared type in Java.
+            # PyFlink converts rows to text in Python, and every other declared type in Java.
             return f"{value.get_row_kind().sign}[{','.join(map(str, value))}]"
         return str(type_info.format(value))
 

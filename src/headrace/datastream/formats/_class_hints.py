@@ -59,7 +59,7 @@ def remember(hints: Mapping[type, Mapping[str, Any]]) -> None:
 def fields_reader(record_class: type) -> Callable[[Any], dict[str, Any]]:
     """A generated function from an object of a dataclass to a dict of its fields."""
     names = [field.name for field in dataclasses.fields(record_class)]
-    # In 10 fields it takes a third of the time of a loop with getattr.
+    # For 10 fields it takes a third of the time of a loop with getattr.
     parts = ", ".join(f"{name!r}: value.{name}" for name in names)
     space: dict[str, Any] = {}
     exec(f"def read(value):\n    return {{{parts}}}", space)

@@ -59,7 +59,7 @@ def parse_json(data: bytes) -> Any:
         try:
             return orjson.loads(data)
         except ValueError:
-            pass  # what else the standard library can read, and its words for what it cannot
+            pass  # the standard library reads more, or raises its own error
     return _PARSE(data.decode())
 
 
@@ -83,7 +83,7 @@ def write_json(value: Any) -> bytes:
     Raises:
         TypeMismatchError: a value cannot be represented in JSON, or is NaN.
     """
-    # What orjson gives keeps a kilobyte of memory apart; what is cut off it does not.
+    # orjson's result keeps an extra kilobyte of memory; a slice of it does not.
     return write_line(value)[:-1]
 
 
@@ -96,11 +96,11 @@ def write_line(value: Any) -> bytes:
     if _ORJSON:
         try:
             line: bytes = orjson.dumps(value, plain_json, _WRITE)
-            # orjson writes null for NaN; "in" would take 0.1 µs more
+            # orjson writes null for NaN; "in" would take 0.1 µs longer
             if line.find(b"null") < 0 or not _has_nan(value):
                 return line
         except TypeError:
-            pass  # keys that are no strings, numbers of more than 64 bits, or what is refused
+            pass  # keys that are not strings, integers of more than 64 bits, or invalid values
     return _line(value)
 
 
@@ -109,7 +109,7 @@ def _line(value: Any) -> bytes:
     try:
         return (_ENCODE(value) + "\n").encode()
     except UnicodeEncodeError:
-        # A lone surrogate has no UTF-8; escaped it is valid JSON.
+        # A lone surrogate has no UTF-8 form; escaped, it is valid JSON.
         return (_ENCODE_ASCII(value) + "\n").encode()
     except (TypeError, ValueError, RecursionError) as error:
         if isinstance(error, TypeMismatchError):

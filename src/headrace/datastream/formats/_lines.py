@@ -55,7 +55,7 @@ def is_compressed(path: str) -> bool:
 
 def open_lines(path: str) -> IO[bytes]:
     """Open the file; it is decompressed if its name ends in .gz, .gzip, .bz2 or .xz."""
-    # Missing files must not look like corrupt ones, so they are opened plainly first.
+    # A missing file must not look like a corrupt one, so it is opened without decompression first.
     plain = open(path, "rb")  # noqa: SIM115 - the caller closes it
     opener = _OPENERS.get(os.path.splitext(path)[1].lower())
     if opener is None:
@@ -111,8 +111,8 @@ def _first_line(file: IO[bytes], start: int, end: int | None) -> int:
     if start == 0:
         return 0
     file.seek(start - 1)
-    # The line that covers the byte before start belongs to the range before. If it covers all of
-    # this range there is no need to see its end.
+    # The line with the byte before start belongs to the previous range. If it covers all of
+    # this range, its end does not matter.
     return start - 1 + len(file.readline(-1 if end is None else end - start + 1))
 
 

@@ -17,7 +17,7 @@ def without_secrets(url: str) -> str:
     user, at, place = rest.rpartition("@")
     if ":" in user:
         user = f"{user.partition(':')[0]}:{HIDDEN}"
-    elif "?" in user:  # it is in the query
+    elif "?" in user:  # the "@" is in the query
         user, at, place = "", "", rest
     place, question, _ = place.partition("#")[0].partition("?")
     query = f"?{HIDDEN}" if question else ""

@@ -373,7 +373,7 @@ class FileCommitter(Committer):
         kept = {JOURNAL, *(piece.file for piece in journal.pieces)}
         for name in self.files.names(self.staging):
             number = name.partition("-")[0]
-            # Tasks of a later micro-batch may be writing already.
+            # Tasks of a later micro-batch may already write.
             later = batch_id is not None and number.isdigit() and int(number) > batch_id
             if name not in kept and not later:
                 self.files.remove(os.path.join(self.staging, name))
@@ -394,7 +394,7 @@ def _name_of(file: StagedFile) -> str:
 def _is_over(run: Sequence[Piece], rule: DefaultRollingPolicy, batch_id: int, now_ms: int) -> bool:
     first, last = run[0], run[-1]
     age, pause = rule.rollover_interval_ms, rule.inactivity_interval_ms
-    # A piece of a later time than now is complete: the clock was ahead, so its age is not known.
+    # A piece from the future is complete: the clock was wrong, so its age is unknown.
     return (
         (age is not None and not 0 <= now_ms - first.since_ms < age)
         or (pause is not None and not 0 <= now_ms - last.since_ms < pause)

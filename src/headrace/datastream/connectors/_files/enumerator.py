@@ -78,7 +78,7 @@ class FilePlanner:
             except FileNotFoundError:
                 raise vanished(path) from None
             except DecodeError:
-                # The reader meets the same fault and reports it as the source wants it.
+                # The reader finds the same error, and reports it as the source is configured.
                 known = FileStats(1, splittable=False)
             self._measures[path] = known
         return known
@@ -276,7 +276,7 @@ class MonitoredFolder(SplitEnumerator):
 
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
         """The position before the first file."""
-        find_files(self.paths, self.files)  # a path that does not exist is an error at once
+        find_files(self.paths, self.files)  # a missing path is an error at the start
         return {self.SPLIT: [0, 0]}
 
     def advance(
@@ -352,7 +352,7 @@ class MonitoredFolder(SplitEnumerator):
             data = self.files.read(self._log_path) or b""
             whole = data[: data.rfind(b"\n") + 1]
             if len(whole) < len(data):
-                # A crash cut the last entry short; no position can refer to it yet.
+                # A crash truncated the last entry; no position can refer to it yet.
                 self.files.truncate(self._log_path, len(whole))
             self._log = [self._entry(line) for line in whole.splitlines()]
             self._known = {path for path, _ in self._log}
@@ -391,7 +391,7 @@ class MonitoredFolder(SplitEnumerator):
             try:
                 extent = self.planner.measure(file.path).extent
             except JobError:
-                continue  # gone before it was taken: it is no input
+                continue  # removed before it was listed
             entries.append((file.path, extent))
             entry = {"path": file.path, "extent": extent, "mtime_ms": file.mtime_ms}
             lines.append(_line_of({"version": _LOG_VERSION, **entry}))

@@ -172,7 +172,7 @@ class _FileSinkBuilder:
         self._compaction: tuple[FileCompactStrategy, FileCompactor] | None = None
 
     def _check_interval(self, interval: TimeAmount) -> None:
-        # Ages are looked at with every micro-batch, which is at least as often.
+        # The ages of files are checked with every micro-batch, which is at least as often.
         milliseconds_of(interval, "the bucket check interval", at_least=1)
 
 

@@ -120,7 +120,7 @@ class FileWriter(SinkWriter):
                 part.bulk = self._form.writer_factory.create(part.file)
             else:
                 part.file.write(self._form.head)
-        self._open[bucket] = part  # at the end: the first one is the one longest not written to
+        self._open[bucket] = part  # moved to the end: the first one is the least recently written
         return part
 
     def _finish(self, bucket: str | None) -> None:

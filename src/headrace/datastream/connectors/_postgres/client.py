@@ -66,7 +66,7 @@ class PostgresConnection(KeepsSecrets):
         try:
             found = {k: str(v) for k, v in read(given).items() if v is not None}
         except psycopg().ProgrammingError:
-            raise PlanError(  # libpq's own words may have the password in them
+            raise PlanError(  # libpq's message may contain the password
                 "the connection string of PostgreSQL cannot be parsed",
                 hint="postgresql://user:password@host:5432/database",
             ) from None

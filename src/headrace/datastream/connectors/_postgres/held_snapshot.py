@@ -10,7 +10,7 @@ from headrace.errors import CheckpointError
 
 _BEGIN = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _OWN = "SELECT pg_export_snapshot(), pg_current_snapshot()::text"
-_UNKNOWN = ("22023", "42704")  # no name of a snapshot, or of none that there is
+_UNKNOWN = ("22023", "42704")  # an invalid snapshot name, or of no existing snapshot
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class SnapshotClient:
         if self._connection is None or self._connection.closed:
             self._connection = self._database.open()
         connection = self._connection
-        connection.rollback()  # a reading that was given up may have left its transaction
+        connection.rollback()  # an abandoned read may have left its transaction open
         connection.execute(_BEGIN)
         name = psycopg().sql.Literal(snapshot.name)
         try:

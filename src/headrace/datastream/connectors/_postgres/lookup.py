@@ -88,7 +88,7 @@ class PostgresLookup(AsyncFunction[Any, Any]):
             cursor = await connection.execute(self._sql, parts)
             names = [column.name for column in cursor.description or ()]
             rows = await cursor.fetchall()
-        except BaseException:  # given up in the middle, too: what it would answer is not known
+        except BaseException:  # also when cancelled halfway: its state is unknown
             if connection is not None:
                 await connection.close()
             connection = None

@@ -173,7 +173,7 @@ class PostgresWriter(SinkWriter):
             try:
                 add(values_of(value))
             except Exception as error:
-                if not isinstance(error, HeadraceError):  # which has the record
+                if not isinstance(error, HeadraceError):  # it names the record
                     error.add_note(f"the record: {value!r:.200}")
                 raise
 
@@ -237,7 +237,7 @@ class PostgresWriter(SinkWriter):
 
     def _connected(self) -> Any:
         connection = self._sink._reached.open()
-        # Else the second of two attempts would fail, and not wait and find the marker.
+        # Otherwise the second of two attempts would fail instead of waiting for the marker.
         connection.isolation_level = psycopg().IsolationLevel.READ_COMMITTED
         if self._sink.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
             try:
@@ -256,7 +256,7 @@ _MARK = """
 _HIGHEST = "SELECT coalesce(max(batch_id), -1) FROM {0} WHERE sink_id = %s"
 _MARKERS = """CREATE TABLE IF NOT EXISTS {0} (
     sink_id text, partition integer, batch_id bigint NOT NULL, PRIMARY KEY (sink_id, partition))"""
-_LOCK = 0x6865616472616365  # the letters of headrace: one at a time makes the table
+_LOCK = 0x6865616472616365  # "headrace" in ASCII: only one connection at a time creates the table
 
 
 def _is_there(connection: Any, quoted: str) -> bool:

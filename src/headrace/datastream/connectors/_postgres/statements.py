@@ -38,7 +38,7 @@ class FieldsOf:
             if len(record) == len(names):
                 return record
         except (KeyError, AttributeError):
-            pass  # said below, with the record
+            pass  # raised below, with the record
         raise TypeMismatchError(
             f"a record does not have the {len(names)} columns {', '.join(names)}",
             where={"record": repr(record)[:200]},

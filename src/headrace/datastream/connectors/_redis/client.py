@@ -27,7 +27,7 @@ def checked_url(url: object) -> str:
     try:
         parts = urlsplit(url)
         readable = parts.port is None or parts.port > 0
-    except ValueError:  # its words may have the password in them
+    except ValueError:  # its message may contain the password
         raise _not_a_url(shown) from None
     is_socket = parts.scheme == "unix"
     if parts.scheme not in _SCHEMES or not readable or (is_socket and not parts.path):
@@ -37,7 +37,7 @@ def checked_url(url: object) -> str:
         databases.append(parts.path[1:])
     for database in databases:
         if not (database.isascii() and database.isdigit()):
-            # Where a password is not quoted, a part of it looks like a database.
+            # A part of an unquoted password looks like a database.
             named = "***" if "@" in database else repr(database)
             raise PlanError(
                 f"{named} is not the number of a database of Redis",

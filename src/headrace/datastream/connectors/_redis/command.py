@@ -112,7 +112,7 @@ class RedisCommand:
 
 def _check_may_be_sent(arguments: Sequence[Argument]) -> None:
     """Raise for a command that affects more than its keys."""
-    name = str(arguments[0]).upper().split()  # the client splits it at spaces
+    name = str(arguments[0]).upper().split()  # the client splits the name at spaces
     command = name[0]
     reason = _NOT_SENT.get(command)
     if reason is None and command in _BY_ARGUMENTS:

@@ -127,13 +127,13 @@ class RedisLookup(AsyncFunction[Any, Any], KeepsSecrets):
     async def _send(self) -> None:
         while self._waiting:
             sent, self._waiting = self._waiting[:_AT_ONCE], self._waiting[_AT_ONCE:]
-            sent = [each for each in sent if not each[1].done()]  # nobody waits for the others
+            sent = [each for each in sent if not each[1].done()]  # the others were cancelled
             try:
                 async with self._client.pipeline(transaction=False) as pipe:
                     for command, _ in sent:
                         pipe.execute_command(*command.arguments)
                     answers = await pipe.execute(raise_on_error=False)
-            except Exception as error:  # told to each that waits: they decide
+            except Exception as error:  # passed to every waiting lookup, which decides
                 answers = [error] * len(sent)
             for (_, future), answer in zip(sent, answers, strict=True):
                 if future.done():

@@ -34,7 +34,7 @@ def fitting(chunk: ColumnChunk, schema: Any, row_type: RowTypeInfo | None = None
     elif type(chunk.shape) is not Tuples or batch.num_columns != len(names):
         return None
     if row_type is not None and _CHAR in row_type.get_field_types():
-        return None  # of one character, which is checked
+        return None  # its length of one character must be checked
     arrays = []
     for column, field in zip(batch.columns, schema, strict=True):
         array = _as_type(column, field.type, row_type is not None)
@@ -53,7 +53,7 @@ def _as_type(column: Any, wanted: Any, declared: bool) -> Any | None:
     if kind != wanted:
         return None
     if types.is_timestamp(kind):
-        # Python's datetime ends at microseconds, and a declared type makes another one of a zone.
+        # Python's datetime has microseconds only, and a declared type converts time zones.
         return None if kind.unit == "ns" or (declared and kind.tz) else column
     return column if any(is_of_kind(kind) for is_of_kind in _SAME) else None
 

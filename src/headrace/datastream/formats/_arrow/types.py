@@ -181,7 +181,7 @@ def _same(value: Any) -> Any:
 
 
 def _to_int(value: Any) -> Any:
-    # Only what is whole: a fraction is left for the coercer to refuse.
+    # A fraction is left unchanged, so that the coercer rejects it.
     return int(value) if value == int(value) else value
 
 

@@ -144,7 +144,7 @@ class _Preparation(Walker[Prepare | None]):
         def of_row(row: Row) -> Any:
             try:
                 values = row.get_fields_by_names(names)
-            except KeyError:  # one has a default, or is said to be missing
+            except KeyError:  # the field has a default, or is reported as missing
                 return of_dict(_by_name(row, names))
             return of_values(values if len(values) == len(names) else _zipped(names, values))
 
@@ -278,7 +278,7 @@ def _int(value: Any) -> int:
 
 
 def _checked_int(value: Any, bits: int) -> int:
-    number = index(value)  # a fraction has none
+    number = index(value)  # raises for a fraction
     if not -(1 << bits) <= number < 1 << bits:
         raise ValueError(f"{number} has more than {bits + 1} bits")
     return number
@@ -379,7 +379,7 @@ def decoder(
 def unreadable(error: BaseException) -> str:
     """The reason why bytes could not be decoded, in one line."""
     text = str(error)
-    # fastavro's varint reads beyond the end as an index that is out of range
+    # fastavro raises IndexError when a varint reads beyond the end
     if isinstance(error, EOFError) or text == "string index out of range":
         return "it is truncated"
     if isinstance(error, UnicodeDecodeError):

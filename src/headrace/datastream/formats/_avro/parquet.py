@@ -68,7 +68,7 @@ class AvroParquetFormat(ParquetFormat):
 
     @property
     def has_columns(self) -> bool:
-        return False  # values may be others than those in the file
+        return False  # values may differ from those in the file
 
     def _fields(self) -> Sequence[Mapping[str, Any]]:
         assert self.schema is not None

@@ -107,7 +107,7 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
         try:
             layout, convert = self.visit(part, reader, shape)
         except Mismatch as error:
-            self._done = done  # what it named is in no layout
+            self._done = done  # the types that it named are in no layout
             layout, why = self.skipped(part), reason(error)
         logical = logical_type(self._fixed.get(layout, layout) if type(layout) is str else layout)
         if kind_of(part) not in NAMED:
@@ -144,7 +144,7 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
         if pair is not None:
             return pair.layout_name, pair.later()
         shape = shape if reader is None else shape.record(reader["name"])
-        # A name of its own for each pair: one type may be read as two.
+        # Each pair gets a separate name, as one type may be read as two.
         pair = self._done[key] = _Pair(f"headrace.T{len(self._done)}")
         if kind in ("record", "error"):
             layout, convert = self._record(writer, reader, shape, pair.layout_name)
@@ -174,7 +174,7 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
         sources = _sources(writer, reader)
         types: dict[str, Node] = {}
         made: dict[str, Any] = {}
-        # In the order of the bytes: a name is defined before it is used.
+        # In the order of the bytes, so a name is defined before it is used.
         for field in writer["fields"]:
             target = next(
                 (f for f in reader["fields"] if sources.get(f["name"]) == field["name"]), None
@@ -228,7 +228,7 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
         if reader is None:
             return kind, None
         wanted = kind_of(reader)
-        # a class with an int there wants the number, not the time that it stands for
+        # a class with an int field gets the number, not the time
         logical = {} if shape.hint is int else _logical(writer, reader)
         if wanted == kind:
             layout = {"type": kind, **logical} if logical else kind
@@ -421,7 +421,7 @@ def union_function(branches: Sequence[Branch], tagged: bool) -> Convert | None:
 def _dispatching(by_type: dict[type, Convert | None], by_tag: dict[str, Convert | None]) -> Convert:
     def convert(value: Any) -> Any:
         kind = type(value)
-        if kind is tuple:  # no value of Avro's is a tuple
+        if kind is tuple:  # no Avro value is a tuple
             tag, value = value
             found = by_tag[tag]
         else:

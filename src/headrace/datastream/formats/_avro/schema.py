@@ -144,7 +144,7 @@ def _normal(text: Any) -> str:
     try:
         node = json.loads(text) if isinstance(text, str) else text
     except ValueError as error:
-        # A name alone is a schema, too; as JSON it would stand in quotes.
+        # A bare name is a schema, too; as JSON it would need quotes.
         if isinstance(text, str) and text.isidentifier():
             node = text
         else:
@@ -207,4 +207,4 @@ class _Definitions(Walker[Node]):
         if name in self._defined:
             return name
         self._defined.add(name)
-        return whole(self._named[name])  # without the notes that fastavro leaves in a schema
+        return whole(self._named[name])  # without the entries that fastavro adds to a schema

@@ -85,7 +85,7 @@ class CsvColumns:
         if block.isascii():
             return True
         try:
-            block.decode()  # of columns that are left out, too
+            block.decode()  # also of columns that are not selected
         except UnicodeDecodeError:
             return False
         return True
@@ -103,7 +103,7 @@ class CsvColumns:
 
     @cached_property
     def _starts(self) -> tuple[bytes, ...]:
-        # A block inside a file may begin with what pyarrow takes for the mark of its encoding.
+        # A block inside a file may begin with bytes that pyarrow takes for a byte order mark.
         return (b"\n", b"\r\n", BOM, *((b"#",) if self.schema.allow_comments else ()))
 
     @cached_property
@@ -128,7 +128,7 @@ class CsvColumns:
         wanted = [str(columns.index(name)) for name in self.schema.names]
         nulls = [""] if dialect.null is None else [dialect.null]
         if dialect.null is not None and "string" not in self._types:
-            nulls.append("")  # an empty field is null in a column of numbers, and text in others
+            nulls.append("")  # an empty field is null in number columns, and text in others
         parsing = csv.ParseOptions(delimiter=dialect.delimiter, quote_char=False, escape_char=False)
         converting = csv.ConvertOptions(
             column_types={

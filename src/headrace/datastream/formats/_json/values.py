@@ -279,7 +279,7 @@ def _floating_text(value: float) -> str:
 
 
 def _time_text(value: Any) -> str:
-    # A timestamp without an offset is in UTC, and says so, as Flink writes SQL timestamps.
+    # A timestamp without an offset is in UTC and gets a "Z", as Flink writes SQL timestamps.
     if isinstance(value, datetime.datetime):
         return f'"{_in_utc(value).isoformat()}Z"'
     return f'"{value.isoformat()}"'

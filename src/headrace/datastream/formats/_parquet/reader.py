@@ -65,7 +65,7 @@ class ParquetFormat(BulkFormat):
             try:
                 metadata = pq.ParquetFile(file).metadata
             except (pa.ArrowException, OSError):
-                return ()  # the reader meets the same fault, and reports it
+                return ()  # the reader finds the same error, and reports it
             cuts: list[int] = []
             row, taken_bytes = 0, 0
             for group in range(metadata.num_row_groups):
@@ -110,7 +110,7 @@ class ParquetFormat(BulkFormat):
                     row += batch.num_rows
                 return
             except (pa.ArrowException, OSError):
-                pass  # smaller batches get nearer to the fault, and report it
+                pass  # smaller batches get closer to the error, and report it
         yield from self.read(path, row, end, extent)
 
     def column_chunk(self, batch: Any) -> ColumnChunk:
@@ -188,7 +188,7 @@ class ParquetColumnarRowInputFormat(ParquetFormat):
 
     @property
     def has_columns(self) -> bool:
-        # A declared type makes other values of those in the file, or finds some that do not fit.
+        # A declared type may convert the file's values, or reject some.
         return not isinstance(self.row_type, RowTypeInfo)
 
     def column_chunk(self, batch: Any) -> ColumnChunk:

@@ -115,7 +115,7 @@ class ParquetWriter:
     def discard(self) -> None:
         """Drop the file without completing it."""
         self._rows, self._batches, self._gathered = [], [], 0
-        # pyarrow would close it when it is collected, into a file that is closed by then.
+        # On garbage collection pyarrow would close it, and write to a closed file.
         self._writer.close()
 
     def _flush(self) -> None:

@@ -201,7 +201,7 @@ class RegistryClient:
         try:
             return ask()
         except Exception as error:
-            raise self._failure(doing, error) from None  # its frames hold the properties
+            raise self._failure(doing, error) from None  # its frames contain the secrets
 
     def _or_none(self, ask: Callable[[], T]) -> T | None:
         try:
@@ -250,7 +250,7 @@ def _unknown(identifier: int) -> DecodeError:
 def _secrets(properties: Mapping[str, Any]) -> list[str]:
     """All secrets among the properties, longest first."""
     texts = [str(value) for key, value in properties.items() if key not in _NO_SECRETS]
-    # A server may tell the header that it was sent: user and password in base64.
+    # A server may echo the request's header: user and password in base64.
     encoded = [base64.b64encode(text.encode()).decode().rstrip("=") for text in texts]
     parts = {part for text in texts for part in (text, text.partition(":")[2])}
     return sorted({part for part in (*parts, *encoded) if len(part) > 2}, key=len, reverse=True)

@@ -48,7 +48,7 @@ class GroupConsumer:
 
         librdkafka repeats a commit that nobody answers for as long as the client lives.
         """
-        self._consumer.poll(0)  # calls what the answers are for
+        self._consumer.poll(0)  # runs the callbacks
         found, self._results = self._results, []
         return found
 

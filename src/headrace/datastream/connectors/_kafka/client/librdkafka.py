@@ -48,7 +48,7 @@ FORCED = {
     "enable.partition.eof": "true",
 }
 
-# No broker answers, or none that is in charge: so it may be for a while.
+# No broker answers, or none is responsible; this may last for a while.
 _LATER = (
     *("_TRANSPORT", "_ALL_BROKERS_DOWN", "_TIMED_OUT", "_TIMED_OUT_QUEUE", "_RESOLVE"),
     *("REQUEST_TIMED_OUT", "BROKER_NOT_AVAILABLE", "NETWORK_EXCEPTION"),
@@ -56,7 +56,7 @@ _LATER = (
     *("_WAIT_COORD", "UNSTABLE_OFFSET_COMMIT"),
 )
 
-# One without a leader.
+# The partition has no leader.
 _LEADERLESS = (
     *("LEADER_NOT_AVAILABLE", "NOT_LEADER_FOR_PARTITION", "REPLICA_NOT_AVAILABLE"),
     *("FENCED_LEADER_EPOCH", "UNKNOWN_LEADER_EPOCH", "OFFSET_NOT_AVAILABLE"),
@@ -138,7 +138,7 @@ class _ErrorListener:
 
     def __call__(self, error: Any) -> None:
         if self.text and error.name() == "_ALL_BROKERS_DOWN":
-            return  # why they are was heard before
+            return  # the reason was reported before
         self.unknown_host = error.name() == "_RESOLVE" and (self.unknown_host or not self.text)
         self.text = str(error.str())
         self.refused = error.name() in ("_AUTHENTICATION", "_SSL")
@@ -167,11 +167,11 @@ class LibrdkafkaCluster:
         except self._kafka.KafkaException as error:
             raise self._job_error(error) from None
         finally:
-            self._admin.poll(0)  # what the client logged comes here
+            self._admin.poll(0)  # runs the callbacks for the client's log
 
     def _job_error(self, error: Any) -> Exception:
         kafka_error, codes, heard = error.args[0], self._kafka.KafkaError, self._heard
-        self._admin.poll(0)  # what the client heard comes here
+        self._admin.poll(0)  # runs the callbacks for errors
         text = heard.text or f"{self._clients.servers}: {kafka_error.str()}"
         if kafka_error.code() in _codes(codes, (*_LATER, *_LEADERLESS)):
             return Unreachable(text, refused=heard.refused, unknown_host=heard.unknown_host)

@@ -17,7 +17,7 @@ _SECRET = re.compile(
     re.I,
 )
 
-# They steer Java's consumer or Flink's source, and mean nothing to librdkafka or are set by us.
+# Properties of Java's consumer or Flink's source that librdkafka does not have, or that we set.
 _LEFT_OUT = re.compile(
     r"(key|value)\.deserializer(\..*)?|auto\.offset\.reset|enable\.auto\.(commit|offset\.store)"
     r"|auto\.commit\.interval\.ms|enable\.partition\.eof|max\.poll\.records|interceptor\.classes"
@@ -28,7 +28,7 @@ _LEFT_OUT = re.compile(
     r"|ssl\.(truststore|keystore)\.type|sasl\.(login|client)\.callback.*"
 )
 
-# What only consumers have: librdkafka warns where another client is given one of them.
+# Only for consumers: librdkafka warns if another client gets one of them.
 _OF_CONSUMERS = re.compile(
     r"(fetch|queued|group|session|heartbeat|isolation|check|max\.poll|partition\.assignment"
     r"|max\.partition|consume|offset|enable|coordinator|auto\.offset)\..*"

@@ -84,7 +84,7 @@ class ProducerSession:
                     headers=[*headers_of(headers)] if headers else None,
                 )
                 return
-            except BufferError:  # again and again where a large record needs the room of many
+            except BufferError:  # repeatedly, if a large record needs the space of many
                 self._wait_for_room(record)
             except self._exception as error:
                 raise self._refused(record, error.args[0]) from None
@@ -115,7 +115,7 @@ class ProducerSession:
         """Wait until the client's queue is shorter."""
         end, length = time.monotonic() + self._timeout_s, len(self.client)
         while len(self.client) >= length:
-            self._serve(ROOM_S)  # what was delivered is not reported
+            self._serve(ROOM_S)  # deliveries are not reported
             self.check()
             if time.monotonic() >= end:
                 raise JobError(
@@ -195,7 +195,7 @@ class ProducerSession:
                 return found
             except self._exception as error:
                 self._disturbed = True
-                self._serve(PAUSE_S)  # what the client heard comes here
+                self._serve(PAUSE_S)  # runs the callbacks for errors
                 reason = error.args[0]
                 if self._failed is not None and not reason.fatal():
                     raise self._undelivered(self._failed, self._failures) from None
@@ -224,7 +224,7 @@ class ProducerSession:
 
     def clear_connection_error(self) -> None:
         """Forget errors of connections until now."""
-        self._serve(0)  # what it heard comes here
+        self._serve(0)  # runs the callbacks for errors
         self._disturbed = False
 
     def was_disturbed(self) -> bool:
@@ -284,7 +284,7 @@ class ProducerSession:
         self._disturbed = True
         if error.name() in REFUSED:
             self._refused_s = self._refused_s or time.monotonic()
-        elif error.name() != "_ALL_BROKERS_DOWN":  # which follows a refusal, too
+        elif error.name() != "_ALL_BROKERS_DOWN":  # also follows a refusal
             self._refused_s = None
         elif self._refused_s is not None:
             return

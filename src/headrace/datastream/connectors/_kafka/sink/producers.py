@@ -15,7 +15,7 @@ from headrace.datastream.connectors._kafka.client.properties import Properties, 
 from headrace.errors import ConfigurationError
 
 DEFAULTS = {
-    "enable.idempotence": "true",  # as in Java; a retry changes neither order nor count
+    "enable.idempotence": "true",  # as in Java: retries keep the order, and duplicate nothing
     "partitioner": "murmur2_random",  # Java's: librdkafka's own brings a key to another partition
     "compression.type": "lz4",
 }

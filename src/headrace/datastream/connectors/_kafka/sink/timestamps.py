@@ -45,7 +45,7 @@ def time_range(timestamps: Sequence[int | None]) -> tuple[int, int] | None:
         return None
     try:
         found = min(timestamps), max(timestamps)  # type: ignore[type-var]  # 10 ns a record
-    except TypeError:  # with None among them, or with what no client takes
+    except TypeError:  # None or an invalid value among them
         found = None, None
     if isinstance(found[0], int) and isinstance(found[1], int):
         return found[0], found[1]

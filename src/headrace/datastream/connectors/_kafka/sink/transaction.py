@@ -117,7 +117,7 @@ class TransactionalProducer:
         """Abort the open transaction if Kafka answers soon."""
         if self._began_s is not None:
             abort = self.session.client.abort_transaction
-            with contextlib.suppress(JobError):  # then the next producer of this name does it
+            with contextlib.suppress(JobError):  # then the next producer with this name aborts it
                 self.session.call_with_retry("aborting a transaction", abort, CLOSING_S)
         self.session.close()
 
@@ -146,9 +146,7 @@ def last_batch(producers: Producers, sink_id: str, timeout_s: float) -> int:
     Raises:
         JobError: Kafka refuses, or does not answer.
     """
-    session = ProducerSession(
-        producers, {}, timeout_s
-    )  # it knows what may pass, and when to give up
+    session = ProducerSession(producers, {}, timeout_s)  # it decides on retries and the time limit
     try:
         session.call_with_retry("connecting", lambda left: session.client.list_topics(timeout=left))
         groups = marker_group_prefix(sink_id)
@@ -172,7 +170,7 @@ def call_with_timeout(call: Callable[[], T], seconds: float) -> T:
     def run() -> None:
         try:
             answers.put((call(), None))
-        except BaseException as error:  # raised where it is waited for
+        except BaseException as error:  # raised in the waiting thread
             answers.put((None, error))
 
     threading.Thread(target=run, name=CALL, daemon=True).start()

@@ -76,7 +76,7 @@ class Cursor:
         except OffsetGone:
             if not self._behind:
                 raise
-        # What is gone is what would have been dropped.
+        # The missing offsets would have been dropped anyway.
         self.seek(self.at)
         return self._log.fetch(most, wait_s)
 

@@ -56,9 +56,9 @@ class Decoding:
         try:
             found = self._of_values(data)
         except JobError:
-            raise  # a registry that is away: it has been waited for
+            raise  # the registry is down, and was waited for
         except Exception:
-            return None  # the other way meets it again, and says which record it was
+            return None  # decoding one by one raises it again, with the record
         timestamps = [
             at if kind else None for kind, at in [message.timestamp() for message in messages]
         ]
@@ -75,7 +75,7 @@ class Decoding:
             try:
                 value = self._schema.deserialize(record)
             except Exception as error:
-                # A registry that does not answer says nothing of the record.
+                # If the registry does not answer, the record may be valid.
                 if not self._tagged or isinstance(error, JobError):
                     raise self._located(error, record) from error
                 chunk.bad.append((len(chunk.values), self._bad(error, record)))

@@ -102,7 +102,7 @@ class KafkaEnumerator(SplitEnumerator):
             JobError: a topic is not there, has no such offset, or no broker answers.
         """
         if self._started_empty:
-            return {}  # what comes now comes while the job runs: it begins at its beginning
+            return {}  # new partitions are read from their beginning
         return self._answer_at_start(lambda: self._first_positions(now_ms))
 
     def _answer_at_start(self, ask: Callable[[], _T]) -> _T:
@@ -232,7 +232,7 @@ class KafkaEnumerator(SplitEnumerator):
         silent = [name for name in readable if name not in answered]
         self._leaderless.update(silent)
         if looked and silent:
-            self._close_client()  # a new client asks anew who serves a partition
+            self._close_client()  # a new client requests the leaders again
         ends = self._of_these_topics(now, answered)
         self._known_ends.update(ends)
         self._future_stops.log_new(now, ends)

@@ -42,7 +42,7 @@ class GroupOffsets:
 
     def serve(self) -> None:
         """Process the answers that have arrived, and send new commits. It may be called often."""
-        if self._commits is not None:  # also without a commit: its log is taken, too
+        if self._commits is not None:  # also without a commit, for its log
             for problem in self._commits.results():
                 self._under_way -= 1
                 self._end(problem)
@@ -65,7 +65,7 @@ class GroupOffsets:
         """Process the result of a commit: an error, or None."""
         self._again_s = None
         if problem is not None:
-            self._sent.clear()  # it does not say of which partitions
+            self._sent.clear()  # the failed partitions are unknown
             self._again_s = self.clock() + RETRY_PAUSE_S
             if not self._warned:
                 _log.warning(

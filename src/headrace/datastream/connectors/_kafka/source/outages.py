@@ -95,7 +95,7 @@ class LeaderlessPartitions:
         for name in self._outages.keys() - set(splits):
             outage = self._outages.pop(name)
             if splits:
-                outage.end()  # others are waited for yet
+                outage.end()  # other splits still wait
             else:
                 outage.over()
         for name in splits:

@@ -73,7 +73,7 @@ class KafkaReader(SplitReader):
             )
             yield Chunk([], skipped=end - gone.at)
         except BaseException:
-            self._drop(split)  # where it stands is not certain any more
+            self._drop(split)  # its position is unknown now
             raise
 
     def _chunks(self, split: Split, at: int, end: int) -> Iterator[Chunk]:
@@ -195,12 +195,12 @@ class KafkaReader(SplitReader):
             JobError: the same, and the micro-batch must be run again.
         """
         if not split.topic_id:
-            return  # the brokers have none to compare
+            return  # the brokers have no topic ids
         topic = None
         with contextlib.suppress(Unreachable):
             topic = self._cluster.describe([split.topic]).get(split.topic)
         if topic is None or topic.id == split.topic_id:
-            return  # of a topic that is deleted only what was fetched before is read
+            return  # of a deleted topic, only records fetched before can be read
         gone = _TopicGone(at, again=True)
         raise gone.job_error(split) if anew else gone
 

@@ -206,7 +206,7 @@ class KafkaSource(Source):
     def _commits(self) -> bool:
         assert isinstance(self.properties, Properties)
         if self.stopping_offsets is not None and self.stopping_offsets.needs_group:
-            return False  # what the stream has committed says where to stop: it must stay
+            return False  # the committed offsets are the stops, and must not change
         return self.properties.get("commit.offsets.on.checkpoint") != "false"
 
     @property
