@@ -73,7 +73,7 @@ class Outage:
         left_s = self.failed(error)
         if left_s <= 0:
             note = f"{self.what} was tried again for {self.patience_s:g} s"
-            if note not in getattr(error, "__notes__", ()):  # shared by operations
+            if note not in getattr(error, "__notes__", ()):  # operations may share an error
                 error.add_note(note)
             raise error
         pause_s, self._pause_s = self._pause_s, min(2 * self._pause_s, LONGEST_PAUSE_S)

@@ -146,8 +146,8 @@ class RedisWriter(SinkWriter):
             answers = pipe.execute(raise_on_error=False)
         for command, answer in zip(self._commands, answers, strict=False):
             if isinstance(answer, Exception):
-                # Redis does not roll back: it has executed the other commands and the marker. The error in
-                # the marker keeps a second attempt from ignoring this failure.
+                # Redis does not roll back: it has executed the other commands and the marker. So a
+                # second attempt would ignore this failure if the marker did not have the error.
                 self._refused = f"{' '.join(map(str, command.arguments[:2]))}: {answer}"
                 client.hset(marker, ERROR, self._refused)
                 raise self._written_in_part(self._refused)
