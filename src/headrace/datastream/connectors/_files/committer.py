@@ -103,12 +103,11 @@ class FileCommitter(Committer):
         now_ms = int(self.clock() * 1000)
         staged.sort(key=lambda file: (file.partition, file.number, file.file))
         if self.rolling is None:
-            if staged:
-                moves = self._targets(
-                    (file.file, self._bucket(file.bucket, now_ms), _name_of(file))
-                    for file in staged
-                )
-                self._apply(replace(journal, batch=batch_id, moves=moves))
+            published = [
+                (file.file, self._bucket(file.bucket, now_ms), _name_of(file)) for file in staged
+            ]
+            # Pieces are pending if an earlier run had a rolling policy that this one has not.
+            self._roll(journal, batch_id, [], None, None, published)
         else:
             new = [
                 Piece(
@@ -128,7 +127,7 @@ class FileCommitter(Committer):
         """Publish the pending files."""
         journal = self._recovered()
         self._check_journal(_AFTER_ALL, journal)
-        if self.rolling is not None and journal.pieces:
+        if journal.pieces:
             self._roll(journal, journal.batch, [], self.rolling, None)
         self._sweep(None)
 
@@ -276,12 +275,14 @@ class FileCommitter(Committer):
         journal: Journal,
         batch_id: int,
         new: Sequence[Piece],
-        rule: DefaultRollingPolicy,
+        rule: DefaultRollingPolicy | None,
         now_ms: int | None,
+        published: Sequence[tuple[str, str, str]] = (),
     ) -> None:
         """Concatenate the pieces of complete files, and commit; the other pieces stay pending.
 
-        ``now_ms`` None: all files are complete.
+        ``now_ms`` None: all files are complete. ``published``: other files (staged name, bucket,
+        number) that become visible with them.
         """
         pending: list[Piece] = []
         complete: list[list[Piece]] = []
@@ -292,16 +293,19 @@ class FileCommitter(Committer):
             run: list[Piece] = []
             for piece in pieces:
                 run.append(piece)
-                if sum(each.size_bytes for each in run) >= rule.part_size_bytes:
+                if (
+                    rule is not None
+                    and sum(each.size_bytes for each in run) >= rule.part_size_bytes
+                ):
                     complete.append(run)
                     run = []
-            if run and (now_ms is None or _is_over(run, rule, batch_id, now_ms)):
+            if run and (rule is None or now_ms is None or _is_over(run, rule, batch_id, now_ms)):
                 complete.append(run)
             else:
                 pending += run
-        if not new and not complete:
+        if not new and not complete and not published:
             return
-        parts, wanted = journal.parts, []
+        parts, wanted = journal.parts, [*published]
         for run in complete:
             self._check_pieces(run)
             name = run[0].file

@@ -142,7 +142,7 @@ class FileSink(Sink):
             self.bucket_assigner,
             self.output_file_config,
             hashlib.sha256(context.sink_id.encode()).hexdigest()[:_SCOPE_DIGITS],
-            b"" if self.writes_head else self.head,
+            self.head,
             self.compaction_delimiter,
         )
 

@@ -265,6 +265,24 @@ def test_a_file_of_a_clock_that_was_ahead_is_complete(tmp_path: Path) -> None:
     assert [path.read_text() for path in visible(tmp_path)] == ["a\n"]
 
 
+@pytest.mark.parametrize("comes_more", [True, False])
+def test_what_was_pending_is_published_where_the_policy_is_no_longer_there(
+    tmp_path: Path, comes_more: bool
+) -> None:
+    encoder = CsvEncoder(["id", "name"], header=True)
+    builder = FileSink.for_row_format(str(tmp_path), encoder)
+    large = RollingPolicy.default_rolling_policy(part_size=1 << 20)
+    sink = builder.with_rolling_policy(large).build()
+    run(sink, 0, [(1, "a")])
+    run(sink, 1, [(2, "b")])
+    assert visible(tmp_path) == []
+    sink = builder.with_rolling_policy(EACH).build()
+    run(sink, 2, [(3, "c")] if comes_more else [])
+    sink.committer(CommitterContext("s", "job")).finish()
+    found = [path.read_text() for path in visible(tmp_path)]
+    assert found == ["id,name\n1,a\n2,b\n", "id,name\n3,c\n"][: 1 + comes_more]
+
+
 def test_folders_by_time(tmp_path: Path) -> None:
     assigner = BucketAssigner.date_time_bucket_assigner("yyyy/MM/dd'T'HH", "Europe/Berlin")
     sink = text_sink(tmp_path).with_rolling_policy(EACH).with_bucket_assigner(assigner).build()
