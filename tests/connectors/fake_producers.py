@@ -180,8 +180,9 @@ class FakeProducer:
         topic: str,
         value: bytes | None,
         key: bytes | None,
-        *,
         partition: int = -1,
+        callback: None = None,
+        on_delivery: None = None,
         timestamp: int = 0,
         headers: list[tuple[str, Any]] | None = None,
     ) -> None:

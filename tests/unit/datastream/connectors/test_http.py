@@ -108,6 +108,16 @@ def test_a_connection_that_the_service_closed_is_opened_again(service: Service) 
     assert looked_up(["leave"] * 4, lookup) == [{"key": "leave"}] * 4
 
 
+def test_closing_closes_the_connections(service: Service) -> None:
+    lookup = HttpLookup(f"{service.url}/price/{{}}")
+    lookup.open(None)
+    lookup._ask(f"{service.url}/price/a")
+    (connection,) = lookup._open
+    assert connection.sock is not None
+    lookup.close()
+    assert connection.sock is None
+
+
 def test_a_closed_lookup_opens_no_connection_again(service: Service) -> None:
     """A thread may be asking when the job ends: what it had open is closed under it."""
     lookup = HttpLookup(f"{service.url}/price/{{}}")

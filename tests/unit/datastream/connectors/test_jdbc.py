@@ -12,7 +12,7 @@ from headrace.connector import CommitBy
 from headrace.datastream.connectors import JdbcConnectionOptions, JdbcExecutionOptions, JdbcSink
 from headrace.datastream.connectors._postgres.client import PostgresConnection
 from headrace.datastream.connectors._postgres.jdbc_urls import libpq_parameters, with_percent_marks
-from headrace.errors import HeadraceError, PlanError, UnsupportedError
+from headrace.errors import HeadraceError, PlanError, TypeMismatchError, UnsupportedError
 
 TWO = Types.ROW([Types.INT(), Types.STRING()])
 INSERT = "INSERT INTO t VALUES (?, ?)"
@@ -110,6 +110,8 @@ def test_the_sink() -> None:
     assert (sink.commits, sink.kind) == (CommitBy.TASK, "jdbc")
     assert (sink.batch_rows, sink.max_retries) == (7, 1)
     assert [*sink.values(Row(1, "a"))] == [*sink.values((1, "a"))] == [1, "a"]
+    with pytest.raises(TypeMismatchError, match="INT: it is a str"):
+        sink.values(("1", "a"))
     assert dict(sink.connection.parameters)["password"] == "s3cret"
     assert repr(sink) == "JdbcSink('postgresql://db:5432/shop')"
     assert "s3cret" not in repr(sink.connection) + sink.locator

@@ -7,7 +7,7 @@ import gzip
 import json
 import os
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -238,6 +238,21 @@ def test_static_set_shares_the_budget_evenly(tmp_path: Path) -> None:
     assert len(progress.finished) == 1
     # What the short file did not need goes to the others: (400 - 10) / 2 records of 11 bytes.
     assert left == [195 * 11, 195 * 11]
+
+
+def test_a_range_says_about_how_many_records_it_has(tmp_path: Path) -> None:
+    """Tasks get equal shares by it."""
+    (tmp_path / "a").write_text("0123456789\n" * 1000)
+    enumerator = text_source(tmp_path).build().enumerator("")
+    start = enumerator.initial(START_MS)
+    end = enumerator.advance(start, Budget(400, 1 << 30), START_MS, frozenset()).positions
+    assert [found.records for found in enumerator.ranges(start, end, frozenset())] == [400]
+
+
+def test_a_list_of_files_and_a_watched_folder_are_sources_of_two_kinds(tmp_path: Path) -> None:
+    builder = text_source(tmp_path)
+    assert builder.build().kind == "files"
+    assert builder.monitor_continuously(timedelta(seconds=1)).build().kind == "watched-folder"
 
 
 def test_positions_are_line_starts_and_long_lines_progress(tmp_path: Path) -> None:

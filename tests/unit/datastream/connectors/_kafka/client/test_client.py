@@ -112,6 +112,8 @@ def test_an_end_and_an_offset_that_is_not_there(servers: str) -> None:
         for _ in range(100):
             log.fetch(5, 0.1)
     log.close()
+    with pytest.raises(RuntimeError, match="closed"):
+        log.fetch(1, 0.0)
 
 
 def test_no_admin_client_asks_the_coordinator_of_a_group() -> None:

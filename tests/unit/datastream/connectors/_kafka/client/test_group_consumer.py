@@ -22,6 +22,7 @@ class SlowConsumer:
         self.polls = 0
 
     def commit(self, offsets: Any, asynchronous: bool) -> None:
+        assert asynchronous, "the job would wait for the answer"
         self.waiting.append(3)
 
     def poll(self, timeout_s: float) -> None:

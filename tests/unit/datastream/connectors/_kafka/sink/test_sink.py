@@ -584,6 +584,16 @@ def test_all_parts_of_a_record(cluster: Cluster) -> None:
     assert seen[1] == (b"b-", b"b", None, "b", [0, 1, 2, 3])
 
 
+def test_the_client_chooses_the_partition_of_plain_values(cluster: Cluster) -> None:
+    task = writer(sink(), WorkerResources())
+    task.write(["a", "b"], [1000, None])
+    task.prepare_commit()
+    assert cluster.log == [
+        Written("out", b"a", None, -1, 1000, ()),
+        Written("out", b"b", None, -1, 0, ()),
+    ]
+
+
 class Own(KafkaRecordSerializationSchema):
     def serialize(self, element: Any, context: Any, timestamp: int | None) -> Any:
         if element == "none":

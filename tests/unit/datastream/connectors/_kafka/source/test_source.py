@@ -11,7 +11,11 @@ import pytest
 
 from headrace.common.serialization import DeserializationSchema, SimpleStringSchema
 from headrace.connector import Budget, Pending, Source
-from headrace.datastream.connectors._kafka.client.consumer import Unreachable
+from headrace.datastream.connectors._kafka.client.consumer import (
+    OffsetGone,
+    StaleMetadata,
+    Unreachable,
+)
 from headrace.datastream.connectors._kafka.source.group_offsets import (
     MAX_PENDING_COMMITS,
     RETRY_PAUSE_S,
@@ -30,7 +34,7 @@ from headrace.datastream.connectors.kafka import (
 from headrace.datastream.output_tag import OutputTag
 from headrace.errors import DecodeError, JobError
 from headrace.testing._contracts import SourceContract
-from tests.connectors.fake_kafka import BROKERS, Broker, FakeClients, FakeCluster, Log
+from tests.connectors.fake_kafka import BROKERS, Broker, FakeClients, FakeCluster, FakeLog, Log
 from tests.connectors.walk import Walk
 
 FEW = Budget(3, 1 << 20)
@@ -438,6 +442,25 @@ def test_a_planned_range_of_a_log_that_lost_its_end(broker: Broker) -> None:
     assert walk.read(planned) == ["c", "d", "e"]
 
 
+def test_records_that_brokers_have_but_never_give_are_not_asked_for_without_end(
+    broker: Broker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    broker.create("t")[0].add(b"a")
+    walk = Walk(source()).begin()
+    (planned,) = walk.plan()
+    asked: list[int] = []
+
+    def fetch(self: FakeLog, most: int, wait_s: float) -> Any:
+        asked.append(self.at)
+        assert len(asked) < 100, "it goes on without end"
+        raise OffsetGone("offset out of range")
+
+    monkeypatch.setattr(FakeLog, "fetch", fetch)
+    with pytest.raises(JobError, match="not there any more"):
+        walk.read(planned)
+    assert broker.paused_s >= StaleMetadata.confirmed_after_s
+
+
 def test_what_was_planned_is_not_read_from_another_topic(broker: Broker) -> None:
     broker.create("t")[0].add(b"old")
     walk = Walk(source(on_missing_offsets="earliest")).begin()
@@ -572,6 +595,17 @@ def test_partitions_that_no_broker_serves_are_logged_as_one_outage(
     broker.leaderless = set()
     walk.step()
     assert caplog.messages[1:] == ["Kafka works again, after 30 s"]
+
+
+def test_five_partitions_that_no_broker_serves_are_all_named(
+    broker: Broker, caplog: pytest.LogCaptureFixture
+) -> None:
+    broker.create("t", 6)
+    walk = Walk(source(unreachable_timeout=25_000)).begin()
+    broker.leaderless = {("t", number) for number in range(5)}
+    walk.step()
+    (waits,) = caplog.messages
+    assert waits.count("t-") == 5 and "others" not in waits
 
 
 def test_a_reader_waits_for_brokers_that_fall_silent(broker: Broker) -> None:
@@ -808,7 +842,8 @@ def test_a_poison_record_tells_its_place(broker: Broker) -> None:
     log.add(b"a", gap=3).add(b"\xff", name=b"k").add(b"c")
     with pytest.raises(DecodeError, match="cannot be deserialized") as failed:
         Walk(source()).begin().step()
-    assert (failed.value.where["topic"], failed.value.where["offset"]) == ("t", "4")
+    where = failed.value.where
+    assert (where["topic"], where["offset"], where["value"]) == ("t", "4", r"b'\xff'")
     tagged = Walk(source(error_tag=OutputTag("bad"))).begin()
     assert tagged.source.reports_bad_records
     (planned,) = tagged.plan()
