@@ -23,12 +23,12 @@ class ClockReading(NamedTuple):
 class JobTime(NamedTuple):
     """The time of a micro-batch.
 
-    ``now_ms``: processing time, in ms since the epoch. ``steady_ms``: at the start of a job the
+    ``now_ms``: processing time, in ms since the epoch. ``monotonic_ms``: at the start of a job the
     same; of two of them only the difference counts.
     """
 
     now_ms: int
-    steady_ms: int
+    monotonic_ms: int
 
 
 class _HasTimes(Protocol):
@@ -38,7 +38,7 @@ class _HasTimes(Protocol):
     def now_ms(self) -> int: ...
 
     @property
-    def steady_ms(self) -> int: ...
+    def monotonic_ms(self) -> int: ...
 
 
 class JobClock:
@@ -48,7 +48,7 @@ class JobClock:
         self._started = self._last = started
         self._anchor: ClockReading | None = None
         """Processing time when it was last the wall clock's (or the checkpoint's), and when."""
-        self._steady_ms = 0
+        self._monotonic_ms = 0
         self.behind_ms = 0
         """How far the wall clock is behind processing time, by the last reading."""
 
@@ -61,9 +61,9 @@ class JobClock:
         started = self._started
         if self._anchor is None:
             self._anchor = ClockReading(start.now_ms, started.monotonic_ms)
-            self._steady_ms = start.steady_ms + max(started.wall_ms - start.now_ms, 0)
+            self._monotonic_ms = start.monotonic_ms + max(started.wall_ms - start.now_ms, 0)
         monotonic_ms = max(reading.monotonic_ms, self._last.monotonic_ms)
-        self._steady_ms += monotonic_ms - self._last.monotonic_ms
+        self._monotonic_ms += monotonic_ms - self._last.monotonic_ms
         self._last = ClockReading(reading.wall_ms, monotonic_ms)
         slow_ms = (
             self._anchor.wall_ms + (monotonic_ms - self._anchor.monotonic_ms) // SLOWDOWN_FACTOR
@@ -72,4 +72,4 @@ class JobClock:
         if reading.wall_ms >= slow_ms:
             self._anchor = self._last
         self.behind_ms = now_ms - reading.wall_ms
-        return JobTime(now_ms, self._steady_ms)
+        return JobTime(now_ms, self._monotonic_ms)

@@ -103,17 +103,17 @@ class Harness:
         self.offset = self.coordinator.initial(0)
 
     def latest(
-        self, now_ms: int = 0, budget: Budget | None = None, steady_ms: int | None = None
+        self, now_ms: int = 0, budget: Budget | None = None, monotonic_ms: int | None = None
     ) -> Offset:
-        """``steady_ms``: where it is another time than ``now_ms``."""
-        time = JobTime(now_ms, now_ms if steady_ms is None else steady_ms)
+        """``monotonic_ms``: where it is another time than ``now_ms``."""
+        time = JobTime(now_ms, now_ms if monotonic_ms is None else monotonic_ms)
         return self.coordinator.latest(self.offset, time, budget)
 
     def step(
-        self, now_ms: int = 0, budget: Budget | None = None, steady_ms: int | None = None
+        self, now_ms: int = 0, budget: Budget | None = None, monotonic_ms: int | None = None
     ) -> list[SourceTaskInput]:
         """The tasks of the next micro-batch, which is then over."""
-        end = self.latest(now_ms, budget, steady_ms)
+        end = self.latest(now_ms, budget, monotonic_ms)
         # an offset goes through Spark's log as JSON
         end = Offset.from_json(json.loads(json.dumps(end.to_json())))
         tasks = self.coordinator.plan(self.offset, end)

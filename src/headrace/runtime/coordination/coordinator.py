@@ -73,7 +73,7 @@ class Coordinator:
         """The offset to read up to next; ``start`` itself where nothing is new.
 
         ``budget`` defaults to the job's settings and is shared by the sources that still run.
-        Sources, idle splits and ticks wait by the steady time.
+        Sources, idle splits and ticks wait by the monotonic time.
 
         Raises:
             JobError: an enumerator's answer breaks a rule of its contract.
@@ -83,7 +83,7 @@ class Coordinator:
             check_not_drained(self._sources.values(), start)
             self._checked = True
         now_ms = max(time.now_ms, start.now_ms)
-        steady_ms = max(time.steady_ms, start.steady_ms)
+        monotonic_ms = max(time.monotonic_ms, start.monotonic_ms)
         settings = self._job.settings
         budget = budget or Budget(settings.max_records, settings.max_bytes)
         resuming = {s.id for s in self._sources.values() if self._resumes(s, start)}
@@ -101,16 +101,16 @@ class Coordinator:
         moved = bool(resuming) or self._must_announce(start)
         for source in running:
             waiting = paused.get(source.id, frozenset())
-            after = self._advance(source, start, share, steady_ms, waiting)
+            after = self._advance(source, start, share, monotonic_ms, waiting)
             sources[source_key(source.id)] = after
             moved = moved or after.differs_from(start.source(source.id))
             self._suspended_sources(start).discard(source.id)
         wanted = self._job.needs_ticks and (running or self._has_dataframes)
-        tick = wanted and steady_ms - start.steady_ms >= settings.tick_ms
+        tick = wanted and monotonic_ms - start.monotonic_ms >= settings.tick_ms
         if not moved and not tick:
             return start
         identity = self._job.identity
-        return Offset(start.epoch + 1, now_ms, steady_ms, self._work_limits, sources, identity)
+        return Offset(start.epoch + 1, now_ms, monotonic_ms, self._work_limits, sources, identity)
 
     def ended(self, offset: Offset) -> bool:
         """True when every source planned here has ended, and none is to read on."""
@@ -150,17 +150,17 @@ class Coordinator:
         source: SourceProgram,
         start: Offset,
         budget: Budget,
-        steady_ms: int,
+        monotonic_ms: int,
         paused: frozenset[str],
     ) -> SourceProgress:
         enumerator, before = self._enumerators[source.id], start.source(source.id)
         if self._resumes(source, start):
-            before = _resumed(source, before, enumerator, steady_ms)
+            before = _resumed(source, before, enumerator, monotonic_ms)
         asked = source_key(source.id) in start.sources
-        initial = {} if asked else first_positions(source, enumerator.initial(steady_ms))
+        initial = {} if asked else first_positions(source, enumerator.initial(monotonic_ms))
         # A copy: what the enumerator does with it must not change the offset.
         known = {s: _copy_json(at) for s, at in (*before.positions.items(), *initial.items())}
-        answer = enumerator.advance(known, budget, steady_ms, paused)
+        answer = enumerator.advance(known, budget, monotonic_ms, paused)
         after = validated_progress(source, before, initial, answer, paused)
         after = progress_to_record(source, before, after, self._job.settings.drain)
         if source.idle_timeout_ms is None:
@@ -168,11 +168,11 @@ class Coordinator:
         seen = dict(before.seen_ms)
         for split, position in after.positions.items():
             if split not in seen or before.positions.get(split) != position:
-                seen[split] = steady_ms
+                seen[split] = monotonic_ms
             elif split in paused:
-                seen[split] += steady_ms - start.steady_ms  # who must wait is not silent
+                seen[split] += monotonic_ms - start.monotonic_ms  # who must wait is not silent
         seen = {split: seen[split] for split in after.positions}
-        idle = frozenset(s for s in seen if steady_ms - seen[s] >= source.idle_timeout_ms)
+        idle = frozenset(s for s in seen if monotonic_ms - seen[s] >= source.idle_timeout_ms)
         return replace(after, seen_ms=seen, idle=idle)
 
     def plan(self, start: Offset, end: Offset) -> list[SourceTaskInput]:
@@ -285,13 +285,13 @@ class Coordinator:
 
 
 def _resumed(
-    source: SourceProgram, before: SourceProgress, enumerator: SplitEnumerator, steady_ms: int
+    source: SourceProgram, before: SourceProgress, enumerator: SplitEnumerator, monotonic_ms: int
 ) -> SourceProgress:
     """How far a source is read, with the positions from which it goes on."""
     stopped_at = {
         split: _copy_json(at) for split, at in {**before.positions, **before.stopped}.items()
     }
-    answer = enumerator.resume(stopped_at, steady_ms)
+    answer = enumerator.resume(stopped_at, monotonic_ms)
     positions = resumed_positions(source, before, answer)
     return replace(before.carried_over(), positions=positions, stopped={})
 

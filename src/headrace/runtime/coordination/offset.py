@@ -11,7 +11,7 @@
         "started": {split: position},    first positions of the splits that appear in this epoch
         "finished": {split: position},   end positions of those that finish in it; null: not known
         "idle": [split],                 idle now
-        "seen_ms": {split: ms},          steady time of a split's last move, for idleness;
+        "seen_ms": {split: ms},          monotonic time of a split's last move, for idleness;
                                          moved on by the time it had to wait for other splits
         "ended": bool,
         "until": text,                   where the source stops (``runtime.stops``)
@@ -134,7 +134,7 @@ class Offset:
 
     epoch: int
     now_ms: int
-    steady_ms: int
+    monotonic_ms: int
     work_limits: WorkLimits
     sources: Mapping[str, SourceProgress]
     program: str = ""
@@ -159,7 +159,7 @@ class Offset:
             "version": VERSION,
             "epoch": self.epoch,
             "now_ms": self.now_ms,
-            "steady_ms": self.steady_ms,
+            "steady_ms": self.monotonic_ms,
             "program": self.program,
             "cut": {
                 "tasks": self.work_limits.tasks,
@@ -190,8 +190,8 @@ class Offset:
                 key: SourceProgress.from_json(source) for key, source in found["sources"].items()
             }
             epoch, now_ms = int(found["epoch"]), int(found["now_ms"])
-            steady_ms = int(found.get("steady_ms", now_ms))  # older builds had one time for both
-            return Offset(epoch, now_ms, steady_ms, work_limits, sources, str(found["program"]))
+            monotonic_ms = int(found.get("steady_ms", now_ms))  # older builds had one time for both
+            return Offset(epoch, now_ms, monotonic_ms, work_limits, sources, str(found["program"]))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise CheckpointError(
                 f"an offset in the checkpoint is damaged: {type(error).__name__}: {error}",

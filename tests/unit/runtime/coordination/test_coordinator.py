@@ -193,8 +193,8 @@ def test_a_tick_is_due_after_its_interval() -> None:
 def test_a_tick_comes_by_the_steady_time() -> None:
     harness = Harness(Folder({"a": 5}, bounded=False), needs_ticks=True)
     harness.step(now_ms=10**9)
-    assert harness.latest(now_ms=10**9 + 500, steady_ms=10**9 + 199) is harness.offset
-    (_, ticking_operators) = harness.step(now_ms=10**9 + 7, steady_ms=10**9 + 200)
+    assert harness.latest(now_ms=10**9 + 500, monotonic_ms=10**9 + 199) is harness.offset
+    (_, ticking_operators) = harness.step(now_ms=10**9 + 7, monotonic_ms=10**9 + 200)
     assert (ticking_operators.ticks, ticking_operators.now_ms) == (True, 10**9 + 7)
 
 
@@ -221,9 +221,9 @@ def test_a_clock_that_jumps_makes_no_split_idle_and_keeps_none_from_it() -> None
     harness = Harness(folder, idle_timeout_ms=100)
     harness.step(now_ms=0)
     folder.splits["loud"] = 6
-    assert harness.step(now_ms=10**9, steady_ms=99)
+    assert harness.step(now_ms=10**9, monotonic_ms=99)
     assert harness.source().idle == frozenset()
-    tasks = harness.step(now_ms=10**9, steady_ms=100)
+    tasks = harness.step(now_ms=10**9, monotonic_ms=100)
     assert {work.split: work.idle for work in works(tasks)} == {"silent": True}
 
 

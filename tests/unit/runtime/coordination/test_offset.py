@@ -23,7 +23,7 @@ def test_json_gives_the_same_offset_back() -> None:
 def test_an_older_builds_offset_has_one_time() -> None:
     found = OFFSET.to_json()
     del found["steady_ms"]
-    assert Offset.from_json(found).steady_ms == 1000
+    assert Offset.from_json(found).monotonic_ms == 1000
 
 
 def test_equal_offsets_have_the_same_text() -> None:

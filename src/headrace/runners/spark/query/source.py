@@ -163,12 +163,12 @@ class StreamReader(DataSourceStreamReader):
         moment = self._clock.time(offset)
         if pacer is not None:
             settings = self._coordinator.settings
-            budget = Budget(pacer.budget(offset.epoch, moment.steady_ms), settings.max_bytes)
+            budget = Budget(pacer.budget(offset.epoch, moment.monotonic_ms), settings.max_bytes)
         end = self._coordinator.latest(offset, moment, budget)
         if end is offset:
             return start
         if pacer is not None:
-            pacer.planned(end.epoch, moment.steady_ms)
+            pacer.planned(end.epoch, moment.monotonic_ms)
         return end.to_json()
 
     @encodes_errors
