@@ -90,7 +90,7 @@ class EnrichOperator(StatefulOperator):
         entry.setdefault(slot, []).append(pair)
         backend.changed(key)
 
-    def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
+    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
         """Both inputs have come to this moment: join the records that happened then."""
         node, key, timestamp = self.node, timer.key, timer.time_ms  # noqa: F841
         backend = self.key_context.backend

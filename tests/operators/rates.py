@@ -109,5 +109,5 @@ class RatesOperator(StatefulOperator):
         self.key_context.backend.enter(key)[RATE] = rate
         self.key_context.backend.changed(key)
 
-    def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
+    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
         """It sets none."""

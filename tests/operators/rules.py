@@ -111,7 +111,7 @@ class KeyedRulesOperator(StatefulOperator):
             if self._spec.tells:
                 self._down(("learned", rule), timestamp)
 
-    def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
+    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
         """Give out the records of a moment."""
         held = self.key_context.backend.enter(timer.key)[WAITING]
         rules = tuple(sorted(self._rules.items()))

@@ -93,5 +93,5 @@ class ChangedSumsOperator(StatefulOperator):
             timestamp = timestamps[number] if timestamps else None
             self._down(Row.of_kind(kind if rows else RowKind.DELETE, key, total), timestamp)
 
-    def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
+    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
         """It sets none."""

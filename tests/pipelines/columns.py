@@ -89,7 +89,7 @@ class _DoubleKeyed(StatefulOperator):
     def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
         self._columns(columns)
 
-    def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
+    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
         raise AssertionError("it sets none")
 
 
@@ -153,8 +153,8 @@ class _WindowSums(StatefulOperator):
         self._sums.put(end, (self._sums.get(end) or 0) + amount)
         self.key_context.backend.event_timers.register(Timer(end, key))
 
-    def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
-        self.key_context.enter_timer(timer, event_time)
+    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
+        self.key_context.enter_timer(timer, is_event_time)
         total = self._sums.get(timer.time_ms)
         self._sums.remove(timer.time_ms)
         self._main((timer.key, timer.time_ms, total), timer.time_ms)

@@ -41,17 +41,17 @@ class StatefulOperator(KeyedOperator):
         """Stands for ``push``: keyed operators get blocks with keys, never single records."""
         raise AssertionError(f"{self.node.name} was pushed a record without a key")
 
-    def fire(self, timer: Timer, event_time: bool) -> None:
+    def fire_timer(self, timer: Timer, is_event_time: bool) -> None:
         """Remove expired state for a cleanup timer; pass other timers to ``fire_user_timer``."""
         if timer.namespace == CLEANUP:
-            self.key_context.enter_timer(timer, event_time)
+            self.key_context.enter_timer(timer, is_event_time)
             if self.context.states is not None:
-                self.context.states.purge(event_time)
+                self.context.states.purge(is_event_time)
         else:
-            self.fire_user_timer(timer, event_time)
+            self.fire_user_timer(timer, is_event_time)
 
     @abstractmethod
-    def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
+    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
         """Handle a timer of the operator or its function."""
 
 

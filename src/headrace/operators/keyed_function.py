@@ -65,5 +65,5 @@ class KeyedFunctionOperator(SteppedOperator):
         assert step is not None, "these operators are steps"
         return (step,)
 
-    def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
+    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
         """Do nothing: these functions cannot set timers."""

@@ -153,17 +153,17 @@ class KeyedProcessOperator(SteppedOperator):
     def steps(self, outputs: Outputs) -> tuple[Step, ...]:
         return (results_step(self.node, self._spec.function.bound(), self._context, outputs),)
 
-    def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
+    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
         """Call ``on_timer`` under the timer's key."""
         if self._on_timer is None:
             return
         node, key, timestamp = self.node, timer.key, timer.time_ms  # noqa: F841
         context = self._timer_context
         context._timestamp = timestamp
-        context._domain = TimeDomain.EVENT_TIME if event_time else TimeDomain.PROCESSING_TIME
-        self.key_context.enter_timer(timer, event_time)
+        context._domain = TimeDomain.EVENT_TIME if is_event_time else TimeDomain.PROCESSING_TIME
+        self.key_context.enter_timer(timer, is_event_time)
         results = self._on_timer(timestamp, context)
         if results is not None:
             if type(results) not in EXPECTED_RESULT_TYPES:
                 check_results(results)
-            self._emit(results, timestamp if event_time else None)
+            self._emit(results, timestamp if is_event_time else None)

@@ -189,5 +189,5 @@ class ReduceOperator(SteppedOperator):
         for start in range(0, len(keys), _EMIT_BATCH_SIZE):
             self._emit([backend.enter(key)[SLOT] for key in keys[start : start + _EMIT_BATCH_SIZE]])
 
-    def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
+    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
         """Do nothing: a reduction sets no timers."""

@@ -357,7 +357,7 @@ class KeyedOperator(Operator, ABC):
         """The functions that take the columns of each input; by default there is one input."""
         return (self.process_columns,)
 
-    def fire(self, timer: Timer, event_time: bool) -> None:
+    def fire_timer(self, timer: Timer, is_event_time: bool) -> None:
         """A timer is due; the key is entered by the operator."""
 
     def finish(self, backend: StateBackend) -> None:

@@ -176,8 +176,8 @@ class CapturedOperator(KeyedOperator):
     ) -> None:
         self._keyed.process(keys, values, timestamps)
 
-    def fire(self, timer: Timer, event_time: bool) -> None:
-        self._keyed.fire(timer, event_time)
+    def fire_timer(self, timer: Timer, is_event_time: bool) -> None:
+        self._keyed.fire_timer(timer, is_event_time)
 
     def finish(self, backend: StateBackend) -> None:
         self._keyed.finish(backend)

@@ -121,5 +121,5 @@ class KeyedMapBatchesOperator(StatefulOperator):
         for columns in outputs:
             self._outputs.columns(columns)
 
-    def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
+    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
         """Do nothing: these functions cannot set timers."""

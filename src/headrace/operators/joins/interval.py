@@ -286,7 +286,7 @@ class IntervalJoinOperator(JoinOperator):
         entry[TIMER_SLOT] = cleanup_ms, at
         self.key_context.backend.event_timers.register(Timer(at, key))
 
-    def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
+    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
         """Remove expired records of a key, and set its timer again while it has records."""
         key, backend = timer.key, self.key_context.backend
         entry = backend.enter(key)

@@ -72,9 +72,9 @@ class WindowFiring:
         for key, accumulator in items:
             if accumulator is not None:
                 key_context.enter(key)
-                self.fire(window, accumulator)
+                self.fire_window(window, accumulator)
 
-    def fire(self, window: TimeWindow, accumulator: Any) -> None:
+    def fire_window(self, window: TimeWindow, accumulator: Any) -> None:
         """Emit the results of a window for the current key."""
         if self._copies and self._window_function is not None:
             accumulator = copy_record(accumulator)

@@ -217,11 +217,11 @@ class SessionOperator(StatefulOperator):
         else:
             self._to_side((tag, value), time)
 
-    def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
+    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
         """Fire and remove the sessions that have ended, and set the timer for the next one."""
         node, key, now_ms = self.node, timer.key, timer.time_ms  # noqa: F841
         key_context = self.key_context
-        key_context.enter_timer(timer, event_time)
+        key_context.enter_timer(timer, is_event_time)
         stored: KeySessions | None = key_context.entry.get(SESSIONS)
         if stored is None or stored[0] > now_ms:
             return  # an earlier session has set a new timer
@@ -230,7 +230,7 @@ class SessionOperator(StatefulOperator):
             if end - 1 <= now_ms:
                 window = TimeWindow(start, end)
                 if accumulator is not None:
-                    self._firing.fire(window, accumulator)
+                    self._firing.fire_window(window, accumulator)
                 self._firing.clear_window(window)
         if open_sessions:
             due = min(map(_end_of, open_sessions)) - 1

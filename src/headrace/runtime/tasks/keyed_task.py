@@ -388,7 +388,7 @@ class KeyedTask:
         if watermark > chain.key_context.watermark:
             chain.key_context.watermark = watermark
             if self._keyed is not None:
-                timers, fire = self._backend.event_timers, self._keyed.fire
+                timers, fire = self._backend.event_timers, self._keyed.fire_timer
                 while (timer := timers.pop_due(watermark)) is not None:
                     fire(timer, True)
                     if send_context.buffered_bytes >= MAX_BUFFERED_BYTES or send_context.overflow:
@@ -398,7 +398,7 @@ class KeyedTask:
         if self._keyed is None:
             return
         chain, send_context = self._chain, self._chain.send_context
-        timers, fire = self._backend.processing_timers, self._keyed.fire
+        timers, fire = self._backend.processing_timers, self._keyed.fire_timer
         while (timer := timers.pop_due(now_ms)) is not None:
             # At the end of a batch the clock stands still, so no value expires any more.
             if now_ms < MAX_WATERMARK or timer.namespace != CLEANUP:

@@ -383,7 +383,7 @@ class AlignedWindowOperator(StatefulOperator):
             self._states.enter(namespace_of(window))
             self._states.clear()
 
-    def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
+    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
         """Do nothing: these windows have no timers."""
 
 

@@ -159,10 +159,10 @@ class WindowOperator(StatefulOperator):
 
     # Firing
 
-    def fire_user_timer(self, timer: Timer, event_time: bool) -> None:
+    def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
         """Call the trigger; at the window's cleanup time, remove the window."""
         node, key, timestamp = self.node, timer.key, timer.time_ms  # noqa: F841
-        self.key_context.enter_timer(timer, event_time)
+        self.key_context.enter_timer(timer, is_event_time)
         namespace = timer.namespace
         window = window_of(namespace)
         mapping = self._mapping() if self._spec.merging else None
@@ -171,9 +171,9 @@ class WindowOperator(StatefulOperator):
             return  # the trigger left a timer of a window that was removed
         trigger = self._trigger_context
         trigger.namespace = namespace
-        ask = self._trigger.on_event_time if event_time else self._trigger.on_processing_time
+        ask = self._trigger.on_event_time if is_event_time else self._trigger.on_processing_time
         result = ask(timestamp, window, trigger)
-        is_last = event_time is self._event_time and timestamp == self._cleanup_ms(window)
+        is_last = is_event_time is self._event_time and timestamp == self._cleanup_ms(window)
         if result is not CONTINUE:
             self._apply_trigger_result(result, window, records_namespace, is_last)
         if is_last:

@@ -58,13 +58,13 @@ class KeyContext:
         self.key = key
         self.entry = self.look_up(key)
 
-    def enter_timer(self, timer: Timer, event_time: bool) -> None:
+    def enter_timer(self, timer: Timer, is_event_time: bool) -> None:
         """Make a timer's key the current one; its time is that of its own clock only.
 
         Under a processing-time timer event time is the watermark.
         """
         self.enter(timer.key)
-        self.event_ms = timer.time_ms if event_time else self.watermark
+        self.event_ms = timer.time_ms if is_event_time else self.watermark
 
     def clock(self, ttl: Ttl) -> int:
         """The time (ms) by which a value expires."""
