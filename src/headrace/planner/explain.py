@@ -51,12 +51,12 @@ def _chain_lines(program: JobProgram, chain: ChainProgram, skip_root: bool) -> l
             elif link.kind == "exchange":
                 exchange = exchanges[link.target]
                 vertex = program.vertex(exchange.target)
-                tag += _input(vertex.chain.nodes[vertex.id], exchange.input)
+                tag += _format_input(vertex.chain.nodes[vertex.id], exchange.input)
                 label = f"{exchange.label} exchange -> vertex {vertex.number}"
                 lines.append(f"      -> {label}{tag}{columns}")
             else:
                 target = chain.nodes[link.target]
-                tag += _input(target, link.input)
+                tag += _format_input(target, link.input)
                 lines.append(f"      -> {target.name} (chained){tag}{columns}")
     return lines
 
@@ -68,9 +68,9 @@ def _columns(link: Link) -> str:
     return f" (rows: {link.rows_because})" if link.rows_because else ""
 
 
-def _input(node: NodeProgram, number: int) -> str:
+def _format_input(node: NodeProgram, input_index: int) -> str:
     several = node.spec is not None and node.spec.traits.inputs > 1
-    return f" (input {number})" if several else ""
+    return f" (input {input_index})" if several else ""
 
 
 def _traits(node: NodeProgram) -> str:

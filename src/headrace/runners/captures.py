@@ -127,7 +127,7 @@ def write_call(folder: str, call: FailedCall) -> str:
         CheckpointError: the folder cannot be written to.
     """
     store = FolderStore(folder, durable=False)
-    ending = f"-{_digest(call)}{SUFFIX}"
+    ending = f"-{_failed_call_id(call)}{SUFFIX}"
     for name in _files_of(folder):
         if name.endswith(ending):
             return store.location(name)
@@ -139,7 +139,7 @@ def write_call(folder: str, call: FailedCall) -> str:
     return store.location(name)
 
 
-def _digest(call: FailedCall) -> str:
+def _failed_call_id(call: FailedCall) -> str:
     """A digest that is equal for all attempts of one call, in one run."""
     where = f"{call.vertex} {call.group} {call.now_ms}".encode()
     digest = sha256()

@@ -144,7 +144,7 @@ class SparkJob:
         while True:
             self._status = JobStatus.RUNNING
             try:
-                self._attempt(number, run_id).run()
+                self._new_attempt(number, run_id).run()
                 return
             except (PlanError, CheckpointError, UnsupportedError, SparkEndedError):
                 raise  # it would fail again
@@ -167,7 +167,7 @@ class SparkJob:
                 run_id = f"{self._program.run_id}-{number}"
                 self._checkpoint.transfer_to_run(run_id)
 
-    def _attempt(self, number: int, run_id: str) -> Attempt:
+    def _new_attempt(self, attempt_number: int, run_id: str) -> Attempt:
         program = self._program
         return Attempt(
             self._spark,
@@ -182,7 +182,7 @@ class SparkJob:
             self._plans,
             self._link,
             self._reports,
-            name=f"{program.name}-{program.run_id[:8]}-{number}",
+            name=f"{program.name}-{program.run_id[:8]}-{attempt_number}",
             group=str(self.job_id),
             cancelled=self._cancelled,
         )
