@@ -130,17 +130,25 @@ class LocalRun:
         if end is self._offset:
             return False
         self.metrics.begin_attempt()
-        to_sinks: list[Envelope] = []
-        waiting: dict[int, list[Envelope]] = {}
-        parts: list[Mapping[tuple[str, str], SplitState]] = []
+        sink_envelopes: list[Envelope] = []
+        pending_by_stage: dict[int, list[Envelope]] = {}
+        split_states: list[Mapping[tuple[str, str], SplitState]] = []
         for task in self._coordinator.reporting_plan(self._offset, end):
-            self._route(self._source_task.run(task), waiting, to_sinks, parts)
+            self._route_envelopes(
+                self._source_task.run(task), pending_by_stage, sink_envelopes, split_states
+            )
         for number in range(1, len(self.program.stages) + 1):
-            self._stage(number, waiting.pop(number, []), waiting, to_sinks, parts)
+            self._run_stage(
+                number,
+                pending_by_stage.pop(number, []),
+                pending_by_stage,
+                sink_envelopes,
+                split_states,
+            )
         counted = self.metrics.values()  # before the commit, as a gauge may fail
-        self._write(to_sinks)
+        self._write(sink_envelopes)
         self.reporting.add(counted)
-        self._states = merge_states(self._states, parts)
+        self._states = merge_states(self._states, split_states)
         self._offset = end
         self._coordinator.committed(end)
         self.batch_id += 1
@@ -164,33 +172,33 @@ class LocalRun:
         self._planned = end.merged_with_earlier(start)
         return self._planned if self._coordinator.ended(end) else self._offset
 
-    def _route(
+    def _route_envelopes(
         self,
         envelopes: Iterator[Envelope],
-        waiting: dict[int, list[Envelope]],
-        to_sinks: list[Envelope],
-        parts: list[Mapping[tuple[str, str], SplitState]],
+        pending_by_stage: dict[int, list[Envelope]],
+        sink_envelopes: list[Envelope],
+        split_states: list[Mapping[tuple[str, str], SplitState]],
     ) -> None:
         for envelope in envelopes:
             if envelope.kind == Kind.SOURCE_STATE:
-                parts.append(envelope.payload[1])
+                split_states.append(envelope.payload[1])
                 continue
             if envelope.kind == Kind.DATA:
                 envelope = envelope._replace(payload=isolate_for_receiver(envelope.payload))
             if envelope.stage == self.program.sink_stage:
-                to_sinks.append(envelope)
+                sink_envelopes.append(envelope)
             else:
-                waiting.setdefault(envelope.stage, []).append(envelope)
+                pending_by_stage.setdefault(envelope.stage, []).append(envelope)
 
-    def _stage(
+    def _run_stage(
         self,
-        number: int,
+        stage_number: int,
         envelopes: list[Envelope],
-        waiting: dict[int, list[Envelope]],
-        to_sinks: list[Envelope],
-        parts: list[Mapping[tuple[str, str], SplitState]],
+        pending_by_stage: dict[int, list[Envelope]],
+        sink_envelopes: list[Envelope],
+        split_states: list[Mapping[tuple[str, str], SplitState]],
     ) -> None:
-        vertices = {vertex.id: vertex for vertex in self.program.stages[number - 1]}
+        vertices = {vertex.id: vertex for vertex in self.program.stages[stage_number - 1]}
         by_group: dict[tuple[str, int], list[Envelope]] = {}
         for envelope in sorted(envelopes, key=lambda e: (e.sender, e.seq)):
             by_group.setdefault((envelope.target, envelope.group), []).append(envelope)
@@ -212,8 +220,8 @@ class LocalRun:
                 output = work.work(keyed, task, backend)
             else:
                 output = self._captures.run_call(work, keyed, task, backend)
-            self._route(output, waiting, to_sinks, parts)
-        self._route(work.drain(), waiting, to_sinks, parts)
+            self._route_envelopes(output, pending_by_stage, sink_envelopes, split_states)
+        self._route_envelopes(work.drain(), pending_by_stage, sink_envelopes, split_states)
 
     def _backend(self, vertex: VertexProgram, group: int) -> StateBackend:
         backend = self._heap.get((vertex.id, group))
