@@ -24,7 +24,7 @@ class Overflow(Protocol):
     def put(self, envelope: Envelope) -> None:
         """Put an envelope aside with its present content."""
 
-    def take(self) -> Iterator[Envelope]:
+    def drain(self) -> Iterator[Envelope]:
         """All that was put aside; nothing is left afterwards."""
 
     def clear(self) -> None:
@@ -44,7 +44,7 @@ class MemoryOverflow:
         """Put an envelope aside with its present content."""
         self._envelopes.append(envelope._replace(payload=isolate_for_receiver(envelope.payload)))
 
-    def take(self) -> Iterator[Envelope]:
+    def drain(self) -> Iterator[Envelope]:
         """All that was put aside."""
         while self._envelopes:
             yield self._envelopes.popleft()

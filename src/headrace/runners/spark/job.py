@@ -63,7 +63,7 @@ class SparkJob:
         self._cancelled = threading.Event()
         self._started = time.monotonic()
         self._net_runtime_ms = 0
-        self._link = DriverLink(self._reports.take)
+        self._link = DriverLink(self._reports.receive)
         folders = worker_module_folders(spark)
         self._dependencies, provided = (
             dependencies,

@@ -25,7 +25,7 @@ class Reports:
         self._program, self._delivery = program, delivery
         self._reporting = Reporting(program, listeners)
 
-    def take(self, report: BatchReport) -> None:
+    def receive(self, report: BatchReport) -> None:
         """Add the metrics of a micro-batch, and deliver what it printed or collected."""
         self._reporting.add(report.metrics)
         for sink_id, parts in sorted(report.delivered.items()):

@@ -201,7 +201,7 @@ class Chain:
 
     def drain(self, early: bool = False) -> Iterator[Envelope]:
         """Give out what was gathered; ``early``: but for what gains by waiting for more."""
-        yield from self.send_context.overflow.take()
+        yield from self.send_context.overflow.drain()
         self.send_context.buffered_bytes = 0
         for writer in self._exchanges.values():
             if early and writer.prefers_larger_batches:
@@ -212,7 +212,7 @@ class Chain:
 
     def drain_sinks(self) -> Iterator[Envelope]:
         """Give out what was gathered for sinks, in the name of the group at work."""
-        yield from self.send_context.overflow.take()
+        yield from self.send_context.overflow.drain()
         yield from self._drain_sinks()
 
     def _drain_sinks(self) -> Iterator[Envelope]:

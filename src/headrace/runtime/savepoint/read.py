@@ -97,17 +97,17 @@ def import_backend(
             _register(record, backend)
             continue
         if record.namespace is None:
-            of_keys.take(record)
+            of_keys.import_record(record)
         elif record.state in in_tables:
-            of_tables.take(record)
+            of_tables.import_record(record)
         else:
-            of_namespaces.take(record)
+            of_namespaces.import_record(record)
         size_bytes += len(record.key) + len(record.value)
         if size_bytes > FLUSH_BYTES:
             backend.flush()
             size_bytes = 0
             for importer in (of_keys, of_namespaces, of_tables):
-                importer.leave()
+                importer.reset()
     backend.flush()
 
 
@@ -132,14 +132,14 @@ class _Importer:
         self._added = 0
         for state, kind in kinds.items():
             self._declare(state, kind)
-        self.leave()
+        self.reset()
 
-    def leave(self) -> None:
+    def reset(self) -> None:
         """Forget the entry at hand: the backend was flushed."""
         self._place: tuple[bytes, bytes | None] | None = None
         self._entry: Entry = {}
 
-    def take(self, record: StateRecord) -> None:
+    def import_record(self, record: StateRecord) -> None:
         """Put one record into its entry."""
         if record.encoding != PICKLE:
             raise _damaged(record, f"has the encoding {record.encoding!r}, which is unknown here")

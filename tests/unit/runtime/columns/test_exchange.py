@@ -263,9 +263,9 @@ def test_in_memory_or_in_a_file_parts_are_read_again(
     received: SpilledEnvelopes[int] = SpilledEnvelopes()
     for row in pack(envelopes, 1):
         for each in received.open(row.payload, row.stage):
-            received.keep(each.group, each)
+            received.store_opened(each.group, each)
     assert received._spill._in_memory_bytes <= most_bytes
-    taken = [e for group in received.readers() for e in received.take(group)]
+    taken = [e for group in received.readers() for e in received.pop(group)]
     assert flat(read_again(taken)) == flat(envelopes)
     received.close()
 

@@ -83,7 +83,7 @@ class _BroadcastEnvelopes:
         self._groups: dict[int, list[str]] = {}
         self._without_group: list[str] = []
 
-    def take(self, work: StageCall, received: Iterable[Envelope]) -> None:
+    def receive(self, work: StageCall, received: Iterable[Envelope]) -> None:
         """Pass the envelopes, sorted by (sender, seq), to the tasks of their vertices."""
         by_target: dict[str, tuple[list[Block], list[int]]] = {}
         for envelope in received:
@@ -176,7 +176,7 @@ class StageProcessor(StatefulProcessor):
                 if row.stage == self._stage:
                     for envelope in received.open(row.payload, row.stage):
                         job.traffic.count(envelope)
-                        received.keep(envelope.group, envelope)
+                        received.store_opened(envelope.group, envelope)
                 else:
                     yield row
         if not received:
@@ -196,11 +196,11 @@ class StageProcessor(StatefulProcessor):
         readers = {*received.readers()}
         if ALL_GROUPS in readers:
             readers.remove(ALL_GROUPS)
-            broadcasts.take(work, received.take(ALL_GROUPS))
+            broadcasts.receive(work, received.pop(ALL_GROUPS))
             readers.update(broadcasts.groups())
         sender = sender_of(first, min(readers, default=index))
         for group in sorted(readers):
-            of_group = received.take(group)
+            of_group = received.pop(group)
             yield from run_group(job, work, group, of_group, backend_of, broadcasts.targets(group))
         received.close()
         # Collected before vertices without a group run, as their counts must not be reported.
@@ -268,7 +268,7 @@ class BatchStage:
     ) -> Iterator[Envelope]:
         """Process a group, then the groups before ``following`` that only get broadcasts."""
         if group == ALL_GROUPS:
-            broadcasts.take(work, received)
+            broadcasts.receive(work, received)
         else:
             yield from run_group(
                 job, work, group, received, _heap_backend, broadcasts.targets(group)

@@ -92,7 +92,7 @@ class SpilledOverflow:
         """Store an envelope as it is now."""
         self._waiting.append(_spill_payload(envelope, self._spill))
 
-    def take(self) -> Iterator[Envelope]:
+    def drain(self) -> Iterator[Envelope]:
         """Remove and yield all envelopes.
 
         An envelope's payload is valid until the next one is yielded.
@@ -123,9 +123,9 @@ class SpilledEnvelopes(Generic[Reader]):
 
     def add(self, reader: Reader, envelope: Envelope) -> None:
         """Encode an envelope, and store it for a reader."""
-        self.keep(reader, _spill_payload(envelope, self._spill))
+        self.store_opened(reader, _spill_payload(envelope, self._spill))
 
-    def keep(self, reader: Reader, envelope: Envelope) -> None:
+    def store_opened(self, reader: Reader, envelope: Envelope) -> None:
         """Store an envelope of an opened packet for a reader."""
         self._by_reader.setdefault(reader, []).append((envelope.sender, envelope.seq, envelope))
 
@@ -140,7 +140,7 @@ class SpilledEnvelopes(Generic[Reader]):
         """The target of each envelope."""
         return (envelope.target for each in self._by_reader.values() for *_, envelope in each)
 
-    def take(self, reader: Reader) -> Iterator[Envelope]:
+    def pop(self, reader: Reader) -> Iterator[Envelope]:
         """Remove and yield a reader's envelopes."""
         waiting = self._by_reader.pop(reader, [])
         waiting.sort(key=itemgetter(0, 1))

@@ -74,7 +74,7 @@ def write_in_place(
     spilled: SpilledEnvelopes[str] = SpilledEnvelopes()
     with contextlib.closing(spilled), _open_sinks(job, batch, spilled, in_order=True) as sinks:
         for envelope in envelopes:
-            sinks.take(envelope)
+            sinks.receive(envelope)
     message = sinks.message
     return Envelope(job.program.sink_stage, 0, "", Kind.WRITTEN, sender, 0, message)
 
@@ -90,11 +90,11 @@ def write_task(ref: ProgramRef, batches: Iterator[pa.RecordBatch], batch: int) -
             return SentMessage(payload_bytes(first))
         with _open_sinks(worker_job(ref), batch, spilled, in_order=False) as sinks:
             for envelope in chain([] if first is None else [first], envelopes):
-                sinks.take(envelope, spilled.keep)
+                sinks.receive(envelope, spilled.store_opened)
     return SentMessage(pickle.dumps(sinks.message, 5))
 
 
-_KeepEnvelope = Callable[[str, Envelope], None]
+_StoreEnvelope = Callable[[str, Envelope], None]
 
 
 class _SinkTask:
@@ -118,8 +118,8 @@ class _SinkTask:
         self._traffic = Traffic(job.program, self._metrics)
         self.message = TaskMessage()
 
-    def take(self, envelope: Envelope, keep: _KeepEnvelope | None = None) -> None:
-        """Take an envelope; ``keep`` stores it for a sink."""
+    def receive(self, envelope: Envelope, store_envelope: _StoreEnvelope | None = None) -> None:
+        """Take an envelope; ``store_envelope`` stores it for a sink."""
         if envelope.kind == Kind.SOURCE_STATE:
             epoch, states = payload_of(envelope)
             self.message.states.append((envelope.sender, epoch, states))
@@ -131,12 +131,12 @@ class _SinkTask:
             if self._in_order and has_committer(sink):
                 self._write(envelope)
             elif sink.sink.executed_by is not ExecutedBy.SPARK:  # Spark writes its own
-                (keep or self._spilled.add)(sink.id, envelope)
+                (store_envelope or self._spilled.add)(sink.id, envelope)
 
     def end(self) -> None:
         """Write the stored envelopes, and prepare the commit."""
         for sink_id in self._spilled.readers():
-            received = self._spilled.take(sink_id)
+            received = self._spilled.pop(sink_id)
             if Delivery.takes(self._job.program.sink(sink_id)):
                 records = [(each.group, records_of(payload_of(each))) for each in received]
                 self.message.delivered[sink_id] = records

@@ -57,12 +57,12 @@ def test_what_was_put_aside_comes_in_the_order_it_was_put() -> None:
     for seq in range(5):
         aside.put(envelope(1, seq, block(*range(seq))))
     assert aside
-    found = [(each.seq, payload_of(each).values) for each in aside.take()]
+    found = [(each.seq, payload_of(each).values) for each in aside.drain()]
     assert found == [(seq, [*range(seq)]) for seq in range(5)]
-    assert not aside and not list(aside.take())
+    assert not aside and not list(aside.drain())
     aside.put(envelope(1, 9, block("forgotten")))
     aside.clear()
-    assert not list(aside.take())
+    assert not list(aside.drain())
 
 
 def test_readers_get_theirs_by_sender_and_seq() -> None:
@@ -71,7 +71,7 @@ def test_readers_get_theirs_by_sender_and_seq() -> None:
         for reader in (7, 3):
             received.add(reader, envelope(sender, seq, block(reader, sender, seq)))
     assert received.readers() == [3, 7]
-    found = [payload_of(e).values for e in received.take(3)]
+    found = [payload_of(e).values for e in received.pop(3)]
     assert found == [[3, 1, 0], [3, 1, 1], [3, 2, 0]]
     assert received.readers() == [7]
     received.close()
@@ -84,8 +84,8 @@ def test_envelopes_of_a_packet_are_kept_where_the_packet_is() -> None:
         sent = [envelope(sender, seq, block(sender, seq)) for seq in (1, 0)]
         for each in received.open(make_packet(sent), 5):
             assert each.stage == 5
-            received.keep(7, each)
-    found = [payload_of(e).values for e in received.take(7)]
+            received.store_opened(7, each)
+    found = [payload_of(e).values for e in received.pop(7)]
     assert found == [[1, 0], [1, 1], [2, 0], [2, 1]]
 
 
