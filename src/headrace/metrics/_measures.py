@@ -10,23 +10,23 @@ from headrace.metrics.metricbase import Metric
 
 
 class Measure(Protocol):
-    """Something that knows how many records have passed a point of a chain; ``n`` only rises."""
+    """Something that knows how many records have passed a point of a chain; ``count`` only rises."""
 
     @property
-    def n(self) -> int:
+    def count(self) -> int:
         """How many."""
 
 
 class Tally:
     """A number that whoever passes a point raises: an attribute, as it is raised for records."""
 
-    __slots__ = ("n",)
+    __slots__ = ("count",)
 
     def __init__(self) -> None:
-        self.n = 0
+        self.count = 0
 
 
-class Passed(Metric):
+class MeasuredSum(Metric):
     """What several measures have counted together; they are read when figures are asked for.
 
     ``unit``: by how much a measure's number is divided.
@@ -42,7 +42,7 @@ class Passed(Metric):
         """Count by these, too, from here on."""
         added = [*measures]
         self._measures += added
-        self._before += sum(measure.n for measure in added)
+        self._before += sum(measure.count for measure in added)
 
     def figures(self) -> dict[str, Number]:
         """The records of this attempt, as one figure."""
@@ -54,16 +54,16 @@ class Passed(Metric):
         self._before = self._now()
 
     def _now(self) -> int:
-        return sum(measure.n for measure in self._measures)
+        return sum(measure.count for measure in self._measures)
 
 
-class Milliseconds(Passed):
+class Milliseconds(MeasuredSum):
     """Measures of nanoseconds, as milliseconds."""
 
     unit = 1_000_000
 
 
-class OfGroups(Metric):
+class KeyGroupValues(Metric):
     """A figure of each key group that was at work; what other groups have is unchanged.
 
     All groups together have the sum of their figures.
@@ -91,7 +91,7 @@ class OfGroups(Metric):
         self._found.clear()
 
 
-class LowestOfGroups(OfGroups):
+class KeyGroupMinimum(KeyGroupValues):
     """A figure of each key group; all together have the lowest of them."""
 
     merge_rules: ClassVar = {"": MergeRule.LOWEST}

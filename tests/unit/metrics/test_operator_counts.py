@@ -6,7 +6,13 @@ from dataclasses import dataclass
 
 from headrace.common._watermark_generators import MAX_WATERMARK, MIN_WATERMARK
 from headrace.metrics import MetricGroup, OperatorCounts, SourceCounts
-from headrace.metrics._measures import LowestOfGroups, Milliseconds, OfGroups, Passed, Tally
+from headrace.metrics._measures import (
+    KeyGroupMinimum,
+    KeyGroupValues,
+    MeasuredSum,
+    Milliseconds,
+    Tally,
+)
 from headrace.metrics._merging import MergeRule, MetricId, MetricValue, figures, merged
 from headrace.metrics._operator_counts import operator_counts, source_counts
 
@@ -84,32 +90,32 @@ def test_how_far_a_source_is_behind() -> None:
 
 def test_an_attempt_counts_from_where_it_began() -> None:
     group, tally, other = MetricGroup(), Tally(), Tally()
-    tally.n = 5
-    passed = group.of_operator("a", "a").measured.of_kind("numRecordsIn", Passed)
+    tally.count = 5
+    passed = group.of_operator("a", "a").measured.of_kind("numRecordsIn", MeasuredSum)
     passed.add([tally])
-    tally.n += 1
-    other.n = 100
+    tally.count += 1
+    other.count = 100
     passed.add([other])
-    other.n += 2
+    other.count += 2
     assert group.snapshot() == {"a.numRecordsIn": 3}
     group.begin_attempt()
     assert group.snapshot() == {"a.numRecordsIn": 0}
-    tally.n += 4
+    tally.count += 4
     assert group.snapshot() == {"a.numRecordsIn": 4}
 
 
 def test_nanoseconds_are_given_as_milliseconds() -> None:
     spent, metric = Tally(), Milliseconds()
     metric.add([spent])
-    spent.n += 2_500_000
+    spent.count += 2_500_000
     assert metric.figures() == {"": 2.5}
 
 
 def test_the_metric_of_a_group_is_reported_where_it_worked() -> None:
     group = MetricGroup()
-    group.of_kind("size", OfGroups).set(7, 3)
-    group.of_kind("size", OfGroups).set(2, 4)
-    group.of_kind("time", LowestOfGroups).set(7, 1)
+    group.of_kind("size", KeyGroupValues).set(7, 3)
+    group.of_kind("size", KeyGroupValues).set(2, 4)
+    group.of_kind("time", KeyGroupMinimum).set(7, 1)
     found = {(key.metric, key.subtask): part.value for key, part in group.nonzero_values(0).items()}
     assert found == {("size", 7): 3, ("size", 2): 4, ("time", 7): 1}
     group.begin_attempt()
@@ -121,6 +127,6 @@ def test_a_users_metric_of_the_same_name_does_not_change_what_the_engine_counts(
     users = group.of_operator("a", "a")
     users.counter("numRecordsIn").inc(1_000)
     users.gauge("numRecordsOut", lambda: 5)
-    users.measured.of_kind("numRecordsIn", Passed).add([tally])
-    tally.n += 2
+    users.measured.of_kind("numRecordsIn", MeasuredSum).add([tally])
+    tally.count += 2
     assert group.snapshot() == {"a.numRecordsIn": 2, "a.numRecordsOut": 5}

@@ -61,7 +61,7 @@ class ColumnPaths:
 
         def push(columns: Columns) -> None:
             if tally is not None:
-                tally.n += len(columns)
+                tally.count += len(columns)
             for each in pushes:
                 each(columns)
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from headrace.metrics._measures import Measure, Passed, Tally
+from headrace.metrics._measures import Measure, MeasuredSum, Tally
 from headrace.metrics._operator_counts import RECORDS_IN, RECORDS_OUT
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.loops import Step
@@ -68,16 +68,18 @@ class ChainCounts:
         """Let the figures of each operator, and of the sinks, be read from the measures."""
         for node in self._program.nodes.values():
             group = metrics.of_operator(node.id, node.name).measured
-            group.of_kind(RECORDS_IN, Passed).add(self._input_measures(node.id))
+            group.of_kind(RECORDS_IN, MeasuredSum).add(self._input_measures(node.id))
             outputs = [self._measures[port] for port in self._ports[node.id]]
             if outputs or node.links:
-                group.of_kind(RECORDS_OUT, Passed).add(each for found in outputs for each in found)
+                group.of_kind(RECORDS_OUT, MeasuredSum).add(
+                    each for found in outputs for each in found
+                )
         names = {sink.id: sink.name for sink in job.sinks}
         for kind, target in self._into:
             if kind == "sink" and target in names:
                 group = metrics.of_operator(target, names[target]).measured
                 link = Link(kind, target)
-                group.of_kind(RECORDS_IN, Passed).add((self._writer(link),))
+                group.of_kind(RECORDS_IN, MeasuredSum).add((self._writer(link),))
 
     def _input_measures(self, node_id: str) -> tuple[Measure, ...]:
         if node_id == self._program.root:
@@ -128,11 +130,11 @@ class ChainCounts:
 def count_step(tally: Tally, in_loop: bool) -> Step:
     """A step that counts the records which come by; in a loop over a chunk, by a local variable."""
     if not in_loop:
-        return Step(("$tally.n += 1",), {"tally": tally}, forwards_record=True)
+        return Step(("$tally.count += 1",), {"tally": tally}, forwards_record=True)
     return Step(
-        ("$n += 1",),
+        ("$count += 1",),
         {"tally": tally},
-        prologue=("$n = 0",),
-        epilogue=("$tally.n += $n",),
+        prologue=("$count = 0",),
+        epilogue=("$tally.count += $count",),
         forwards_record=True,
     )

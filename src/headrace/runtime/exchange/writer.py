@@ -50,7 +50,7 @@ class ExchangeWriter:
         """How many records have left, or were dropped after a call that failed."""
 
     @property
-    def n(self) -> int:
+    def count(self) -> int:
         """How many records have come so far (see ``metrics.measures.Measure``)."""
         return self._sent_records + self._unsent_records()
 

@@ -22,5 +22,5 @@ def busy(work: Iterator[T], clock_ns: Callable[[], int], spent: Tally) -> Iterat
         except StopIteration:
             return
         finally:
-            spent.n += clock_ns() - began
+            spent.count += clock_ns() - began
         yield each

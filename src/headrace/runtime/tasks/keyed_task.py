@@ -7,7 +7,7 @@ from itertools import chain as one_after_another
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
-from headrace.metrics._measures import LowestOfGroups, Milliseconds, OfGroups, Tally
+from headrace.metrics._measures import KeyGroupMinimum, KeyGroupValues, Milliseconds, Tally
 from headrace.metrics._operator_counts import BUSY_MS, STATE_BYTES, STATE_ENTRIES, WATERMARK
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.block import Block, Envelope, Mark
@@ -114,9 +114,9 @@ class KeyedTask:
         measured = self._context.get_metrics_group().measured
         self._worked_ns = Tally()
         measured.of_kind(BUSY_MS, Milliseconds).add((self._worked_ns,))
-        self._watermark_of = measured.of_kind(WATERMARK, LowestOfGroups)
-        self._entries_of = measured.of_kind(STATE_ENTRIES, OfGroups)
-        self._bytes_of = measured.of_kind(STATE_BYTES, OfGroups)
+        self._watermark_of = measured.of_kind(WATERMARK, KeyGroupMinimum)
+        self._entries_of = measured.of_kind(STATE_ENTRIES, KeyGroupValues)
+        self._bytes_of = measured.of_kind(STATE_BYTES, KeyGroupValues)
 
     def advance(self, task: TaskInput, backend: StateBackend) -> Iterator[Envelope]:
         """Work through a micro-batch; gives out what is to be sent, and flushes the backend."""
@@ -302,7 +302,7 @@ class KeyedTask:
         given, shared, place = self._given, self._shared, (run.input, run.start)
         assert given is not None and shared is not None
         if self._runs_broadcast:
-            self._chain.received.n += len(run.values)
+            self._chain.received.count += len(run.values)
             self._run_broadcast(run)
             changes = shared.taken()
             given.note(place, changes, shared.asked_all_groups)
@@ -349,7 +349,7 @@ class KeyedTask:
         values: Any
         timestamps: Any
         keys, values, timestamps, number, _ = run
-        self._chain.received.n += len(values)
+        self._chain.received.count += len(values)
         if type(values) is not list:
             if self._column_processors or self._chain.column_pushes:
                 self._columns(keys, values, number)

@@ -18,7 +18,7 @@ from headrace.connector import (
     SplitReader,
 )
 from headrace.errors import DecodeError
-from headrace.metrics._measures import Milliseconds, OfGroups, Passed, Tally
+from headrace.metrics._measures import KeyGroupValues, MeasuredSum, Milliseconds, Tally
 from headrace.metrics._operator_counts import (
     BAD_RECORDS,
     BUSY_MS,
@@ -116,11 +116,11 @@ class SourceMeasures:
     def __init__(self, source: SourceProgram, metrics: MetricGroup) -> None:
         measured = metrics.of_operator(source.id, source.name).measured
         self.bad, self.worked_ns = Tally(), Tally()
-        measured.of_kind(RECORDS_IN, Passed).add((self.bad,))
-        measured.of_kind(BAD_RECORDS, Passed).add((self.bad,))
+        measured.of_kind(RECORDS_IN, MeasuredSum).add((self.bad,))
+        measured.of_kind(BAD_RECORDS, MeasuredSum).add((self.bad,))
         measured.of_kind(BUSY_MS, Milliseconds).add((self.worked_ns,))
-        self._records_left = measured.of_kind(PENDING_RECORDS, OfGroups)
-        self._bytes_left = measured.of_kind(PENDING_BYTES, OfGroups)
+        self._records_left = measured.of_kind(PENDING_RECORDS, KeyGroupValues)
+        self._bytes_left = measured.of_kind(PENDING_BYTES, KeyGroupValues)
 
     def pending(self, left: Pending) -> None:
         """Note what is left to read."""
@@ -243,7 +243,7 @@ class SourceTask:
                 if isinstance(chunk, ColumnChunk):
                     chain.push_column_chunk(chunk)
                     self._records_in.inc(chunk.count)
-                    chain.received.n += chunk.count
+                    chain.received.count += chunk.count
                     since_tick += chunk.count
                 else:
                     if chunk.timestamps is not None:
@@ -253,7 +253,7 @@ class SourceTask:
                     else:
                         push_all(chunk.values, chunk.timestamps)
                     self._records_in.inc(len(chunk.values) + len(chunk.bad))
-                    chain.received.n += len(chunk.values)
+                    chain.received.count += len(chunk.values)
                     since_tick += len(chunk.values)
                     if chunk.skipped:
                         self._metrics.counter("numRecordsSkipped").inc(chunk.skipped)
@@ -288,7 +288,7 @@ class SourceTask:
         for index in range(len(chunk.values) + 1):
             while waiting and waiting[0][0] == index:
                 self._bad_records.inc()
-                self._measures[source.id].bad.n += 1
+                self._measures[source.id].bad.count += 1
                 aside(waiting.pop(0)[1], None)
             if index < len(chunk.values):
                 push(chunk.values[index], chunk.timestamps and chunk.timestamps[index])

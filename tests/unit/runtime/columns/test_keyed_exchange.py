@@ -115,7 +115,7 @@ def test_receivers_read_what_they_would_read_of_rows(runs: list[Any], partitions
         }
         assert {read_by[group][1][1] for group in read_here} == {WATERMARKS[-1]}
     assert found[0] == found[1]
-    assert columns._exchanges["0"].n == rows._exchanges["0"].n
+    assert columns._exchanges["0"].count == rows._exchanges["0"].count
     assert not columns.buffered_records() and not columns.is_full
 
 
@@ -159,7 +159,7 @@ def test_what_a_failed_call_gathered_is_forgotten() -> None:
     chain.push_columns(columns_of([1, 2]))
     chain.begin(1, 7, 0, HOMES, 0, False)
     assert not [*chain.drain()]
-    assert chain._exchanges["0"].n == 2, "they were sent before the call failed"
+    assert chain._exchanges["0"].count == 2, "they were sent before the call failed"
 
 
 def test_keys_that_columns_cannot_give_are_those_of_rows() -> None:

@@ -25,10 +25,10 @@ def test_only_the_time_of_the_work_counts() -> None:
 
     taken = []
     for each in busy(work(), clock, spent):
-        taken.append((each, spent.n))
+        taken.append((each, spent.count))
         clock.now += 1_000  # another task's work
     assert taken == [("a", 3), ("b", 7)]
-    assert spent.n == 12
+    assert spent.count == 12
 
 
 def test_the_time_up_to_a_failure_counts() -> None:
@@ -41,4 +41,4 @@ def test_the_time_up_to_a_failure_counts() -> None:
 
     with pytest.raises(ValueError, match="no"):
         next(busy(work(), clock, spent))
-    assert spent.n == 3
+    assert spent.count == 3

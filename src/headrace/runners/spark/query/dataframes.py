@@ -148,7 +148,7 @@ class _DataFrameChain:
                 else:
                     chain.push_column_chunk(ColumnChunk(records, NAMED_ROWS))
                 read.inc(batch.num_rows)
-                chain.received.n += batch.num_rows
+                chain.received.count += batch.num_rows
                 if chain.is_full:
                     yield from chain.drain()
             if started:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from headrace.metrics._measures import Passed, Tally
+from headrace.metrics._measures import MeasuredSum, Tally
 from headrace.metrics._operator_counts import BYTES_IN, BYTES_OUT
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runners.spark.query.packets import EncodedPayload, MessageRows
@@ -42,8 +42,8 @@ class Traffic:
             and isinstance(payload, EncodedPayload | MessageRows)
         ):
             size_bytes = payload.size_bytes
-            self._tally(envelope.target, BYTES_IN).n += size_bytes
-            self._tally(self._sender(envelope.sender), BYTES_OUT).n += size_bytes
+            self._tally(envelope.target, BYTES_IN).count += size_bytes
+            self._tally(self._sender(envelope.sender), BYTES_OUT).count += size_bytes
 
     def _sender(self, sender: int) -> str:
         """The id of the first operator in the task with a sender number."""
@@ -58,5 +58,5 @@ class Traffic:
         if tally is None:
             tally = self._tallies[operator, metric] = Tally()
             group = self._metrics.of_operator(operator, self._names[operator]).measured
-            group.of_kind(metric, Passed).add((tally,))
+            group.of_kind(metric, MeasuredSum).add((tally,))
         return tally
