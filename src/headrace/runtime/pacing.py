@@ -50,7 +50,7 @@ class Pacer:
 
     def __init__(self, pace: Pace) -> None:
         self._pace = pace
-        self._budget = self._within(pace.first_records)
+        self._budget = self._clamp_budget(pace.first_records)
         self._epoch: int | None = None
         self._planned_ms = 0
         self._records: int | None = None
@@ -58,55 +58,55 @@ class Pacer:
         """Records and ms of the last micro-batches."""
         self._fixed_ms = 0.0
 
-    def budget(self, epoch: int, now_ms: int) -> int:
+    def next_budget(self, epoch: int, now_ms: int) -> int:
         """The records for the micro-batch after ``epoch``, which has ended by now if it began."""
         if epoch == self._epoch and self._records is not None:
-            self._learn(self._records, max(now_ms - self._planned_ms, 1))
+            self._update_budget(self._records, max(now_ms - self._planned_ms, 1))
             self._records = None
         return self._budget
 
-    def planned(self, epoch: int, now_ms: int) -> None:
+    def begin_epoch(self, epoch: int, now_ms: int) -> None:
         """The micro-batch ``epoch`` begins."""
         self._epoch, self._planned_ms, self._records = epoch, now_ms, None
 
-    def sized(self, epoch: int, records: int) -> None:
+    def set_record_count(self, epoch: int, record_count: int) -> None:
         """The micro-batch ``epoch`` holds so many records, or about so many."""
         if epoch == self._epoch:
-            self._records = records
+            self._records = record_count
 
-    def _learn(self, records: int, took_ms: int) -> None:
-        if not records:
+    def _update_budget(self, record_count: int, duration_ms: int) -> None:
+        if not record_count:
             return  # timers alone: a budget would not have helped
-        self._learn_fixed(records, took_ms)
+        self._update_fixed_cost(record_count, duration_ms)
         pace, fixed_ms = self._pace, self._fixed_ms
         target_ms = max(pace.target_ms, min(_MAX_FIXED_COST_RATIO * fixed_ms, pace.max_target_ms))
-        new_budget = records * target_ms / took_ms
-        if target_ms > pace.target_ms and took_ms > fixed_ms:
-            new_budget = records * (target_ms - fixed_ms) / (took_ms - fixed_ms)
-        if records >= self._budget * _FULL_BATCH_RATIO:
+        new_budget = record_count * target_ms / duration_ms
+        if target_ms > pace.target_ms and duration_ms > fixed_ms:
+            new_budget = record_count * (target_ms - fixed_ms) / (duration_ms - fixed_ms)
+        if record_count >= self._budget * _FULL_BATCH_RATIO:
             new_budget = min(
                 max(new_budget, self._budget / _MAX_BUDGET_RATIO), self._budget * _MAX_BUDGET_RATIO
             )
-        elif new_budget < self._budget and took_ms > target_ms:
+        elif new_budget < self._budget and duration_ms > target_ms:
             new_budget = max(new_budget, self._budget / _MAX_BUDGET_RATIO)
         else:
             return
-        self._budget = self._within(round(new_budget))
+        self._budget = self._clamp_budget(round(new_budget))
 
-    def _learn_fixed(self, records: int, took_ms: int) -> None:
+    def _update_fixed_cost(self, record_count: int, duration_ms: int) -> None:
         """Estimate the fixed price, from this micro-batch and the last one of another size.
 
         A line through the two gives the price of a micro-batch without records.
         """
         for other, other_ms in reversed(self._seen):
-            if max(records, other) >= _MIN_SIZE_RATIO * min(records, other):
-                per_record = max((took_ms - other_ms) / (records - other), 0.0)
-                self._fixed_ms += max(took_ms - per_record * records, 0.0)
+            if max(record_count, other) >= _MIN_SIZE_RATIO * min(record_count, other):
+                per_record = max((duration_ms - other_ms) / (record_count - other), 0.0)
+                self._fixed_ms += max(duration_ms - per_record * record_count, 0.0)
                 self._fixed_ms /= 2
                 break
         else:
             self._fixed_ms *= _FIXED_COST_DECAY
-        self._seen.append((records, took_ms))
+        self._seen.append((record_count, duration_ms))
 
-    def _within(self, records: int) -> int:
-        return max(min(records, self._pace.max_records), self._pace.min_records, 1)
+    def _clamp_budget(self, record_count: int) -> int:
+        return max(min(record_count, self._pace.max_records), self._pace.min_records, 1)

@@ -35,15 +35,15 @@ class Engine:
     def run(self, until_ms: float, arriving_per_ms: float) -> None:
         """Micro-batch after micro-batch; ``batches`` gets (records, ms) of each."""
         while self.now_ms < until_ms:
-            budget = self.pacer.budget(self.epoch, round(self.now_ms))
+            budget = self.pacer.next_budget(self.epoch, round(self.now_ms))
             taken = min(int(self.backlog), budget)
             if not taken:
                 self._pass(10, arriving_per_ms)
                 continue
             self.epoch += 1
             self.backlog -= taken
-            self.pacer.planned(self.epoch, round(self.now_ms))
-            self.pacer.sized(self.epoch, taken)
+            self.pacer.begin_epoch(self.epoch, round(self.now_ms))
+            self.pacer.set_record_count(self.epoch, taken)
             took_ms = self.fixed_ms + taken / self.records_per_ms
             self._pass(took_ms, arriving_per_ms)
             self.batches.append((taken, took_ms))
@@ -115,9 +115,9 @@ def test_a_large_fixed_price_makes_batches_longer() -> None:
 
 def test_one_slow_batch_says_little() -> None:
     pacer = Pacer(Pace(5_000, 30_000, 1_000, 2_000_000, 400_000))
-    pacer.planned(1, 0)
-    pacer.sized(1, 400_000)
-    assert pacer.budget(1, 500_000) == 100_000
+    pacer.begin_epoch(1, 0)
+    pacer.set_record_count(1, 400_000)
+    assert pacer.next_budget(1, 500_000) == 100_000
 
 
 def test_the_floor_and_the_ceiling_hold() -> None:
@@ -130,16 +130,16 @@ def test_the_floor_and_the_ceiling_hold() -> None:
 
 def test_waiting_for_input_is_not_working() -> None:
     pacer = Pacer(PACE)
-    pacer.planned(1, 0)
-    pacer.sized(1, 40_000)
-    first = pacer.budget(1, 1_000)
+    pacer.begin_epoch(1, 0)
+    pacer.set_record_count(1, 40_000)
+    first = pacer.next_budget(1, 1_000)
     # Asked again while nothing is new: the micro-batch has been learned from once.
-    assert pacer.budget(1, 90_000) == first
+    assert pacer.next_budget(1, 90_000) == first
 
 
 def test_what_was_never_sized_teaches_nothing() -> None:
     pacer = Pacer(PACE)
-    pacer.planned(1, 0)
-    assert pacer.budget(1, 100_000) == PACE.first_records
-    pacer.sized(0, 1)
-    assert pacer.budget(1, 100_000) == PACE.first_records
+    pacer.begin_epoch(1, 0)
+    assert pacer.next_budget(1, 100_000) == PACE.first_records
+    pacer.set_record_count(0, 1)
+    assert pacer.next_budget(1, 100_000) == PACE.first_records

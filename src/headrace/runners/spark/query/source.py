@@ -163,12 +163,14 @@ class StreamReader(DataSourceStreamReader):
         moment = self._clock.time(offset)
         if pacer is not None:
             settings = self._coordinator.settings
-            budget = Budget(pacer.budget(offset.epoch, moment.monotonic_ms), settings.max_bytes)
+            budget = Budget(
+                pacer.next_budget(offset.epoch, moment.monotonic_ms), settings.max_bytes
+            )
         end = self._coordinator.latest(offset, moment, budget)
         if end is offset:
             return start
         if pacer is not None:
-            pacer.planned(end.epoch, moment.monotonic_ms)
+            pacer.begin_epoch(end.epoch, moment.monotonic_ms)
         return end.to_json()
 
     @encodes_errors
@@ -179,7 +181,7 @@ class StreamReader(DataSourceStreamReader):
             return []  # the first micro-batch of a generation, without new records
         tasks = self._coordinator.reporting_plan(first, last)
         if self._pacer is not None:
-            self._pacer.sized(last.epoch, sum(task.records for task in tasks))
+            self._pacer.set_record_count(last.epoch, sum(task.records for task in tasks))
         return [TaskPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
