@@ -101,7 +101,7 @@ class Coordinator:
         moved = bool(resuming) or self._must_announce(start)
         for source in running:
             waiting = paused.get(source.id, frozenset())
-            after = self._advance(source, start, share, monotonic_ms, waiting)
+            after = self._advance_source(source, start, share, monotonic_ms, waiting)
             sources[source_key(source.id)] = after
             moved = moved or after.differs_from(start.source(source.id))
             self._suspended_sources(start).discard(source.id)
@@ -145,23 +145,23 @@ class Coordinator:
             self._suspended = suspended_sources(self._sources.values(), start)
         return self._suspended
 
-    def _advance(
+    def _advance_source(
         self,
         source: SourceProgram,
         start: Offset,
         budget: Budget,
         monotonic_ms: int,
-        paused: frozenset[str],
+        paused_splits: frozenset[str],
     ) -> SourceProgress:
         enumerator, before = self._enumerators[source.id], start.source(source.id)
         if self._resumes(source, start):
-            before = _resumed(source, before, enumerator, monotonic_ms)
+            before = _resume_source(source, before, enumerator, monotonic_ms)
         asked = source_key(source.id) in start.sources
         initial = {} if asked else first_positions(source, enumerator.initial(monotonic_ms))
         # A copy: what the enumerator does with it must not change the offset.
         known = {s: _copy_json(at) for s, at in (*before.positions.items(), *initial.items())}
-        answer = enumerator.advance(known, budget, monotonic_ms, paused)
-        after = validated_progress(source, before, initial, answer, paused)
+        answer = enumerator.advance(known, budget, monotonic_ms, paused_splits)
+        after = validated_progress(source, before, initial, answer, paused_splits)
         after = progress_to_record(source, before, after, self._job.settings.drain)
         if source.idle_timeout_ms is None:
             return after
@@ -169,7 +169,7 @@ class Coordinator:
         for split, position in after.positions.items():
             if split not in seen or before.positions.get(split) != position:
                 seen[split] = monotonic_ms
-            elif split in paused:
+            elif split in paused_splits:
                 seen[split] += monotonic_ms - start.monotonic_ms  # who must wait is not silent
         seen = {split: seen[split] for split in after.positions}
         idle = frozenset(s for s in seen if monotonic_ms - seen[s] >= source.idle_timeout_ms)
@@ -284,7 +284,7 @@ class Coordinator:
             enumerator.close()
 
 
-def _resumed(
+def _resume_source(
     source: SourceProgram, before: SourceProgress, enumerator: SplitEnumerator, monotonic_ms: int
 ) -> SourceProgress:
     """How far a source is read, with the positions from which it goes on."""
