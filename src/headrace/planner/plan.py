@@ -27,7 +27,7 @@ from headrace.graph.transformation import (
 from headrace.operators.timestamps import uses_max_timestamp_only
 from headrace.planner.columns import with_columns, without_columns
 from headrace.planner.combining import with_combiners
-from headrace.planner.last_results import with_last_results
+from headrace.planner.final_results import with_final_results
 from headrace.planner.placement import apart
 from headrace.runtime.channel import ALL_TASKS, Channel
 from headrace.runtime.operator import Link, NodeProgram
@@ -375,6 +375,6 @@ def with_fingerprint(program: JobProgram) -> JobProgram:
 
 
 Pass = Callable[[JobProgram], JobProgram]
-PASSES: tuple[Pass, ...] = (with_fingerprint, with_last_results, with_combiners, with_columns)
+PASSES: tuple[Pass, ...] = (with_fingerprint, with_final_results, with_combiners, with_columns)
 
 __all__ = ["PASSES", "PlanOptions", "plan", "with_fingerprint"]

@@ -177,7 +177,7 @@ class OperatorSpec(ABC):
         """
         return None
 
-    def emitting_last(self) -> Self:
+    def with_final_results(self) -> Self:
         """The same, emitting only its last results; itself where it has no choice."""
         return self if self.emits is None else replace(self, emits="last")  # type: ignore[type-var]
 

@@ -87,7 +87,7 @@ class _Harness:
         for function in spec.functions:
             require_sendable(function, type(self).__name__, "the harness", site)
         if batch:
-            spec = spec.emitting_last()  # the planner does the same
+            spec = spec.with_final_results()  # the planner does the same
         self.clock = clock or ManualClock()
         self._captured = Captured()
         node = NodeProgram(

@@ -95,7 +95,7 @@ class Harness:
         if not isinstance(function, OperatorSpec):
             spec = KeyedProcessSpec(UserFunction(function, "process_element"))
         if batch:
-            spec = spec.emitting_last()
+            spec = spec.with_final_results()
         root = node(1, spec, to_sink(0), name="under test", uid="test")
         self.vertex = VertexProgram(
             0, 1, keyed, 4, 1, chain_of(root), tuple(map(channel, channels))

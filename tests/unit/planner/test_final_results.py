@@ -59,7 +59,7 @@ def test_the_plan_says_who_emits_only_last_results() -> None:
 @pytest.mark.parametrize("batch", [False, True])
 def test_a_reduction_that_emits_last_results_is_silent_until_the_end(batch: bool) -> None:
     """It goes by its spec, and does not know in which mode it runs."""
-    with KeyedHarness(LARGEST.emitting_last(), lambda value: "k", batch=batch) as task:
+    with KeyedHarness(LARGEST.with_final_results(), lambda value: "k", batch=batch) as task:
         task.process(3)
         task.process(5)
         assert task.output() == []
@@ -79,4 +79,4 @@ def test_timestamps_that_emit_last_results_pass_only_the_end() -> None:
 def test_a_spec_without_a_choice_stays_itself() -> None:
     (vertex,) = planned(batch=False).stages[0]
     spec = next(node.spec for node in vertex.chain.nodes.values() if node.name == "Map")
-    assert spec is not None and spec.emitting_last() is spec
+    assert spec is not None and spec.with_final_results() is spec
