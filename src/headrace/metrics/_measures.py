@@ -10,11 +10,11 @@ from headrace.metrics.metricbase import Metric
 
 
 class Measure(Protocol):
-    """Something that knows how many records have passed a point of a chain; ``count`` only rises."""
+    """Counts what passes a point of a chain: records, or nanoseconds. ``count`` never falls."""
 
     @property
     def count(self) -> int:
-        """How many."""
+        """The number so far."""
 
 
 class Tally:
