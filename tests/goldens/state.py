@@ -34,11 +34,10 @@ from headrace.runtime.savepoint.savepoint import PartWriter, Savepoint, part_nam
 from headrace.runtime.savepoint.sinks import export_sinks
 from headrace.runtime.savepoint.write import export_states, export_timers
 from headrace.runtime.state.backend import StateBackend, Timer
+from headrace.runtime.state.broadcast_state import BroadcastStateStore, write_changes
 from headrace.runtime.state.handles import KeyContext, StateStore
 from headrace.runtime.state.pages.backend import PagedBackend
 from headrace.runtime.state.pages.memory import MemoryPages
-from headrace.runtime.state.shared import SharedStates
-from headrace.runtime.state.shared import store as store_shared
 
 KEYS: list[Any] = ["ann", ("bo", 1), 7, None, b"k", 2.5, Row(1, "x")]
 GROUPS = 4
@@ -191,11 +190,11 @@ def form() -> Savepoint:
 
 
 def _rules() -> StateBackend:
-    shared, backend = SharedStates(), PagedBackend(MemoryPages(), GROUPS)
+    shared, backend = BroadcastStateStore(), PagedBackend(MemoryPages(), GROUPS)
     shared.writable = True
     for key, rule in RULES.items():
         shared.map("rules").put(key, rule)
-    store_shared(shared.taken(), backend)
+    write_changes(shared.take_changes(), backend)
     return backend
 
 

@@ -16,11 +16,11 @@ from headrace.runtime.savepoint.records import SplitRecord, StateRecord, decode
 from headrace.runtime.savepoint.savepoint import Savepoint
 from headrace.runtime.savepoint.sinks import import_sinks
 from headrace.runtime.state.backend import StateBackend, Timer
+from headrace.runtime.state.broadcast_state import BroadcastStateStore
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.kinds import LIST, MAP, VALUE, StateKind
 from headrace.runtime.state.pages.backend import PagedBackend
 from headrace.runtime.state.pages.memory import MemoryPages
-from headrace.runtime.state.shared import SharedStates
 from tests.goldens import VERSIONS, job, state
 from tests.goldens.pickles import is_pickle, of_headrace
 from tests.goldens.state import GROUPS, HELD, KEYS, OFFSET
@@ -109,7 +109,7 @@ def test_each_record_of_a_key(form: Savepoint) -> None:
 def test_state_that_tasks_share(form: Savepoint, kind: str) -> None:
     backend: StateBackend = HeapBackend() if kind == "heap" else PagedBackend(MemoryPages(), 1)
     import_backend(form.shared("sums"), backend)
-    shared = SharedStates()
+    shared = BroadcastStateStore()
     shared.load(backend)
     assert [*shared.map("rules").items()] == [*state.RULES.items()]
 

@@ -23,14 +23,14 @@ from headrace.runtime.operator import (
     Traits,
 )
 from headrace.runtime.state.backend import Timer
+from headrace.runtime.state.broadcast_state import BroadcastStateMap, BroadcastStateStore
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.state.kinds import RESERVED_NAMES
-from headrace.runtime.state.shared import SharedMap, SharedStates
 
 WAITING = RESERVED_NAMES + "waiting"
 
 
-def learn(rules: SharedMap, rule: Any) -> None:
+def learn(rules: BroadcastStateMap, rule: Any) -> None:
     name, amount, _ = rule
     if amount is None:
         rules.remove(name)
@@ -38,9 +38,9 @@ def learn(rules: SharedMap, rule: Any) -> None:
         rules.put(name, rules.get(name, 0) + amount)
 
 
-def states_of(context: TaskContext) -> SharedStates:
-    assert context.shared is not None, "the operator has a broadcast input"
-    return context.shared
+def states_of(context: TaskContext) -> BroadcastStateStore:
+    assert context.broadcast_states is not None, "the operator has a broadcast input"
+    return context.broadcast_states
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class KeyedRulesSpec(OperatorSpec):
     waits: bool = False
     tells: bool = False
     traits = Traits(
-        keyed=True, state=True, event_timers=True, event_time=True, inputs=2, shared=True
+        keyed=True, state=True, event_timers=True, event_time=True, inputs=2, broadcast_state=True
     )
     kind = "keyed-rules"
     label = "KeyedRules"
@@ -124,7 +124,7 @@ class KeyedRulesOperator(StatefulOperator):
 class RulesSpec(OperatorSpec):
     """Gives ``(record, rules, how many records this instance saw)``, and what was learned."""
 
-    traits = Traits(inputs=2, shared=True)
+    traits = Traits(inputs=2, broadcast_state=True)
     kind = "rules"
     label = "Rules"
 

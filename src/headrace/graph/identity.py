@@ -88,7 +88,7 @@ def identities(nodes: Iterable[Transformation]) -> Identities:
 
 def keeps_state(node: Transformation) -> bool:
     """True for an operator with state of its own, which a later program must find again."""
-    return node.spec is not None and (node.spec.traits.state or node.spec.traits.shared)
+    return node.spec is not None and (node.spec.traits.state or node.spec.traits.broadcast_state)
 
 
 def _generated(node: Transformation, fed: Feeds) -> str:

@@ -14,7 +14,9 @@ def with_final_results(program: JobProgram) -> JobProgram:
 
 
 def _with_final_results(chain: ChainProgram) -> ChainProgram:
-    return replace(chain, nodes={id_: _node_with_final_results(node) for id_, node in chain.nodes.items()})
+    return replace(
+        chain, nodes={id_: _node_with_final_results(node) for id_, node in chain.nodes.items()}
+    )
 
 
 def _node_with_final_results(node: NodeProgram) -> NodeProgram:

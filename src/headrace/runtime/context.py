@@ -10,8 +10,8 @@ from headrace.common._options.catalogue import DEFAULT_MAX_PARALLELISM
 from headrace.errors import NotKeyedError
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.overflow import MemoryOverflow, Overflow
+from headrace.runtime.state.broadcast_state import BroadcastStateStore
 from headrace.runtime.state.handles import KeyContext, StateStore
-from headrace.runtime.state.shared import SharedStates
 
 
 @dataclass
@@ -50,7 +50,7 @@ class TaskContext:
         self._metrics = metrics
         owner = f"{name} (uid={uid})" if uid else name
         self.states = StateStore(key_context, owner) if key_context is not None else None
-        self.shared: SharedStates | None = None
+        self.broadcast_states: BroadcastStateStore | None = None
         """State that the whole task shares; None for an operator without a broadcast input."""
 
     def get_task_name(self) -> str:

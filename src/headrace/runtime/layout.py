@@ -126,7 +126,7 @@ def _parts(program: JobProgram) -> Iterator[StatefulPart]:
 
 
 def _keeps_state(node: NodeProgram) -> bool:
-    return node.spec is not None and (node.spec.traits.state or node.spec.traits.shared)
+    return node.spec is not None and (node.spec.traits.state or node.spec.traits.broadcast_state)
 
 
 States = Mapping[str, Iterable[str]]

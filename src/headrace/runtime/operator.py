@@ -97,8 +97,8 @@ class Traits:
     ``keyed``: it must run downstream of a key exchange. ``state`` and ``timers``: what it keeps.
     ``event_time``: it needs watermarks. ``assigns_time``: it replaces timestamps and watermarks.
     ``side_outputs``: it may emit to tags. ``retains_emitted``: it keeps what it emits as its state.
-    ``inputs``: how many inputs it has; a union is one. ``shared``: it keeps state that a whole task
-    shares, and that a broadcast input changes. ``takes_columns``: if an input has columns it gets
+    ``inputs``: how many inputs it has; a union is one. ``broadcast_state``: it keeps broadcast
+    state, which only a broadcast input changes. ``takes_columns``: if an input has columns it gets
     these (``bind_columns``, ``process_columns``; with several inputs ``bind_columns_inputs``,
     ``column_processors``). If not, it gets records. ``gives_rows``: its results may be rows also
     where it takes columns. ``gives_columns``: they are columns also where it takes rows.
@@ -120,7 +120,7 @@ class Traits:
     side_outputs: bool = False
     retains_emitted: bool = False
     inputs: int = 1
-    shared: bool = False
+    broadcast_state: bool = False
     takes_columns: bool = False
     gives_rows: bool = False
     gives_columns: bool = False

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from headrace.errors import NotKeyedError
-from headrace.operators.broadcast.states import BroadcastStates, DeclaredMap, broadcast_states
+from headrace.operators.broadcast.states import BroadcastStates, DeclaredMap, make_broadcast_states
 from headrace.operators.emission import EXPECTED_RESULT_TYPES, check_results
 from headrace.operators.keyed_process import (
     KeyedContext,
@@ -20,8 +20,8 @@ from headrace.runtime.context import TaskContext
 from headrace.runtime.keys.serialized_key import user_key
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import NodeProgram, Operator, Outputs, ProcessBlock, Traits
+from headrace.runtime.state.broadcast_state import BroadcastStateStore
 from headrace.runtime.state.handles import KeyContext
-from headrace.runtime.state.shared import SharedStates
 
 
 @dataclass(frozen=True)
@@ -31,7 +31,7 @@ class KeyedBroadcastProcessSpec(KeyedProcessSpec):
     states: tuple[DeclaredMap, ...] = ()
     kind = "keyed-broadcast-process"
     label = "Keyed-Co-Process-Broadcast"
-    fixed_traits = Traits(keyed=True, state=True, side_outputs=True, inputs=2, shared=True)
+    fixed_traits = Traits(keyed=True, state=True, side_outputs=True, inputs=2, broadcast_state=True)
 
     def build(self) -> Operator:
         return KeyedBroadcastProcessOperator(self)
@@ -64,8 +64,8 @@ class BroadcastContext(ProcessContext):
         emit: Callable[[Any], None],
     ) -> None:
         super().__init__(key_context)
-        assert context.shared is not None, "the operator has a broadcast input"
-        self._context, self._shared, self._emit = context, context.shared, emit
+        assert context.broadcast_states is not None, "the operator has a broadcast input"
+        self._context, self._broadcast_states, self._emit = context, context.broadcast_states, emit
         self.get_broadcast_state = states.writable
 
     def current_watermark(self) -> int:
@@ -90,7 +90,7 @@ class BroadcastContext(ProcessContext):
         """
         states, key_context = self._context.states, self._key_context
         assert states is not None, "the operator is keyed"
-        self._shared.all_groups = True
+        self._broadcast_states.all_groups = True
         call = getattr(function, "process", function)
         state = getattr(self._context, state_descriptor._asked_by)(state_descriptor)
         try:
@@ -110,7 +110,7 @@ class KeyedBroadcastProcessOperator(KeyedProcessOperator):
 
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         super().open(node, context, key_context)
-        self._states = broadcast_states(context, self._spec.states, node)
+        self._states = make_broadcast_states(context, self._spec.states, node)
 
     def contexts(self) -> tuple[KeyedContext, TimerContext]:
         """The contexts of ``process_element`` and of ``on_timer``."""
@@ -140,18 +140,18 @@ class KeyedBroadcastProcessOperator(KeyedProcessOperator):
         again.
         """
         node, context, element = self.node, self._broadcast_context, self._broadcast_element  # noqa: F841
-        shared: SharedStates = context._shared
+        broadcast_states: BroadcastStateStore = context._broadcast_states
         for value, timestamp in zip(values, timestamps or [None] * len(values), strict=True):
             context._timestamp = timestamp
-            shared.all_groups = False
+            broadcast_states.all_groups = False
             results = element(value, context)
             if results is not None:
                 if type(results) not in EXPECTED_RESULT_TYPES:
                     check_results(results)
                 for result in results:
-                    if not shared.repeating or shared.all_groups:
+                    if not broadcast_states.repeating or broadcast_states.all_groups:
                         self._emit((result,), timestamp)
-            shared.asked_all_groups |= shared.all_groups
+            broadcast_states.asked_all_groups |= broadcast_states.all_groups
 
     def _emit_results(self, results: Any) -> None:
         self._emit(results, self._broadcast_context._timestamp)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from headrace.operators.broadcast.states import BroadcastStates, DeclaredMap, broadcast_states
+from headrace.operators.broadcast.states import BroadcastStates, DeclaredMap, make_broadcast_states
 from headrace.operators.connected.elements import broadcast_elements
 from headrace.operators.connected.plain import CoProcessOperator, CoProcessSpec
 from headrace.operators.process import ProcessContext
@@ -22,7 +22,7 @@ class BroadcastProcessSpec(CoProcessSpec):
 
     states: tuple[DeclaredMap, ...]
     elements = staticmethod(broadcast_elements)
-    traits = Traits(inputs=2, side_outputs=True, shared=True)
+    traits = Traits(inputs=2, side_outputs=True, broadcast_state=True)
     kind = "broadcast-process"
     label = "Co-Process-Broadcast"
 
@@ -53,7 +53,7 @@ class BroadcastProcessOperator(CoProcessOperator):
 
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         super().open(node, context, key_context)
-        self._states = broadcast_states(context, self._spec.states, node)
+        self._states = make_broadcast_states(context, self._spec.states, node)
 
     def contexts(self) -> tuple[ProcessContext, ...]:
         """Only the context of the broadcast input gives writable state."""

@@ -10,9 +10,9 @@ from headrace.common.typeinfo import TypeInformation
 from headrace.errors import PlanError
 from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import NodeProgram
+from headrace.runtime.state.broadcast_state import BroadcastStateMap, BroadcastStateStore
 from headrace.runtime.state.handles.coercion import fits_of_map
 from headrace.runtime.state.kinds import VALUE, StateKind, data_of
-from headrace.runtime.state.shared import SharedMap, SharedStates
 
 
 @dataclass(frozen=True)
@@ -36,30 +36,30 @@ class BroadcastMap:
     Keys and values are coerced to ``declared``.
     """
 
-    def __init__(self, shared: SharedMap, declared: TypeInformation | None) -> None:
-        self._shared = shared
-        self.get: Callable[..., Any] = shared.get
-        self.contains = shared.__contains__
-        self.items = shared.items
-        self.keys = shared.keys
-        self.put = shared.put
-        self.remove = shared.remove
-        self.clear = shared.clear
-        self._fits = fits = fits_of_map(declared, shared.name)
+    def __init__(self, state_map: BroadcastStateMap, declared: TypeInformation | None) -> None:
+        self._state_map = state_map
+        self.get: Callable[..., Any] = state_map.get
+        self.contains = state_map.__contains__
+        self.items = state_map.items
+        self.keys = state_map.keys
+        self.put = state_map.put
+        self.remove = state_map.remove
+        self.clear = state_map.clear
+        self._fits = fits = fits_of_map(declared, state_map.name)
         if fits is not None:
             of_key, of_value = fits
-            self.get = lambda key: shared.get(of_key(key))
-            self.contains = lambda key: of_key(key) in shared
-            self.put = lambda key, value: shared.put(of_key(key), of_value(value))
-            self.remove = lambda key: shared.remove(of_key(key))
+            self.get = lambda key: state_map.get(of_key(key))
+            self.contains = lambda key: of_key(key) in state_map
+            self.put = lambda key, value: state_map.put(of_key(key), of_value(value))
+            self.remove = lambda key: state_map.remove(of_key(key))
 
     def values(self) -> Iterator[Any]:
         """The values of the map."""
-        return (value for _, value in self._shared.items())
+        return (value for _, value in self._state_map.items())
 
     def is_empty(self) -> bool:
         """Whether the map has no entries."""
-        return not len(self._shared)
+        return not len(self._state_map)
 
     def put_all(self, dict_value: Any) -> None:
         """Set entries from a mapping or pairs: all, or none if one does not fit the type."""
@@ -68,7 +68,7 @@ class BroadcastMap:
             of_key, of_value = self._fits
             pairs = [(of_key(key), of_value(value)) for key, value in pairs]
         for key, value in pairs:
-            self._shared.put(key, value)
+            self._state_map.put(key, value)
 
     def __getitem__(self, key: Any) -> Any:
         return self.get(key)
@@ -89,10 +89,10 @@ class BroadcastMap:
 class ReadOnlyBroadcastMap:
     """A broadcast state as the side without broadcast may use it: changes raise a ``PlanError``."""
 
-    def __init__(self, shared: SharedMap, state: Any, operator: str) -> None:
-        self._name, self._operator = shared.name, operator
+    def __init__(self, state_map: BroadcastStateMap, state: Any, operator: str) -> None:
+        self._name, self._operator = state_map.name, operator
         # A key that is not found is looked up again after coercion to its type.
-        self.get = shared.looking_up(state.get)
+        self.get = state_map.make_lookup(state.get)
         self.contains = state.contains
         self.items = state.items
         self.keys = state.keys
@@ -129,15 +129,15 @@ class BroadcastStates:
     """
 
     def __init__(
-        self, shared: SharedStates, declared: Sequence[DeclaredMap], operator: str
+        self, broadcast_states: BroadcastStateStore, declared: Sequence[DeclaredMap], operator: str
     ) -> None:
         types = {each.name: each.type_info for each in declared}
         writable: dict[str, Any] = {}
         readable: dict[str, Any] = {}
         for each in declared:
-            shared_map = shared.map(each.name, StateKind(VALUE, data_of(each.type_info)))
-            state = writable[each.name] = BroadcastMap(shared_map, each.type_info)
-            readable[each.name] = ReadOnlyBroadcastMap(shared_map, state, operator)
+            state_map = broadcast_states.map(each.name, StateKind(VALUE, data_of(each.type_info)))
+            state = writable[each.name] = BroadcastMap(state_map, each.type_info)
+            readable[each.name] = ReadOnlyBroadcastMap(state_map, state, operator)
         self.writable = _ByDescriptor(writable, types, operator).__getitem__
         self.readable = _ByDescriptor(readable, types, operator).__getitem__
 
@@ -183,9 +183,9 @@ def undeclared_state_error(name: str, declared: Sequence[str], operator: str) ->
     )
 
 
-def broadcast_states(
+def make_broadcast_states(
     context: TaskContext, declared: tuple[DeclaredMap, ...], node: NodeProgram
 ) -> BroadcastStates:
     """Make the broadcast states of an operator."""
-    assert context.shared is not None, "the operator has a broadcast input"
-    return BroadcastStates(context.shared, declared, f"{node.name}, built at {node.site}")
+    assert context.broadcast_states is not None, "the operator has a broadcast input"
+    return BroadcastStates(context.broadcast_states, declared, f"{node.name}, built at {node.site}")

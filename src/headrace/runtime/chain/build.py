@@ -35,8 +35,8 @@ from headrace.runtime.operator import (
 )
 from headrace.runtime.program import ChainProgram, ExchangeProgram, JobProgram
 from headrace.runtime.record_copies import copy_record
+from headrace.runtime.state.broadcast_state import BroadcastStateStore
 from headrace.runtime.state.handles import KeyContext
-from headrace.runtime.state.shared import SharedStates
 from headrace.runtime.user_function import open_function
 from headrace.runtime.watermarks import InputWatermarks, NodeInputs
 
@@ -66,7 +66,7 @@ class ChainBuilder:
         send_context: SendContext,
         merged: Collection[str],
         root_inputs: InputWatermarks | None,
-        shared: SharedStates | None,
+        broadcast_states: BroadcastStateStore | None,
     ) -> None:
         program = self.program = _with_copied_functions(program)
         self._task_info, self._metrics, self._job, self._send_context = (
@@ -82,7 +82,7 @@ class ChainBuilder:
         self.watermark_pushes: dict[str, PushWatermark] = {}
         self.inputs: dict[str, NodeInputs] = {}
         self.unannounced: set[str] = set()
-        self._root_inputs, self._shared = root_inputs, shared
+        self._root_inputs, self._broadcast_states = root_inputs, broadcast_states
         self.exchanges = {e.id: self._exchange(e, e.id in merged) for e in program.exchanges}
         self.sinks: dict[str, ExchangeWriter] = {}
         self._sinks_of_columns = {
@@ -172,7 +172,7 @@ class ChainBuilder:
             key_context = self.key_context if keyed else None
             context = self._context(node.name, node.site, key_context, node.id, node.uid)
             if node.id == self.program.root:
-                context.shared = self._shared
+                context.broadcast_states = self._broadcast_states
             self.contexts[node.id] = context
             self.operators[node.id] = operator
             try:
@@ -265,13 +265,13 @@ class ChainBuilder:
         # Exchanges and sinks encode a record at once: they take it before an operator changes it.
         links = sorted(node.links, key=lambda link: link.kind == "node")
         # An operator may emit one object to several tags, in any order, or hold on to it.
-        shared = node.spec is not None and (
+        must_copy = node.spec is not None and (
             node.spec.traits.retains_emitted or len({link.tag for link in links}) > 1
         )
         for index, link in enumerate(links):
             push = self._push_into(link)
             if link.kind == "node" and (
-                shared
+                must_copy
                 or any(link.tag == other.tag for other in links[index + 1 :])
                 or self._calls_async(link.target)
             ):

@@ -18,7 +18,7 @@ from headrace.runtime.exchange.writer import ExchangeWriter
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import Outputs
 from headrace.runtime.program import ChainProgram, JobProgram, input_watermarks_key
-from headrace.runtime.state.shared import SharedStates
+from headrace.runtime.state.broadcast_state import BroadcastStateStore
 from headrace.runtime.user_function import close_function
 from headrace.runtime.watermarks import InputWatermarks
 
@@ -43,7 +43,7 @@ class Chain:
         metrics: MetricGroup,
         merged_marks: bool,
         root_inputs: InputWatermarks | None = None,
-        shared: SharedStates | None = None,
+        broadcast_states: BroadcastStateStore | None = None,
     ) -> None:
         self._job = job
         self.send_context = SendContext(job.settings.object_reuse, task_info.overflow())
@@ -56,7 +56,14 @@ class Chain:
         self.merged = merged_marks and not timed
         """Whether all groups go through one sequence of watermarks, whatever they send to."""
         builder = ChainBuilder(
-            program, job, task_info, metrics, self.send_context, self._merged, root_inputs, shared
+            program,
+            job,
+            task_info,
+            metrics,
+            self.send_context,
+            self._merged,
+            root_inputs,
+            broadcast_states,
         )
         self._builder = builder
         self.program, self.key_context = builder.program, builder.key_context

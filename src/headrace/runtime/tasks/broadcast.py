@@ -18,8 +18,8 @@ from headrace.runtime.ordering.batches import batch_by_time
 from headrace.runtime.ordering.run import Run
 from headrace.runtime.ordering.streams import Reached, merge_senders
 from headrace.runtime.state.backend import StateBackend
+from headrace.runtime.state.broadcast_state import BroadcastStateStore, Change, write_changes
 from headrace.runtime.state.heap import HeapBackend
-from headrace.runtime.state.shared import Change, SharedStates, store
 
 Place = tuple[int, int]
 """An input, and the position of a run of its records."""
@@ -38,47 +38,47 @@ class BroadcastInput:
         self.blocks = blocks
         self.now_ms = max((block.now_ms for block in blocks), default=0)
         self._backend, self._senders = backend, senders
-        self._lanes: list[Block] | None = None
-        self._loaded: list[SharedStates] = []
+        self._merged_blocks: list[Block] | None = None
+        self._loaded: list[BroadcastStateStore] = []
         self._changes: dict[Place, tuple[Change, ...]] = {}
         self._for_all: set[Place] = set()
-        self._is_run = False
+        self._is_claimed = False
 
-    def taken_down(self) -> bytes:
+    def to_bytes(self) -> bytes:
         """The blocks and the shared state before the call, in bytes; while the call goes on."""
         state = [(key, {**entry}) for key, entry in self._backend.scan()]
         return pickle.dumps(([*map(encode, self.blocks)], [*self._senders], state), 5)
 
     @classmethod
-    def of(cls, data: bytes) -> Self:
-        """The input that ``taken_down`` gave the bytes of, with its state on the heap."""
+    def from_bytes(cls, data: bytes) -> Self:
+        """The input that ``to_bytes`` gave the bytes of, with its state on the heap."""
         blocks, senders, state = pickle.loads(data)
         backend = HeapBackend()
         for key, entry in state:
             backend.enter(key).update(entry)
         return cls(backend, [*map(decode, blocks)], senders)
 
-    def enter(self, states: SharedStates) -> None:
-        """Load the state as it was at the end of the last call; once for each ``SharedStates``."""
+    def load_into(self, states: BroadcastStateStore) -> None:
+        """Load the state of the end of the last call into a store, unless it was loaded already."""
         if not any(states is known for known in self._loaded):
             states.load(self._backend)
             self._loaded.append(states)
 
-    def run_by_first(self) -> bool:
+    def claim_first_run(self) -> bool:
         """True for the first group that asks: it runs the operator."""
-        first, self._is_run = not self._is_run, True
+        first, self._is_claimed = not self._is_claimed, True
         return first
 
-    def lanes(self, reached: Reached) -> list[Block]:
+    def merged_blocks(self, reached: Reached) -> list[Block]:
         """One block for each broadcast input: its records and marks in the order of the task."""
-        if self._lanes is None:
-            self._lanes = [
+        if self._merged_blocks is None:
+            self._merged_blocks = [
                 merge_senders(blocks, senders, reached)._replace(input=number)
                 for number, (blocks, senders) in sorted(self._by_input().items())
             ]
-        return self._lanes
+        return self._merged_blocks
 
-    def of_batch(self) -> Iterator[Run]:
+    def batch_runs(self) -> Iterator[Run]:
         """All records of each broadcast input by timestamp: in a batch they come first."""
         # One run for each input: a place is an input, and where in its records a run begins.
         for _, (blocks, _) in sorted(self._by_input().items()):
@@ -93,7 +93,9 @@ class BroadcastInput:
             senders.append(sender)
         return found
 
-    def note(self, place: Place, changes: tuple[Change, ...], for_all: bool = False) -> None:
+    def record_changes(
+        self, place: Place, changes: tuple[Change, ...], for_all: bool = False
+    ) -> None:
         """Record what the records at a place changed.
 
         ``for_all``: they reached for the keys of all groups, so each group must run the operator.
@@ -114,4 +116,4 @@ class BroadcastInput:
         """Write what has changed, once all groups are done."""
         changes = [change for each in self._changes.values() for change in each]
         if changes:
-            store(changes, self._backend)
+            write_changes(changes, self._backend)

@@ -80,7 +80,7 @@ class FailedCall:
     ``pages``: what was read of the state; None where the call began without any, on the heap (a
     batch). ``program``: the job's, ``for_replay``. ``failure``: what the call
     failed with, in a line. ``shared``: what its task got by broadcast, and the state that this
-    changes (``BroadcastInput.taken_down``); None where it has no such input.
+    changes (``BroadcastInput.to_bytes``); None where it has no such input.
     """
 
     job: str
@@ -139,7 +139,7 @@ def failed_call(
         max_parallelism=task_info.max_parallelism,
         program=program,
         failure=f"{type(error).__name__}: {text}" if text else type(error).__name__,
-        shared=None if shared is None else shared.taken_down(),
+        shared=None if shared is None else shared.to_bytes(),
     )
 
 
@@ -290,7 +290,7 @@ class Replay:
     def run(self) -> Iterator[Envelope]:
         """Make the call: gives out what it sends, and raises what its functions raise."""
         call = self._call
-        shared = None if call.shared is None else BroadcastInput.of(call.shared)
+        shared = None if call.shared is None else BroadcastInput.from_bytes(call.shared)
         given = TaskInput(call.group, self._blocks, call.now_ms, call.senders, shared)
         yield from self._task.advance(given, self._backend())
 

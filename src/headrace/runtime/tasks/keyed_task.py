@@ -24,8 +24,8 @@ from headrace.runtime.ordering.streams import stream_order
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.record_copies import copy_record
 from headrace.runtime.state.backend import StateBackend
+from headrace.runtime.state.broadcast_state import BroadcastStateStore, Change
 from headrace.runtime.state.quiescence import quiescent
-from headrace.runtime.state.shared import Change, SharedStates
 from headrace.runtime.state.ttl import CLEANUP
 from headrace.runtime.tasks.broadcast import BroadcastInput
 from headrace.runtime.tasks.busy import busy
@@ -86,7 +86,9 @@ class KeyedTask:
         self.task_info = task_info
         root = vertex.chain.nodes[vertex.chain.root].spec
         count = 1 if root is None else root.traits.inputs
-        self._shared = SharedStates(_described(vertex)) if vertex.broadcast else None
+        self._broadcast_states = (
+            BroadcastStateStore(_described(vertex)) if vertex.broadcast else None
+        )
         self._inputs = InputWatermarks(count, self._input_of) if count > 1 else None
         self._chain = Chain(
             vertex.chain,
@@ -95,7 +97,7 @@ class KeyedTask:
             metrics,
             merged_marks=True,
             root_inputs=self._inputs,
-            shared=self._shared,
+            broadcast_states=self._broadcast_states,
         )
         self._chain.key_context.clocked = True
         head = self._chain.operators[vertex.chain.root]
@@ -266,18 +268,18 @@ class KeyedTask:
 
         In a batch there may be watermarks (ms) between them, which the operator alone gets.
         """
-        state, shared = self._watermarks.state, task.broadcast
+        state, broadcast = self._watermarks.state, task.broadcast
         if not self.task_info.is_batch:
-            if shared is None:
+            if broadcast is None:
                 return stream_order(task.blocks, task.senders, state)
             # Under equal watermarks, what is broadcast comes first.
-            lanes = shared.lanes(state)
+            lanes = broadcast.merged_blocks(state)
             senders = [*range(-len(lanes), 0), *(task.senders or [0] * len(task.blocks))]
             return stream_order([*lanes, *task.blocks], senders, state)
         channels = channels_of(self._all_blocks(task), state)
         for channel in channels:
             state.setdefault(channel, (MIN_WATERMARK, False))
-        first = shared.of_batch() if shared is not None else ()
+        first = broadcast.batch_runs() if broadcast is not None else ()
         order = batch_order(task.blocks, channels)
         return one_after_another(first, with_watermarks(order) if self._timed_batches else order)
 
@@ -288,39 +290,41 @@ class KeyedTask:
     def _enter_broadcast(self, given: BroadcastInput | None) -> None:
         self._given, self._changes = given, []
         if given is not None:
-            assert self._shared is not None
-            given.enter(self._shared)
-            self._runs_broadcast = given.run_by_first() or not self.vertex.keyed
+            assert self._broadcast_states is not None
+            given.load_into(self._broadcast_states)
+            self._runs_broadcast = given.claim_first_run() or not self.vertex.keyed
 
     def _leave_broadcast(self) -> None:
         """Take this group's changes back: the next group begins with the same shared state."""
-        if self._shared is not None:
-            self._shared.take_back(self._changes)
+        if self._broadcast_states is not None:
+            self._broadcast_states.revert_changes(self._changes)
 
     def _broadcast_records(self, run: Run) -> None:
         """Run the operator on broadcast records, or repeat the changes that it made."""
-        given, shared, place = self._given, self._shared, (run.input, run.start)
-        assert given is not None and shared is not None
+        given, broadcast_states, place = self._given, self._broadcast_states, (run.input, run.start)
+        assert given is not None and broadcast_states is not None
         if self._runs_broadcast:
             self._chain.received.count += len(run.values)
             self._run_broadcast(run)
-            changes = shared.taken()
-            given.note(place, changes, shared.asked_all_groups)
+            changes = broadcast_states.take_changes()
+            given.record_changes(place, changes, broadcast_states.asked_all_groups)
         else:
             if given.is_for_all(place):
-                shared.repeating = True
+                broadcast_states.repeating = True
                 try:
                     self._run_broadcast(run)
                 finally:
-                    shared.repeating = False
-                shared.take_back(shared.taken())  # those of the first group count
+                    broadcast_states.repeating = False
+                broadcast_states.revert_changes(
+                    broadcast_states.take_changes()
+                )  # those of the first group count
             changes = given.changes_at(place)
-            shared.make(changes)
+            broadcast_states.apply_changes(changes)
         self._changes += changes
 
     def _run_broadcast(self, run: Run) -> None:
-        shared = self._shared
-        assert shared is not None
+        broadcast_states = self._broadcast_states
+        assert broadcast_states is not None
         values: Any = run.values
         if not isinstance(values, list) and self._chain.column_pushes:
             self._chain.column_pushes[run.input](values)
@@ -332,14 +336,14 @@ class KeyedTask:
             values = [*map(copy_record, values)]  # others of the task's groups may get them, too
         self._chain.key_context.key = self._chain.key_context.entry = None
         self._chain.key_context.event_ms = None
-        shared.writable, shared.asked_all_groups = True, False
+        broadcast_states.writable, broadcast_states.asked_all_groups = True, False
         try:
             if self._keyed is not None:
                 self._processors[run.input]([], values, run.timestamps)  # type: ignore[arg-type]
             else:
                 self._chain.push_all_by_input[run.input](values, run.timestamps)
         finally:
-            shared.writable = False
+            broadcast_states.writable = False
 
     def _records(self, run: Run) -> None:
         if self._given is not None and run.input in self.vertex.broadcast:

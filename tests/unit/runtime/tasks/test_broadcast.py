@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from headrace.errors import UnstableKeyError
+from headrace.runtime.state.broadcast_state import BroadcastStateStore
 from headrace.runtime.state.heap import HeapBackend
-from headrace.runtime.state.shared import SharedStates
 from headrace.runtime.tasks.broadcast import BroadcastInput
 from headrace.testing import run_pipeline
 from tests.operators.connecting import broadcast
@@ -21,7 +21,7 @@ def test_a_batch_of_many_records_is_one_run(timed: bool) -> None:
     """Changes are recorded by where a run begins, so two runs must not begin alike."""
     stamps = [*range(700)] if timed else None
     blocks = [block(*range(700), stamps=stamps) for _ in range(3)]
-    (run,) = BroadcastInput(HeapBackend(), blocks, [0, 1, 2]).of_batch()
+    (run,) = BroadcastInput(HeapBackend(), blocks, [0, 1, 2]).batch_runs()
     assert (run.start, len(run.values)) == (0, 2_100)
     assert sorted(run.values) == sorted([*range(700)] * 3)
 
@@ -50,8 +50,8 @@ class Mine:
 
 
 def test_a_key_without_a_stable_hash_is_refused_where_it_is_put() -> None:
-    shared = SharedStates()
+    shared = BroadcastStateStore()
     shared.writable = True
     with pytest.raises(UnstableKeyError):
         shared.map("rules").put(Mine(1), "x")
-    assert shared.taken() == ()
+    assert shared.take_changes() == ()

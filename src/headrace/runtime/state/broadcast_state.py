@@ -28,7 +28,7 @@ class Change(NamedTuple):
     after: Any
 
 
-class SharedMap:
+class BroadcastStateMap:
     """A map that a task shares. Only the side of the broadcast input may change it.
 
     Items come in the order in which their keys were first put. A value is copied when it is put,
@@ -37,7 +37,7 @@ class SharedMap:
 
     __slots__ = ("_entries", "_in_order", "_owner", "kind", "name")
 
-    def __init__(self, owner: SharedStates, name: str, kind: StateKind) -> None:
+    def __init__(self, owner: BroadcastStateStore, name: str, kind: StateKind) -> None:
         self._owner, self.name, self.kind = owner, name, kind
         self._entries: dict[Any, tuple[int, Any]] = {}
         self._in_order = True
@@ -49,7 +49,7 @@ class SharedMap:
             return default
         return copy_record(found[1]) if self._owner.writable else found[1]
 
-    def looking_up(self, otherwise: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def make_lookup(self, otherwise: Callable[[Any], Any]) -> Callable[[Any], Any]:
         """A function that gives the value of a key itself, or what ``otherwise`` gives for it.
 
         It is for the side that reads, which calls it for every record.
@@ -117,10 +117,10 @@ class SharedMap:
                 f"the shared state {self.name!r} is changed for a record that was not broadcast",
                 hint="only the side of the broadcast input may change it: else tasks would differ",
             )
-        self.hold(change.key, change.after)
+        self.set_entry(change.key, change.after)
         self._owner.changes.append(change)
 
-    def hold(self, key: Any, found: Any) -> None:
+    def set_entry(self, key: Any, found: Any) -> None:
         """Hold a pair (order, value), or ``MISSING``, under a key; no change is recorded."""
         if found is MISSING:
             self._entries.pop(key, None)
@@ -135,23 +135,23 @@ class SharedMap:
         self._entries = dict(sorted(self._entries.items(), key=lambda item: item[1][0]))
         self._in_order = True
 
-    def forget(self) -> None:
+    def drop_entries(self) -> None:
         """Hold nothing."""
         self._entries = {}
         self._in_order = True
 
 
-class SharedStates:
+class BroadcastStateStore:
     """The shared maps of one operator in one task, by name."""
 
     def __init__(self, operator: str | None = None) -> None:
         self._operator = operator
-        self._maps: dict[str, SharedMap] = {}
+        self._maps: dict[str, BroadcastStateMap] = {}
         self._order = 0
         self.writable = False
         """Whether the broadcast input is at work."""
         self.changes: list[Change] = []
-        """What was changed since ``taken``."""
+        """What was changed since ``take_changes``."""
         self.repeating = False
         """The broadcast records at work were worked by another group of the task before."""
         self.all_groups = False
@@ -159,11 +159,11 @@ class SharedStates:
         self.asked_all_groups = False
         """One of the broadcast records at work did so."""
 
-    def map(self, name: str, kind: StateKind = _ANY_VALUE) -> SharedMap:
+    def map(self, name: str, kind: StateKind = _ANY_VALUE) -> BroadcastStateMap:
         """The map of a name; asked for twice it is the same. ``kind``: what it is stored as."""
         found = self._maps.get(name)
         if found is None:
-            found = self._maps[name] = SharedMap(self, name, kind)
+            found = self._maps[name] = BroadcastStateMap(self, name, kind)
         return found
 
     def next_order(self) -> int:
@@ -182,30 +182,30 @@ class SharedStates:
         backend.owner = self._operator
         for each in self._maps.values():
             backend.declare(each.name, each.kind)
-            each.forget()
+            each.drop_entries()
         for key, entry in backend.scan():
             for name, found in entry.items():
-                self.map(name).hold(key, found)
+                self.map(name).set_entry(key, found)
                 self._order = max(self._order, found[0])
 
-    def taken(self) -> tuple[Change, ...]:
+    def take_changes(self) -> tuple[Change, ...]:
         """The changes since the last call."""
         found = tuple(self.changes)
         self.changes.clear()
         return found
 
-    def make(self, changes: Iterable[Change]) -> None:
+    def apply_changes(self, changes: Iterable[Change]) -> None:
         """Make changes again."""
         for name, key, _, after in changes:
-            self.map(name).hold(key, after)
+            self.map(name).set_entry(key, after)
 
-    def take_back(self, changes: Iterable[Change]) -> None:
+    def revert_changes(self, changes: Iterable[Change]) -> None:
         """Take changes back, the last of them first."""
         for name, key, before, _ in reversed([*changes]):
-            self.map(name).hold(key, before)
+            self.map(name).set_entry(key, before)
 
 
-def store(changes: Iterable[Change], backend: StateBackend) -> None:
+def write_changes(changes: Iterable[Change], backend: StateBackend) -> None:
     """Write changes into a backend, and flush it."""
     changes = [*changes]
     for name in dict.fromkeys(change.state for change in changes):

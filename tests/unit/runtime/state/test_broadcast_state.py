@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from headrace.errors import PlanError
 from headrace.runtime.state.backend import StateBackend
+from headrace.runtime.state.broadcast_state import BroadcastStateStore, write_changes
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
-from headrace.runtime.state.shared import SharedStates, store
 from tests.contract.stores import CountingStore
 
 NAMES = ("rules", "limits")
@@ -21,11 +21,11 @@ steps = st.lists(
 )
 
 
-def contents(states: SharedStates) -> dict[str, list[Any]]:
+def contents(states: BroadcastStateStore) -> dict[str, list[Any]]:
     return {name: list(states.map(name).items()) for name in NAMES}
 
 
-def write(states: SharedStates, steps: Any) -> Any:
+def write(states: BroadcastStateStore, steps: Any) -> Any:
     states.writable = True
     for name, key, value in steps:
         if value is None:
@@ -33,11 +33,11 @@ def write(states: SharedStates, steps: Any) -> Any:
         else:
             states.map(name).put(key, value)
     states.writable = False
-    return states.taken()
+    return states.take_changes()
 
 
-def loaded(backend: StateBackend) -> SharedStates:
-    states = SharedStates()
+def loaded(backend: StateBackend) -> BroadcastStateStore:
+    states = BroadcastStateStore()
     states.load(backend)
     return states
 
@@ -47,7 +47,7 @@ def test_changes_are_taken_back_and_made_again(before: Any, steps: Any, paged: b
     pages = CountingStore()
     backend: StateBackend = PagedBackend(pages, 1, 200) if paged else HeapBackend()
     states = loaded(backend)
-    store(write(states, before), backend)
+    write_changes(write(states, before), backend)
     start = contents(states)
 
     changes = write(states, steps)
@@ -59,13 +59,13 @@ def test_changes_are_taken_back_and_made_again(before: Any, steps: Any, paged: b
         else:
             model[name][key] = value
     assert end == {name: list(items.items()) for name, items in model.items()}
-    states.take_back(changes)
+    states.revert_changes(changes)
     assert contents(states) == start
-    states.make(changes)
+    states.apply_changes(changes)
     assert contents(states) == end
     again = PagedBackend(pages, 1, 200) if paged else backend
     assert contents(loaded(again)) == start
-    store(changes, again)
+    write_changes(changes, again)
     assert contents(loaded(PagedBackend(pages, 1, 200) if paged else backend)) == end
 
 
@@ -73,17 +73,17 @@ def test_a_small_change_writes_a_page() -> None:
     pages = CountingStore()
     backend = PagedBackend(pages, 1, 500)
     states = loaded(backend)
-    store(write(states, [("rules", n, n * 1_000_003) for n in range(3_000)]), backend)
+    write_changes(write(states, [("rules", n, n * 1_000_003) for n in range(3_000)]), backend)
     states = loaded(PagedBackend(pages, 1, 500))
     pages.reset()
-    store(write(states, [("rules", 7, 0)]), PagedBackend(pages, 1, 500))
+    write_changes(write(states, [("rules", 7, 0)]), PagedBackend(pages, 1, 500))
     written = sum(len(pages.records[name]) for name in pages.written)
     assert len(pages.written) <= 2
     assert written < sum(map(len, pages.records.values())) / 3
 
 
 def test_what_is_put_is_kept_as_it_was_and_what_is_read_to_be_changed_is_a_copy() -> None:
-    states = SharedStates()
+    states = BroadcastStateStore()
     rules = states.map("rules")
     states.writable = True
     mine = [1]
@@ -99,7 +99,7 @@ def test_what_is_put_is_kept_as_it_was_and_what_is_read_to_be_changed_is_a_copy(
 
 
 def test_only_one_side_may_write() -> None:
-    rules = SharedStates().map("rules")
+    rules = BroadcastStateStore().map("rules")
     for write in (lambda: rules.put("a", 1), lambda: rules.remove("a")):
         with pytest.raises(PlanError, match="shared state 'rules'"):
             write()
