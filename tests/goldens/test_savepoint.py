@@ -40,7 +40,7 @@ def operator_of(form: Savepoint) -> OperatorEntry:
 @pytest.mark.parametrize("kind", ["heap", "paged"])
 @pytest.mark.parametrize("groups", [1, 3, GROUPS, 128])
 def test_state_and_timers(form: Savepoint, groups: int, kind: str) -> None:
-    operator, keyed = operator_of(form), form.keyed("sums", groups)
+    operator, keyed = operator_of(form), form.read_keyed_state("sums", groups)
     backends: dict[int, StateBackend] = {}
     for group, records in keyed.items():
         backends[group] = HeapBackend() if kind == "heap" else PagedBackend(MemoryPages(), groups)
@@ -108,7 +108,7 @@ def test_each_record_of_a_key(form: Savepoint) -> None:
 @pytest.mark.parametrize("kind", ["heap", "paged"])
 def test_state_that_tasks_share(form: Savepoint, kind: str) -> None:
     backend: StateBackend = HeapBackend() if kind == "heap" else PagedBackend(MemoryPages(), 1)
-    import_backend(form.shared("sums"), backend)
+    import_backend(form.read_broadcast_state("sums"), backend)
     shared = BroadcastStateStore()
     shared.load(backend)
     assert [*shared.map("rules").items()] == [*state.RULES.items()]

@@ -23,7 +23,11 @@ from headrace.runners.spark.checkpoint.metadata import CheckpointMetadata
 from headrace.runners.spark.savepoints import begin_from, export_savepoint
 from headrace.runners.spark.startup.session import session_for
 from headrace.runtime.program import JobProgram, VertexProgram
-from headrace.runtime.savepoint.job_state import restore, savepoint_of, splits_of
+from headrace.runtime.savepoint.job_state import (
+    create_savepoint,
+    read_split_states,
+    restore_savepoint,
+)
 from headrace.runtime.savepoint.savepoint import Savepoint
 from headrace.runtime.state.heap import HeapBackend
 from headrace.testing._savepoints import round_trip
@@ -145,9 +149,11 @@ def on_the_heap(savepoint: Savepoint, program: JobProgram) -> Savepoint:
     def backend_of(vertex: VertexProgram, group: int) -> HeapBackend:
         return backends.setdefault((vertex.id, group), HeapBackend())
 
-    restore(savepoint, program, backend_of)
+    restore_savepoint(savepoint, program, backend_of)
     manifest = savepoint.manifest
-    return savepoint_of(program, backends, splits_of(savepoint), manifest.offset, manifest.batch_id)
+    return create_savepoint(
+        program, backends, read_split_states(savepoint), manifest.offset, manifest.batch_id
+    )
 
 
 @pytest.mark.timeout(240)

@@ -28,7 +28,11 @@ from headrace.runners.local import LocalRun
 from headrace.runtime.coordination.offset import Offset
 from headrace.runtime.layout import Layout, check
 from headrace.runtime.program import JobProgram, SinkProgram, VertexProgram
-from headrace.runtime.savepoint.job_state import restore, savepoint_of, splits_of
+from headrace.runtime.savepoint.job_state import (
+    create_savepoint,
+    read_split_states,
+    restore_savepoint,
+)
 from headrace.runtime.savepoint.savepoint import Savepoint
 from headrace.runtime.savepoint.sinks import import_sinks
 from headrace.runtime.state.backend import StateBackend
@@ -348,7 +352,7 @@ class _RestartingRun:
         after = self._start(next_job.following(before.program.identity, copied=by_savepoint))
         check(_state_layout(before.program), _state_layout(after.program), ignore_unclaimed=True)
         if by_savepoint:
-            restore(savepoint, after.program, self._backend)
+            restore_savepoint(savepoint, after.program, self._backend)
             import_sinks(savepoint.read("sinks"), after._committers)
         # Files of enumerators are part of the checkpoint.
         shutil.copytree(before._directory.name, after._directory.name, dirs_exist_ok=True)
@@ -358,7 +362,7 @@ class _RestartingRun:
         after.batch_id = before.batch_id
         after.reporting.add(before.reporting.totals)
         if by_savepoint:
-            after._states = splits_of(savepoint)
+            after._states = read_split_states(savepoint)
             after._offset = after._planned = Offset.from_json(savepoint.manifest.offset)
             after.batch_id = savepoint.manifest.batch_id
         before.close()
@@ -374,6 +378,6 @@ class _RestartingRun:
             if at in vertices  # the others have no state but the time
         }
         offset = run._offset.to_json()
-        return savepoint_of(
+        return create_savepoint(
             run.program, backends, run._states, offset, run.batch_id, run._committers
         )

@@ -34,7 +34,7 @@ from headrace.runners.spark.startup.session import settings_of_query
 from headrace.runtime.coordination.offset import source_key
 from headrace.runtime.layout import OPERATOR, SOURCE, Layout, StatefulPart, check
 from headrace.runtime.program import JobProgram
-from headrace.runtime.savepoint.job_state import savepoint_of, splits_of
+from headrace.runtime.savepoint.job_state import create_savepoint, read_split_states
 from headrace.runtime.savepoint.savepoint import Savepoint
 from headrace.runtime.savepoint.sinks import import_sinks
 
@@ -84,7 +84,7 @@ def export_savepoint(spark: SparkSession, base: str, program: JobProgram) -> Sav
         with settings_of_query(spark, 1, None, dataframes=True):
             stages = Layout.from_json(metadata.layout).stages
             backends = backends_of(program, records(spark, folder, stages, log.committed))
-        return savepoint_of(
+        return create_savepoint(
             program,
             backends,
             SplitStates(checkpoint_folder.store).load(log.end["epoch"]),
@@ -123,7 +123,7 @@ def begin_from(
         restored.write(checkpoint_folder, _parquet(records_of(savepoint, program)))
         import_sinks(savepoint.read("sinks"), _committers(program), ignore_unclaimed)
         start = dict(savepoint.manifest.offset)
-        SplitStates(checkpoint_folder.store).save(start["epoch"], splits_of(savepoint))
+        SplitStates(checkpoint_folder.store).save(start["epoch"], read_split_states(savepoint))
         stages = Layout.of(program).stages
         origin = Origin(RESTORED, 0, stages, start, groups=Layout.of(program).groups())
         mark_published(checkpoint_folder)

@@ -30,7 +30,7 @@ Backends = Mapping[tuple[str, int], StateBackend]
 Splits = Mapping[tuple[str, str], SplitState]
 
 
-def savepoint_of(
+def create_savepoint(
     program: JobProgram,
     backends: Backends,
     splits: Splits,
@@ -100,30 +100,34 @@ def _entry(
     )
 
 
-def restore(
-    form: Savepoint, program: JobProgram, backend_of: Callable[[VertexProgram, int], StateBackend]
+def restore_savepoint(
+    savepoint: Savepoint,
+    program: JobProgram,
+    get_backend: Callable[[VertexProgram, int], StateBackend],
 ) -> None:
     """Put a savepoint into new backends of a program."""
     for vertex in (vertex for stage in program.stages for vertex in stage):
         id_ = vertex.id
-        entry = form.manifest.operator(id_)
+        entry = savepoint.manifest.operator(id_)
         if entry is None:
             continue
-        tasks = [record for record in form.read("tasks") if record.operator == id_]
+        tasks = [record for record in savepoint.read("tasks") if record.operator == id_]
         if entry.key_groups != vertex.groups:
             tasks = _without_chain_watermarks(tasks, vertex)
         header = pickle.dumps(
             header_from_savepoint(
-                [record for record in form.read("watermarks") if record.operator == id_],
+                [record for record in savepoint.read("watermarks") if record.operator == id_],
                 tasks,
                 vertex.input_channels,
             )
         )
         if vertex.broadcast:
-            import_backend(form.shared(id_), backend_of(vertex, ALL_GROUPS), entry.shared)
-        keyed = form.keyed(id_, vertex.groups, vertex.has_operator_state)
+            import_backend(
+                savepoint.read_broadcast_state(id_), get_backend(vertex, ALL_GROUPS), entry.shared
+            )
+        keyed = savepoint.read_keyed_state(id_, vertex.groups, vertex.has_operator_state)
         for group in range(vertex.groups):
-            backend = backend_of(vertex, group)
+            backend = get_backend(vertex, group)
             backend.header.update(pickle.loads(header))
             import_backend(
                 keyed.get(group, ()), backend, entry.states, entry.namespaced, entry.tables
@@ -142,9 +146,9 @@ def _without_chain_watermarks(
     return [task for task in tasks if task.name not in gone]
 
 
-def splits_of(form: Savepoint) -> dict[tuple[str, str], SplitState]:
+def read_split_states(savepoint: Savepoint) -> dict[tuple[str, str], SplitState]:
     """The split states of a savepoint."""
     return {
         (record.source, record.split): SplitState(record.watermark_ms, decode(record.nodes))
-        for record in form.read("splits")
+        for record in savepoint.read("splits")
     }

@@ -122,27 +122,27 @@ def _unreadable(error: Exception) -> CheckpointError:
     )
 
 
-class Tally:
+class ChecksumCounter:
     """Counts records as they pass."""
 
     def __init__(self) -> None:
         self.count = 0
         self._checksum = 0
 
-    def passing(self, records: Iterable[R]) -> Iterator[R]:
+    def count_records(self, records: Iterable[R]) -> Iterator[R]:
         """The same records, counted."""
         for record in records:
             self.count += 1
-            self._checksum += checksum(record)
+            self._checksum += record_checksum(record)
             yield record
 
     @property
-    def part(self) -> PartChecksum:
+    def part_checksum(self) -> PartChecksum:
         """What passed."""
         return PartChecksum(self.count, self._checksum & _MASK)
 
 
-def checksum(record: tuple[Any, ...]) -> int:
+def record_checksum(record: tuple[Any, ...]) -> int:
     """A checksum of one record; which column a value stands in counts."""
     found = 0
     for value in record:
@@ -151,19 +151,19 @@ def checksum(record: tuple[Any, ...]) -> int:
     return found
 
 
-def verified(records: Iterable[R], part: PartChecksum, name: str) -> Iterator[R]:
+def verify_records(records: Iterable[R], part: PartChecksum, name: str) -> Iterator[R]:
     """The same records, compared with the manifest once all have passed.
 
     Raises:
         CheckpointError: records are missing, changed, or too many.
     """
-    tally = Tally()
-    yield from tally.passing(records)
-    if tally.part != part:
+    counter = ChecksumCounter()
+    yield from counter.count_records(records)
+    if counter.part_checksum != part:
         raise CheckpointError(
-            f"part {name!r} of the savepoint has {tally.count} records, not the {part.count}"
+            f"part {name!r} of the savepoint has {counter.count} records, not the {part.count}"
             " that were written"
-            if tally.count != part.count
+            if counter.count != part.count
             else f"part {name!r} of the savepoint is not what was written",
             hint="the file is damaged; restore from another one",
         )

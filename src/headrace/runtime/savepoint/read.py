@@ -32,7 +32,7 @@ Enter = Callable[[Any, Any], Entry]
 Keyed = TypeVar("Keyed", StateRecord, TimerRecord)
 
 
-def regrouped(records: Iterable[Keyed], key_groups: int) -> Iterator[Keyed]:
+def assign_key_groups(records: Iterable[Keyed], key_groups: int) -> Iterator[Keyed]:
     """The same records with the key groups that their keys have among ``key_groups``.
 
     Their order stays. What lies in one group afterwards may come from several groups before:
@@ -45,7 +45,7 @@ def regrouped(records: Iterable[Keyed], key_groups: int) -> Iterator[Keyed]:
         yield record if record.key_group == group else record._replace(key_group=group)
 
 
-def shared_out(
+def redistribute_list_elements(
     records: Iterable[StateRecord], before: int, instances: int
 ) -> Iterator[StateRecord]:
     """The elements of lists of ``before`` instances, in equal shares among those of now.

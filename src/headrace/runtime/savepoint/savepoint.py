@@ -9,8 +9,13 @@ from typing import Any
 
 from headrace.errors import CheckpointError
 from headrace.runtime.block import ALL_GROUPS
-from headrace.runtime.savepoint.manifest import Manifest, PartChecksum, Tally, verified
-from headrace.runtime.savepoint.read import regrouped, shared_out
+from headrace.runtime.savepoint.manifest import (
+    ChecksumCounter,
+    Manifest,
+    PartChecksum,
+    verify_records,
+)
+from headrace.runtime.savepoint.read import assign_key_groups, redistribute_list_elements
 from headrace.runtime.savepoint.records import StateRecord, TimerRecord
 
 
@@ -28,10 +33,10 @@ class PartWriter:
 
     def put(self, name: str, records: Iterable[Any]) -> None:
         """Write a part; one without records is left out."""
-        tally = Tally()
-        found = list(tally.passing(records))
+        counter = ChecksumCounter()
+        found = list(counter.count_records(records))
         if found:
-            self.records[name], self.checksums[name] = found, tally.part
+            self.records[name], self.checksums[name] = found, counter.part_checksum
 
 
 @dataclass(frozen=True)
@@ -55,42 +60,42 @@ class Savepoint:
                 f"part {name!r} of the savepoint is missing",
                 hint="the savepoint is incomplete; restore from another one",
             )
-        return verified(self.parts[name], part, name)
+        return verify_records(self.parts[name], part, name)
 
-    def keyed(
-        self, operator: str, key_groups: int, instances: bool = False
+    def read_keyed_state(
+        self, operator_id: str, key_groups: int, instances: bool = False
     ) -> dict[int, list[StateRecord | TimerRecord]]:
         """States, then timers, of an operator, by key group among as many as there are now.
 
         ``instances``: the groups are instances, among which elements of lists are shared out.
         """
-        entry = self.manifest.operator(operator)
+        entry = self.manifest.operator(operator_id)
         before = range(0 if entry is None else entry.key_groups)
         groups: dict[int, list[StateRecord | TimerRecord]] = {}
         states = chain.from_iterable(
-            self.read(part_name("states", operator, group)) for group in before
+            self.read(part_name("states", operator_id, group)) for group in before
         )
         now = (
-            shared_out(states, len(before), key_groups)
+            redistribute_list_elements(states, len(before), key_groups)
             if instances
-            else regrouped(states, key_groups)
+            else assign_key_groups(states, key_groups)
         )
         for state in now:
             groups.setdefault(state.key_group, []).append(state)
         timers: Iterator[TimerRecord] = chain.from_iterable(
-            self.read(part_name("timers", operator, group)) for group in before
+            self.read(part_name("timers", operator_id, group)) for group in before
         )
-        for timer in sorted(regrouped(timers, key_groups), key=_turn):
+        for timer in sorted(assign_key_groups(timers, key_groups), key=_firing_order):
             groups.setdefault(timer.key_group, []).append(timer)
         return groups
 
-    def shared(self, operator: str) -> Iterator[StateRecord]:
+    def read_broadcast_state(self, operator_id: str) -> Iterator[StateRecord]:
         """The state that the tasks of an operator share, the same for each of them.
 
         Its key group is ``ALL_GROUPS``, however many key groups there are.
         """
-        return self.read(part_name("states", operator, ALL_GROUPS))
+        return self.read(part_name("states", operator_id, ALL_GROUPS))
 
 
-def _turn(timer: TimerRecord) -> tuple[int, int]:
+def _firing_order(timer: TimerRecord) -> tuple[int, int]:
     return timer.time_ms, timer.order

@@ -23,7 +23,7 @@ from headrace.datastream.state import (
 from headrace.errors import CheckpointError
 from headrace.runtime.keys.key_groups import key_group_of
 from headrace.runtime.savepoint.arrow import from_batches, schema_of, to_batches
-from headrace.runtime.savepoint.read import import_backend, regrouped
+from headrace.runtime.savepoint.read import assign_key_groups, import_backend
 from headrace.runtime.savepoint.records import StateRecord, TimerRecord, decode
 from headrace.runtime.savepoint.write import export_backend, export_states, export_timers
 from headrace.runtime.state.backend import StateBackend, Timer
@@ -166,7 +166,10 @@ def test_128_groups_into_fewer(before: str, after: str, key_groups: int) -> None
     made = {group: new(after, key_groups) for group in range(key_groups)}
     parts: dict[int, list[StateRecord | TimerRecord]] = {}
     for states, set_ in exported:
-        for record in (*regrouped(states, key_groups), *regrouped(set_, key_groups)):
+        for record in (
+            *assign_key_groups(states, key_groups),
+            *assign_key_groups(set_, key_groups),
+        ):
             parts.setdefault(record.key_group, []).append(record)
     for group, backend in made.items():
         program.attach(backend)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from headrace.runtime.savepoint.read import shared_out
+from headrace.runtime.savepoint.read import redistribute_list_elements
 from headrace.runtime.savepoint.records import PICKLE, StateRecord, encode, encode_key
 from headrace.runtime.state.kinds import VALUE
 
@@ -28,7 +28,7 @@ def test_each_list_is_cut_in_its_order_into_equal_shares(
 ) -> None:
     elements = [("a", index * before // 6, index) for index in range(6)]
     given = [record(element) for element in elements]
-    found = {r.value: r.key_group for r in shared_out(reversed(given), before, now)}
+    found = {r.value: r.key_group for r in redistribute_list_elements(reversed(given), before, now)}
     groups = [found[encode(element)] for element in elements]
     assert groups == sorted(groups)
     assert [groups.count(group) for group in sorted({*groups})] == shares
@@ -36,9 +36,9 @@ def test_each_list_is_cut_in_its_order_into_equal_shares(
 
 def test_lists_are_shared_out_one_by_one() -> None:
     given = [record((name, 0, position)) for name in "ab" for position in range(2)]
-    assert [r.key_group for r in shared_out(given, 1, 2)] == [0, 1, 0, 1]
+    assert [r.key_group for r in redistribute_list_elements(given, 1, 2)] == [0, 1, 0, 1]
 
 
 def test_as_many_instances_keep_their_own() -> None:
     given = [record(("a", instance, 0)) for instance in (1, 1, 0)]
-    assert [*shared_out(given, 2, 2)] == given
+    assert [*redistribute_list_elements(given, 2, 2)] == given

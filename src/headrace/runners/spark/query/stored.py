@@ -10,7 +10,7 @@ from typing import Any
 from headrace.runners.spark.query.wire import bucket_keys
 from headrace.runtime.block import ALL_GROUPS
 from headrace.runtime.program import JobProgram, VertexProgram
-from headrace.runtime.savepoint.job_state import Backends, restore, savepoint_of
+from headrace.runtime.savepoint.job_state import Backends, create_savepoint, restore_savepoint
 from headrace.runtime.savepoint.savepoint import Savepoint
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.pages.backend import HEADER, PagedBackend
@@ -53,7 +53,7 @@ def redistribute(
     """
     then = tuple(replace(vertex, groups=before[vertex.id]) for vertex in vertices)
     was, now = (replace(program, stages=(each,)) for each in (then, vertices))
-    savepoint = savepoint_of(was, backends_of(was, stored), {}, {}, 0)
+    savepoint = create_savepoint(was, backends_of(was, stored), {}, {}, 0)
     return [(r["bucket"], 0, r["name"], r["data"]) for r in records_of(savepoint, now)]
 
 
@@ -97,7 +97,7 @@ def records_of(savepoint: Savepoint, program: JobProgram) -> Iterator[dict[str, 
         pages_of_group = pages[vertex.id, group] = MemoryPages()
         return PagedBackend(pages_of_group, vertex.max_parallelism_of(group), page_bytes)
 
-    restore(savepoint, program, backend_of)
+    restore_savepoint(savepoint, program, backend_of)
     headers: dict[tuple[int, int], dict[str, bytes]] = {}
     for (vertex, group), pages_of_group in pages.items():
         stage = stages[vertex]

@@ -23,7 +23,7 @@ from headrace.runners.spark.query.wire import bucket_keys
 from headrace.runners.spark.query.worker import ProgramRef
 from headrace.runtime.keys.key_groups import key_group_of
 from headrace.runtime.program import ChainProgram, JobProgram, VertexProgram
-from headrace.runtime.savepoint.job_state import savepoint_of
+from headrace.runtime.savepoint.job_state import create_savepoint
 from headrace.runtime.savepoint.savepoint import Savepoint
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.kinds import LIST, MAP, VALUE, StateKind
@@ -162,7 +162,7 @@ def test_no_record_of_state_says_how_many_partitions_there_are(partitions: int) 
         backend.changed(key)
     for each in backends.values():
         each.flush()
-    savepoint = savepoint_of(program, backends, {}, {}, 0)
+    savepoint = create_savepoint(program, backends, {}, {}, 0)
     before = placed(savepoint, program, program.partitions)
     assert len({bucket for bucket, _ in before}) == 4
     assert placed(savepoint, program, partitions) == moved(before, partitions)
