@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.runtime.block import Block
 from headrace.runtime.block import Mark as RealMark
-from headrace.runtime.ordering.batches import RECORDS_BETWEEN, batch_order, with_watermarks
+from headrace.runtime.ordering.batches import RECORDS_BETWEEN, merge_batch_blocks, with_watermarks
 from headrace.runtime.ordering.run import Run
-from headrace.runtime.ordering.streams import merge_senders, stream_order
+from headrace.runtime.ordering.streams import merge_senders, merge_stream_blocks
 from headrace.runtime.watermarks import ChannelWatermarks
 from tests.unit.runtime.programs import Mark, block, channel
 
@@ -26,7 +26,7 @@ def read(blocks: Sequence[Block], senders: Sequence[int], **reached: int) -> lis
     """The records as texts, the marks as (channel, watermark)."""
     before = {channel(name): (watermark, False) for name, watermark in reached.items()}
     found: list[Any] = []
-    for each in stream_order(blocks, senders, before):
+    for each in merge_stream_blocks(blocks, senders, before):
         if isinstance(each, Run):
             found.append("".join(map(str, each.values)))
         else:
@@ -119,7 +119,7 @@ def test_a_stage_and_a_source_are_merged() -> None:
 
 def test_a_batch_is_read_by_time_and_ends_every_channel() -> None:
     blocks = [block(*"ab", stamps=[30, 10], marks=marks((1, "x", 10))), block("c", stamps=[None])]
-    run, *ends = batch_order(blocks, [channel("known")])
+    run, *ends = merge_batch_blocks(blocks, [channel("known")])
     assert isinstance(run, Run) and run.values == ["c", "b", "a"]
     assert ends == [Mark(0, "known", MAX_WATERMARK), Mark(0, "x", MAX_WATERMARK)]
 
@@ -131,7 +131,7 @@ def test_a_timed_batch_has_watermarks_between_timestamps() -> None:
     left = block(*steps, stamps=steps)
     right = block(*steps, stamps=steps)._replace(input=1)
     untimed = block("x", stamps=[None])
-    order = [*batch_order([untimed, left, right], [])]
+    order = [*merge_batch_blocks([untimed, left, right], [])]
     reads = [*with_watermarks(order)]
     latest, since, found = MIN_WATERMARK, 0, []
     for each in reads:
@@ -195,7 +195,7 @@ def test_what_any_order_must_keep(sending: tuple[list[Block], list[int]]) -> Non
             own[record] = at
     watermarks = ChannelWatermarks({channel(c): (MIN_WATERMARK, False) for c in "xyz"})
     seen: list[Any] = []
-    for step in stream_order(blocks, senders, watermarks.state):
+    for step in merge_stream_blocks(blocks, senders, watermarks.state):
         if isinstance(step, RealMark):
             watermarks.update(step.channel, step.watermark)
         else:
@@ -214,7 +214,7 @@ def test_a_batch_of_two_inputs_is_merged_by_time_the_first_input_first() -> None
     facts = block(*"qpr", stamps=[30, 10, None])._replace(input=1)
     runs = [
         ("".join(run.values), run.input)
-        for run in batch_order([facts, records], [])
+        for run in merge_batch_blocks([facts, records], [])
         if isinstance(run, Run)
     ]
     assert runs == [("r", 1), ("a", 0), ("p", 1), ("cd", 0), ("q", 1)]
@@ -222,7 +222,7 @@ def test_a_batch_of_two_inputs_is_merged_by_time_the_first_input_first() -> None
 
 def test_without_time_a_batch_has_the_first_input_first() -> None:
     blocks = [block("p")._replace(input=1), block("a"), block("q")._replace(input=1), block("b")]
-    runs = [run for run in batch_order(blocks, []) if isinstance(run, Run)]
+    runs = [run for run in merge_batch_blocks(blocks, []) if isinstance(run, Run)]
     assert [(run.values, run.input) for run in runs] == [(["a", "b"], 0), (["p", "q"], 1)]
 
 
@@ -249,7 +249,7 @@ def test_runs_that_are_put_together_keep_their_input() -> None:
         block(value)._replace(merged_channel=channel("z"), first_watermark_ms=5, input=1)
         for value in "pq"
     ]
-    runs = [run for run in stream_order(sent, [1, 2], {}) if isinstance(run, Run)]
+    runs = [run for run in merge_stream_blocks(sent, [1, 2], {}) if isinstance(run, Run)]
     assert [(run.values, run.input) for run in runs] == [(["p", "q"], 1)]
 
 

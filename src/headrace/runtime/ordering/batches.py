@@ -10,7 +10,7 @@ from typing import Any
 from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
 from headrace.runtime.block import Block, Mark
 from headrace.runtime.ordering.run import Read, Run
-from headrace.runtime.ordering.runs import one_run, put_together
+from headrace.runtime.ordering.runs import concatenate_runs, merge_adjacent_runs
 
 RECORDS_BETWEEN = 512
 """So many records of a batch are read from one watermark to the next, or a few more."""
@@ -19,7 +19,7 @@ _SHORT = 16
 """Columns that would be cut into runs of fewer records than this are read as rows."""
 
 
-def batch_order(blocks: Sequence[Block], channels: Iterable[Any]) -> Iterator[Read]:
+def merge_batch_blocks(blocks: Sequence[Block], channels: Iterable[Any]) -> Iterator[Read]:
     """All records by timestamp (those without one first), then the end of time, as in Flink.
 
     Of equal timestamps the records of the first input come first.
@@ -30,9 +30,11 @@ def batch_order(blocks: Sequence[Block], channels: Iterable[Any]) -> Iterator[Re
     for block in blocks:
         if block.values:
             by_input.setdefault(block.input, []).append(block)
-    in_time = [_input_by_time(full) for _, full in sorted(by_input.items())]
-    yield from in_time[0] if len(in_time) == 1 else _inputs_by_time(map(_joined, in_time))
-    for channel in channels_of(blocks, channels):
+    in_time = [_sort_input_by_time(full) for _, full in sorted(by_input.items())]
+    yield from (
+        in_time[0] if len(in_time) == 1 else _merge_inputs_by_time(map(_concatenated, in_time))
+    )
+    for channel in known_channels(blocks, channels):
         yield Mark(0, channel, MAX_WATERMARK)
 
 
@@ -57,32 +59,32 @@ def with_watermarks(reads: Iterable[Read]) -> Iterator[Read | int]:
             stop = min(start + max(RECORDS_BETWEEN - read_since, 1), len(stamps))
             while stop < len(stamps) and stamps[stop] == stamps[stop - 1]:
                 stop += 1
-            yield read.part(start, stop)
+            yield read.slice(start, stop)
             last = stamps[stop - 1]
             latest_ms = MIN_WATERMARK if last is None else last
             read_since += stop - start
             start = stop
 
 
-def _input_by_time(blocks: Sequence[Block]) -> Iterator[Run]:
+def _sort_input_by_time(blocks: Sequence[Block]) -> Iterator[Run]:
     """The records of one input by timestamp."""
     every = map(Run.of, blocks)
     if all(block.timestamps is None for block in blocks):
-        yield from put_together(every)
+        yield from merge_adjacent_runs(every)
     else:
-        yield _by_time(one_run([*every]))
+        yield _sort_by_time(concatenate_runs([*every]))
 
 
-def batch_by_time(blocks: Sequence[Block]) -> Run:
+def sort_batch_by_time(blocks: Sequence[Block]) -> Run:
     """All records of one input of a batch, by timestamp, in one run; there is at least one."""
-    return _joined(_input_by_time([block for block in blocks if block.values]))
+    return _concatenated(_sort_input_by_time([block for block in blocks if block.values]))
 
 
-def _joined(runs: Iterable[Run]) -> Run:
-    return one_run([*runs])
+def _concatenated(runs: Iterable[Run]) -> Run:
+    return concatenate_runs([*runs])
 
 
-def _inputs_by_time(inputs: Iterable[Run]) -> Iterator[Run]:
+def _merge_inputs_by_time(inputs: Iterable[Run]) -> Iterator[Run]:
     """The records of several inputs, each by timestamp already, merged by timestamp."""
     runs = [*inputs]
     moments = [
@@ -96,30 +98,30 @@ def _inputs_by_time(inputs: Iterable[Run]) -> Iterator[Run]:
     if not all(isinstance(run.values, list) for run in runs):
         pieces = 1 + sum(one[1] != other[1] for one, other in pairwise(turns))
         if pieces * _SHORT > len(turns):
-            from headrace.runtime.ordering.column_runs import as_rows
+            from headrace.runtime.ordering.column_runs import to_row_run
 
-            runs = [*map(as_rows, runs)]
+            runs = [*map(to_row_run, runs)]
     at = [0] * len(runs)
     for number, found in groupby(turns, key=itemgetter(1)):
         start = at[number]
         at[number] += sum(1 for _ in found)
-        yield runs[number].part(start, at[number])
+        yield runs[number].slice(start, at[number])
 
 
-def channels_of(blocks: Iterable[Block], known: Iterable[Any]) -> list[Any]:
+def known_channels(blocks: Iterable[Block], known: Iterable[Any]) -> list[Any]:
     """The known channels, and then those that marks of the blocks name."""
     named = (mark.channel for block in blocks for mark in block.marks)
     return [*dict.fromkeys([*known, *named])]
 
 
-def _by_time(run: Run) -> Run:
+def _sort_by_time(run: Run) -> Run:
     """The records in the order of their timestamps, those without one first."""
     if not isinstance(run.values, list):
         from headrace.runtime.ordering.column_runs import (
-            columns_by_time,  # jobs with rows start without it
+            sort_columns_by_time,  # jobs with rows start without it
         )
 
-        return columns_by_time(run)
+        return sort_columns_by_time(run)
     assert run.timestamps is not None
     moments = [MIN_WATERMARK if stamp is None else stamp for stamp in run.timestamps]
     if all(map(le, moments, islice(moments, 1, None))):

@@ -10,7 +10,7 @@ from headrace.runtime.columns.keys import ColumnKeys
 from headrace.runtime.ordering.run import Run
 
 
-def columns_together(runs: Iterable[Run]) -> Run | None:
+def concatenate_column_runs(runs: Iterable[Run]) -> Run | None:
     """The records of several runs as one; None where some are rows, or columns of other kinds."""
     found: list[Columns] = []
     names: set[tuple[str, ...] | None] = set()
@@ -23,10 +23,10 @@ def columns_together(runs: Iterable[Run]) -> Run | None:
         number = run.input
     if len(names) != 1:
         return None  # exchanges that find the key in different columns
-    return _run(joined(found), names.pop(), number)
+    return _new_run(joined(found), names.pop(), number)
 
 
-def columns_by_time(run: Run) -> Run:
+def sort_columns_by_time(run: Run) -> Run:
     """The records in the order of their timestamps, those without one first."""
     import numpy as np
 
@@ -36,10 +36,10 @@ def columns_by_time(run: Run) -> Run:
     if (times[1:] >= times[:-1]).all():
         return run  # senders that do not overlap in time
     columns = columns.take(np.argsort(times, kind="stable"))
-    return _run(columns, _key_columns(run), run.input)
+    return _new_run(columns, _key_columns(run), run.input)
 
 
-def as_rows(run: Run) -> Run:
+def to_row_run(run: Run) -> Run:
     """A run of columns as rows."""
     values = run.values
     if isinstance(values, list):
@@ -53,6 +53,6 @@ def _key_columns(run: Run) -> tuple[str, ...] | None:
     return run.keys.names if isinstance(run.keys, ColumnKeys) else None
 
 
-def _run(columns: Columns, names: tuple[str, ...] | None, number: int) -> Run:
+def _new_run(columns: Columns, names: tuple[str, ...] | None, number: int) -> Run:
     keys = None if names is None else ColumnKeys(columns, names)
     return Run(keys, columns, columns.timestamps, number)

@@ -31,7 +31,7 @@ class Run(NamedTuple):
         values = records_of(block) if isinstance(block.values, list) else block.values
         return cls(block.keys, values, block.timestamps, block.input)
 
-    def part(self, start: int, stop: int) -> Run:
+    def slice(self, start: int, stop: int) -> Run:
         """The records from one place, before another."""
         if not start and stop == len(self.values):
             return self

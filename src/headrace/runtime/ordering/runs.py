@@ -11,7 +11,7 @@ RUN_RECORDS = 512
 """Runs under one watermark are put together up to this many records."""
 
 
-def put_together(reads: Iterable[Run]) -> Iterator[Run]:
+def merge_adjacent_runs(reads: Iterable[Run]) -> Iterator[Run]:
     """The same records in fewer runs: between two watermarks a sender often has one or two."""
     short: list[Run] = []
     records = 0
@@ -19,23 +19,23 @@ def put_together(reads: Iterable[Run]) -> Iterator[Run]:
         short.append(run)
         records += len(run.values)
         if records >= RUN_RECORDS:
-            yield one_run(short)
+            yield concatenate_runs(short)
             short, records = [], 0
     if short:
-        yield one_run(short)
+        yield concatenate_runs(short)
 
 
-def one_run(runs: list[Run]) -> Run:
+def concatenate_runs(runs: list[Run]) -> Run:
     """The records of several runs of one input, one after another, as one run."""
     if len(runs) == 1:
         return runs[0]
     if not all(isinstance(run.values, list) for run in runs):
-        from headrace.runtime.ordering.column_runs import as_rows, columns_together
+        from headrace.runtime.ordering.column_runs import concatenate_column_runs, to_row_run
 
-        together = columns_together(runs)
+        together = concatenate_column_runs(runs)
         if together is not None:
             return together
-        runs = [*map(as_rows, runs)]
+        runs = [*map(to_row_run, runs)]
     keys: list[Any] = []
     values: list[Any] = []
     timestamps: list[int | None] = []

@@ -24,7 +24,7 @@ from headrace.common.watermark_strategy import MIN_WATERMARK
 from headrace.runtime.block import Block, Mark
 from headrace.runtime.channel import Channel
 from headrace.runtime.ordering.run import Read, Run
-from headrace.runtime.ordering.runs import one_run, put_together
+from headrace.runtime.ordering.runs import concatenate_runs, merge_adjacent_runs
 
 Reached = Mapping[Any, tuple[int, bool]]
 """Channel to (watermark in ms, idle): where each stood before the micro-batch."""
@@ -42,7 +42,7 @@ _Lane = deque[tuple[Any, "_Piece | Mark"]]
 """What one sender sent, or all senders of a merged channel: each item with its channel."""
 
 
-def stream_order(
+def merge_stream_blocks(
     blocks: Sequence[Block], senders: Sequence[int], reached: Reached
 ) -> Iterator[Read]:
     """The runs and marks of a stream's blocks, merged by watermark.
@@ -53,10 +53,10 @@ def stream_order(
     """
     watermarks = {channel: watermark for channel, (watermark, _) in reached.items()}
     lanes = _lanes_of(blocks, senders, watermarks)
-    opened = _opened(lanes)
-    for together, found in groupby(_by_watermark(lanes, watermarks), _belongs_with):
+    opened = _open_blocks(lanes)
+    for together, found in groupby(_merge_lanes(lanes, watermarks), _merge_key):
         reads = (opened.read(item) for _, item in found)
-        yield from reads if together is None else put_together(reads)
+        yield from reads if together is None else merge_adjacent_runs(reads)
 
 
 def _lanes_of(
@@ -90,8 +90,8 @@ def merge_senders(blocks: Sequence[Block], senders: Sequence[int], reached: Reac
     marks: list[Mark] = []
     channel_starts: list[tuple[int, Channel]] = []
     lanes = _lanes_of(blocks, senders, watermarks)
-    opened = _opened(lanes)
-    for channel, item in _by_watermark(lanes, watermarks):
+    opened = _open_blocks(lanes)
+    for channel, item in _merge_lanes(lanes, watermarks):
         if isinstance(item, Mark):
             marks.append(item._replace(position=count))
             continue
@@ -103,7 +103,7 @@ def merge_senders(blocks: Sequence[Block], senders: Sequence[int], reached: Reac
         runs.append(run)
         count += len(run.values)
     now_ms = max((block.now_ms for block in blocks), default=0)
-    joined = one_run(runs) if runs else Run(None, [], None, 0)
+    joined = concatenate_runs(runs) if runs else Run(None, [], None, 0)
     return Block(
         None,
         joined.values,
@@ -135,21 +135,21 @@ class _OpenedBlocks:
         self._left[number] -= 1
         if self._left[number]:
             self._runs[number] = run
-        return run.part(start, stop)
+        return run.slice(start, stop)
 
 
-def _opened(lanes: Iterable[_Lane]) -> _OpenedBlocks:
+def _open_blocks(lanes: Iterable[_Lane]) -> _OpenedBlocks:
     return _OpenedBlocks(item for lane in lanes for _, item in lane if isinstance(item, _Piece))
 
 
-def _belongs_with(pair: tuple[Any, _Piece | Mark]) -> Any:
+def _merge_key(pair: tuple[Any, _Piece | Mark]) -> Any:
     """The merged channel of an item whose short runs may be read as one; else None."""
     _, item = pair
     channel = None if isinstance(item, Mark) else item.block.merged_channel
     return None if channel is None or channel.of_dataframe else channel
 
 
-def _by_watermark(
+def _merge_lanes(
     lanes: list[_Lane], watermarks: dict[Any, int]
 ) -> Iterator[tuple[Any, _Piece | Mark]]:
     """A merge of lanes: the next item comes from the channel with the lowest watermark.
@@ -200,7 +200,7 @@ def _sender_lane(number: int, blocks: Iterable[Block]) -> _Lane:
     lane: _Lane = deque()
     for block in blocks:
         position = 0
-        for place, channel, mark in _ends_of_runs(block):
+        for place, channel, mark in _split_runs(block):
             if place > position:
                 known = channel if channel is not None else ("sender", number)
                 lane.append((known, _Piece(block, position, place)))
@@ -210,7 +210,7 @@ def _sender_lane(number: int, blocks: Iterable[Block]) -> _Lane:
     return lane
 
 
-def _ends_of_runs(block: Block) -> Iterator[tuple[int, Any, Mark | None]]:
+def _split_runs(block: Block) -> Iterator[tuple[int, Any, Mark | None]]:
     """Where the runs of a block end: (position, the run's channel, the mark that stands there).
 
     The records of a block without ``channel_starts`` belong to the channel of the next mark.

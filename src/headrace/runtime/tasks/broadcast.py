@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from typing import Self
 
 from headrace.runtime.block import Block, decode, encode
-from headrace.runtime.ordering.batches import batch_by_time
+from headrace.runtime.ordering.batches import sort_batch_by_time
 from headrace.runtime.ordering.run import Run
 from headrace.runtime.ordering.streams import Reached, merge_senders
 from headrace.runtime.state.backend import StateBackend
@@ -83,7 +83,7 @@ class BroadcastInput:
         # One run for each input: a place is an input, and where in its records a run begins.
         for _, (blocks, _) in sorted(self._by_input().items()):
             if any(block.values for block in blocks):
-                yield batch_by_time(blocks)
+                yield sort_batch_by_time(blocks)
 
     def _by_input(self) -> dict[int, tuple[list[Block], list[int]]]:
         found: dict[int, tuple[list[Block], list[int]]] = {}

@@ -17,10 +17,10 @@ from headrace.runtime.context import TaskInfo
 from headrace.runtime.exchange.send_context import MAX_BUFFERED_BYTES, SENDERS_PER_VERTEX
 from headrace.runtime.failure import annotate
 from headrace.runtime.operator import KeyedOperator, ProcessColumns
-from headrace.runtime.ordering.batches import batch_order, channels_of, with_watermarks
-from headrace.runtime.ordering.column_runs import as_rows
+from headrace.runtime.ordering.batches import known_channels, merge_batch_blocks, with_watermarks
+from headrace.runtime.ordering.column_runs import to_row_run
 from headrace.runtime.ordering.run import Read, Run
-from headrace.runtime.ordering.streams import stream_order
+from headrace.runtime.ordering.streams import merge_stream_blocks
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.record_copies import copy_record
 from headrace.runtime.state.backend import StateBackend
@@ -271,16 +271,16 @@ class KeyedTask:
         state, broadcast = self._watermarks.state, task.broadcast
         if not self.task_info.is_batch:
             if broadcast is None:
-                return stream_order(task.blocks, task.senders, state)
+                return merge_stream_blocks(task.blocks, task.senders, state)
             # Under equal watermarks, what is broadcast comes first.
             lanes = broadcast.merged_blocks(state)
             senders = [*range(-len(lanes), 0), *(task.senders or [0] * len(task.blocks))]
-            return stream_order([*lanes, *task.blocks], senders, state)
-        channels = channels_of(self._all_blocks(task), state)
+            return merge_stream_blocks([*lanes, *task.blocks], senders, state)
+        channels = known_channels(self._all_blocks(task), state)
         for channel in channels:
             state.setdefault(channel, (MIN_WATERMARK, False))
         first = broadcast.batch_runs() if broadcast is not None else ()
-        order = batch_order(task.blocks, channels)
+        order = merge_batch_blocks(task.blocks, channels)
         return one_after_another(first, with_watermarks(order) if self._timed_batches else order)
 
     @staticmethod
@@ -330,7 +330,7 @@ class KeyedTask:
             self._chain.column_pushes[run.input](values)
             return
         if not isinstance(values, list):
-            run = as_rows(run)
+            run = to_row_run(run)
             values = run.values
         elif not self._chain.send_context.object_reuse:
             values = [*map(copy_record, values)]  # others of the task's groups may get them, too
@@ -358,7 +358,7 @@ class KeyedTask:
             if self._column_processors or self._chain.column_pushes:
                 self._columns(keys, values, number)
                 return
-            keys, values, timestamps, *_ = as_rows(run)
+            keys, values, timestamps, *_ = to_row_run(run)
         if self._keyed is not None:
             assert keys is not None
             self._processors[number](keys, values, timestamps)

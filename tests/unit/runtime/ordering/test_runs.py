@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from headrace.runtime.block import Block, records_of
 from headrace.runtime.columns.batch import Columns
 from headrace.runtime.columns.keys import ColumnKeys
-from headrace.runtime.ordering.batches import batch_order
+from headrace.runtime.ordering.batches import merge_batch_blocks
 from headrace.runtime.ordering.run import Run
-from headrace.runtime.ordering.streams import stream_order
+from headrace.runtime.ordering.streams import merge_stream_blocks
 from tests.unit.runtime.programs import Mark, channel
 
 stamps = st.lists(st.none() | st.integers(-9, 9), min_size=1, max_size=9)
@@ -49,8 +49,8 @@ def flat(reads: Any) -> tuple[list[Any], set[type]]:
 @given(st.lists(st.none() | stamps, min_size=1, max_size=4))
 def test_a_batch_is_read_in_the_order_of_time(drawn: list[list[int | None] | None]) -> None:
     blocks = [block(stamps, number, 3) for number, stamps in enumerate(drawn)]
-    found, kinds = flat(batch_order(blocks, []))
-    expected, _ = flat(batch_order([*map(as_rows, blocks)], []))
+    found, kinds = flat(merge_batch_blocks(blocks, []))
+    expected, _ = flat(merge_batch_blocks([*map(as_rows, blocks)], []))
     assert found == expected and kinds == {Columns}
 
 
@@ -72,8 +72,8 @@ def test_a_stream_is_read_by_watermark(
         for number, (found, at, watermark) in enumerate(drawn)
     ]
     senders = [*range(len(blocks))]
-    found, kinds = flat(stream_order(blocks, senders, {}))
-    expected, _ = flat(stream_order([*map(as_rows, blocks)], senders, {}))
+    found, kinds = flat(merge_stream_blocks(blocks, senders, {}))
+    expected, _ = flat(merge_stream_blocks([*map(as_rows, blocks)], senders, {}))
     assert found == expected and kinds == {Columns}
 
 
@@ -91,6 +91,6 @@ def test_what_does_not_fit_together_is_read_as_rows(other: str) -> None:
             columns = Columns(first_values.batch[:1], times=columns.times)
             keys = ColumnKeys(columns, ("n", "n"))
         second = second._replace(keys=keys, values=columns, timestamps=columns.timestamps)
-    found, kinds = flat(batch_order([first, second], []))
-    expected, _ = flat(batch_order([as_rows(first), as_rows(second)], []))
+    found, kinds = flat(merge_batch_blocks([first, second], []))
+    expected, _ = flat(merge_batch_blocks([as_rows(first), as_rows(second)], []))
     assert found == expected and kinds == {list}
