@@ -84,13 +84,13 @@ def _run_or_show_error(run: Callable[[], bool], pdb: bool) -> bool:
     Raises:
         Exit: with 1, if it raised.
     """
-    from headrace.runtime.failure import failure_of
+    from headrace.runtime.failure import to_job_failure
     from headrace.tracebacks import format_error
 
     try:
         return run()
     except (Exception, SystemExit) as error:
-        failure = failure_of(error)
+        failure = to_job_failure(error)
         if isinstance(failure, ModuleNotFoundError):
             failure.add_note(
                 "hint:     modules are looked for in the working folder and on PYTHONPATH: replay"

@@ -18,7 +18,7 @@ from headrace.common._storage.sealed import ObjectFormat, seal, unseal
 from headrace.errors import CheckpointError, ConfigurationError
 from headrace.runners import program_classes
 from headrace.runtime.block import Envelope, encode
-from headrace.runtime.failure import annotate, is_of_sink, original
+from headrace.runtime.failure import annotate, is_sink_error, unwrap_user_error
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.pages.memory import MemoryPages
@@ -69,9 +69,9 @@ class Captures:
         try:
             yield from groups.work(task, task_input, backend)
         except (Exception, SystemExit) as error:
-            failure = original(error)
+            failure = unwrap_user_error(error)
             annotate(failure)  # adds the note on the operator first
-            if is_of_sink(failure):
+            if is_sink_error(failure):
                 raise  # sinks are not captured
             shared = groups.broadcast(task.vertex) if task.vertex.broadcast else None
             failure.add_note(

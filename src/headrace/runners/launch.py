@@ -37,7 +37,7 @@ from headrace.runners.dependencies.declared import (
 )
 from headrace.runners.dependencies.folder import dependencies_folder, working_folder
 from headrace.runners.local import LocalRun
-from headrace.runtime.failure import failure_of
+from headrace.runtime.failure import to_job_failure
 from headrace.runtime.pacing import Pace
 from headrace.runtime.program import JobProgram, Settings
 from headrace.tracebacks import format_error, trim_tracebacks
@@ -84,7 +84,7 @@ class LocalJob:
             self._run.run(self._cancelled.is_set)
             self._status = JobStatus.CANCELED if self._cancelled.is_set() else JobStatus.FINISHED
         except BaseException as error:
-            self._failure = trim_tracebacks(failure_of(error))
+            self._failure = trim_tracebacks(to_job_failure(error))
             self._trace = self._failure.__traceback__
             self._status = JobStatus.FAILED
         finally:

@@ -32,7 +32,7 @@ from headrace.runtime.block import ALL_GROUPS, Envelope, Kind, isolate_for_recei
 from headrace.runtime.context import TaskInfo
 from headrace.runtime.coordination.coordinator import Coordinator, merge_states, source_watermarks
 from headrace.runtime.coordination.offset import Offset
-from headrace.runtime.failure import at_sink, failure_of
+from headrace.runtime.failure import sink_error_notes, to_job_failure
 from headrace.runtime.program import JobProgram, SinkProgram, VertexProgram
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
@@ -120,7 +120,7 @@ class LocalRun:
                 raise  # the user's Ctrl-C
             raise JobError("a function of the job raised KeyboardInterrupt") from None
         except BaseException as error:
-            failure = failure_of(error)
+            failure = to_job_failure(error)
             if failure is error:
                 raise
             raise failure from None
@@ -245,7 +245,7 @@ class LocalRun:
         for sink in self.program.sinks:
             received = sorted(by_sink[sink.id], key=lambda e: (e.sender, e.seq))
             if self.delivery.takes(sink):
-                with at_sink(sink, "delivering"):
+                with sink_error_notes(sink, "delivering"):
                     for envelope in received:
                         self.delivery.deliver(sink, envelope.group, records_of(envelope.payload))
                 continue
@@ -265,11 +265,11 @@ class LocalRun:
                     committable = writing.prepare_commit()
             committer = self._committers.get(sink.id)
             if committer is not None:
-                with at_sink(sink, "committing"):
+                with sink_error_notes(sink, "committing"):
                     committer.commit(self.batch_id, [] if committable is None else [committable])
 
     def _finish(self, sink: SinkProgram) -> None:
-        with at_sink(sink, "publishing its pending data"):
+        with sink_error_notes(sink, "publishing its pending data"):
             self._committers[sink.id].finish()
 
     def run(self, cancelled: Callable[[], bool] = lambda: False) -> None:

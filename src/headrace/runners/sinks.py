@@ -15,7 +15,7 @@ from headrace.connector import (
     WriterContext,
 )
 from headrace.runtime.block import Block, records_of
-from headrace.runtime.failure import at_sink
+from headrace.runtime.failure import sink_error_notes
 from headrace.runtime.program import JobProgram, SinkProgram
 
 
@@ -27,7 +27,7 @@ def has_committer(sink: SinkProgram) -> bool:
 
 def make_committer(program: JobProgram, sink: SinkProgram) -> Committer:
     """Make a sink's committer."""
-    with at_sink(sink, "making its committer"):
+    with sink_error_notes(sink, "making its committer"):
         committer: Committer = sink.sink.committer(
             CommitterContext(program.sink_id(sink), program.name)
         )
@@ -42,7 +42,7 @@ class SinkWriting:
 
     def __init__(self, sink: SinkProgram, context: WriterContext) -> None:
         location = f"micro-batch {context.batch_id}, partition {context.partition}"
-        self._at_sink, self._ended = at_sink(sink, f"writing {location}"), False
+        self._at_sink, self._ended = sink_error_notes(sink, f"writing {location}"), False
         self._takes_columns = sink.sink.takes_columns
         with self._at_sink:
             self._writer: SinkWriter = sink.sink.writer(context)

@@ -32,34 +32,34 @@ def annotate(error: BaseException) -> None:
     _hint_at_new_field(error)
     if getattr(error, "_headrace_annotated", False):
         return
-    variables = _at_work(error.__traceback__)
+    variables = _find_operator_variables(error.__traceback__)
     if variables is None:
         return
     node: NodeProgram = variables["node"]
     built = f", built at {node.site}" if node.site else ""
     lines = [f"{node.kind + ':':<9} {node.name} (uid={node.uid or 'none'}){built}"]
     if "key" in variables:
-        lines.append(f"key:      {_shown(variables['key'])}")
+        lines.append(f"key:      {_shorten(variables['key'])}")
     if "window" in variables:
-        lines.append(f"window:   {_shown(variables['window'])}")
+        lines.append(f"window:   {_shorten(variables['window'])}")
     if "value" in variables:
-        lines.append(f"record:   {_shown(variables['value'])}")
+        lines.append(f"record:   {_shorten(variables['value'])}")
     stamp = variables.get("timestamp")
     if stamp is not None:
         lines.append(f"time:     {stamp} ms")
-    if _gave_no_iterable(error):
+    if _is_not_iterable_error(error):
         lines.append("hint:     yield each result, or return a list of them")
     error.add_note("\n".join(lines))
     error._headrace_annotated = True  # type: ignore[attr-defined]
 
 
-def is_of_sink(error: BaseException) -> bool:
+def is_sink_error(error: BaseException) -> bool:
     """Whether it came out of what encodes records for a sink, at the end of a chain."""
-    variables = _at_work(error.__traceback__)
+    variables = _find_operator_variables(error.__traceback__)
     return variables is not None and variables["node"].kind == "sink"
 
 
-def original(error: BaseException) -> BaseException:
+def unwrap_user_error(error: BaseException) -> BaseException:
     """The exception that a user raised, where Python made another of it on its way.
 
     A ``StopIteration`` that leaves a generator becomes a ``RuntimeError`` (PEP 479). If the
@@ -75,8 +75,8 @@ def original(error: BaseException) -> BaseException:
     return of_user
 
 
-class AsRaised:
-    """Inside a ``with``: what a user raised comes out as it was raised (see ``original``).
+class unwrapping_user_errors:
+    """Inside a ``with``: what a user raised comes out as it was raised (see ``unwrap_user_error``).
 
     A class, since a generator with ``contextmanager`` could not raise a ``StopIteration`` either.
     """
@@ -90,18 +90,18 @@ class AsRaised:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        if error is not None and (found := original(error)) is not error:
+        if error is not None and (found := unwrap_user_error(error)) is not error:
             annotate(found)
             raise found
 
 
-def failure_of(error: BaseException) -> BaseException:
+def to_job_failure(error: BaseException) -> BaseException:
     """What a job fails with if a task raised ``error``; the notes name operator and record.
 
     ``sys.exit`` in a function would end the process that happens to run it. An interrupt is meant
     for the program, and not for its functions. Both become errors of the job.
     """
-    error = original(error)
+    error = unwrap_user_error(error)
     annotate(error)
     if isinstance(error, Exception):
         return error
@@ -116,10 +116,10 @@ def failure_of(error: BaseException) -> BaseException:
     return failure.with_traceback(error.__traceback__)
 
 
-class at_sink:  # a function to its callers
+class sink_error_notes:  # a function to its callers
     """Inside a ``with``: the sink is named in the notes of what is raised.
 
-    ``doing``: such as ``writing``. A class for the reason that ``AsRaised`` is one.
+    ``doing``: such as ``writing``. A class for the reason that ``unwrapping_user_errors`` is one.
     """
 
     def __init__(self, sink: SinkProgram, doing: str) -> None:
@@ -139,25 +139,25 @@ class at_sink:  # a function to its callers
         sink = self._sink
         built = f", built at {sink.site}" if sink.site else ""
         lines = [f"sink:     {sink.name} (uid={sink.uid or 'none'}){built}, {self._doing}"]
-        record = _record_in_hand(error.__traceback__)
+        record = _find_current_record(error.__traceback__)
         if record:
-            lines.append(f"record:   {_shown(*record)}")
+            lines.append(f"record:   {_shorten(*record)}")
         error.add_note("\n".join(lines))
         error._headrace_annotated = True  # type: ignore[attr-defined]
 
 
-def _record_in_hand(trace: TracebackType | None) -> tuple[Any] | tuple[()]:
+def _find_current_record(trace: TracebackType | None) -> tuple[Any] | tuple[()]:
     """The variable ``value`` of the innermost frame of a connector or a format that has one."""
     found: tuple[Any] | tuple[()] = ()
     while trace is not None:
         variables = trace.tb_frame.f_locals
-        if "value" in variables and _serves_sinks(trace.tb_frame):
+        if "value" in variables and _is_sink_frame(trace.tb_frame):
             found = (variables["value"],)
         trace = trace.tb_next
     return found
 
 
-def _serves_sinks(frame: FrameType) -> bool:
+def _is_sink_frame(frame: FrameType) -> bool:
     module = str(frame.f_globals.get("__name__"))
     return module.startswith(("headrace.datastream.connectors.", "headrace.datastream.formats."))
 
@@ -179,7 +179,7 @@ def user_frames(error: BaseException) -> TracebackType | None:
     return innermost
 
 
-def _at_work(trace: TracebackType | None) -> dict[str, Any] | None:
+def _find_operator_variables(trace: TracebackType | None) -> dict[str, Any] | None:
     """The variables of the innermost operator, with the key and window that it fired."""
     found: dict[str, Any] | None = None
     while trace is not None:
@@ -200,7 +200,7 @@ def _is_keyed(node: NodeProgram) -> bool:
     return node.spec is not None and node.spec.traits.keyed
 
 
-def _gave_no_iterable(error: BaseException) -> bool:
+def _is_not_iterable_error(error: BaseException) -> bool:
     """Whether it was an operator's loop that could not go through a function's ``results``."""
     if type(error) is not TypeError:
         return False
@@ -240,7 +240,7 @@ def _hint_at_new_field(error: BaseException) -> None:
         error.add_note(hint)
 
 
-def _shown(value: Any) -> str:
+def _shorten(value: Any) -> str:
     try:
         text = repr(value)
     except Exception as error:  # a user's __repr__ must not hide the user's exception

@@ -29,7 +29,7 @@ from headrace.metrics.metricbase import MetricGroup
 from headrace.runtime.block import Block, Mark
 from headrace.runtime.channel import Channel
 from headrace.runtime.context import TaskContext, TaskInfo
-from headrace.runtime.failure import AsRaised
+from headrace.runtime.failure import unwrapping_user_errors
 from headrace.runtime.keys.serialized_key import SerializedKey, as_key, user_key
 from headrace.runtime.operator import NodeProgram, OperatorSpec
 from headrace.runtime.program import ChainProgram, JobProgram, Settings, VertexProgram
@@ -232,7 +232,7 @@ class _Harness:
         call = StageCall(lambda vertex, group: self._shared_backend())
         if broadcast_blocks:
             call.broadcast(self._vertex, broadcast_blocks, [0] * len(broadcast_blocks))
-        with AsRaised():
+        with unwrapping_user_errors():
             sent = [*call.work(self._task, TaskInput(0, own_blocks, now_ms), self._backend())]
             sent += call.drain()
         if sent:

@@ -23,7 +23,7 @@ from headrace.errors import ConfigurationError
 from headrace.runners import captures
 from headrace.runners.captures import MAX_FILES, SUFFIX
 from headrace.runtime.block import records_of
-from headrace.runtime.failure import failure_of
+from headrace.runtime.failure import to_job_failure
 from tests.pipelines.log import Log
 
 
@@ -78,7 +78,7 @@ def replayed(file: Path) -> BaseException:
     replay = captures.replay_of(captures.read_call(str(file)))
     with pytest.raises((Exception, SystemExit)) as raised:
         list(replay.run())
-    return failure_of(raised.value)
+    return to_job_failure(raised.value)
 
 
 def without_file(error: BaseException) -> tuple[type, str, list[str]]:

@@ -19,7 +19,7 @@ from typing import NoReturn, ParamSpec, TypeVar
 import cloudpickle
 
 from headrace.errors import JobError
-from headrace.runtime.failure import failure_of, user_frames, user_traceback
+from headrace.runtime.failure import to_job_failure, user_frames, user_traceback
 from headrace.tracebacks import (
     FrameLocation,
     frame_locations,
@@ -78,7 +78,7 @@ def raise_encoded(error: BaseException) -> NoReturn:
     """
     if isinstance(error, TaskFailure):
         raise error
-    error = failure_of(error)
+    error = to_job_failure(error)
     text = user_traceback(error)
     packed = pickle.dumps((_pack(error, _MAX_CAUSES, user_frames(error)), text))
     message = f"[headrace-failure:{base64.b64encode(packed).decode()}]"

@@ -32,7 +32,7 @@ from headrace.runners.spark.reports import Reports
 from headrace.runners.spark.startup.session import activate
 from headrace.runners.spark.worker_warnings import WarningForwarder
 from headrace.runners.temporary_files import keep_log
-from headrace.runtime.failure import at_sink, failure_of
+from headrace.runtime.failure import sink_error_notes, to_job_failure
 from headrace.runtime.program import JobProgram
 from headrace.tracebacks import trim_tracebacks
 
@@ -127,7 +127,7 @@ class SparkJob:
                 self._status = JobStatus.CANCELED
             else:
                 keep_log()
-                self._failure = trim_tracebacks(failure_of(error))
+                self._failure = trim_tracebacks(to_job_failure(error))
                 self._trace = self._failure.__traceback__
                 self._status = JobStatus.FAILED
         finally:
@@ -193,5 +193,5 @@ class SparkJob:
         with commit_of(self._checkpoint.folder, self._checkpoint.owner, _NO_BATCH):
             for sink in self._program.sinks:
                 if has_committer(sink):
-                    with at_sink(sink, "publishing its pending data"):
+                    with sink_error_notes(sink, "publishing its pending data"):
                         make_committer(self._program, sink).finish()

@@ -20,7 +20,7 @@ from multiprocessing.connection import (
 from typing import Any
 
 from headrace.metrics._merging import MetricId, MetricValue
-from headrace.runtime.failure import failure_of
+from headrace.runtime.failure import to_job_failure
 
 _HANDSHAKE_SECONDS = 30.0
 """A peer that has not authenticated after this time is disconnected.
@@ -92,7 +92,7 @@ class DriverLink:
                 self._last = report.batch_id
                 self._on_report(report)
         except BaseException as error:  # it calls user code, which may call sys.exit
-            self.failure = failure_of(error)
+            self.failure = to_job_failure(error)
 
     def close(self) -> None:
         """Stop listening."""

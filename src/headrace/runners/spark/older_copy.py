@@ -25,7 +25,7 @@ from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
 from headrace.runners.spark.checkpoint.metadata import new_scope
 from headrace.runners.spark.checkpoint.resuming import print_notice
 from headrace.runners.spark.query.dataframes import last_written
-from headrace.runtime.failure import at_sink
+from headrace.runtime.failure import sink_error_notes
 from headrace.runtime.program import JobProgram, SinkProgram
 
 SinksAhead = Sequence[tuple[SinkProgram, int]]
@@ -54,7 +54,7 @@ def with_consistent_sinks(
     other = replace(program, scope=new_scope())
     for sink in program.sinks:
         if sink.keeps_state:
-            with at_sink(sink, "taking over its pending data"):
+            with sink_error_notes(sink, "taking over its pending data"):
                 pending = make_committer(program, sink).snapshot(done)
                 make_committer(other, sink).restore(pending)
     checkpoint.change_scope(other.scope)
@@ -93,7 +93,7 @@ def _last_batch(spark: SparkSession, program: JobProgram, sink: SinkProgram) -> 
     if sink.sink.executed_by is ExecutedBy.DRIVER:
         return None
     sink_id = program.sink_id(sink)
-    with at_sink(sink, "reading which micro-batches it has"):
+    with sink_error_notes(sink, "reading which micro-batches it has"):
         if sink.sink.executed_by is ExecutedBy.SPARK:
             return last_written(spark, sink, sink_id)
         last: int | None = sink.sink.last_batch(CommitterContext(sink_id, program.name))

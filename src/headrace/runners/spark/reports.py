@@ -11,7 +11,7 @@ from headrace.runners.clock import wall_clock_ms
 from headrace.runners.delivery import Delivery
 from headrace.runners.reporting import Reporting
 from headrace.runners.spark.link import BatchReport
-from headrace.runtime.failure import at_sink
+from headrace.runtime.failure import sink_error_notes
 from headrace.runtime.program import JobProgram
 
 
@@ -31,7 +31,7 @@ class Reports:
         for sink_id, parts in sorted(report.delivered.items()):
             sink = self._program.sink(sink_id)
             for group, values in parts:
-                with at_sink(sink, "delivering"):
+                with sink_error_notes(sink, "delivering"):
                     self._delivery.deliver(sink, group, values)
         self.last = report
         self._reporting.report(report.batch_id, report.metrics, report.watermarks, wall_clock_ms())

@@ -35,7 +35,7 @@ from headrace.runners.spark.query.worker import (
 from headrace.runtime.block import Envelope, Kind, records_of
 from headrace.runtime.channel import ALL_TASKS, Channel
 from headrace.runtime.columns.shapes import NAMED_ROWS
-from headrace.runtime.failure import annotate, at_sink
+from headrace.runtime.failure import annotate, sink_error_notes
 from headrace.runtime.program import JobProgram, SinkProgram
 
 _NOW = "__headrace_now_ms"
@@ -242,7 +242,7 @@ class _SinkRows:
         # worker_job also registers the classes of the records
         sink = worker_job(self._ref).program.sink(self._sink_id)
         try:
-            with at_sink(sink, "writing"):
+            with sink_error_notes(sink, "writing"):
                 yield from self._decoded(batches)
         except GeneratorExit:
             raise  # Spark stopped reading

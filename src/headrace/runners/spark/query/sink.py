@@ -33,7 +33,7 @@ from headrace.runtime.coordination.coordinator import (
     merge_states,
     source_watermarks,
 )
-from headrace.runtime.failure import at_sink
+from headrace.runtime.failure import sink_error_notes
 from headrace.runtime.program import JobProgram
 
 SINKS = "headrace-sinks"
@@ -67,7 +67,7 @@ class _SinkCommit:
                     continue
                 committables = [m.committables.get(sink.id) for m in task_messages]
                 committer = make_committer(program, sink)
-                with at_sink(sink, "committing"):
+                with sink_error_notes(sink, "committing"):
                     committer.commit(batch, [p for p in committables if p is not None])
             report = _report(task_messages, batch, self._save_states(task_messages))
             # A new source may not be in a micro-batch that another program has planned.
