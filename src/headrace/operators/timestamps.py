@@ -37,7 +37,7 @@ from headrace.runtime.operator import (
     Traits,
 )
 from headrace.runtime.state.handles import KeyContext
-from headrace.runtime.watermarks import before_the_end
+from headrace.runtime.watermarks import reopened_watermark
 
 if TYPE_CHECKING:
     from headrace.runtime.columns.batch import Columns, PushColumns
@@ -294,7 +294,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
         return (_HIGHEST, getattr(self._generator, "max_timestamp", None))
 
     def reopen(self) -> None:
-        self._last_watermark = before_the_end(self._last_watermark)
+        self._last_watermark = reopened_watermark(self._last_watermark)
 
     def restore(self, state: Any | None) -> None:
         """Restore a generator's state, or start a new one."""

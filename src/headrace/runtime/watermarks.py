@@ -12,7 +12,7 @@ from headrace.runtime.channel import Channel
 from headrace.runtime.program import JobProgram, VertexProgram
 
 
-def before_the_end(watermark: int) -> int:
+def reopened_watermark(watermark: int) -> int:
     """The watermark (ms) of what may go on though it had ended: the least there is."""
     return MIN_WATERMARK if watermark >= MAX_WATERMARK else watermark
 
@@ -200,10 +200,10 @@ class NodeInputs:
 
     def reopen(self) -> None:
         """Let what has ended go on."""
-        state = {c: (before_the_end(at), idle) for c, (at, idle) in self.all.state.items()}
-        current = before_the_end(self.all.current)
+        state = {c: (reopened_watermark(at), idle) for c, (at, idle) in self.all.state.items()}
+        current = reopened_watermark(self.all.current)
         if self.several:
-            self._each.restart(state, current, [*map(before_the_end, self._each.reached())])
+            self._each.restart(state, current, [*map(reopened_watermark, self._each.reached())])
         else:
             self.all.restart(state, current)
 

@@ -30,7 +30,7 @@ from headrace.runtime.block import Block, Mark
 from headrace.runtime.channel import Channel
 from headrace.runtime.context import TaskContext, TaskInfo
 from headrace.runtime.failure import unwrapping_user_errors
-from headrace.runtime.keys.serialized_key import SerializedKey, as_key, user_key
+from headrace.runtime.keys.serialized_key import SerializedKey, to_internal_key, user_key
 from headrace.runtime.operator import NodeProgram, OperatorSpec
 from headrace.runtime.program import ChainProgram, JobProgram, Settings, VertexProgram
 from headrace.runtime.record_copies import copy_record
@@ -389,7 +389,7 @@ class KeyedHarness(_Harness):
             return None
         # As a sender does, compute the key from the original record. Then copy it, so that the
         # function cannot change it.
-        key = as_key(self._key_of[input](value))
+        key = to_internal_key(self._key_of[input](value))
         return [key if type(key) is SerializedKey else copy_record(key)]
 
     def timers(self) -> list[PendingTimer]:
@@ -424,7 +424,7 @@ class KeyedHarness(_Harness):
             raise PlanError(
                 f"there is no state {name!r}", hint=f"the function has asked for: {known}"
             )
-        scratch, key = HeapBackend(), as_key(key)
+        scratch, key = HeapBackend(), to_internal_key(key)
         scratch.enter(key).update(copy_record(dict(self._backend().enter(key))))
         context.states.attach(scratch)
         key_context.enter(key)

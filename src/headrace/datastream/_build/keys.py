@@ -38,7 +38,7 @@ def check_stability(
     Raises:
         UnstableKeyError: equal keys could be sent to different tasks.
     """
-    from headrace.runtime.keys.serialized_key import as_key
+    from headrace.runtime.keys.serialized_key import to_internal_key
 
     found, value = _first_element(edges)
     if not found or _needs_open(selector):
@@ -50,7 +50,7 @@ def check_stability(
     except Exception:
         return  # the job will raise it again, with the record and the operator
     try:
-        as_key(key)
+        to_internal_key(key)
     except UnstableKeyError as error:
         where = {"stream": stream, "called": str(site), "record": repr(value)[:200]}
         raise UnstableKeyError(

@@ -28,7 +28,7 @@ from headrace.operators.connected.keyed import (
 )
 from headrace.operators.connected.plain import CoFlatMapSpec, CoMapSpec, CoProcessSpec
 from headrace.runtime.keys.key_groups import stable_hash
-from headrace.runtime.keys.serialized_key import as_key
+from headrace.runtime.keys.serialized_key import to_internal_key
 from headrace.runtime.operator import OperatorSpec
 from headrace.runtime.user_function import UserFunction
 
@@ -165,7 +165,7 @@ def _spread_edges(stream: DataStream) -> tuple[Edge, ...]:
 
 
 def _subtask_of_key(key: Any, count: int) -> int:
-    return stable_hash(as_key(key)) % count
+    return stable_hash(to_internal_key(key)) % count
 
 
 def row_type(output_type: TypeInformation | list[TypeInformation] | None) -> TypeInformation | None:

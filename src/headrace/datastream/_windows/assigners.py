@@ -20,7 +20,7 @@ from headrace.datastream.state import ValueStateDescriptor
 from headrace.errors import PlanError
 from headrace.operators.windows.windowing import missing_timestamp_error
 from headrace.runtime.keys.key_groups import stable_hash
-from headrace.runtime.keys.serialized_key import as_key
+from headrace.runtime.keys.serialized_key import to_internal_key
 
 Context = WindowAssigner.WindowAssignerContext
 
@@ -176,7 +176,7 @@ class _Staggered(_Tumbling):
 
     def _stagger_ms(self, context: Any) -> int:
         if self._stagger is WindowStagger.RANDOM:
-            return stable_hash(as_key(context.get_current_key())) % self._size
+            return stable_hash(to_internal_key(context.get_current_key())) % self._size
         state = context.get_runtime_context().get_state(self._natural)
         lag: int | None = state.value()
         if lag is None:

@@ -11,8 +11,8 @@ from headrace.common.types import Row
 from headrace.errors import HeadraceError, PlanError, UnstableKeyError
 from headrace.runtime.exchange.writer import ExchangeWriter
 from headrace.runtime.immutability import ATOMIC_TYPES, all_atomic, is_immutable
-from headrace.runtime.keys.key_groups import KeyGroups, key_group_of, never_hashable
-from headrace.runtime.keys.serialized_key import SerializedKey, has_maps, with_ordered_maps
+from headrace.runtime.keys.key_groups import KeyGroups, class_has_no_stable_hash, key_group_of
+from headrace.runtime.keys.serialized_key import SerializedKey, contains_maps, sort_map_entries
 from headrace.runtime.loops import Step
 from headrace.runtime.operator import NodeProgram
 from headrace.runtime.program import ExchangeProgram, SinkProgram
@@ -64,7 +64,7 @@ def key_step(writer: ExchangeWriter, program: ExchangeProgram, unshared: bool = 
 
     def serialize_key(key: Any) -> SerializedKey:
         """The serialized form of a key without a stable hash."""
-        if never_hashable(key):
+        if class_has_no_stable_hash(key):
             serialized_types.add(type(key))
         return SerializedKey.of(key)
 
@@ -153,8 +153,8 @@ def typed_selector(select: Callable[[Any], Any], key_type: Any) -> Callable[[Any
     coerce = key_type.coercer()
     if coerce is None:
         return select
-    if has_maps(key_type):
-        return lambda value: with_ordered_maps(coerce(select(value)))
+    if contains_maps(key_type):
+        return lambda value: sort_map_entries(coerce(select(value)))
     return lambda value: coerce(select(value))
 
 

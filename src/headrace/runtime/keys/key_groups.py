@@ -45,7 +45,7 @@ def _raw_hash(key: Any) -> int:
     if kind is bytes:
         return crc32(key, 0x1B)
     if kind is tuple:
-        return _combine(0x7F, key)
+        return _combine_hashes(0x7F, key)
     if key is None:
         return 0x6E
     return (_hashers.get(kind) or _hasher_of(kind, key))(key)
@@ -67,18 +67,18 @@ def _hasher_of(kind: type, key: Any) -> _Hasher:
     hashing: Any = kind.__hash__
     hasher: _Hasher | None
     if equality is object.__eq__:
-        hasher = _named(kind) if issubclass(kind, enum.Enum) else None
+        hasher = _attributes_hasher(kind) if issubclass(kind, enum.Enum) else None
     elif hashing is None or hashing is object.__hash__:
         hasher = None
     else:
         owner = next(base for base in kind.__mro__ if "__eq__" in vars(base))
         if owner.__module__.partition(".")[0] == "numpy":
-            hasher = _as_python(kind)
+            hasher = _python_hasher(kind)
         else:
             bases = (base for base in kind.__mro__ if _compares(base, owner))
             hasher = next((_BY_CLASS[base] for base in bases), None)
         if hasher is None and dataclasses.is_dataclass(kind) and _frozen_by_value(owner):
-            hasher = _by_fields(kind, owner)
+            hasher = _fields_hasher(kind, owner)
             if not _is_generated(equality, owner):
                 raise _custom_equality(key)
         elif hasher is None and any(base in _BY_CLASS for base in kind.__mro__):
@@ -86,7 +86,7 @@ def _hasher_of(kind: type, key: Any) -> _Hasher:
     if hasher is None:
         raise UnstableKeyError(
             f"a {kind.__qualname__} cannot be a key: its hash differs between interpreters",
-            where={"key": shortened(key)},
+            where={"key": shorten_repr(key)},
             hint="use str, numbers, bytes, dates, enums, a tuple or Row of these,"
             " or a dataclass declared with frozen=True",
         )
@@ -114,7 +114,7 @@ def has_stable_hash(key: Any) -> bool:
     return True
 
 
-def never_hashable(key: Any) -> bool:
+def class_has_no_stable_hash(key: Any) -> bool:
     """Whether no key of this key's class has a stable hash."""
     try:
         _hasher_of(type(key), key)
@@ -123,7 +123,7 @@ def never_hashable(key: Any) -> bool:
     return False
 
 
-def hashed_by(kind: type, hasher: _Hasher) -> None:
+def register_hasher(kind: type, hasher: _Hasher) -> None:
     """Let keys of a class of ours be hashed by a function that is equal in every interpreter."""
     _BY_CLASS[kind] = hasher
 
@@ -135,8 +135,8 @@ def _compares(base: type, owner: type) -> bool:
     return base in _BY_CLASS and (trusted or vars(owner)["__eq__"] is vars(base)["__eq__"])
 
 
-def _as_python(kind: type) -> _Hasher | None:
-    value_of = numpy_keys.value_of(kind)
+def _python_hasher(kind: type) -> _Hasher | None:
+    value_of = numpy_keys.value_getter(kind)
     return None if value_of is None else lambda key: _raw_hash(value_of(key))
 
 
@@ -145,7 +145,7 @@ def _custom_equality(key: Any) -> UnstableKeyError:
     return UnstableKeyError(
         f"a {kind} cannot be a key: it compares by an __eq__ of its own, so what it must be hashed"
         " by cannot be known",
-        where={"key": shortened(key)},
+        where={"key": shorten_repr(key)},
         hint=f"let key_by give what {kind}.__eq__ compares: a str, a number, or a tuple of these",
     )
 
@@ -164,16 +164,16 @@ def _compared(kind: Any) -> list[str]:
     return [field.name for field in dataclasses.fields(kind) if field.compare]
 
 
-def _by_fields(kind: type, owner: type) -> _Hasher:
+def _fields_hasher(kind: type, owner: type) -> _Hasher:
     seed, names = crc32(kind.__qualname__.encode()), _compared(owner)
-    return lambda key: _combine(seed, [getattr(key, name) for name in names])
+    return lambda key: _combine_hashes(seed, [getattr(key, name) for name in names])
 
 
-def _named(kind: type) -> _Hasher:
-    return lambda key: _combine(0x3D, (kind.__qualname__, key._name_))
+def _attributes_hasher(kind: type) -> _Hasher:
+    return lambda key: _combine_hashes(0x3D, (kind.__qualname__, key._name_))
 
 
-def _number(hash_of: Callable[[Any], int]) -> _Hasher:
+def _numeric_hasher(hash_of: Callable[[Any], int]) -> _Hasher:
     """By Python's numeric hash, which is not salted, and equal across types of numbers."""
 
     def hasher(key: Any) -> int:
@@ -185,7 +185,7 @@ def _number(hash_of: Callable[[Any], int]) -> _Hasher:
     return hasher
 
 
-def _datetime(key: Any) -> int:
+def _hash_datetime(key: Any) -> int:
     if key != key:  # pandas.NaT
         raise UnstableKeyError(f"{key!r} cannot be a key: it is not equal to itself")
     key = key.replace(fold=0)  # two that differ in their fold alone are equal
@@ -194,49 +194,49 @@ def _datetime(key: Any) -> int:
         try:
             key = key.astimezone(dt.UTC)
         except OverflowError:  # the moment lies outside of the years 1 to 9999 in UTC
-            return _combine(0x2A, (key.replace(tzinfo=None) - dt.datetime.min - offset,))
+            return _combine_hashes(0x2A, (key.replace(tzinfo=None) - dt.datetime.min - offset,))
     return crc32(dt.datetime.isoformat(key).encode(), 0x2B)
 
 
-def _time(key: dt.time) -> int:
+def _hash_time(key: dt.time) -> int:
     if (offset := key.utcoffset()) is not None:
         # 12:00 in UTC and 13:00 an hour east of it are equal
         moment = dt.datetime.combine(dt.date.min, key.replace(tzinfo=None)) - dt.datetime.min
-        return _combine(0x2C, (moment - offset,))
+        return _combine_hashes(0x2C, (moment - offset,))
     return crc32(dt.time.isoformat(key).encode(), 0x2C)
 
 
-def _row(row: Row) -> int:
+def _hash_row(row: Row) -> int:
     """By the values; of a named row by name, as such rows are equal in any order of fields."""
     names = getattr(row, "_fields", None)
     values = list(row)
     if names is not None:
         pairs = sorted(zip(names, values, strict=False), key=lambda pair: pair[0])
         values = [value for _, value in pairs]
-    return _combine(0x2F, values)
+    return _combine_hashes(0x2F, values)
 
 
 _BY_CLASS: dict[type, _Hasher] = {
     str: lambda key: crc32(str.encode(key, "utf-8", "surrogatepass")),
     bytes: lambda key: crc32(key, 0x1B),
     int: int.__hash__,
-    float: _number(float.__hash__),
-    complex: _number(complex.__hash__),
-    decimal.Decimal: _number(decimal.Decimal.__hash__),
-    fractions.Fraction: _number(fractions.Fraction.__hash__),
-    tuple: lambda key: _combine(0x7F, tuple.__iter__(key)),
+    float: _numeric_hasher(float.__hash__),
+    complex: _numeric_hasher(complex.__hash__),
+    decimal.Decimal: _numeric_hasher(decimal.Decimal.__hash__),
+    fractions.Fraction: _numeric_hasher(fractions.Fraction.__hash__),
+    tuple: lambda key: _combine_hashes(0x7F, tuple.__iter__(key)),
     frozenset: lambda key: sum(map(_raw_hash, frozenset.__iter__(key))),
-    dt.datetime: _datetime,
+    dt.datetime: _hash_datetime,
     dt.date: lambda key: crc32(dt.date.isoformat(key).encode(), 0x2C),
-    dt.time: _time,
-    dt.timedelta: lambda key: _combine(0x2D, (key.days, key.seconds, key.microseconds)),
+    dt.time: _hash_time,
+    dt.timedelta: lambda key: _combine_hashes(0x2D, (key.days, key.seconds, key.microseconds)),
     uuid.UUID: lambda key: crc32(key.bytes, 0x2E),
-    Row: _row,
+    Row: _hash_row,
 }
 """How objects of a class, and of those that inherit its ``__eq__``, are hashed."""
 
 
-def _combine(seed: int, items: Iterable[Any]) -> int:
+def _combine_hashes(seed: int, items: Iterable[Any]) -> int:
     value = seed
     for item in items:
         value = (value * 1000003 ^ _raw_hash(item)) & _MASK
@@ -248,7 +248,7 @@ def _frozen_by_value(kind: type) -> bool:
     return bool(params and params.frozen and params.eq)
 
 
-def shortened(value: Any) -> str:
+def shorten_repr(value: Any) -> str:
     """The value's ``repr``, cut after 200 characters."""
     text = repr(value)
     return text if len(text) <= 200 else text[:197] + "..."

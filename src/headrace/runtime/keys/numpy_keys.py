@@ -22,7 +22,7 @@ _ATTOSECONDS = {
 _EPOCH = dt.datetime(1970, 1, 1)
 
 
-def value_of(kind: type) -> Callable[[Any], Any] | None:
+def value_getter(kind: type) -> Callable[[Any], Any] | None:
     """A function from scalars of a class to a value that hashes as they do; None: there is none.
 
     Scalars that are equal, whatever their classes and units, give equal values. A moment or a time

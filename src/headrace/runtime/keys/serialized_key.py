@@ -20,7 +20,7 @@ from zlib import crc32
 from headrace.common.typeinfo import MapTypeInfo, TypeInformation
 from headrace.common.types import Row, row_of
 from headrace.errors import UnstableKeyError
-from headrace.runtime.keys.key_groups import has_stable_hash, hashed_by, shortened
+from headrace.runtime.keys.key_groups import has_stable_hash, register_hasher, shorten_repr
 
 _NOT_ALIKE = re.compile(rb"[\x8f\x91]|G[\x7f\xff][\xf0-\xff]|numpy|Decimal")
 """Where the pickles of equal keys may differ: the opcodes of sets and frozen sets, and what a NaN
@@ -44,12 +44,12 @@ class SerializedKey:
             UnstableKeyError: the key cannot be pickled.
         """
         try:
-            return cls(serialized(key))
+            return cls(serialize_key(key))
         except Exception as error:  # pickling runs arbitrary code and raises arbitrary errors
             raise UnstableKeyError(
                 f"a {type(key).__qualname__} cannot be a key: it has no hash that is equal in every"
                 " interpreter, and cannot be serialized",
-                where={"key": shortened(key), "reason": str(error)},
+                where={"key": shorten_repr(key), "reason": str(error)},
                 hint="use str, numbers, bytes, dates, enums, a tuple or Row of these, or an object"
                 " of a class at the top level of its module",
             ) from None
@@ -71,10 +71,10 @@ class SerializedKey:
         return repr(self.value())
 
 
-hashed_by(SerializedKey, SerializedKey.__hash__)
+register_hasher(SerializedKey, SerializedKey.__hash__)
 
 
-def as_key(key: Any) -> Any:
+def to_internal_key(key: Any) -> Any:
     """The key itself if it has a stable hash, else its ``SerializedKey``.
 
     Raises:
@@ -88,7 +88,7 @@ def user_key(key: Any) -> Any:
     return key.value() if type(key) is SerializedKey else key
 
 
-def serialized(key: Any) -> bytes:
+def serialize_key(key: Any) -> bytes:
     """The key pickled by value: equal parts give equal bytes, be they one object or several.
 
     Elements of sets are put in the order of their own bytes, as Python's order is another in each
@@ -102,13 +102,13 @@ def serialized(key: Any) -> bytes:
     if _NOT_ALIKE.search(data) is None:
         return data
     out = io.BytesIO()
-    alike = _AlikePickler(out, protocol=5)
+    alike = _DeterministicPickler(out, protocol=5)
     alike.fast = True
     alike.dump(key)
     return out.getvalue()
 
 
-class _AlikePickler(pickle._Pickler):
+class _DeterministicPickler(pickle._Pickler):
     """Python's own pickler, as the one in C does not let a program say how sets are written."""
 
     def save(self, obj: Any, save_persistent_id: bool = True) -> None:
@@ -117,7 +117,7 @@ class _AlikePickler(pickle._Pickler):
 
     def save_set(self, value: Iterable[Any]) -> None:
         """Write a set as a call of its class with a list."""
-        elements = sorted(value, key=serialized)
+        elements = sorted(value, key=serialize_key)
         self.save_reduce(type(value), (elements,), obj=value)  # type: ignore[attr-defined]
 
     dispatch: ClassVar[dict[type, Callable[..., None]]] = {
@@ -133,25 +133,25 @@ def _is_nan(value: Any) -> bool:
     return isinstance(value, Real) and not isinstance(value, Rational) and bool(value != value)
 
 
-def has_maps(type_info: TypeInformation) -> bool:
+def contains_maps(type_info: TypeInformation) -> bool:
     """Whether values of a declared type hold maps, whose entries have no order."""
     parts = [part for part in vars(type_info).values() if part is not type_info]
     inner = [
         each for part in parts for each in (part if isinstance(part, list | tuple) else [part])
     ]
     return isinstance(type_info, MapTypeInfo) or any(
-        has_maps(each) for each in inner if isinstance(each, TypeInformation)
+        contains_maps(each) for each in inner if isinstance(each, TypeInformation)
     )
 
 
-def with_ordered_maps(value: Any) -> Any:
+def sort_map_entries(value: Any) -> Any:
     """The same value with the entries of its dicts in the order of their serialized keys."""
     if isinstance(value, Row):
         names = getattr(value, "_fields", None)
-        return row_of(names, [with_ordered_maps(v) for v in value], value.get_row_kind())
+        return row_of(names, [sort_map_entries(v) for v in value], value.get_row_kind())
     if type(value) is dict:
-        entries = sorted(value.items(), key=lambda entry: serialized(entry[0]))
-        return {key: with_ordered_maps(inner) for key, inner in entries}
+        entries = sorted(value.items(), key=lambda entry: serialize_key(entry[0]))
+        return {key: sort_map_entries(inner) for key, inner in entries}
     if type(value) in (list, tuple):
-        return type(value)(map(with_ordered_maps, value))
+        return type(value)(map(sort_map_entries, value))
     return value

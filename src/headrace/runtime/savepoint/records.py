@@ -13,7 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
-from headrace.runtime.keys.serialized_key import SerializedKey, as_key
+from headrace.runtime.keys.serialized_key import SerializedKey, to_internal_key
 
 PICKLE = "pickle"
 
@@ -30,7 +30,7 @@ def encode_key(key: Any) -> bytes:
 
 def decode_key(data: bytes) -> Any:
     """A key from its bytes, as tasks know it."""
-    return as_key(decode(data))
+    return to_internal_key(decode(data))
 
 
 class StateRecord(NamedTuple):

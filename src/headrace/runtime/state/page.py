@@ -19,7 +19,7 @@ def page_number(hashed: int, count: int) -> int:
     return number if number < count else number & (mask >> 1)
 
 
-def required(store: PageStore, name: str) -> bytes:
+def get_required_record(store: PageStore, name: str) -> bytes:
     """The bytes under a name that another record refers to.
 
     Raises:
@@ -69,7 +69,7 @@ class Page:
         self.dirty = False
 
 
-def size_of(stored: Stored) -> int:
+def stored_size(stored: Stored) -> int:
     """The bytes that a stored value takes in its page, roughly where it refers to records."""
     if isinstance(stored, bytes):
         return len(stored)

@@ -34,7 +34,7 @@ from headrace.runtime.watermarks import (
     ChannelWatermarks,
     EmptyGroupIdleness,
     InputWatermarks,
-    before_the_end,
+    reopened_watermark,
 )
 
 if TYPE_CHECKING:
@@ -239,7 +239,7 @@ class KeyedTask:
             }
             for channel in expected:
                 watermark, idle = state.get(channel, (MIN_WATERMARK, False))
-                state[channel] = before_the_end(watermark), idle
+                state[channel] = reopened_watermark(watermark), idle
         current = header.get("watermark", MIN_WATERMARK)
         if self._may_go_on(header):
             current = MIN_WATERMARK
@@ -247,7 +247,7 @@ class KeyedTask:
             return ChannelWatermarks(state, current)
         reached = header.get("inputs", ())
         if header.get("program") != self.job.identity:
-            reached = [before_the_end(at) for at in reached]
+            reached = [reopened_watermark(at) for at in reached]
         self._inputs.restart(state, current, reached)
         return self._inputs
 

@@ -24,11 +24,11 @@ from headrace.errors import UnstableKeyError
 from headrace.runtime.keys.key_groups import key_group_of
 from headrace.runtime.keys.serialized_key import (
     SerializedKey,
-    as_key,
-    has_maps,
-    serialized,
+    contains_maps,
+    serialize_key,
+    sort_map_entries,
+    to_internal_key,
     user_key,
-    with_ordered_maps,
 )
 from headrace.testing import KeyedHarness, run_pipeline
 
@@ -63,7 +63,7 @@ def fresh(text: str) -> str:
     "key", ["a", 1, 1.5, None, (1, ("a", b"b")), Row(1, "a"), frozenset({"a"})], ids=repr
 )
 def test_a_key_with_a_stable_hash_stays_as_it_is(key: Any) -> None:
-    assert as_key(key) is key
+    assert to_internal_key(key) is key
     assert user_key(key) is key
 
 
@@ -84,7 +84,11 @@ def test_a_key_with_a_stable_hash_stays_as_it_is(key: Any) -> None:
     ],
 )
 def test_equal_forms_are_one_key(make: Any) -> None:
-    one, same, other = as_key(make("some")), as_key(make("some")), as_key(make("thing"))
+    one, same, other = (
+        to_internal_key(make("some")),
+        to_internal_key(make("some")),
+        to_internal_key(make("thing")),
+    )
     assert type(one) is SerializedKey
     assert one == same and hash(one) == hash(same) and one != other
     assert {one: 1}[pickle.loads(pickle.dumps(same))] == 1
@@ -93,7 +97,7 @@ def test_equal_forms_are_one_key(make: Any) -> None:
 
 def test_one_object_twice_is_as_good_as_two_equal_ones() -> None:
     part = [1, "a"]
-    assert serialized([part, part]) == serialized([[1, "a"], [1, "a"]])
+    assert serialize_key([part, part]) == serialize_key([[1, "a"], [1, "a"]])
 
 
 @pytest.mark.parametrize("make", [lambda nan: nan, lambda nan: (1, nan), lambda nan: [nan]])
@@ -101,8 +105,8 @@ def test_every_nan_is_one_key(make: Any) -> None:
     """As Flink's Float and Double have it, whatever the sign and the type."""
     (negative,) = struct.unpack(">d", b"\xff\xf8\0\0\0\0\0\1")
     every = [math.nan, -math.nan, negative, np.float64("nan"), np.float32("nan"), Decimal("-sNaN")]
-    assert len({as_key(make(nan)) for nan in every}) == 1
-    assert as_key(make(math.nan)) != as_key(make(math.inf))
+    assert len({to_internal_key(make(nan)) for nan in every}) == 1
+    assert to_internal_key(make(math.nan)) != to_internal_key(make(math.inf))
 
 
 @pytest.mark.parametrize(
@@ -113,17 +117,17 @@ def test_the_form_is_a_pickle_without_references(key: Any) -> None:
     pickler = pickle.Pickler(out, protocol=5)
     pickler.fast = True
     pickler.dump(key)
-    assert serialized(key) == out.getvalue()
+    assert serialize_key(key) == out.getvalue()
 
 
 def test_what_is_equal_in_python_may_differ_in_form() -> None:
-    assert as_key([1]) != as_key([True])
-    assert as_key({"a": 1, "b": 2}) != as_key({"b": 2, "a": 1})
-    assert as_key(ByName("a")) != as_key(ByName("A"))
+    assert to_internal_key([1]) != to_internal_key([True])
+    assert to_internal_key({"a": 1, "b": 2}) != to_internal_key({"b": 2, "a": 1})
+    assert to_internal_key(ByName("a")) != to_internal_key(ByName("A"))
 
 
 def test_the_key_itself_comes_back_each_time_anew() -> None:
-    held = as_key([1, {2}])
+    held = to_internal_key([1, {2}])
     first = user_key(held)
     first.append(3)
     assert user_key(held) == [1, {2}]
@@ -132,8 +136,8 @@ def test_the_key_itself_comes_back_each_time_anew() -> None:
 
 def test_sets_have_one_form_in_every_interpreter() -> None:
     program = (
-        "import sys; from headrace.runtime.keys.serialized_key import serialized\n"
-        "print(serialized([{'a', 'b', 'c', 'd'}, frozenset({'x', 'y'})]).hex())"
+        "import sys; from headrace.runtime.keys.serialized_key import serialize_key\n"
+        "print(serialize_key([{'a', 'b', 'c', 'd'}, frozenset({'x', 'y'})]).hex())"
     )
     forms = {
         subprocess.run(
@@ -145,26 +149,28 @@ def test_sets_have_one_form_in_every_interpreter() -> None:
         ).stdout
         for seed in ("1", "2")
     }
-    assert forms == {serialized([{"a", "b", "c", "d"}, frozenset({"x", "y"})]).hex() + "\n"}
+    assert forms == {serialize_key([{"a", "b", "c", "d"}, frozenset({"x", "y"})]).hex() + "\n"}
 
 
 def test_what_cannot_be_serialized_is_refused() -> None:
     with pytest.raises(UnstableKeyError, match="cannot be serialized") as caught:
-        as_key([lambda: None])
+        to_internal_key([lambda: None])
     assert "lambda" in caught.value.where["key"] and "reason" in caught.value.where
     cyclic: list[Any] = []
     cyclic.append(cyclic)
     with pytest.raises(UnstableKeyError):
-        as_key(cyclic)
+        to_internal_key(cyclic)
 
 
 def test_declared_maps_are_put_in_order() -> None:
     inner = Types.MAP(Types.STRING(), Types.INT())
-    assert has_maps(Types.ROW([Types.INT(), Types.LIST(inner)]))
-    assert not has_maps(Types.ROW([Types.INT(), Types.LIST(Types.INT())]))
+    assert contains_maps(Types.ROW([Types.INT(), Types.LIST(inner)]))
+    assert not contains_maps(Types.ROW([Types.INT(), Types.LIST(Types.INT())]))
     one, other = {"a": 1, "b": 2}, {"b": 2, "a": 1}
     for make in (lambda v: v, lambda v: [v], lambda v: (1, v), lambda v: Row(x=v)):
-        assert as_key(with_ordered_maps(make(one))) == as_key(with_ordered_maps(make(other)))
+        assert to_internal_key(sort_map_entries(make(one))) == to_internal_key(
+            sort_map_entries(make(other))
+        )
 
 
 class Count(KeyedProcessFunction):

@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace.common.typeinfo import TypeInformation
 from headrace.runtime.keys.key_groups import EXACT
-from headrace.runtime.keys.serialized_key import SerializedKey, as_key, user_key
+from headrace.runtime.keys.serialized_key import SerializedKey, to_internal_key, user_key
 from headrace.runtime.state.handles.coercion import fits_of_map
 from headrace.runtime.state.handles.context import KeyContext
 from headrace.runtime.state.handles.handle import Handle
@@ -38,7 +38,7 @@ class MapHandle(Handle):
     def _find(self, key: Any) -> tuple[bool, Any]:
         """Whether the map has a key, in the form of its type, and the value."""
         if type(key) not in EXACT:
-            key = as_key(key)
+            key = to_internal_key(key)
         stored = self._stored()
         if stored is None or key not in stored:
             return False, None
@@ -63,7 +63,7 @@ class MapHandle(Handle):
             if self._ttl is not None:
                 return self._find(key)[1]
         if type(key) not in EXACT:
-            key = as_key(key)
+            key = to_internal_key(key)
         entry = self._context.entry
         if entry is not None:
             stored = entry.get(self._slot)
@@ -86,7 +86,7 @@ class MapHandle(Handle):
                 self._put(key, value)
                 return
         if type(key) not in EXACT:  # as in ``_put``: a call less
-            key = as_key(key)
+            key = to_internal_key(key)
         context = self._context
         entry = context.entry
         if entry is None:
@@ -100,7 +100,7 @@ class MapHandle(Handle):
     def _put(self, key: Any, value: Any) -> None:
         """Set one entry, of a key and a value in the form of their types."""
         if type(key) not in EXACT:
-            key = as_key(key)
+            key = to_internal_key(key)
         context, entry, ttl = self._context, self._entry(), self._ttl
         stored = entry.get(self._slot)
         if stored is None:
@@ -129,7 +129,7 @@ class MapHandle(Handle):
 
     def _remove(self, key: Any) -> None:
         if type(key) not in EXACT:
-            key = as_key(key)
+            key = to_internal_key(key)
         stored = self._entry().get(self._slot)
         if stored is None or key not in stored:
             return

@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace.runtime.immutability import is_immutable
 from headrace.runtime.state.backend import PageStore
-from headrace.runtime.state.page import required
+from headrace.runtime.state.page import get_required_record
 
 ListRef = tuple[str, int, int, int, int]
 """``("l", record id, chunks, length, bytes of the last chunk)``."""
@@ -70,7 +70,7 @@ class ChunkedList:
         for number in range(self._chunks):
             loaded = self._loaded.get(number)
             yield from (
-                pickle.loads(required(self._store, self._name(number)))
+                pickle.loads(get_required_record(self._store, self._name(number)))
                 if (loaded is None)
                 else loaded[0]
             )
@@ -127,7 +127,7 @@ class ChunkedList:
         loaded = self._loaded.get(number)
         if loaded is not None:
             return loaded[0]
-        data = required(self._store, self._name(number))
+        data = get_required_record(self._store, self._name(number))
         items: list[Any] = pickle.loads(data)
         if not all(map(is_immutable, items)):
             self._loaded[number] = (items, data)

@@ -16,7 +16,7 @@ from typing import Any
 from headrace.common._watermark_generators import MAX_WATERMARK, MIN_WATERMARK
 from headrace.runtime.immutability import all_immutable
 from headrace.runtime.state.backend import PageStore
-from headrace.runtime.state.page import required
+from headrace.runtime.state.page import get_required_record
 from headrace.runtime.state.time_buffer import TimeBuffer
 
 TimesRef = tuple[str, int, bytes]
@@ -280,7 +280,7 @@ class ChunkedTimes(TimeBuffer):
         return chunk
 
     def _read(self, number: int) -> _Chunk:
-        data = required(self._store, self._name(number))
+        data = get_required_record(self._store, self._name(number))
         times, values = pickle.loads(data)
         return _Chunk(times, values, data)
 
@@ -410,7 +410,7 @@ class ChunkedTimes(TimeBuffer):
         leaf = self._leaves.get(name)
         if leaf is None:
             leaf = self._leaves[name] = _Leaf(
-                *pickle.loads(required(self._store, self._name(name)))
+                *pickle.loads(get_required_record(self._store, self._name(name)))
             )
         return leaf
 
@@ -450,7 +450,7 @@ def remove_times(store: PageStore, ref: TimesRef) -> None:
     *_, top, recent, _ = pickle.loads(head)
     (_, leaves), (_, chunks) = pickle.loads(top), pickle.loads(recent)
     for number in leaves:
-        _, more = pickle.loads(required(store, f"b{id_}.{number}"))
+        _, more = pickle.loads(get_required_record(store, f"b{id_}.{number}"))
         chunks += more
     for number in (*leaves, *chunks):
         store.remove(f"b{id_}.{number}")

@@ -12,7 +12,7 @@ from headrace.runtime.block import pickle_immutable
 from headrace.runtime.state.backend import Entry, PageStore
 from headrace.runtime.state.fields import check_fields, class_of_newest
 from headrace.runtime.state.kinds import StateKind, check_state
-from headrace.runtime.state.page import Page, PageTable, Stored, required
+from headrace.runtime.state.page import Page, PageTable, Stored, get_required_record
 from headrace.runtime.state.pages.bucketed_map import BucketedMap, remove_map
 from headrace.runtime.state.pages.chunked_list import ChunkedList, remove_list
 from headrace.runtime.state.pages.chunked_times import ChunkedTimes, remove_times
@@ -327,7 +327,7 @@ class EntryPages(HashedPages):
         return ("v", self._keep("v", data, old[1] if old and old[0] == "v" else None)), None
 
     def _record(self, letter: str, id_: int) -> bytes:
-        data = self._read[id_] = required(self._store, f"{letter}{id_}")
+        data = self._read[id_] = get_required_record(self._store, f"{letter}{id_}")
         return data
 
     def _keep(self, letter: str, data: bytes, id_: int | None) -> int:

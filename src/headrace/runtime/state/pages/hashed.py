@@ -19,7 +19,7 @@ from headrace.runtime.state.page import (
     PageTable,
     Stored,
     page_number,
-    size_of,
+    stored_size,
 )
 
 PAGE_ENTRIES = 256
@@ -255,7 +255,7 @@ class HashedPages(ABC):
             size_bytes += len(pickle.dumps(sample, 5)) * plain_count // len(sample)
         for page in dirty:
             size_bytes += _KEY_BYTES * len(page.packed) - page.size_bytes
-            size_bytes += sum(map(size_of, page.packed.values()))
+            size_bytes += sum(map(stored_size, page.packed.values()))
         return size_bytes
 
     def _resize(self, size_bytes: int, touched: int) -> None:

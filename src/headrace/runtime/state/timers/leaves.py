@@ -10,7 +10,7 @@ from operator import itemgetter
 from typing import Any
 
 from headrace.runtime.state.backend import PageStore, Timer
-from headrace.runtime.state.page import required
+from headrace.runtime.state.page import get_required_record
 
 LEAF_TIMERS = 256
 """Adding one timer rewrites a leaf; firing many reads one after the other."""
@@ -48,7 +48,7 @@ class LeafStore:
         """The timers of a place, in order."""
         name = f"{self._letter}{place[0]}.{place[1]}"
         # An empty bucket of a wide leaf has no record; a narrow leaf is never empty.
-        data = self._store.get(name) if wide else required(self._store, name)
+        data = self._store.get(name) if wide else get_required_record(self._store, name)
         if data is None:
             return []
         times, keys, namespaces, orders = pickle.loads(data)
@@ -92,7 +92,7 @@ class LeafStore:
 
     def get_directory(self) -> Leaves:
         """The directory from its own record."""
-        leaves: Leaves = pickle.loads(required(self._store, f"{self._letter}d"))
+        leaves: Leaves = pickle.loads(get_required_record(self._store, f"{self._letter}d"))
         return leaves
 
     def put_directory(self, leaves: Leaves | None) -> None:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pytest
 
 from headrace.errors import CheckpointError
-from headrace.runtime.keys.serialized_key import as_key, user_key
+from headrace.runtime.keys.serialized_key import to_internal_key, user_key
 from headrace.runtime.state.kinds import StateKind
 from headrace.runtime.state.pages.backend import PagedBackend
 from headrace.runtime.state.pages.bucketed_map import BucketedMap
@@ -285,14 +285,14 @@ def test_one_key_of_a_large_map_touches_one_bucket(store: CountingStore) -> None
 
 def test_map_keys_by_their_form(store: CountingStore) -> None:
     backend = call(store, 100)
-    set_slot(backend, "a", "map", {as_key([n]): n for n in range(300)} | {1: "one"})
+    set_slot(backend, "a", "map", {to_internal_key([n]): n for n in range(300)} | {1: "one"})
     backend.flush()
     backend = call(store, 100)
     held = backend.enter("a")["map"]
     assert isinstance(held, BucketedMap)
-    assert held[as_key([299])] == 299
+    assert held[to_internal_key([299])] == 299
     assert held[1] == "one"
-    assert as_key([300]) not in held
+    assert to_internal_key([300]) not in held
     assert {*map(repr, map(user_key, held))} == {"1", *(f"[{n}]" for n in range(300))}
     assert sum(value for value in held.values() if value != "one") == sum(range(300))
     held.clear()
