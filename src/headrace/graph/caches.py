@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.connector import Source
-from headrace.graph.stream_graph import bare_source, topological
+from headrace.graph.stream_graph import find_source_without_watermarks, sort_topologically
 from headrace.graph.transformation import (
     CacheTransformation,
     Edge,
@@ -37,7 +37,7 @@ class CachesOfJob:
         self._edges: dict[Transformation, tuple[Edge, ...]] = {}
         self._nodes: dict[Transformation, Transformation] = {}
         self._keeping: list[SinkTransformation] = []
-        for node in topological(sinks, self._needed):
+        for node in sort_topologically(sinks, self._needed):
             if isinstance(node, CacheTransformation):
                 self._edges[node] = self._resolved(node)
             else:
@@ -90,7 +90,7 @@ def _read(cache: CacheTransformation, source: Source) -> Transformation:
     made = SourceTransformation(
         (), None, cache.name, cache.site, cache.output_type, id=cache.id, source=source
     )
-    if bare_source(cache.inputs) is not None:
+    if find_source_without_watermarks(cache.inputs) is not None:
         return made
     spec = TimestampsSpec(WatermarkStrategy.no_watermarks())
     name = f"{spec.label}({cache.name})"

@@ -45,11 +45,11 @@ class Identities:
         """
         tag = edge.tag.tag_id if edge.tag is not None else ""
         sender = "source" if isinstance(head, SourceTransformation) else "stage"
-        digest = _digest((str(edge.input), tag, sender, *_flat(self.feeds[head])))
-        return _unique(f"{self.nodes[target]}/{digest}", self._taken)
+        digest = _digest((str(edge.input), tag, sender, *_flatten_ids(self.feeds[head])))
+        return _make_unique(f"{self.nodes[target]}/{digest}", self._taken)
 
 
-def _way(edge: Edge) -> Iterator[str]:
+def _edge_details(edge: Edge) -> Iterator[str]:
     """What distinguishes an edge from others between the same nodes."""
     if edge.tag is not None:
         yield edge.tag.tag_id
@@ -57,9 +57,9 @@ def _way(edge: Edge) -> Iterator[str]:
         yield f"input {edge.input}"
 
 
-def _unique(wanted: str, taken: dict[str, int]) -> str:
+def _make_unique(wanted: str, taken: dict[str, int]) -> str:
     taken[wanted] = count = taken.get(wanted, 0) + 1
-    return wanted if count == 1 else _unique(f"{wanted}~{count}", taken)
+    return wanted if count == 1 else _make_unique(f"{wanted}~{count}", taken)
 
 
 def identities(nodes: Iterable[Transformation]) -> Identities:
@@ -76,11 +76,11 @@ def identities(nodes: Iterable[Transformation]) -> Identities:
     taken.update((node.uid, 1) for node in nodes if node.uid is not None)
     for node in nodes:
         feeds[node] = fed = frozenset(
-            (feeder, (*tags, *_way(edge)))
+            (feeder, (*tags, *_edge_details(edge)))
             for edge in node.inputs
             for feeder, tags in feeds[edge.source]
         )
-        node_id = named[node] = node.uid or _unique(_generated(node, fed), taken)
+        node_id = named[node] = node.uid or _make_unique(_generate_id(node, fed), taken)
         if isinstance(node, SourceTransformation) or keeps_state(node):
             feeds[node] = frozenset({(node_id, ())})
     return Identities(named, feeds, taken)
@@ -91,7 +91,7 @@ def keeps_state(node: Transformation) -> bool:
     return node.spec is not None and (node.spec.traits.state or node.spec.traits.broadcast_state)
 
 
-def _generated(node: Transformation, fed: Feeds) -> str:
+def _generate_id(node: Transformation, fed: Feeds) -> str:
     kind = _kind(node)
     return f"{kind}-{_digest((kind, node.name, *_details(node, fed)))}"
 
@@ -112,10 +112,10 @@ def _details(node: Transformation, fed: Feeds) -> tuple[str, ...]:
     if isinstance(node, SinkTransformation) and node.sink.locator:
         return (node.sink.locator,)
     functions = node.spec.functions if node.spec is not None else ()
-    return (*(function.name for function in functions), "", *_flat(fed))
+    return (*(function.name for function in functions), "", *_flatten_ids(fed))
 
 
-def _flat(fed: Feeds) -> list[str]:
+def _flatten_ids(fed: Feeds) -> list[str]:
     return [text for feeder, tags in sorted(fed) for text in (feeder, *tags, "")]
 
 

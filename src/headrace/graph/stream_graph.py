@@ -35,7 +35,7 @@ class StreamGraph:
                 "the program has no sink, so there is nothing to run",
                 hint="end a stream with .print(), .sink_to(...) or .execute_and_collect()",
             )
-        graph = cls(tuple(topological(sinks)))
+        graph = cls(tuple(sort_topologically(sinks)))
         graph._check_uids()
         graph._check_sinks()
         graph._check_inputs()
@@ -145,7 +145,7 @@ def _check_keys(node: Transformation) -> None:
     )
 
 
-def topological(
+def sort_topologically(
     sinks: Iterable[Transformation],
     inputs: Callable[[Transformation], tuple[Edge, ...]] = lambda node: node.inputs,
 ) -> list[Transformation]:
@@ -173,14 +173,14 @@ def _source_without_watermarks(node: Transformation) -> Transformation | None:
     inputs: dict[int, list[Edge]] = {}
     for edge in node.inputs:
         inputs.setdefault(edge.input, []).append(edge)
-    found = [bare_source(edges) for edges in inputs.values()]
+    found = [find_source_without_watermarks(edges) for edges in inputs.values()]
     timed = None in found
     return next(
         (bare for bare in found if bare is not None and not (timed and _bounded(bare))), None
     )
 
 
-def bare_source(edges: Sequence[Edge]) -> Transformation | None:
+def find_source_without_watermarks(edges: Sequence[Edge]) -> Transformation | None:
     """A source from which records come by these edges without a watermark strategy, or None."""
     for upstream in _upstream(edges, through=lambda edge: not _assigns_time(edge.source)):
         spec = upstream.spec

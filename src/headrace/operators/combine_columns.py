@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 from headrace.operators.aggregates.aggregate import ExtremeRecord, RecordFold
 from headrace.operators.aggregates.kernels import column_index, exact_numbers, final_results
-from headrace.runtime.columns.batch import Columns, joined
+from headrace.runtime.columns.batch import Columns, concatenate_columns
 from headrace.runtime.columns.exactness import have_exact_keys
 from headrace.runtime.columns.keys import ColumnKeys
 
@@ -78,7 +78,7 @@ class ColumnCombiner:
     def _fold(self) -> None:
         import pyarrow as pa
 
-        combined = joined(self._batches)
+        combined = concatenate_columns(self._batches)
         keys = ColumnKeys(combined, self.key_columns)
         at = column_index(combined, self.fold.field)
         assert at is not None, "only columns that fit are gathered"

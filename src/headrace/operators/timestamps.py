@@ -201,7 +201,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
         name = timestamp_column_of(self._strategy.timestamp_assigner)
 
         def push(columns: Columns) -> None:
-            timed = columns if name is None else columns.timed_by(name)
+            timed = columns if name is None else columns.with_times_of_column(name)
             if timed is None:  # record by record: the assigner may raise
                 columns.push_rows(push_row)
                 return

@@ -32,7 +32,7 @@ def without_columns(program: JobProgram) -> JobProgram:
 
     def chain(found: ChainProgram) -> ChainProgram:
         nodes = {
-            node_id: replace(node, links=(*map(_turned_off, node.links),))
+            node_id: replace(node, links=(*map(_without_columns, node.links),))
             for node_id, node in found.nodes.items()
         }
         exchanges = tuple(replace(e, columns=False, key_columns=()) for e in found.exchanges)
@@ -41,7 +41,7 @@ def without_columns(program: JobProgram) -> JobProgram:
     return with_columns(program).with_chains(chain)
 
 
-def _turned_off(link: Link) -> Link:
+def _without_columns(link: Link) -> Link:
     return replace(
         link, columns=False, rows_because="columns are turned off" if link.columns else ""
     )
@@ -106,7 +106,7 @@ class _Columns:
     ) -> str:
         """Why what a link leads to takes no columns; empty where it does."""
         if link.kind == "sink":
-            return _sink_obstacle(self._sinks.get(link.target))
+            return _find_sink_obstacle(self._sinks.get(link.target))
         if link.kind == "node":
             return "" if link.target in self._taking else _why_rows(chain.nodes[link.target])
         exchange = exchanges[link.target]
@@ -187,7 +187,7 @@ class _Columns:
             return link
         if gives and not obstacle:
             return replace(link, columns=True)
-        if gives and link.kind == "sink" and travels_to(self._sinks.get(link.target)):
+        if gives and link.kind == "sink" and can_send_columns(self._sinks.get(link.target)):
             # They become records in the sink's task: columns are sent for less.
             return replace(link, columns=True, rows_because=obstacle)
         return replace(link, rows_because=obstacle)
@@ -201,13 +201,13 @@ def _passes(node: NodeProgram) -> bool:
     return node.spec is not None and node.spec.traits.passes_columns
 
 
-def _sink_obstacle(sink: SinkProgram | None) -> str:
-    if sink is not None and travels_to(sink) and sink.sink.takes_columns:
+def _find_sink_obstacle(sink: SinkProgram | None) -> str:
+    if sink is not None and can_send_columns(sink) and sink.sink.takes_columns:
         return ""
     return f"the sink {sink.name if sink is not None else ''} takes records"
 
 
-def travels_to(sink: SinkProgram | None) -> bool:
+def can_send_columns(sink: SinkProgram | None) -> bool:
     """Whether columns may be sent to a sink's task: no encoder takes its records one by one."""
     return (
         sink is not None

@@ -16,7 +16,7 @@ Crosses = Callable[[Edge, Transformation], bool]
 """Whether an edge leads through an exchange to a node."""
 
 
-def apart(graph: StreamGraph, crosses: Crosses) -> frozenset[Transformation]:
+def operators_in_own_task(graph: StreamGraph, crosses: Crosses) -> frozenset[Transformation]:
     """The operators that need a task of their own.
 
     An operator with one input is put into each chain that feeds it (a union has several). One with

@@ -28,7 +28,7 @@ from headrace.operators.timestamps import uses_max_timestamp_only
 from headrace.planner.columns import with_columns, without_columns
 from headrace.planner.combining import with_combiners
 from headrace.planner.final_results import with_final_results
-from headrace.planner.placement import apart
+from headrace.planner.placement import operators_in_own_task
 from headrace.runtime.channel import ALL_TASKS, Channel
 from headrace.runtime.operator import Link, NodeProgram
 from headrace.runtime.program import (
@@ -94,7 +94,9 @@ class _Planner:
             for edge in node.inputs:
                 self._consumers.setdefault(edge.source, []).append((edge, node))
         self._apart: frozenset[Transformation] = frozenset()
-        self._apart = apart(graph, lambda edge, node: self._exchange(edge, node) is not None)
+        self._apart = operators_in_own_task(
+            graph, lambda edge, node: self._exchange(edge, node) is not None
+        )
 
     def program(self) -> JobProgram:
         """The whole program."""

@@ -91,13 +91,13 @@ class Layout:
         """By the id of an operator, over how many groups its state is spread."""
         return {part.id: part.key_groups for part in self.parts if part.role == OPERATOR}
 
-    def unnamed(self) -> tuple[StatefulPart, ...]:
+    def parts_without_uid(self) -> tuple[StatefulPart, ...]:
         """The parts that are found again by a generated id."""
         return tuple(part for part in self.parts if part.uid is None)
 
     def warning(self) -> str | None:
         """What may be lost when the program changes, in a sentence; None where nothing may."""
-        names = [f"{part.role} {part.name!r}" for part in self.unnamed()]
+        names = [f"{part.role} {part.name!r}" for part in self.parts_without_uid()]
         if not names:
             return None
         return (
@@ -133,7 +133,7 @@ States = Mapping[str, Iterable[str]]
 """By the id of an operator, its states."""
 
 
-def check(
+def check_layout_change(
     before: Layout,
     now: Layout,
     ignore_unclaimed: bool,
@@ -160,7 +160,7 @@ def check(
         if found is None:
             if not ignore_unclaimed:
                 known = states() if states is not None and part.role == OPERATOR else {}
-                raise _unclaimed(part, now, known)
+                raise _unclaimed_error(part, now, known)
             continue
         if (part.role, part.kind) != (found.role, found.kind):
             raise CheckpointError(
@@ -182,7 +182,7 @@ def check(
             )
 
 
-def _unclaimed(part: StatefulPart, now: Layout, states: States) -> CheckpointError:
+def _unclaimed_error(part: StatefulPart, now: Layout, states: States) -> CheckpointError:
     names = ", ".join(sorted(states.get(part.id, ())))
     kept = {
         SOURCE: "the positions up to which it was read",
@@ -198,7 +198,7 @@ def _unclaimed(part: StatefulPart, now: Layout, states: States) -> CheckpointErr
     )
 
 
-def must_move(before: Layout, now: Layout) -> bool:
+def needs_state_move(before: Layout, now: Layout) -> bool:
     """True when state lies in other stages now, or there is another number of them or of instances.
 
     Spark knows a stage by its number in the query, and does not even go on from a folder where
@@ -209,11 +209,11 @@ def must_move(before: Layout, now: Layout) -> bool:
     return (
         len(before.stages) != len(now.stages)
         or any(is_now.get(id_, stage) != stage for id_, stage in was.items())
-        or shares_out(before, now)
+        or redistributes_instances(before, now)
     )
 
 
-def shares_out(before: Layout, now: Layout) -> bool:
+def redistributes_instances(before: Layout, now: Layout) -> bool:
     """True when the state of instances is shared out among another number of them."""
     groups = before.groups()
     return any(

@@ -26,7 +26,7 @@ from headrace.runners.delivery import Delivery
 from headrace.runners.launch import program_of
 from headrace.runners.local import LocalRun
 from headrace.runtime.coordination.offset import Offset
-from headrace.runtime.layout import Layout, check
+from headrace.runtime.layout import Layout, check_layout_change
 from headrace.runtime.program import JobProgram, SinkProgram, VertexProgram
 from headrace.runtime.savepoint.job_state import (
     create_savepoint,
@@ -350,7 +350,9 @@ class _RestartingRun:
             self._stores, self._heap = {}, {}
         next_job: JobProgram = pickle.loads(job)
         after = self._start(next_job.following(before.program.identity, copied=by_savepoint))
-        check(_state_layout(before.program), _state_layout(after.program), ignore_unclaimed=True)
+        check_layout_change(
+            _state_layout(before.program), _state_layout(after.program), ignore_unclaimed=True
+        )
         if by_savepoint:
             restore_savepoint(savepoint, after.program, self._backend)
             import_sinks(savepoint.read("sinks"), after._committers)

@@ -12,7 +12,7 @@ from headrace.datastream.functions import CheckpointedFunction, MapFunction
 from headrace.graph.stream_graph import StreamGraph
 from headrace.planner.kept_subtasks import with_kept_subtasks
 from headrace.planner.plan import PlanOptions, plan
-from headrace.runtime.layout import Layout, check
+from headrace.runtime.layout import Layout, check_layout_change
 from headrace.runtime.program import JobProgram
 
 
@@ -46,7 +46,7 @@ def test_a_program_has_the_instances_of_the_one_before(parallelism: int) -> None
     assert now.fingerprint == before.fingerprint
     vertex = now.vertex("counts")
     assert (vertex.groups, vertex.parallelism) == (3, 3)
-    check(Layout.of(before), Layout.of(now), ignore_unclaimed=False)
+    check_layout_change(Layout.of(before), Layout.of(now), ignore_unclaimed=False)
 
 
 def test_other_operators_follow_the_program() -> None:

@@ -13,7 +13,7 @@ from headrace.datastream import DataStream, StreamExecutionEnvironment
 from headrace.errors import CheckpointError
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
-from headrace.runtime.layout import Layout, check, must_move
+from headrace.runtime.layout import Layout, check_layout_change, needs_state_move
 
 
 def first(value: Any) -> Any:
@@ -34,7 +34,7 @@ def sums(stream: DataStream) -> DataStream:
 
 def refused(before: Layout, now: Layout, **how: Any) -> str:
     with pytest.raises(CheckpointError) as caught:
-        check(before, now, ignore_unclaimed=False, **how)
+        check_layout_change(before, now, ignore_unclaimed=False, **how)
     return str(caught.value)
 
 
@@ -48,8 +48,8 @@ def refused(before: Layout, now: Layout, **how: Any) -> str:
 )
 def test_steps_without_state_and_new_state_are_welcome(build: Any) -> None:
     before, now = layout(sums), layout(build)
-    check(before, now, ignore_unclaimed=False)
-    assert not must_move(before, now)
+    check_layout_change(before, now, ignore_unclaimed=False)
+    assert not needs_state_move(before, now)
 
 
 def test_a_missing_operator_is_refused_with_its_states() -> None:
@@ -62,10 +62,10 @@ def test_a_missing_operator_is_refused_with_its_states() -> None:
 
 def test_it_may_be_given_up_but_does_not_come_back() -> None:
     before, without = layout(sums), layout(lambda s: s)
-    check(before, without, ignore_unclaimed=True)
+    check_layout_change(before, without, ignore_unclaimed=True)
     after = without.following(before)
     assert after.given_up == ("sums",)
-    check(after, without, ignore_unclaimed=False)
+    check_layout_change(after, without, ignore_unclaimed=False)
     assert "was given up before" in refused(after, before)
     assert Layout.from_json(after.to_json()) == after
 
@@ -74,7 +74,7 @@ def test_an_operator_of_another_kind_under_the_uid_is_refused() -> None:
     def mapped(stream: DataStream) -> DataStream:
         return stream.key_by(first).min_by(1).uid("sums")
 
-    check(layout(sums), layout(mapped), ignore_unclaimed=False)  # both reduce
+    check_layout_change(layout(sums), layout(mapped), ignore_unclaimed=False)  # both reduce
 
     def source(stream: DataStream) -> DataStream:
         return stream._env.from_sequence(0, 3).uid("sums").union(stream)
@@ -98,7 +98,7 @@ def test_a_missing_source_is_refused() -> None:
         return stream.union(stream._env.from_collection([("b", 2)]).uid("more"))
 
     assert "no source 'Collection" in refused(layout(two), layout(lambda s: s))
-    check(layout(lambda s: s), layout(two), ignore_unclaimed=False)
+    check_layout_change(layout(lambda s: s), layout(two), ignore_unclaimed=False)
 
 
 def test_another_number_of_key_groups_is_refused() -> None:
@@ -122,7 +122,7 @@ def test_another_number_of_key_groups_is_refused() -> None:
     ],
 )
 def test_state_moves_where_stages_do(before: Any, now: Any, moved: bool) -> None:
-    assert must_move(layout(before), layout(now)) is moved
+    assert needs_state_move(layout(before), layout(now)) is moved
 
 
 def test_an_unknown_format_is_refused() -> None:
@@ -132,6 +132,6 @@ def test_an_unknown_format_is_refused() -> None:
 
 def test_parts_without_a_uid_are_reported() -> None:
     found = layout(lambda s: s.key_by(first).sum(1))
-    assert [part.name for part in found.unnamed()] == ["Sum"]
+    assert [part.name for part in found.parts_without_uid()] == ["Sum"]
     assert found.warning() is not None and "operator 'Sum'" in str(found.warning())
     assert layout(sums).warning() is None

@@ -15,7 +15,7 @@ from headrace.operators.batches.records import (
 )
 from headrace.operators.batches.results import ResultConverter
 from headrace.operators.keyed import StatefulOperator
-from headrace.runtime.columns.batch import Columns, joined
+from headrace.runtime.columns.batch import Columns, concatenate_columns
 from headrace.runtime.columns.keys import ColumnKeys
 from headrace.runtime.loops import Push
 from headrace.runtime.operator import Operator, OperatorSpec, Outputs, Traits
@@ -116,7 +116,7 @@ class KeyedMapBatchesOperator(StatefulOperator):
         if not outputs:
             return
         if all(map(outputs[0].is_like, outputs)):
-            self._outputs.columns(joined(outputs))
+            self._outputs.columns(concatenate_columns(outputs))
             return
         for columns in outputs:
             self._outputs.columns(columns)

@@ -62,7 +62,7 @@ class ResultConverter:
         if self.timestamp_column is None:
             yield columns
             return
-        timed = columns.timed_by(self.timestamp_column)
+        timed = columns.with_times_of_column(self.timestamp_column)
         if timed is None:
             raise TypeMismatchError(
                 f"results have no column {self.timestamp_column!r} with a time in each row",

@@ -32,7 +32,7 @@ from headrace.runners.spark.query.moved_state import records
 from headrace.runners.spark.query.stored import backends_of, records_of
 from headrace.runners.spark.startup.session import settings_of_query
 from headrace.runtime.coordination.offset import source_key
-from headrace.runtime.layout import OPERATOR, SOURCE, Layout, StatefulPart, check
+from headrace.runtime.layout import OPERATOR, SOURCE, Layout, StatefulPart, check_layout_change
 from headrace.runtime.program import JobProgram
 from headrace.runtime.savepoint.job_state import create_savepoint, read_split_states
 from headrace.runtime.savepoint.savepoint import Savepoint
@@ -169,7 +169,7 @@ def _check_claims(savepoint: Savepoint, program: JobProgram, ignore_unclaimed: b
     gone = set(read) - {source_key(source.id) for source in program.sources}
     before += [StatefulPart(key, SOURCE, "", key, None) for key in sorted(gone)]
     states = {entry.id: entry.kinds() for entry in savepoint.manifest.operators}
-    check(Layout(tuple(before), now.stages), now, ignore_unclaimed, lambda: states)
+    check_layout_change(Layout(tuple(before), now.stages), now, ignore_unclaimed, lambda: states)
 
 
 def _parquet(found: Iterable[Mapping[str, Any]]) -> bytes:

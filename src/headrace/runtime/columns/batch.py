@@ -164,17 +164,17 @@ class Columns:
         kinds = None if self.kinds is None else self.kinds[order]
         return Columns(self.batch.take(indices), self.shape, times, kinds)
 
-    def timed(self, times: Any | None) -> Columns:
+    def with_times(self, times: Any | None) -> Columns:
         """The same records with other timestamps."""
         return Columns(self.batch, self.shape, times, self.kinds)
 
-    def timed_by(self, name: str) -> Columns | None:
+    def with_times_of_column(self, name: str) -> Columns | None:
         """With the timestamps of a column: integers in ms, or points in time.
 
         None where the column is not there, has nulls, or is of another type.
         """
         times = _milliseconds(self.batch, name)
-        return None if times is None else self.timed(times)
+        return None if times is None else self.with_times(times)
 
     def latest_ms(self) -> int | None:
         """The highest timestamp; None where no record has one."""
@@ -241,7 +241,7 @@ class Timestamps(Sequence[int | None]):
         return Timestamps, (self._columns,)
 
 
-def joined(parts: Sequence[Columns]) -> Columns:
+def concatenate_columns(parts: Sequence[Columns]) -> Columns:
     """The records of several ``Columns`` of one kind (``is_like``), one after another."""
     first, *others = parts
     if not others:
@@ -308,7 +308,7 @@ __all__ = [
     "Columns",
     "PushColumns",
     "Timestamps",
+    "concatenate_columns",
     "from_buffer",
-    "joined",
     "python_values",
 ]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headrace.runtime.block import Block, Envelope, Mark
 from headrace.runtime.channel import Channel
-from headrace.runtime.columns.batch import Columns, joined
+from headrace.runtime.columns.batch import Columns, concatenate_columns
 from headrace.runtime.columns.routing import routing_of
 from headrace.runtime.exchange.send_context import MAX_BUFFERED_BYTES, SendContext
 from headrace.runtime.exchange.writer import ExchangeWriter, count_buffered, writer_arguments
@@ -148,7 +148,7 @@ class ColumnExchangeWriter(ExchangeWriter):
         """The blocks of all groups; those of one partition follow each other."""
         import numpy as np
 
-        all_columns, events = joined(self._gathered), self._events
+        all_columns, events = concatenate_columns(self._gathered), self._events
         groups = self._groups[0] if len(self._groups) == 1 else np.concatenate(self._groups)
         self._clear_columns()
         before = rows_before(groups, sorted({event.row for event in events}), self.groups)

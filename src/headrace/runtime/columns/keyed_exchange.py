@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.runtime.block import Block, BlockBuffer, Envelope, Mark
 from headrace.runtime.channel import Channel
-from headrace.runtime.columns.batch import Columns, joined
+from headrace.runtime.columns.batch import Columns, concatenate_columns
 from headrace.runtime.columns.exchange import (
     ByGroup,
     PushRows,
@@ -154,7 +154,7 @@ class KeyedColumnExchangeWriter(KeyedExchangeWriter):
                 row += len(columns)
         self._clear_columns()
         all_columns, groups = (
-            joined(parts),
+            concatenate_columns(parts),
             routes[0] if len(routes) == 1 else np.concatenate(routes),
         )
         before = rows_before(groups, [at for at, _ in begins], self.groups)

@@ -7,7 +7,7 @@ from typing import Any
 
 from headrace.runtime.block import Block, Envelope
 from headrace.runtime.channel import Channel
-from headrace.runtime.columns.batch import Columns, joined
+from headrace.runtime.columns.batch import Columns, concatenate_columns
 from headrace.runtime.exchange.writer import ExchangeWriter, count_buffered
 
 
@@ -41,7 +41,7 @@ class ColumnSinkWriter(ExchangeWriter):
         """Everything gathered: columns came before the rows that wait."""
         gathered, self._gathered = self._gathered, []
         if gathered:
-            columns = joined(gathered)
+            columns = concatenate_columns(gathered)
             self._sent_records += len(columns)
             times = columns.timestamps
             block = Block(None, columns, times, False, [], None, self.send_context.now_ms)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from headrace.common.watermark_strategy import MIN_WATERMARK
-from headrace.runtime.columns.batch import Columns, joined
+from headrace.runtime.columns.batch import Columns, concatenate_columns
 from headrace.runtime.columns.keys import ColumnKeys
 from headrace.runtime.ordering.run import Run
 
@@ -23,7 +23,7 @@ def concatenate_column_runs(runs: Iterable[Run]) -> Run | None:
         number = run.input
     if len(names) != 1:
         return None  # exchanges that find the key in different columns
-    return _new_run(joined(found), names.pop(), number)
+    return _new_run(concatenate_columns(found), names.pop(), number)
 
 
 def sort_columns_by_time(run: Run) -> Run:

@@ -10,17 +10,19 @@ from headrace.metrics._measures import Tally
 T = TypeVar("T")
 
 
-def busy(work: Iterator[T], clock_ns: Callable[[], int], spent: Tally) -> Iterator[T]:
-    """What ``work`` gives; the time (ns) in which it works is added to ``spent``.
+def count_busy_time(
+    envelopes: Iterator[T], clock_ns: Callable[[], int], busy_ns: Tally
+) -> Iterator[T]:
+    """What ``envelopes`` gives; the time (ns) in which it works is added to ``busy_ns``.
 
     The time in which others take what it gives does not count.
     """
     while True:
         began = clock_ns()
         try:
-            each = next(work)
+            each = next(envelopes)
         except StopIteration:
             return
         finally:
-            spent.count += clock_ns() - began
+            busy_ns.count += clock_ns() - began
         yield each

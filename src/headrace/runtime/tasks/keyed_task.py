@@ -28,7 +28,7 @@ from headrace.runtime.state.broadcast_state import BroadcastStateStore, Change
 from headrace.runtime.state.quiescence import quiescent
 from headrace.runtime.state.ttl import CLEANUP
 from headrace.runtime.tasks.broadcast import BroadcastInput
-from headrace.runtime.tasks.busy import busy
+from headrace.runtime.tasks.busy import count_busy_time
 from headrace.runtime.watermarks import (
     ChannelState,
     ChannelWatermarks,
@@ -130,7 +130,7 @@ class KeyedTask:
         return self._timed(self._chain.drain())
 
     def _timed(self, work: Iterator[Envelope]) -> Iterator[Envelope]:
-        return busy(work, self.task_info.clock_ns, self._worked_ns)
+        return count_busy_time(work, self.task_info.clock_ns, self._worked_ns)
 
     def work(
         self, task: TaskInput, backend: StateBackend, keep_buffers: bool

@@ -32,7 +32,7 @@ from headrace.runtime.chain.chain import Chain
 from headrace.runtime.context import TaskInfo
 from headrace.runtime.failure import annotate
 from headrace.runtime.program import JobProgram, SourceProgram
-from headrace.runtime.tasks.busy import busy
+from headrace.runtime.tasks.busy import count_busy_time
 
 
 class SplitState(NamedTuple):
@@ -200,7 +200,7 @@ class SourceTask:
         )
 
     def _timed(self, source_id: str, work: Iterator[Envelope]) -> Iterator[Envelope]:
-        return busy(work, self._task_info.clock_ns, self._measures[source_id].worked_ns)
+        return count_busy_time(work, self._task_info.clock_ns, self._measures[source_id].worked_ns)
 
     def _sink_groups(self) -> int:
         groups = [vertex.groups for stage in self._job.stages for vertex in stage]

@@ -18,7 +18,7 @@ from headrace.connector import ColumnChunk
 from headrace.errors import TypeMismatchError
 from headrace.runtime.block import Block, Mark, decode, encode, isolate_for_receiver, records_of
 from headrace.runtime.channel import Channel
-from headrace.runtime.columns.batch import Columns, joined
+from headrace.runtime.columns.batch import Columns, concatenate_columns
 from headrace.runtime.columns.building import of_chunk, of_rows
 from headrace.runtime.columns.keys import ColumnKeys
 from headrace.runtime.columns.selectors import TimestampColumn
@@ -91,7 +91,7 @@ def test_where_all_are_inserts_there_are_no_kinds() -> None:
 
 def test_kinds_go_with_their_rows() -> None:
     times = pa.array([10, None, 30], pa.int64())
-    columns = kinded(1, 2, 3).timed(times)
+    columns = kinded(1, 2, 3).with_times(times)
     assert columns.batch.schema.names == ["user"]
     turned = columns.take(np.array([2, 0]))
     assert turned.rows() == [columns.rows()[2], columns.rows()[0]]
@@ -104,10 +104,10 @@ def test_kinds_go_with_their_rows() -> None:
 def test_parts_with_and_without_kinds_are_joined() -> None:
     plain, deleted = Columns(USERS, NAMED_ROWS), kinded(3, 0, 3)
     assert plain.is_like(deleted)
-    whole = joined([plain[:1], deleted[1:], deleted[:1]])
+    whole = concatenate_columns([plain[:1], deleted[1:], deleted[:1]])
     assert whole.kinds is not None and whole.kinds.tolist() == [0, 0, 3, 3]
     assert whole.rows() == [*plain[:1], *deleted[1:], *deleted[:1]]
-    assert joined([plain, deleted[1:2]]).kinds is None
+    assert concatenate_columns([plain, deleted[1:2]]).kinds is None
 
 
 @pytest.mark.parametrize(
@@ -154,13 +154,13 @@ def test_times_go_with_their_rows() -> None:
 
 def test_several_are_joined_and_one_is_itself() -> None:
     plain, timed = Columns(BATCH), Columns(BATCH, times=pa.array([1, 2, 3], pa.int64()))
-    assert joined([plain]) is plain
-    whole = joined([plain, timed[1:]])
+    assert concatenate_columns([plain]) is plain
+    whole = concatenate_columns([plain, timed[1:]])
     assert whole.rows() == plain.rows() + plain.rows()[1:]
     assert [*(whole.timestamps or ())] == [None, None, None, 2, 3]
     codes = Columns(pa.record_batch({"user": pa.array(["x", "y"]).dictionary_encode()}))
     others = Columns(pa.record_batch({"user": pa.array(["y", "z"]).dictionary_encode()}))
-    assert [row["user"] for row in joined([codes, others])] == ["x", "y", "y", "z"]
+    assert [row["user"] for row in concatenate_columns([codes, others])] == ["x", "y", "y", "z"]
 
 
 @pytest.mark.parametrize(
@@ -177,7 +177,7 @@ def test_a_column_gives_the_timestamps_that_rows_give(column: Any) -> None:
     from headrace.common import WatermarkStrategy
 
     columns = Columns(pa.record_batch({"at": column}))
-    timed = columns.timed_by("at")
+    timed = columns.with_times_of_column("at")
     strategy = WatermarkStrategy.no_watermarks().with_timestamp_assigner(TimestampColumn("at"))
     timestamp_of = strategy.timestamp_of
     assert timed is not None and timestamp_of is not None
@@ -196,8 +196,8 @@ def test_a_column_gives_the_timestamps_that_rows_give(column: Any) -> None:
     ],
 )
 def test_other_columns_give_no_timestamps(column: Any) -> None:
-    assert Columns(pa.record_batch({"at": column})).timed_by("at") is None
-    assert Columns(pa.record_batch({"at": column})).timed_by("elsewhere") is None
+    assert Columns(pa.record_batch({"at": column})).with_times_of_column("at") is None
+    assert Columns(pa.record_batch({"at": column})).with_times_of_column("elsewhere") is None
 
 
 def test_a_block_of_columns_is_encoded_and_read_as_rows() -> None:

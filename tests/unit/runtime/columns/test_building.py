@@ -10,7 +10,7 @@ import pytest
 
 from headrace.connector import ColumnChunk
 from headrace.operators.batches.results import ResultConverter
-from headrace.runtime.columns.batch import Columns, joined
+from headrace.runtime.columns.batch import Columns, concatenate_columns
 from headrace.runtime.columns.building import of_chunk
 from headrace.runtime.columns.exactness import numbers_by_group
 from headrace.runtime.columns.shapes import DICTS
@@ -41,7 +41,7 @@ def test_arrays_that_arrow_cannot_take_from(first: Any, second: Any, from_source
         (columns,) = ResultConverter(None, True, DICTS).convert(batch, Columns(batch))
         return columns
 
-    whole = joined([made(first), made(second)])
+    whole = concatenate_columns([made(first), made(second)])
     wanted = [*first.to_pylist(), *second.to_pylist()]
     assert [row["value"] for row in whole.rows()] == wanted
     assert [row["value"] for row in whole.take(np.arange(len(wanted))[::-1]).rows()] == wanted[::-1]

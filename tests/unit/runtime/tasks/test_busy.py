@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from headrace.metrics._measures import Tally
-from headrace.runtime.tasks.busy import busy
+from headrace.runtime.tasks.busy import count_busy_time
 
 
 class Clock:
@@ -24,7 +24,7 @@ def test_only_the_time_of_the_work_counts() -> None:
         clock.now += 5
 
     taken = []
-    for each in busy(work(), clock, spent):
+    for each in count_busy_time(work(), clock, spent):
         taken.append((each, spent.count))
         clock.now += 1_000  # another task's work
     assert taken == [("a", 3), ("b", 7)]
@@ -40,5 +40,5 @@ def test_the_time_up_to_a_failure_counts() -> None:
         yield
 
     with pytest.raises(ValueError, match="no"):
-        next(busy(work(), clock, spent))
+        next(count_busy_time(work(), clock, spent))
     assert spent.count == 3

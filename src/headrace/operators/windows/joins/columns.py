@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from headrace.runtime.columns.batch import Columns, joined
+from headrace.runtime.columns.batch import Columns, concatenate_columns
 
 if TYPE_CHECKING:
     import numpy as np
@@ -61,7 +61,7 @@ def concat_sides(waiting: Sequence[BufferedSide]) -> BufferedSide | None:
     rows = np.concatenate([each.rows + at for each, at in zip(waiting, starts, strict=True)])
     panes = np.concatenate([each.panes for each in waiting])
     order = panes.argsort(kind="stable")
-    columns = joined([each.columns for each in waiting])
+    columns = concatenate_columns([each.columns for each in waiting])
     return BufferedSide(columns, first.keys, rows[order], panes[order])
 
 

@@ -17,8 +17,8 @@ from headrace.errors import CheckpointError, UnsupportedError
 from headrace.runners.spark.checkpoint.generations import Generation, QueryLog
 from headrace.runners.spark.checkpoint.layout import JOB
 from headrace.runtime.coordination.replay_fingerprints import FOR_WATERMARKS, replay_fingerprints
-from headrace.runtime.layout import SOURCE, Layout, States, must_move
-from headrace.runtime.layout import check as check_claims
+from headrace.runtime.layout import SOURCE, Layout, States, needs_state_move
+from headrace.runtime.layout import check_layout_change as check_claims
 from headrace.runtime.program import JobProgram
 
 _FORMAT = ObjectFormat("job")
@@ -95,7 +95,7 @@ class CheckpointMetadata:
         That is so if state moves to other stages, if the number of instances of its operator
         changes, or if other streaming DataFrames are read.
         """
-        if must_move(Layout.from_json(self.layout), Layout.of(program)):
+        if needs_state_move(Layout.from_json(self.layout), Layout.of(program)):
             return True
         return self.dataframes is not None and self._reads_other_dataframes(program)
 
@@ -141,7 +141,9 @@ def check_program(
     ignore_unclaimed: bool,
     states: Callable[[], States] | None = None,
 ) -> None:
-    """Check that a program may go on from a checkpoint. ``states``: see ``runtime.layout.check``.
+    """Check that a program may resume from a checkpoint.
+
+    ``states``: see ``runtime.layout.check_layout_change``.
 
     Raises:
         CheckpointError: the checkpoint is another job's, or the program has no owner for some of

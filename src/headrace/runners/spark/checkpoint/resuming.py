@@ -26,7 +26,7 @@ from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runtime.coordination.offset import Offset
 from headrace.runtime.coordination.replay_fingerprints import replay_fingerprints
 from headrace.runtime.coordination.stops import check_not_drained
-from headrace.runtime.layout import Layout, States, shares_out
+from headrace.runtime.layout import Layout, States, redistributes_instances
 from headrace.runtime.program import JobProgram
 
 ReadStates = Callable[[str, Stages, int], States]
@@ -79,7 +79,7 @@ def with_checkpoint_subtasks(
     if metadata is None:
         return program
     before = Layout.from_json(metadata.layout)
-    if not shares_out(before, Layout.of(program)):
+    if not redistributes_instances(before, Layout.of(program)):
         return program
     if _has_uncommitted_batch(checkpoint_folder, metadata) or streaming_dataframes(program):
         print_notice("operators with state without keys keep their number of subtasks in this run")
