@@ -67,7 +67,7 @@ class Captures:
             except Exception as error:  # reported only if the call fails
                 encode_error = error
         try:
-            yield from groups.work(task, task_input, backend)
+            yield from groups.run_group(task, task_input, backend)
         except (Exception, SystemExit) as error:
             failure = unwrap_user_error(error)
             annotate(failure)  # adds the note on the operator first

@@ -217,7 +217,7 @@ class LocalRun:
             vertex = vertices[target]
             keyed, backend = self._tasks.keyed(vertex, group), self._backend(vertex, group)
             if self._captures is None:
-                output = work.work(keyed, task, backend)
+                output = work.run_group(keyed, task, backend)
             else:
                 output = self._captures.run_call(work, keyed, task, backend)
             self._route_envelopes(output, pending_by_stage, sink_envelopes, split_states)

@@ -244,7 +244,7 @@ class EmptyGroupIdleness:
     def _of(self, channel: Channel) -> list[Channel]:
         return self._siblings.get(channel.exchange, []) if self._siblings else []
 
-    def expect(self, watermarks: ChannelWatermarks, blocks: Iterable[Block]) -> None:
+    def mark_active_groups(self, watermarks: ChannelWatermarks, blocks: Iterable[Block]) -> None:
         """Before a micro-batch: channels with a mark are active, those that never had one idle."""
         if not self._siblings:
             return
@@ -264,7 +264,7 @@ class EmptyGroupIdleness:
                     state[channel] = (MIN_WATERMARK, channel not in with_marks)
         watermarks.restart(state, watermarks.current)
 
-    def stays(self, watermarks: ChannelWatermarks, mark: Mark) -> bool:
+    def should_ignore(self, watermarks: ChannelWatermarks, mark: Mark) -> bool:
         """True for a mark to ignore: its group has no watermark, and would hold others back."""
         if mark.watermark > MIN_WATERMARK or mark.idle:
             return False

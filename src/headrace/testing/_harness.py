@@ -233,7 +233,7 @@ class _Harness:
         if broadcast_blocks:
             call.broadcast(self._vertex, broadcast_blocks, [0] * len(broadcast_blocks))
         with unwrapping_user_errors():
-            sent = [*call.work(self._task, TaskInput(0, own_blocks, now_ms), self._backend())]
+            sent = [*call.run_group(self._task, TaskInput(0, own_blocks, now_ms), self._backend())]
             sent += call.drain()
         if sent:
             raise AssertionError(f"the harness has no receivers, but {sent} was sent")

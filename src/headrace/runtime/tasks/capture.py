@@ -103,7 +103,7 @@ class FailedCall:
 
 def failed_call(
     task: KeyedTask,
-    given: TaskInput,
+    task_input: TaskInput,
     blocks: Sequence[bytes],
     backend: StateBackend,
     program: bytes,
@@ -112,26 +112,26 @@ def failed_call(
 ) -> FailedCall:
     """The call that just failed with ``error``.
 
-    ``blocks``: those of ``given`` in bytes, from before the call, as functions may have changed
+    ``blocks``: those of ``task_input``, encoded before the call, as functions may have changed
     the records since. ``shared``: what the vertex got by broadcast, if anything.
     """
     vertex, task_info = task.vertex, task.task_info
     if shared is not None:
-        given = given._replace(now_ms=max(given.now_ms, shared.now_ms))
+        task_input = task_input._replace(now_ms=max(task_input.now_ms, shared.now_ms))
     pages = None
     if isinstance(backend, RecordingBackend):
-        _read_ahead(backend.recording, task, given)
+        _read_ahead(backend.recording, task, task_input)
         pages = {**backend.recording.before}
     text = str(error).partition("\n")[0]
     return FailedCall(
         job=task.job.name,
         operator=vertex.chain.nodes[vertex.chain.root].name,
         vertex=vertex.id,
-        group=given.group,
+        group=task_input.group,
         groups=vertex.groups,
-        now_ms=given.now_ms,
+        now_ms=task_input.now_ms,
         blocks=blocks,
-        senders=given.senders,
+        senders=task_input.senders,
         pages=pages,
         subtask=task_info.subtask(),
         attempt=task_info.attempt(),
@@ -167,7 +167,7 @@ class _Before:
         raise AssertionError("read-ahead removes nothing")
 
 
-def _read_ahead(recording: RecordingStore, task: KeyedTask, given: TaskInput) -> None:
+def _read_ahead(recording: RecordingStore, task: KeyedTask, task_input: TaskInput) -> None:
     """Read what the call would have read next, so that a mended program finds it.
 
     That is the state of every key of the input, and of every timer and window that may be due. It
@@ -175,13 +175,13 @@ def _read_ahead(recording: RecordingStore, task: KeyedTask, given: TaskInput) ->
     """
     settings = task.job.settings
     backend = PagedBackend(_Before(recording), task.vertex.groups, settings.page_bytes)
-    watermarks = [mark.watermark for block in given.blocks for mark in block.marks]
+    watermarks = [mark.watermark for block in task_input.blocks for mark in block.marks]
     try:
-        for block in given.blocks:
+        for block in task_input.blocks:
             for key in dict.fromkeys(block.keys or ()):
                 _read_all(backend.enter(key))
         _read_due(backend, backend.event_timers, max(watermarks, default=MIN_WATERMARK))
-        _read_due(backend, backend.processing_timers, given.now_ms)
+        _read_due(backend, backend.processing_timers, task_input.now_ms)
         for _, entry in backend.tables.scan():
             _read_all(entry)
     except Exception:

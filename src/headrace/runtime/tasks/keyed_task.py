@@ -65,7 +65,7 @@ def sender_of(vertex: VertexProgram, group: int) -> int:
     return (vertex.number + 1) * SENDERS_PER_VERTEX + group
 
 
-def _described(vertex: VertexProgram) -> str:
+def _describe_root(vertex: VertexProgram) -> str:
     root = vertex.chain.nodes[vertex.chain.root]
     return f"{root.name} (uid={root.uid})" if root.uid else root.name
 
@@ -74,7 +74,7 @@ class KeyedTask:
     """Drives a vertex: one object per worker process and vertex, for all groups in turn.
 
     ``advance`` does the work of a group: blocks, state and time in; envelopes out. State is in the
-    backend it is given, and nowhere else. ``work`` and ``drain`` do the same for several groups
+    backend it is given, and nowhere else. ``run_group`` and ``drain`` serve several groups
     (see ``StageCall``).
     """
 
@@ -87,7 +87,7 @@ class KeyedTask:
         root = vertex.chain.nodes[vertex.chain.root].spec
         count = 1 if root is None else root.traits.inputs
         self._broadcast_states = (
-            BroadcastStateStore(_described(vertex)) if vertex.broadcast else None
+            BroadcastStateStore(_describe_root(vertex)) if vertex.broadcast else None
         )
         self._inputs = InputWatermarks(count, self._input_of) if count > 1 else None
         self._chain = Chain(
@@ -107,22 +107,22 @@ class KeyedTask:
             self._column_processors = self._keyed.column_processors()
         self._timed_batches = root is not None and root.traits.watermarks_in_batch
         self._processors = () if self._keyed is None else self._keyed.processors()
-        self._quiet = EmptyGroupIdleness(vertex, job)
-        self._given: BroadcastInput | None = None
+        self._empty_groups = EmptyGroupIdleness(vertex, job)
+        self._broadcast_input: BroadcastInput | None = None
         self._runs_broadcast = False
         self._changes: list[Change] = []
         """The changes of the shared state that the group at work has made so far."""
         self._context = self._chain.contexts[vertex.chain.root]
         measured = self._context.get_metrics_group().measured
-        self._worked_ns = Tally()
-        measured.of_kind(BUSY_MS, Milliseconds).add((self._worked_ns,))
+        self._busy_ns = Tally()
+        measured.of_kind(BUSY_MS, Milliseconds).add((self._busy_ns,))
         self._watermark_of = measured.of_kind(WATERMARK, KeyGroupMinimum)
         self._entries_of = measured.of_kind(STATE_ENTRIES, KeyGroupValues)
         self._bytes_of = measured.of_kind(STATE_BYTES, KeyGroupValues)
 
     def advance(self, task: TaskInput, backend: StateBackend) -> Iterator[Envelope]:
         """Work through a micro-batch; gives out what is to be sent, and flushes the backend."""
-        yield from self.work(task, backend, keep_buffers=False)
+        yield from self.run_group(task, backend, keep_buffers=False)
         yield from self.drain()
 
     def drain(self) -> Iterator[Envelope]:
@@ -130,9 +130,9 @@ class KeyedTask:
         return self._timed(self._chain.drain())
 
     def _timed(self, work: Iterator[Envelope]) -> Iterator[Envelope]:
-        return count_busy_time(work, self.task_info.clock_ns, self._worked_ns)
+        return count_busy_time(work, self.task_info.clock_ns, self._busy_ns)
 
-    def work(
+    def run_group(
         self, task: TaskInput, backend: StateBackend, keep_buffers: bool
     ) -> Iterator[Envelope]:
         """Work through a group's micro-batch and flush the backend.
@@ -141,16 +141,16 @@ class KeyedTask:
         watermarks of its own. ``keep_buffers``: records that wait already are of other groups in
         this micro-batch. If not, they are of a call that failed, and are dropped.
         """
-        return self._timed(self._work(task, backend, keep_buffers))
+        return self._timed(self._run_group(task, backend, keep_buffers))
 
-    def _work(
+    def _run_group(
         self, task: TaskInput, backend: StateBackend, keep_buffers: bool
     ) -> Iterator[Envelope]:
         chain, key_context, header = self._chain, self._chain.key_context, backend.header
         self._backend = backend
-        self._watermarks = self._channels_of(header)
+        self._watermarks = self._restore_channels(header)
         self._enter_broadcast(task.broadcast)
-        self._quiet.expect(self._watermarks, self._all_blocks(task))
+        self._empty_groups.mark_active_groups(self._watermarks, self._all_blocks(task))
         now_ms = max(task.now_ms, header.get("now", 0))
         watermark = self._watermarks.current
         chain.begin(
@@ -176,13 +176,13 @@ class KeyedTask:
                 chain.announce()
                 chain.push_watermark(watermark, self._watermarks.idle)
             yield from self._fire_processing_timers(now_ms)
-            for step in self._in_order(task):
+            for step in self._merge_inputs(task):
                 if isinstance(step, Mark):
-                    yield from self._mark(step)
+                    yield from self._process_mark(step)
                 elif isinstance(step, int):
-                    yield from self._reach(step)
+                    yield from self._advance_event_time(step)
                 else:
-                    self._records(step)
+                    self._process_run(step)
                     if chain.is_full:
                         yield from chain.drain(early=True)
             chain.complete()
@@ -205,7 +205,7 @@ class KeyedTask:
         if nodes:
             header["nodes"] = nodes
         backend.flush()
-        self._measure(task.group, backend)
+        self._report_state_size(task.group, backend)
         if not chain.merged:
             yield from chain.drain()
         elif chain.buffered_records() >= _FEW_RECORDS or chain.is_full:
@@ -213,7 +213,7 @@ class KeyedTask:
         else:
             yield from chain.drain_sinks()
 
-    def _measure(self, group: int, backend: StateBackend) -> None:
+    def _report_state_size(self, group: int, backend: StateBackend) -> None:
         """Note the group's watermark, and the size of its state."""
         self._watermark_of.set(group, self._watermarks.current)
         if self._context.states is None and not self.vertex.has_operator_state:
@@ -223,7 +223,7 @@ class KeyedTask:
         if size_bytes is not None:
             self._bytes_of.set(group, size_bytes)
 
-    def _channels_of(self, header: Mapping[str, Any]) -> ChannelWatermarks:
+    def _restore_channels(self, header: Mapping[str, Any]) -> ChannelWatermarks:
         """Where the channels stood at the end of the last micro-batch.
 
         If another program ran then, channels of old exchanges are dropped, and new ones are added.
@@ -263,7 +263,7 @@ class KeyedTask:
     def _input_of(self, channel: Channel) -> int:
         return self.vertex.inputs.get(channel[0], 0)
 
-    def _in_order(self, task: TaskInput) -> Iterator[Read | int]:
+    def _merge_inputs(self, task: TaskInput) -> Iterator[Read | int]:
         """Records and marks, in the one order that every run of a micro-batch agrees on.
 
         In a batch there may be watermarks (ms) between them, which the operator alone gets.
@@ -287,12 +287,12 @@ class KeyedTask:
     def _all_blocks(task: TaskInput) -> Sequence[Block]:
         return task.blocks if task.broadcast is None else [*task.broadcast.blocks, *task.blocks]
 
-    def _enter_broadcast(self, given: BroadcastInput | None) -> None:
-        self._given, self._changes = given, []
-        if given is not None:
+    def _enter_broadcast(self, broadcast_input: BroadcastInput | None) -> None:
+        self._broadcast_input, self._changes = broadcast_input, []
+        if broadcast_input is not None:
             assert self._broadcast_states is not None
-            given.load_into(self._broadcast_states)
-            self._runs_broadcast = given.claim_first_run() or not self.vertex.keyed
+            broadcast_input.load_into(self._broadcast_states)
+            self._runs_broadcast = broadcast_input.claim_first_run() or not self.vertex.keyed
 
     def _leave_broadcast(self) -> None:
         """Take this group's changes back: the next group begins with the same shared state."""
@@ -301,15 +301,19 @@ class KeyedTask:
 
     def _broadcast_records(self, run: Run) -> None:
         """Run the operator on broadcast records, or repeat the changes that it made."""
-        given, broadcast_states, place = self._given, self._broadcast_states, (run.input, run.start)
-        assert given is not None and broadcast_states is not None
+        broadcast_input, broadcast_states, place = (
+            self._broadcast_input,
+            self._broadcast_states,
+            (run.input, run.start),
+        )
+        assert broadcast_input is not None and broadcast_states is not None
         if self._runs_broadcast:
             self._chain.received.count += len(run.values)
             self._run_broadcast(run)
             changes = broadcast_states.take_changes()
-            given.record_changes(place, changes, broadcast_states.asked_all_groups)
+            broadcast_input.record_changes(place, changes, broadcast_states.asked_all_groups)
         else:
-            if given.is_for_all(place):
+            if broadcast_input.is_for_all(place):
                 broadcast_states.repeating = True
                 try:
                     self._run_broadcast(run)
@@ -318,7 +322,7 @@ class KeyedTask:
                 broadcast_states.revert_changes(
                     broadcast_states.take_changes()
                 )  # those of the first group count
-            changes = given.changes_at(place)
+            changes = broadcast_input.changes_at(place)
             broadcast_states.apply_changes(changes)
         self._changes += changes
 
@@ -345,8 +349,8 @@ class KeyedTask:
         finally:
             broadcast_states.writable = False
 
-    def _records(self, run: Run) -> None:
-        if self._given is not None and run.input in self.vertex.broadcast:
+    def _process_run(self, run: Run) -> None:
+        if self._broadcast_input is not None and run.input in self.vertex.broadcast:
             self._broadcast_records(run)
             return
         keys: Any
@@ -356,7 +360,7 @@ class KeyedTask:
         self._chain.received.count += len(values)
         if type(values) is not list:
             if self._column_processors or self._chain.column_pushes:
-                self._columns(keys, values, number)
+                self._process_columns(keys, values, number)
                 return
             keys, values, timestamps, *_ = to_row_run(run)
         if self._keyed is not None:
@@ -365,28 +369,28 @@ class KeyedTask:
             return
         self._chain.push_all_by_input[number](values, timestamps)
 
-    def _columns(self, keys: ColumnKeys, columns: Columns, number: int) -> None:
+    def _process_columns(self, keys: ColumnKeys, columns: Columns, number: int) -> None:
         if self._keyed is not None:
             node = self._keyed.node  # noqa: F841  for ``annotate``
             self._column_processors[number](keys, columns)
         else:
             self._chain.column_pushes[number](columns)
 
-    def _mark(self, mark: Mark) -> Iterator[Envelope]:
+    def _process_mark(self, mark: Mark) -> Iterator[Envelope]:
         watermarks = self._watermarks
         if mark.channel[1] == ALL_SPLITS:  # channels of a header are plain tuples
             watermarks.forget_splits(mark.channel[0])
             if mark.watermark < MAX_WATERMARK:
                 return  # those that there are come next
-        elif self._quiet.stays(watermarks, mark):
+        elif self._empty_groups.should_ignore(watermarks, mark):
             return
         if not watermarks.update(mark.channel, mark.watermark, mark.idle):
             return
         self._chain.tick()
-        yield from self._reach(watermarks.current)
+        yield from self._advance_event_time(watermarks.current)
         self._chain.push_watermark(watermarks.current, watermarks.idle)
 
-    def _reach(self, watermark: int) -> Iterator[Envelope]:
+    def _advance_event_time(self, watermark: int) -> Iterator[Envelope]:
         """Let the operator's event time go on: the timers that are due fire."""
         chain, send_context = self._chain, self._chain.send_context
         if watermark > chain.key_context.watermark:

@@ -180,7 +180,7 @@ class SourceTask:
                     task.now_ms,
                     current_group,
                 )
-            yield from self._timed(work.source, self._work(chain, work, chunk_records))
+            yield from self._timed(work.source, self._run_split(chain, work, chunk_records))
             if work.only_announces:
                 continue  # what is known of the split is up to its reader
             if work.finished:
@@ -215,7 +215,7 @@ class SourceTask:
                         vertex.stage, group, vertex.id, Kind.DATA, task.sender, TICK, empty
                     )
 
-    def _work(self, chain: Chain, work: SplitWork, chunk_records: int) -> Iterator[Envelope]:
+    def _run_split(self, chain: Chain, work: SplitWork, chunk_records: int) -> Iterator[Envelope]:
         chain.begin_channel(work.split, work.state.nodes)
         try:
             if work.announce:
@@ -223,7 +223,7 @@ class SourceTask:
             if work.idle is False:
                 chain.push_watermark(work.state.watermark, False)
             if work.ranges:
-                yield from self._read(chain, work, chunk_records)
+                yield from self._read_ranges(chain, work, chunk_records)
             if work.finished:
                 chain.push_watermark(MAX_WATERMARK)
             elif work.idle:
@@ -233,13 +233,13 @@ class SourceTask:
             annotate(error)
             raise
 
-    def _read(self, chain: Chain, work: SplitWork, chunk_records: int) -> Iterator[Envelope]:
+    def _read_ranges(self, chain: Chain, work: SplitWork, chunk_records: int) -> Iterator[Envelope]:
         source, reader = self._sources[work.source], self._reader(work.source)
         push_all = chain.push_all
         chunk_records = max(chunk_records, work.records // _WATERMARKS)
         since_tick = 0
         for split_range in work.ranges:
-            for chunk in self._chunks(chain, reader, split_range):
+            for chunk in self._read_chunks(chain, reader, split_range):
                 if isinstance(chunk, ColumnChunk):
                     chain.push_column_chunk(chunk)
                     self._records_in.inc(chunk.count)
@@ -247,7 +247,7 @@ class SourceTask:
                     since_tick += chunk.count
                 else:
                     if chunk.timestamps is not None:
-                        _require_times(source, chunk.values, chunk.timestamps)
+                        _check_timestamps(source, chunk.values, chunk.timestamps)
                     if chunk.bad:
                         self._push_with_bad(chain, source, chunk)
                     else:
@@ -265,7 +265,7 @@ class SourceTask:
         chain.complete()
         chain.tick()
 
-    def _chunks(
+    def _read_chunks(
         self, chain: Chain, reader: SplitReader, split_range: SplitRange
     ) -> Iterator[Chunk | ColumnChunk]:
         """What a range holds: columns where the reader has them and the chain takes them."""
@@ -302,7 +302,9 @@ class SourceTask:
                 stack.callback(chain.close)
 
 
-def _require_times(source: SourceProgram, values: list[Any], timestamps: list[int | None]) -> None:
+def _check_timestamps(
+    source: SourceProgram, values: list[Any], timestamps: list[int | None]
+) -> None:
     """Check that the timestamps of a chunk fit 64 bits.
 
     Raises:

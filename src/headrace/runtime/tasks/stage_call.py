@@ -36,15 +36,17 @@ class StageCall:
             found = self._broadcast[vertex.id] = BroadcastInput(backend, blocks, senders)
         return found
 
-    def work(self, task: KeyedTask, given: TaskInput, backend: StateBackend) -> Iterator[Envelope]:
+    def run_group(
+        self, task: KeyedTask, task_input: TaskInput, backend: StateBackend
+    ) -> Iterator[Envelope]:
         """Work through a group's micro-batch. The groups of a vertex come in ascending order."""
         if task.vertex.broadcast:
             shared = self.broadcast(task.vertex)
-            now_ms = max(given.now_ms, shared.now_ms)
-            given = given._replace(broadcast=shared, now_ms=now_ms)
+            now_ms = max(task_input.now_ms, shared.now_ms)
+            task_input = task_input._replace(broadcast=shared, now_ms=now_ms)
         keep_buffers = task in self._begun
         self._begun[task] = None
-        return task.work(given, backend, keep_buffers)
+        return task.run_group(task_input, backend, keep_buffers)
 
     def drain(self, except_for: Collection[str] = ()) -> Iterator[Envelope]:
         """What still waits to be sent, except by the vertices ``except_for``; stores shared state.

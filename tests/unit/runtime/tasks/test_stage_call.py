@@ -227,7 +227,7 @@ def through(
     work, envelopes = StageCall(), []
     for group in groups:
         block = Block(["a"], ["x"], None, False, [], None, 0)
-        envelopes += work.work(task, TaskInput(group, [block], 0), backends[group])
+        envelopes += work.run_group(task, TaskInput(group, [block], 0), backends[group])
     return envelopes, [*work.drain()]
 
 
@@ -258,5 +258,5 @@ def test_records_for_sinks_do_not_wait() -> None:
     for group in (1, 2, 3):
         block = Block(["a"], ["x"], None, False, [], None, 0)
         task = TaskInput(group, [block], 0)
-        (envelope,) = harness.task.work(task, harness.backend(group), keep_buffers=group > 1)
+        (envelope,) = harness.task.run_group(task, harness.backend(group), keep_buffers=group > 1)
         assert envelope.group == group  # print() names it

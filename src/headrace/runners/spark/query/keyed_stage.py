@@ -65,7 +65,7 @@ def run_group(
         task_input = TaskInput(group, blocks, now_ms, senders)
         task, backend = job.keyed(vertex, group), backend_of(vertex, group)
         if captures is None:
-            yield from groups.work(task, task_input, backend)
+            yield from groups.run_group(task, task_input, backend)
         else:
             yield from captures.run_call(groups, task, task_input, backend, sent)
 
