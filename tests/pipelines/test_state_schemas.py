@@ -185,14 +185,14 @@ SCHEMAS: dict[str, tuple[Any, str, Mapping[str, Any]]] = {
 def savepoints(monkeypatch: pytest.MonkeyPatch) -> list[Manifest]:
     """The manifests of all savepoints, read back from their text."""
     found: list[Manifest] = []
-    original = pipeline.savepoint_of
+    original = pipeline.create_savepoint
 
     def noted(*given: Any) -> Savepoint:
         form = original(*given)
         found.append(Manifest.from_json(form.manifest.to_json()))
         return form
 
-    monkeypatch.setattr(pipeline, "savepoint_of", noted)
+    monkeypatch.setattr(pipeline, "create_savepoint", noted)
     return found
 
 

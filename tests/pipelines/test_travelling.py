@@ -50,7 +50,7 @@ def how_to_run(chance: random.Random) -> dict[str, Any]:
 
 def sent_as_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every block of a local run goes through a packet."""
-    route = LocalRun._route
+    route = LocalRun._route_envelopes
 
     def routed(self: LocalRun, envelopes: Iterator[Envelope], *rest: Any) -> None:
         by_stage: dict[int, list[Envelope]] = {}
@@ -66,7 +66,7 @@ def sent_as_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
             others += [each._replace(payload=payload_of(each)) for each in came]
         route(self, iter(others), *rest)
 
-    monkeypatch.setattr(LocalRun, "_route", routed)
+    monkeypatch.setattr(LocalRun, "_route_envelopes", routed)
 
 
 def plain(value: Any, strict: bool) -> Any:
