@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 5.0
-SAY_AGAIN_S = 60.0
+LOG_INTERVAL_S = 60.0
 """How often the log repeats that a server is still down."""
 CHECK_SERVER = "check its address, and that it runs"
 
@@ -92,7 +92,7 @@ class Outage:
             self.log.away, self.log.said_s = True, now_s
             text = "%s failed, and is tried again for up to %g s; %s: %s"
             _log.warning(text, self.what, self.patience_s, self.check, reason)
-        elif now_s - self.log.said_s >= SAY_AGAIN_S:
+        elif now_s - self.log.said_s >= LOG_INTERVAL_S:
             self.log.said_s = now_s
             text = "%s has been tried again for %d s of %g s: %s"
             _log.warning(text, self.what, self.waited_s, self.patience_s, reason)

@@ -230,10 +230,10 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
         stored too.
         """
         # Programs without it start without its files.
-        from headrace.datastream._build.cache import KeptFolders
+        from headrace.datastream._build.cache import CacheFolders
 
         site = call_site()
-        kept = KeptFolders(self._env._configuration)
+        kept = CacheFolders(self._env._configuration)
         node = CacheTransformation(self._edges, None, "Cache", site, self._type(), kept=kept)
         self._env._register(node)
         return CachedDataStream(self._env, (Edge(node),))

@@ -14,7 +14,7 @@ from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream._build import execution
 from headrace.datastream._build import nodes as build
 from headrace.datastream._build.call_site import call_site
-from headrace.datastream._build.job_settings import JobSettings, given_outside
+from headrace.datastream._build.job_settings import JobSettings, environment_settings
 from headrace.datastream._build.node_list import NodeList
 from headrace.datastream._build.pickling import require_picklable
 from headrace.datastream.data_stream import DataStream
@@ -43,7 +43,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
 
     def __init__(self, configuration: Configuration | None = None) -> None:
         # a copy: what the program does later to its own object is not meant for this job
-        self._configuration = given_outside()
+        self._configuration = environment_settings()
         if configuration is not None:
             self._configuration.add_all(configuration)
         install_excepthook()

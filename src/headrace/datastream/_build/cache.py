@@ -15,7 +15,7 @@ from headrace.connector import Sink, Source
 from headrace.datastream.connectors._cached import CacheSink, CacheSource
 
 
-class KeptFolders:
+class CacheFolders:
     """One folder per job that computes the stream; the first complete one is read."""
 
     def __init__(self, configuration: Configuration) -> None:

@@ -25,7 +25,7 @@ _BATCH = "every micro-batch is a checkpoint, made and kept by Spark"
 _NO_JARS = "connectors are written in Python; for Spark's jars set headrace.spark.conf.spark.jars"
 
 
-def given_outside() -> Configuration:
+def environment_settings() -> Configuration:
     """The settings that this process's environment has for every job (``headrace run -D``).
 
     Raises:

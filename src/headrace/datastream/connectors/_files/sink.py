@@ -28,7 +28,7 @@ from headrace.datastream.connectors._files.rolling import (
     OutputFileConfig,
     RollingPolicy,
 )
-from headrace.datastream.connectors._files.writer import FileWriter, RowEncoder, StagedForm
+from headrace.datastream.connectors._files.writer import FileWriter, RowEncoder, StagingSettings
 from headrace.errors import PlanError, UnsupportedError
 
 STAGING = ".headrace-staging"
@@ -120,9 +120,9 @@ class FileSink(Sink):
     def writer(self, context: WriterContext) -> SinkWriter:
         return FileWriter(self.staged(context.sink_id), context)
 
-    def staged(self, sink_id: str) -> StagedForm:
+    def staged(self, sink_id: str) -> StagingSettings:
         """Return the settings with which tasks write files that are not yet visible."""
-        return StagedForm(
+        return StagingSettings(
             self.staging(sink_id),
             self.bucket_assigner,
             self.encoder,

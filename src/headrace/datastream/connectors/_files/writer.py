@@ -44,7 +44,7 @@ class BulkWriter(Protocol):
 
 
 @dataclass(frozen=True)
-class StagedForm:
+class StagingSettings:
     """Where a task stages files, and how it encodes records.
 
     Either ``encoder`` or ``writer_factory`` is set. ``head``: the beginning of each file.
@@ -63,7 +63,7 @@ class FileWriter(SinkWriter):
     """Writes one task's records of one micro-batch into staged files, one or more per folder."""
 
     def __init__(
-        self, form: StagedForm, context: WriterContext, files: LocalFiles | None = None
+        self, form: StagingSettings, context: WriterContext, files: LocalFiles | None = None
     ) -> None:
         self._form, self._context = form, context
         self._files = files or LocalFiles()

@@ -15,10 +15,10 @@ from headrace.errors import PlanError
 _NOTICE_OUTAGES = {"connect_timeout": "10", "keepalives_idle": "30", "tcp_user_timeout": "30000"}
 """TCP settings that detect a vanished host; the program's settings override them."""
 
-_AWAY = frozenset({"57P01", "57P02", "57P03", "53300", "25006"})
+_UNAVAILABLE = frozenset({"57P01", "57P02", "57P03", "53300", "25006"})
 """Shutdown, crash, startup, too many clients, now a standby; besides these, class 08."""
 
-_AGAIN = frozenset({"40001", "40P01", "55P03"})
+_RETRIABLE = frozenset({"40001", "40P01", "55P03"})
 """Serialization failure, deadlock, lock not available: the same transaction may succeed if
 repeated."""
 
@@ -118,13 +118,13 @@ def is_outage(error: Exception) -> bool:
     if not isinstance(error, library_of.OperationalError):
         return False
     if error.sqlstate is not None:
-        return error.sqlstate in _AWAY or error.sqlstate.startswith("08")
+        return error.sqlstate in _UNAVAILABLE or error.sqlstate.startswith("08")
     return not any(words in str(error) for words in _REFUSED)
 
 
-def is_worth_another_try(error: Exception) -> bool:
+def is_retriable(error: Exception) -> bool:
     """Whether the same transaction may succeed if it is repeated."""
-    return isinstance(error, psycopg().Error) and getattr(error, "sqlstate", None) in _AGAIN
+    return isinstance(error, psycopg().Error) and getattr(error, "sqlstate", None) in _RETRIABLE
 
 
 def identifier(name: str) -> str:

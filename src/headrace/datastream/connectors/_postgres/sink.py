@@ -21,21 +21,21 @@ from headrace.datastream._outages import Outage, is_wrong_address, retry_while_d
 from headrace.datastream.connectors._postgres.client import (
     PostgresConnection,
     is_outage,
-    is_worth_another_try,
+    is_retriable,
     psycopg,
     table_name,
 )
-from headrace.datastream.connectors._postgres.refused import (
+from headrace.datastream.connectors._postgres.row_errors import (
     copy_rows,
     is_about_a_row,
     is_not_adapted,
     mismatch,
-    name_refused,
+    name_refused_row,
 )
 from headrace.datastream.connectors._postgres.statements import FieldsOf, append_sql, upsert_sql
 from headrace.errors import HeadraceError, JobError, PlanError, WrongFunctionError
 
-TRIED_AGAIN = 3
+DEFAULT_RETRIES = 3
 
 
 @dataclass(frozen=True, repr=False)
@@ -72,7 +72,7 @@ class PostgresSink(Sink):
     password: InitVar[str | None] = field(default=None, kw_only=True)
     batch_rows: int = field(default=5000, kw_only=True)
     max_outage: TimeAmount = field(default=timedelta(minutes=2), kw_only=True)
-    max_retries: int = field(default=TRIED_AGAIN, kw_only=True)
+    max_retries: int = field(default=DEFAULT_RETRIES, kw_only=True)
     guarantee: DeliveryGuarantee = field(default=DeliveryGuarantee.EXACTLY_ONCE, kw_only=True)
     markers: str = field(default="headrace_markers", kw_only=True)
 
@@ -180,19 +180,19 @@ class PostgresWriter(SinkWriter):
     def prepare_commit(self) -> None:
         if not self._rows:
             return
-        retry_while_down(self._transaction, self._may_work_later, self._sink.outage())
+        retry_while_down(self._transaction, self._is_temporary, self._sink.outage())
         self._rows = []
 
     def abort(self) -> None:
         self._rows = []
 
-    def _may_work_later(self, error: Exception) -> bool:
+    def _is_temporary(self, error: Exception) -> bool:
         if is_wrong_address(error, self._context):
             return False
         if is_outage(error):
             self._context.discard("connection")
             return True
-        if is_worth_another_try(error) and self._left > 0:
+        if is_retriable(error) and self._left > 0:
             self._left -= 1
             return True
         return False
@@ -210,7 +210,7 @@ class PostgresWriter(SinkWriter):
             if not is_about_a_row(error):
                 raise
             if self._statement is not None:
-                name_refused(error, connection, self._statement, self._rows, self._sent)
+                name_refused_row(error, connection, self._statement, self._rows, self._sent)
             if is_not_adapted(error):
                 raise mismatch(error, self._sink.locator) from error
             raise

@@ -24,8 +24,12 @@ from headrace.datastream.connectors._postgres.client import (
     named_row,
     table_name,
 )
-from headrace.datastream.connectors._postgres.held_snapshot import HELD, Snapshot, SnapshotClient
 from headrace.datastream.connectors._postgres.keys import Key, between, columns_of, key_of
+from headrace.datastream.connectors._postgres.shared_snapshot import (
+    OPEN_SNAPSHOTS,
+    Snapshot,
+    SnapshotClient,
+)
 from headrace.errors import PlanError
 
 SPLIT = "rows"
@@ -77,14 +81,14 @@ class PostgresSnapshotSource(Source):
         client = self.database.open()
         try:
             object.__setattr__(self, "ranged_by", key_of(client, self.table, self.key))
-            object.__setattr__(self, "snapshot", HELD.take(client))
+            object.__setattr__(self, "snapshot", OPEN_SNAPSHOTS.take(client))
         except BaseException:
             client.close()
             raise
 
     def close(self) -> None:
         """Release the snapshot; call it after the jobs that read it."""
-        HELD.end(self.snapshot)
+        OPEN_SNAPSHOTS.end(self.snapshot)
 
     @property
     def bounded(self) -> bool:

@@ -61,7 +61,7 @@ class RedisCommand:
                 )
         if not arguments or not isinstance(arguments[0], str) or not arguments[0].strip():
             raise TypeMismatchError("a command of Redis must begin with its name, a str")
-        _check_may_be_sent(arguments)
+        _check_allowed(arguments)
         self.arguments = arguments
 
     @staticmethod
@@ -110,7 +110,7 @@ class RedisCommand:
         return f"RedisCommand({', '.join(map(repr, self.arguments))})"
 
 
-def _check_may_be_sent(arguments: Sequence[Argument]) -> None:
+def _check_allowed(arguments: Sequence[Argument]) -> None:
     """Raise for a command that affects more than its keys."""
     name = str(arguments[0]).upper().split()  # the client splits the name at spaces
     command = name[0]

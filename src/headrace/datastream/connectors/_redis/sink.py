@@ -109,13 +109,13 @@ class RedisWriter(SinkWriter):
     def prepare_commit(self) -> None:
         if not self._commands:
             return
-        retry_while_down(self._send, self._may_work_later, self._sink.outage())
+        retry_while_down(self._send, self._is_temporary, self._sink.outage())
         self._commands = []
 
     def abort(self) -> None:
         self._commands = []
 
-    def _may_work_later(self, error: Exception) -> bool:
+    def _is_temporary(self, error: Exception) -> bool:
         return is_outage(error) and not is_wrong_address(error, self._context)
 
     def _send(self) -> None:
@@ -130,13 +130,13 @@ class RedisWriter(SinkWriter):
         marker = f"{of_all}:{context.partition}"
         if self._refused is not None:
             client.hset(marker, ERROR, self._refused)
-            raise self._written_in_part(self._refused)
+            raise self._partial_write_error(self._refused)
         with client.pipeline(transaction=True) as pipe:
             pipe.watch(marker)
             done, failed = pipe.execute_command("HMGET", marker, BATCH, ERROR)
             if done is not None and int(done) >= context.batch_id:
                 if failed and int(done) == context.batch_id:
-                    raise self._written_in_part(failed.decode(errors="replace"))
+                    raise self._partial_write_error(failed.decode(errors="replace"))
                 return
             pipe.multi()
             for command in self._commands:
@@ -150,9 +150,9 @@ class RedisWriter(SinkWriter):
                 # second attempt would ignore this failure if the marker did not have the error.
                 self._refused = f"{' '.join(map(str, command.arguments[:2]))}: {answer}"
                 client.hset(marker, ERROR, self._refused)
-                raise self._written_in_part(self._refused)
+                raise self._partial_write_error(self._refused)
 
-    def _written_in_part(self, command: str) -> JobError:
+    def _partial_write_error(self, command: str) -> JobError:
         context = self._context
         return JobError(
             "Redis refused a command of a transaction, and executed the others",

@@ -80,10 +80,10 @@ def parsed(text: str) -> tuple[Node, Mapping[str, Node]]:
         PlanError: the text is not an Avro schema.
     """
     named: dict[str, Node] = {}
-    return parsed_into(text, named), named
+    return parse_into(text, named), named
 
 
-def parsed_into(text: str, named: dict[str, Node]) -> Node:
+def parse_into(text: str, named: dict[str, Node]) -> Node:
     """A parsed schema that may refer to types in ``named``; its own types are added there.
 
     Raises:
@@ -92,10 +92,10 @@ def parsed_into(text: str, named: dict[str, Node]) -> Node:
     try:
         return fastavro().parse_schema(_interned(json.loads(text)), named)
     except (fastavro("schema").SchemaParseException, *_MALFORMED) as error:
-        raise no_schema(text, error) from error
+        raise invalid_schema_error(text, error) from error
 
 
-def no_schema(text: str, error: Exception) -> PlanError:
+def invalid_schema_error(text: str, error: Exception) -> PlanError:
     """The error for a text that is not a schema."""
     reason = f"{error.args[0]!r} is missing" if isinstance(error, KeyError) else str(error)
     return PlanError(f"this is no Avro schema: {reason}", where={"schema": text[:200]})

@@ -14,10 +14,10 @@ from headrace.datastream.formats._avro.nodes import (
     NAMED,
     Node,
     Walker,
+    invalid_schema_error,
     kind_of,
-    no_schema,
+    parse_into,
     parsed,
-    parsed_into,
 )
 from headrace.datastream.formats._class_hints import default_of
 from headrace.datastream.formats._registry.client import (
@@ -148,7 +148,7 @@ def _normal(text: Any) -> str:
         if isinstance(text, str) and text.isidentifier():
             node = text
         else:
-            raise no_schema(str(text), error) from error
+            raise invalid_schema_error(str(text), error) from error
     return json.dumps(node, separators=(",", ":"), ensure_ascii=False)
 
 
@@ -163,7 +163,7 @@ def inlined_text(found: RegisteredText, client: RegistryClient) -> str:
         return found.text
     named: dict[str, Node] = {}
     _import(found, client, named, set())
-    return json.dumps(_Definitions(named).visit(parsed_into(found.text, named)))
+    return json.dumps(_Definitions(named).visit(parse_into(found.text, named)))
 
 
 def _import(
@@ -174,7 +174,7 @@ def _import(
             known.add(reference.name)
             other = client.at_version(reference.subject, reference.version)
             _import(other, client, named, known)
-            parsed_into(other.text, named)
+            parse_into(other.text, named)
 
 
 class _Definitions(Walker[Node]):

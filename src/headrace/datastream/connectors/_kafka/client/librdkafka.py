@@ -160,7 +160,7 @@ class LibrdkafkaCluster:
         self._isolation = self._kafka.IsolationLevel[level]
 
     @contextlib.contextmanager
-    def _asking(self) -> Iterator[None]:
+    def _converting_errors(self) -> Iterator[None]:
         """Convert the client's exceptions to ``Unreachable`` and ``JobError``."""
         try:
             yield
@@ -181,7 +181,7 @@ class LibrdkafkaCluster:
 
     def names(self) -> Sequence[str]:
         """The topics' names, sorted."""
-        with self._asking():
+        with self._converting_errors():
             topics = self._admin.list_topics(timeout=ASK_TIMEOUT_S).topics
         return sorted(name for name in topics if not is_internal_topic(name))
 
@@ -192,7 +192,7 @@ class LibrdkafkaCluster:
         codes = self._kafka.KafkaError
         collection = self._kafka.TopicCollection([*topics])
         found: dict[str, Topic] = {}
-        with self._asking():
+        with self._converting_errors():
             asked = self._admin.describe_topics(collection, request_timeout=ASK_TIMEOUT_S)
             for name, answer in asked.items():
                 try:
@@ -225,7 +225,7 @@ class LibrdkafkaCluster:
             return {}
         found: dict[TopicPartition, int] = {}
         silent: Exception | None = None
-        with self._asking():
+        with self._converting_errors():
             asked = self._admin.list_offsets(
                 wanted, isolation_level=self._isolation, request_timeout=ASK_TIMEOUT_S
             )
@@ -247,7 +247,7 @@ class LibrdkafkaCluster:
         """A group's committed offsets."""
         consumer = self._clients.group_commits(group)
         try:
-            with self._asking():
+            with self._converting_errors():
                 return consumer.committed(places, ASK_TIMEOUT_S)
         finally:
             consumer.close()

@@ -81,7 +81,7 @@ class Undelivered(NamedTuple):
     size_bytes: int
 
 
-def may_pass(error: Any) -> bool:
+def is_retriable(error: Any) -> bool:
     """Whether a retry of the call may succeed."""
     if error.fatal() or error.txn_requires_abort():
         return False
@@ -106,7 +106,7 @@ def job_error(
             hint="the job runs twice, or two sinks have the same transactional id prefix. Readers "
             "of committed records see nothing of this transaction",
         )
-    if may_pass(error):
+    if is_retriable(error):
         return NoAnswer(
             f"no Kafka broker answers: {heard or error.str()}",
             where=places,

@@ -14,9 +14,9 @@ from headrace.datastream.connectors._kafka.sink.errors import (
     Undelivered,
     invalid_record,
     is_likelier_cause,
+    is_retriable,
     job_error,
     login_refused,
-    may_pass,
     undelivered,
     was_purged,
 )
@@ -32,7 +32,7 @@ ONE_CALL_S = 10.0
 FIRST_CALL_S = 2.0
 """Timeout of a call before the client was answered once: a client without a connection reports why
 only between calls."""
-SAY_AFTER_S = 2.0
+LOG_AFTER_S = 2.0
 """A call that fails for this long is logged. It may fail once or twice when a partition moves."""
 REFUSED_S = 5.0
 """If the login of a new client is refused for this long, brokers that are still starting are no
@@ -56,14 +56,14 @@ class ProducerSession:
         self._failed: Undelivered | None = None
         self._failures = 0
         self._times: dict[str, tuple[int, int]] = {}
-        self._heard = ""
+        self._last_error = ""
         self._outage_log = OutageLog()
         self._answered = False
         self._refused_s: float | None = None
         """Since when the login is refused."""
-        self._disturbed = False
+        self._connection_error = False
         self._topics: dict[str, tuple[Sequence[int], float]] = {}
-        self.client = producers.producer(settings, self._delivered, self._hear)
+        self.client = producers.producer(settings, self._delivered, self._record_error)
         self._produce = self.client.produce
 
     def send(self, record: KafkaProducerRecord) -> None:
@@ -119,7 +119,7 @@ class ProducerSession:
             self.check()
             if time.monotonic() >= end:
                 raise JobError(
-                    f"the queue of Kafka's producer stays full: {self._heard or 'no answer'}",
+                    f"the queue of Kafka's producer stays full: {self._last_error or 'no answer'}",
                     where={"topic": record.topic, "waiting": f"{length} records"},
                     hint="check that the brokers run; set_unreachable_timeout sets how long "
                     "a sink waits",
@@ -127,7 +127,7 @@ class ProducerSession:
 
     def _refused(self, record: KafkaProducerRecord, error: Any) -> JobError:
         if error.fatal():
-            return job_error("writing a record", error, self._heard, {"topic": record.topic})
+            return job_error("writing a record", error, self._last_error, {"topic": record.topic})
         size_bytes = len(record.value or b"") + len(record.key or b"")
         failed = Undelivered(error, record.topic, record.partition, record.key, size_bytes)
         return self._undelivered(failed, 1)
@@ -143,9 +143,9 @@ class ProducerSession:
             raise self._undelivered(self._failed, self._failures)
 
     def _undelivered(self, failed: Undelivered, count: int) -> JobError:
-        return undelivered(failed, count, self._heard, self._times.get(failed.topic))
+        return undelivered(failed, count, self._last_error, self._times.get(failed.topic))
 
-    def note_times(self, topic: str, span: tuple[int, int]) -> None:
+    def record_times(self, topic: str, span: tuple[int, int]) -> None:
         """Remember the earliest and latest timestamp of a topic's records, for errors."""
         known = self._times.get(topic, span)
         self._times[topic] = min(known[0], span[0]), max(known[1], span[1])
@@ -158,15 +158,15 @@ class ProducerSession:
         """
         with self._waiting(self._timeout_s) as outage:
             while self.client.flush(ONE_CALL_S) and self._failed is None and outage.left_s > 0:
-                if self._heard:
-                    outage.failed(self._heard)
+                if self._last_error:
+                    outage.failed(self._last_error)
             if not len(self.client):
                 outage.over()
         self.check()
         if len(self.client):
             raise JobError(
                 f"{len(self.client)} records were not delivered to Kafka in time: "
-                f"{self._heard or 'no answer'}",
+                f"{self._last_error or 'no answer'}",
                 hint="the micro-batch can be run again when brokers are back",
             )
 
@@ -182,9 +182,9 @@ class ProducerSession:
         """
         most_s = self._timeout_s if timeout_s is None else timeout_s
         with self._waiting(most_s) as outage:
-            return self._called(doing, call, outage)
+            return self._repeat(doing, call, outage)
 
-    def _called(self, doing: str, call: Callable[[float], T], outage: Outage) -> T:
+    def _repeat(self, doing: str, call: Callable[[float], T], outage: Outage) -> T:
         while True:
             left = outage.left_s
             try:
@@ -194,18 +194,18 @@ class ProducerSession:
                 outage.over()
                 return found
             except self._exception as error:
-                self._disturbed = True
+                self._connection_error = True
                 self._serve(PAUSE_S)  # runs the callbacks for errors
                 reason = error.args[0]
                 if self._failed is not None and not reason.fatal():
                     raise self._undelivered(self._failed, self._failures) from None
-                is_over = left <= PAUSE_S or not may_pass(reason)
+                is_over = left <= PAUSE_S or not is_retriable(reason)
                 if self._is_refused(is_over):
-                    raise login_refused(doing, self._heard) from None
+                    raise login_refused(doing, self._last_error) from None
                 if is_over:
-                    raise job_error(doing, reason, self._heard) from None
-                if outage.patience_s - left >= SAY_AFTER_S:
-                    outage.failed(self._heard or reason.str())
+                    raise job_error(doing, reason, self._last_error) from None
+                if outage.patience_s - left >= LOG_AFTER_S:
+                    outage.failed(self._last_error or reason.str())
 
     @contextlib.contextmanager
     def _waiting(self, most_s: float) -> Iterator[Outage]:
@@ -225,12 +225,12 @@ class ProducerSession:
     def clear_connection_error(self) -> None:
         """Forget errors of connections until now."""
         self._serve(0)  # runs the callbacks for errors
-        self._disturbed = False
+        self._connection_error = False
 
-    def was_disturbed(self) -> bool:
+    def had_connection_error(self) -> bool:
         """Whether a connection broke, or a call was repeated, since ``clear_connection_error``."""
         self._serve(0)
-        return self._disturbed
+        return self._connection_error
 
     def partitions(self, topic: str) -> Sequence[int]:
         """The numbers of a topic's partitions, cached for some minutes.
@@ -242,11 +242,11 @@ class ProducerSession:
             raise invalid_record(KafkaProducerRecord(topic, None), None)
         known, asked = self._topics.get(topic, ((), 0.0))
         if not known or time.monotonic() - asked > METADATA_AGE_S:
-            known = self._asked_partitions(topic)
+            known = self._request_partitions(topic)
             self._topics[topic] = known, time.monotonic()
         return known
 
-    def _asked_partitions(self, topic: str) -> Sequence[int]:
+    def _request_partitions(self, topic: str) -> Sequence[int]:
         end = time.monotonic() + min(TOPIC_S, self._timeout_s)
         while True:
             answer = self.call_with_retry(
@@ -268,7 +268,7 @@ class ProducerSession:
         try:
             self.client.poll(seconds)
         except self._exception as error:
-            self._hear(error.args[0])
+            self._record_error(error.args[0])
 
     def _delivered(self, error: Any, message: Any) -> None:
         if error is None or was_purged(error):
@@ -280,15 +280,15 @@ class ProducerSession:
         if self._failed is None or is_likelier_cause(failed, self._failed):
             self._failed = failed
 
-    def _hear(self, error: Any) -> None:
-        self._disturbed = True
+    def _record_error(self, error: Any) -> None:
+        self._connection_error = True
         if error.name() in REFUSED:
             self._refused_s = self._refused_s or time.monotonic()
         elif error.name() != "_ALL_BROKERS_DOWN":  # also follows a refusal
             self._refused_s = None
         elif self._refused_s is not None:
             return
-        self._heard = str(error.str())
+        self._last_error = str(error.str())
 
     def close(self) -> None:
         """Drop undelivered records. The client ends with its last reference."""

@@ -111,7 +111,7 @@ class TransactionalProducer:
         self._ask("committing a transaction", self.session.client.commit_transaction)
         self._began_s = None
         self.marker = batch_id + 1
-        return not self.session.was_disturbed()
+        return not self.session.had_connection_error()
 
     def close(self) -> None:
         """Abort the open transaction if Kafka answers soon."""

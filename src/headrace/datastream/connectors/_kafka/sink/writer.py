@@ -116,7 +116,7 @@ class KafkaWriter(SinkWriter):
             key = next(key for at, key in zip(timestamps, keys, strict=False) if at == times[0])
             raise too_early(topic, times[0], key)
         assert self._session is not None
-        self._session.note_times(topic, times)
+        self._session.record_times(topic, times)
         old = self._context.shared("old timestamps", lambda: OldTimestamps(self._producers))
         old.check_retention(topic, times[0])
 

@@ -351,7 +351,7 @@ def test_a_record_that_is_too_large_is_reported(
 def test_brokers_that_do_not_answer_are_waited_for_and_reported(
     cluster: Cluster, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
-    monkeypatch.setattr(producer_session, "SAY_AFTER_S", 0.0)
+    monkeypatch.setattr(producer_session, "LOG_AFTER_S", 0.0)
 
     def silent(place: str) -> None:
         raise failure(kafka.KafkaError._TRANSPORT)

@@ -24,7 +24,7 @@ class Snapshot:
     sees: str
 
 
-class HeldSnapshots:
+class OpenSnapshots:
     """The open transactions of this process that keep snapshots alive."""
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class HeldSnapshots:
             connection.close()
 
 
-HELD = HeldSnapshots()
+OPEN_SNAPSHOTS = OpenSnapshots()
 
 
 class SnapshotClient:

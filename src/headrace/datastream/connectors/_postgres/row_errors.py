@@ -53,7 +53,7 @@ def _row_of_line(context: str | None, rows: Sequence[Row]) -> Row | None:
     return rows[line - 1] if 0 < line <= len(rows) else None
 
 
-def name_refused(
+def name_refused_row(
     error: Exception, connection: Any, sql: str, rows: Sequence[Row], sent: slice
 ) -> None:
     """Add a note to the error that names the first refused row of those that were sent together.
