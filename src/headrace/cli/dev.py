@@ -122,7 +122,7 @@ def topics(
         kafka_topics.create(servers, create, partitions, **settings)
     if delete:
         kafka_topics.delete(servers, delete)
-    for topic in kafka_topics.listed(servers):
+    for topic in kafka_topics.list_topics(servers):
         _show(topic.name, f"{topic.partitions} partitions, {topic.records} offsets")
 
 

@@ -12,7 +12,7 @@ import struct
 import subprocess
 from pathlib import Path
 
-from headrace.dev.ports import HOST, chosen
+from headrace.dev.ports import HOST, choose_port
 from headrace.dev.service import PRIVATE, Service, as_user
 from headrace.errors import JobError
 from headrace.runners.temporary_files import write_private
@@ -51,7 +51,7 @@ def redis(folder: Path, port: int | None = None) -> Service | None:
     if server is None:
         return None
     folder.mkdir(parents=True, exist_ok=True)
-    own = chosen(port, REDIS_PORT)
+    own = choose_port(port, REDIS_PORT)
     kept, settings = folder / "redis.password", folder / "redis.conf"
     if not kept.exists():
         write_private(kept, secrets.token_urlsafe())
@@ -98,7 +98,7 @@ def postgres(folder: Path, port: int | None = None) -> Service | None:
         write_private(kept, f"{_PGPASS}{password}\n")
     password = kept.read_text().strip().removeprefix(_PGPASS)
     (data / "pg_hba.conf").write_text(_LOGINS)
-    own = chosen(port, POSTGRES_PORT)
+    own = choose_port(port, POSTGRES_PORT)
     command = [
         *(str(server), "-D", str(data), "-p", str(own), "-h", HOST, "-k", ""),
         *("-c", "wal_level=logical", "-c", "fsync=off"),

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from headrace.dev.artifacts import installed
-from headrace.dev.ports import HOST, chosen, free_ports
+from headrace.dev.ports import HOST, choose_port, free_ports
 from headrace.dev.service import Service
 from headrace.errors import JobError
 from headrace.runners.spark.startup.java import find_java
@@ -61,7 +61,7 @@ def kafka(folder: Path, port: int | None = None, *, memory: str = "1g", more: st
     """
     folder.mkdir(parents=True, exist_ok=True)
     libraries = installed("kafka")
-    own = chosen(port, USUAL_PORT)
+    own = choose_port(port, USUAL_PORT)
     (controller,) = free_ports(1)
     properties, data = folder / "kafka.properties", folder / "kafka-data"
     text = _PROPERTIES.format(host=HOST, port=own, controller=controller, data=data, more=more)
@@ -74,7 +74,7 @@ def kafka(folder: Path, port: int | None = None, *, memory: str = "1g", more: st
         folder,
         [*java[:1], f"-Xmx{memory}", "-XX:+UseSerialGC", *java[1:], "kafka.Kafka", str(properties)],
         f"{HOST}:{own}",
-        lambda: answers(own),
+        lambda: is_ready(own),
     )
 
 
@@ -96,7 +96,7 @@ def cluster_id(made: Callable[[], uuid.UUID] = uuid.uuid4) -> str:
     return found
 
 
-def answers(port: int) -> bool:
+def is_ready(port: int) -> bool:
     """Whether a broker lists its brokers; it lists itself once it is ready.
 
     Source: the Kafka protocol guide, Metadata request version 1 (no topics).

@@ -30,7 +30,7 @@ def free_ports(count: int) -> list[int]:
         return [probe.getsockname()[1] for probe in probes]
 
 
-def chosen(port: int | None, usual: int) -> int:
+def choose_port(port: int | None, usual: int) -> int:
     """The requested port, else the usual one, else a free one.
 
     Raises:

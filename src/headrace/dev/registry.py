@@ -7,7 +7,7 @@ import urllib.request
 from pathlib import Path
 
 from headrace.dev.artifacts import installed
-from headrace.dev.ports import HOST, chosen
+from headrace.dev.ports import HOST, choose_port
 from headrace.dev.service import Service
 from headrace.runners.spark.startup.java import find_java
 
@@ -23,7 +23,7 @@ def registry(folder: Path, port: int | None = None) -> Service:
     """
     folder.mkdir(parents=True, exist_ok=True)
     files = installed("registry")
-    own = chosen(port, USUAL_PORT)
+    own = choose_port(port, USUAL_PORT)
     (runner,) = files.glob("*-runner.jar")
     url = f"http://{HOST}:{own}{API}"
     command = [
@@ -32,10 +32,10 @@ def registry(folder: Path, port: int | None = None) -> Service:
         *(f"-Dquarkus.http.host={HOST}", f"-Dquarkus.http.port={own}"),
         *("-jar", str(runner)),
     ]
-    return Service("registry", folder, command, url, lambda: answers(url))
+    return Service("registry", folder, command, url, lambda: is_ready(url))
 
 
-def answers(url: str) -> bool:
+def is_ready(url: str) -> bool:
     """Whether it lists its subjects."""
     try:
         with urllib.request.urlopen(f"{url}/subjects", timeout=2) as answer:

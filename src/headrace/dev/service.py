@@ -50,7 +50,7 @@ class Running:
         return self.folder / f"{self.name}.log"
 
     @property
-    def note(self) -> Path:
+    def record_path(self) -> Path:
         """The file with which later commands find it."""
         return self.folder / f"{self.name}.pid"
 
@@ -65,22 +65,22 @@ class Running:
             until = machine.seconds() + STOP_TIMEOUT_S
             while machine.is_running(self.process) and machine.seconds() < until:
                 machine.sleep(_POLL_S)
-        self.note.unlink(missing_ok=True)
+        self.record_path.unlink(missing_ok=True)
 
 
 @dataclass(frozen=True)
 class Service:
     """How to start a server whose files are in ``folder``.
 
-    ``answers``: whether it is ready. ``stop_signal`` stops it cleanly; ``crash_signal`` kills it
-    with all its processes. It can be started again.
+    ``is_ready``: whether it accepts connections. ``stop_signal`` stops it cleanly; ``crash_signal``
+    kills it with all its processes. It can be started again.
     """
 
     name: str
     folder: Path
     command: Sequence[str]
     url: str
-    answers: Callable[[], bool]
+    is_ready: Callable[[], bool]
     stop_signal: int = signal.SIGTERM
     crash_signal: int = signal.SIGKILL
     user: str | None = None
@@ -110,10 +110,10 @@ class Service:
             started = Running(
                 self.folder, self.name, process, self.url, self.stop_signal, self.crash_signal
             )
-            _note(started)
+            _write_record(started)
             until = machine.seconds() + timeout_s
             while child.poll() is None and machine.seconds() < until:
-                if self.answers():
+                if self.is_ready():
                     return started
                 machine.sleep(_POLL_S)
         ended = child.poll()
@@ -140,11 +140,11 @@ def running(folder: Path, name: str) -> Running | None:
     return Running(folder, name, process, found["url"], stop, crash)
 
 
-def _note(server: Running) -> None:
+def _write_record(server: Running) -> None:
     text = {
         "process": server.process.to_json(),
         "url": server.url,
         "stop signal": int(server.stop_signal),
         "crash signal": int(server.crash_signal),
     }
-    write_private(server.note, json.dumps(text, indent=1) + "\n")
+    write_private(server.record_path, json.dumps(text, indent=1) + "\n")

@@ -40,7 +40,7 @@ def _settings(servers: str) -> dict[str, Any]:
     return {"bootstrap.servers": servers, "logger": ClientLog()}
 
 
-def listed(servers: str) -> list[TopicFacts]:
+def list_topics(servers: str) -> list[TopicFacts]:
     """All topics except Kafka's internal ones, by name."""
     kafka = confluent_kafka()
     found = []
@@ -84,7 +84,9 @@ def create(servers: str, name: str, partitions: int = 1, /, **settings: str) -> 
     with kafka.admin.AdminClient(_settings(servers)) as admin:
         asked = admin.create_topics([new], operation_timeout=_ASK_S)
         _wait(asked[name], f"create the topic {name!r}")
-        _settled(admin, name, lambda topic: topic is not None and _served(topic) == partitions)
+        _wait_until_visible(
+            admin, name, lambda topic: topic is not None and _served(topic) == partitions
+        )
 
 
 def delete(servers: str, name: str) -> None:
@@ -96,10 +98,10 @@ def delete(servers: str, name: str) -> None:
     with confluent_kafka().admin.AdminClient(_settings(servers)) as admin:
         asked = admin.delete_topics([name], operation_timeout=_ASK_S)
         _wait(asked[name], f"delete the topic {name!r}")
-        _settled(admin, name, lambda topic: topic is None)
+        _wait_until_visible(admin, name, lambda topic: topic is None)
 
 
-def _settled(admin: Any, name: str, so: Callable[[Any], bool]) -> None:
+def _wait_until_visible(admin: Any, name: str, so: Callable[[Any], bool]) -> None:
     """Wait until the broker agrees: it learns of a change after the controller.
 
     Raises:

@@ -20,7 +20,7 @@ from headrace.dev import artifacts, from_machine, servers
 from headrace.dev.artifacts import Pinned, pinned
 from headrace.dev.from_machine import program
 from headrace.dev.kafka import cluster_id
-from headrace.dev.ports import HOST, chosen, free_ports, is_free
+from headrace.dev.ports import HOST, choose_port, free_ports, is_free
 from headrace.dev.service import Service, running
 from headrace.errors import JobError
 
@@ -50,7 +50,7 @@ def test_a_server_outlives_the_command_and_is_stopped_by_its_own_id(tmp_path: Pa
     assert found.log.read_text() == "up\n"
     found.stop()
     assert is_free(port) and running(tmp_path, "echo") is None
-    assert not found.note.exists()
+    assert not found.record_path.exists()
 
 
 def test_a_server_that_crashed_is_started_again_where_it_was(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_a_server_that_was_killed_does_not_run(tmp_path: Path) -> None:
     os.kill(started.process.pid, signal.SIGKILL)
     while running(tmp_path, "echo") is not None:
         pass
-    assert started.note.exists()
+    assert started.record_path.exists()
     started.stop()  # another process may have its id by now: nothing is sent
 
 
@@ -89,7 +89,7 @@ def test_a_server_that_ends_while_it_is_stopped(
 
     monkeypatch.setattr(os, "kill", too_late)
     started.stop()
-    assert running(tmp_path, "echo") is None and not started.note.exists()
+    assert running(tmp_path, "echo") is None and not started.record_path.exists()
 
 
 def test_a_server_that_ends_at_once_tells_its_status(
@@ -106,9 +106,9 @@ def test_a_server_that_ends_at_once_tells_its_status(
 
 def test_another_process_with_the_same_id_is_not_the_server(tmp_path: Path) -> None:
     started = service(tmp_path, free_ports(1)[0]).start()
-    text = started.note.read_text()
+    text = started.record_path.read_text()
     began = started.process.began
-    started.note.write_text(text.replace(began, f"{began}0"))
+    started.record_path.write_text(text.replace(began, f"{began}0"))
     assert running(tmp_path, "echo") is None
     started.stop()
 
@@ -130,11 +130,11 @@ def test_a_server_that_does_not_come_up_tells_its_last_words(
 
 def test_ports() -> None:
     (port,) = free_ports(1)
-    assert chosen(port, 1) == port and chosen(None, port) == port
+    assert choose_port(port, 1) == port and choose_port(None, port) == port
     with socket.create_server((HOST, port)):
-        assert chosen(None, port) != port and chosen(0, port) != port
+        assert choose_port(None, port) != port and choose_port(0, port) != port
         with pytest.raises(JobError, match=f"port {port} is taken"):
-            chosen(port, 1)
+            choose_port(port, 1)
 
 
 def test_the_id_of_a_cluster_is_no_option() -> None:
@@ -205,7 +205,7 @@ def test_the_command_starts_shows_and_stops(
     monkeypatch.chdir(tmp_path)
 
     def make(folder: Path, port: int | None) -> Service:
-        return service(folder, chosen(port or 0, 0))
+        return service(folder, choose_port(port or 0, 0))
 
     monkeypatch.setattr(servers, "MAKERS", {"echo": make, "redis": lambda folder, port: None})
     asked = CliRunner()

@@ -33,7 +33,7 @@ def test_lines_become_records_and_records_lines(servers: str) -> None:
     assert (
         asked.invoke(app, ["dev", "produce", "t", "--key", ":"], "a:1\nb:2:3\n4\n").exit_code == 0
     )
-    assert topics.listed(servers) == [TopicFacts("t", 4, 3)]
+    assert topics.list_topics(servers) == [TopicFacts("t", 4, 3)]
     shown = asked.invoke(app, ["dev", "consume", "t", "--places"]).output.splitlines()
     assert sorted(line.split("\t", 1)[1] for line in shown) == ["\t4", "a\t1", "b\t2:3"]
     assert len(asked.invoke(app, ["dev", "consume", "t", "--max", "2"]).output.split()) == 2
@@ -47,7 +47,7 @@ def created(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What is asked for, in place of a broker."""
     asked: list[Any] = []
     monkeypatch.setattr("headrace.dev.servers.url_of", lambda folder, name: "b:1")
-    monkeypatch.setattr(topics, "listed", lambda servers: [])
+    monkeypatch.setattr(topics, "list_topics", lambda servers: [])
     monkeypatch.setattr(
         topics, "create", lambda *given, **settings: asked.append((given, settings))
     )

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 Selector = Any
 """A KeySelector, a callable, or a field's position or name; as ``key_by`` takes it."""
 
-Wrap = Callable[[Any, "DataStream"], CoGroupWindow]
+MakeWindowFunction = Callable[[Any, "DataStream"], CoGroupWindow]
 """Makes a window function of what the program passed to ``apply``."""
 
 
@@ -54,7 +54,7 @@ class WindowJoin:
 
     _first: DataStream
     _second: DataStream
-    _wrap: Wrap
+    _wrap: MakeWindowFunction
     _key: KeyedStream | None = None
     _other_key: KeyedStream | None = None
     _assigner: WindowAssigner[Any, Any] | None = None
@@ -114,7 +114,9 @@ class WindowJoin:
         if self._lateness is not None:
             windows.allowed_lateness(self._lateness)
         if type(func) is JoinFields and self._wrap is _pairs:
-            found = self._of_two_inputs(func, windows._spec_of(_applied(function)), output_type)
+            found = self._of_two_inputs(
+                func, windows._spec_of(_window_contents(function)), output_type
+            )
             if found is not None:
                 return found
         return windows.apply(function, output_type)
@@ -140,7 +142,7 @@ class WindowJoin:
             self._required(key, call, "apply")._by_key
             for key, call in ((self._key, "where(...)"), (self._other_key, "equal_to(...)"))
         ]
-        both = _beside(self._first, tag_one).union(_beside(self._second, tag_two))
+        both = _tagged_stream(self._first, tag_one).union(_tagged_stream(self._second, tag_two))
         selector = TaggedKey(*(key.selector for key in keys))
         return both.key_by(selector, keys[0].key_type or keys[1].key_type)
 
@@ -154,7 +156,7 @@ class WindowJoin:
         return given
 
 
-def _beside(stream: DataStream, tag: Callable[[Any], Any]) -> DataStream:
+def _tagged_stream(stream: DataStream, tag: Callable[[Any], Any]) -> DataStream:
     """The tagged records of a stream; the tag is added in the tasks that made the records."""
     tagged = stream.map(tag)
     numbers = {edge.source.parallelism for edge in stream._edges}
@@ -176,12 +178,12 @@ def co_grouped(first: DataStream, second: DataStream) -> WindowJoin:
 
 def _with_key_type(stream: KeyedStream, key_type: TypeInformation | None) -> KeyedStream:
     """The stream with a key type, which may be the other stream's declared one."""
-    typed = copy(stream)
-    typed._by_key = replace(stream._by_key, key_type=key_type)
-    return typed
+    result = copy(stream)
+    result._by_key = replace(stream._by_key, key_type=key_type)
+    return result
 
 
-def _applied(function: CoGroupWindow) -> Elements:
+def _window_contents(function: CoGroupWindow) -> Elements:
     """The window contents for a function of all elements."""
     call = WindowCall(UserFunction(function, "apply"), with_key=True, with_context=False)
     return Elements(call)

@@ -78,7 +78,9 @@ class PartitionWindowedStream:
 
     def _applied(self, function: UserFunction, output_type: TypeInformation | None) -> DataStream:
         keyed = isinstance(self._windows, WindowedStream)
-        return self._windows.apply((_OfKey if keyed else _OfAll)(function), output_type)
+        return self._windows.apply(
+            (_KeyedPartition if keyed else _WholePartition)(function), output_type
+        )
 
 
 class _Sorted(MapPartitionFunction):
@@ -96,7 +98,7 @@ class _Sorted(MapPartitionFunction):
         return sorted(values, key=self._selector.bound(), reverse=self._descending)
 
 
-class _Opening:
+class _PartitionFunction:
     """Opens and closes the function, which is called with all records."""
 
     def __init__(self, function: UserFunction) -> None:
@@ -110,13 +112,13 @@ class _Opening:
         close_function(self._user_function)
 
 
-class _OfKey(_Opening, WindowFunction[Any, Any, Any, Any]):
+class _KeyedPartition(_PartitionFunction, WindowFunction[Any, Any, Any, Any]):
     def apply(self, key: Any, window: Any, inputs: Iterable[Any]) -> Iterable[Any] | None:
         results: Iterable[Any] | None = self._function(inputs)
         return results
 
 
-class _OfAll(_Opening, AllWindowFunction[Any, Any, Any]):
+class _WholePartition(_PartitionFunction, AllWindowFunction[Any, Any, Any]):
     def apply(self, window: Any, inputs: Iterable[Any]) -> Iterable[Any] | None:
         results: Iterable[Any] | None = self._function(inputs)
         return results

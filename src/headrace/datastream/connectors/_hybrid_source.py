@@ -161,9 +161,9 @@ class HybridEnumerator(SplitEnumerator):
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
         """The splits of the first source that has any."""
         for number in range(len(self.bounded)):
-            found = self._of(number).initial(now_ms)
+            found = self._delegate(number).initial(now_ms)
             if found:
-                return _named(number, found)
+                return _with_number(number, found)
         return {}
 
     def advance(
@@ -175,22 +175,24 @@ class HybridEnumerator(SplitEnumerator):
     ) -> Progress:
         """The plan of the current source; when it ends, the next one's first positions follow."""
         number = self._current(positions)
-        own = frozenset(_own(split) for split in paused if _number_of(split) == number)
-        found = self._of(number).advance(_of(number, positions), budget, now_ms, own)
+        own = frozenset(_inner_name(split) for split in paused if _number_of(split) == number)
+        found = self._delegate(number).advance(
+            _inner_positions(number, positions), budget, now_ms, own
+        )
         ends = found.finished
         finished = ends if isinstance(ends, Mapping) else dict.fromkeys(ends)
         progress = Progress(
-            _named(number, found.positions),
-            _named(number, finished),
+            _with_number(number, found.positions),
+            _with_number(number, finished),
             found.ended,
-            _named(number, found.started),
+            _with_number(number, found.started),
         )
         return self._switched(number, progress, now_ms) if found.ended else progress
 
     def _switched(self, number: int, progress: Progress, now_ms: int) -> Progress:
         """The end of a source, and the beginning of the next one that has splits."""
         for following in range(number + 1, len(self.bounded)):
-            begins = _named(following, self._of(following).initial(now_ms))
+            begins = _with_number(following, self._delegate(following).initial(now_ms))
             if begins:
                 started = {**progress.started, **begins}
                 return Progress(begins, progress.finished, False, started)
@@ -203,9 +205,9 @@ class HybridEnumerator(SplitEnumerator):
     def resume(self, positions: Mapping[str, JsonValue], now_ms: int) -> Mapping[str, JsonValue]:
         """The positions, with new stops for the last source."""
         last = len(self.bounded) - 1
-        own = _of(last, positions)
+        own = _inner_positions(last, positions)
         begun = own or not positions  # no positions: the last source stopped without splits
-        after = _named(last, self._of(last).resume(own, now_ms)) if begun else {}
+        after = _with_number(last, self._delegate(last).resume(own, now_ms)) if begun else {}
         return {**positions, **after}
 
     def ranges(
@@ -214,9 +216,11 @@ class HybridEnumerator(SplitEnumerator):
         """The ranges of each source, in the order of the sources."""
         work: list[SplitRange] = []
         for number in sorted({_number_of(split) for split in (*start, *end, *finished)}):
-            own = frozenset(_own(split) for split in finished if _number_of(split) == number)
-            found = self._of(number).ranges(_of(number, start), _of(number, end), own)
-            work += [replace(each, split=_name(number, each.split)) for each in found]
+            own = frozenset(_inner_name(split) for split in finished if _number_of(split) == number)
+            found = self._delegate(number).ranges(
+                _inner_positions(number, start), _inner_positions(number, end), own
+            )
+            work += [replace(each, split=_full_name(number, each.split)) for each in found]
         return work
 
     def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
@@ -224,19 +228,19 @@ class HybridEnumerator(SplitEnumerator):
         number = self._current(positions)
         if number < len(self.bounded) - 1:
             return Pending()
-        return self._of(number).pending(_of(number, positions))
+        return self._delegate(number).pending(_inner_positions(number, positions))
 
     def committed(self, positions: Mapping[str, JsonValue]) -> None:
         """Notify the sources that own the splits."""
         for number in {_number_of(split) for split in positions}:
-            self._of(number).committed(_of(number, positions))
+            self._delegate(number).committed(_inner_positions(number, positions))
 
     def close(self) -> None:
         """Close the enumerators that were made."""
         for enumerator in self._made.values():
             enumerator.close()
 
-    def _of(self, number: int) -> SplitEnumerator:
+    def _delegate(self, number: int) -> SplitEnumerator:
         if number not in self._made:
             self._made[number] = self.make(number)
         return self._made[number]
@@ -250,11 +254,11 @@ class HybridReader(SplitReader):
 
     def read(self, split_range: SplitRange) -> Iterator[Chunk]:
         """The records of one range, in order."""
-        return self._of(split_range).read(_range_of(split_range))
+        return self._delegate(split_range).read(_inner_range(split_range))
 
     def read_columns(self, split_range: SplitRange) -> Iterator[Chunk | ColumnChunk] | None:
         """The records as columns, if the source supports it."""
-        return self._of(split_range).read_columns(_range_of(split_range))
+        return self._delegate(split_range).read_columns(_inner_range(split_range))
 
     @property
     def has_columns(self) -> bool:
@@ -266,11 +270,11 @@ class HybridReader(SplitReader):
         for reader in self.readers:
             reader.close()
 
-    def _of(self, split_range: SplitRange) -> SplitReader:
+    def _delegate(self, split_range: SplitRange) -> SplitReader:
         return self.readers[_number_of(split_range.split)]
 
 
-def _name(number: int, split: str) -> str:
+def _full_name(number: int, split: str) -> str:
     return f"{number}:{split}"
 
 
@@ -278,17 +282,19 @@ def _number_of(split: str) -> int:
     return int(split.partition(":")[0])
 
 
-def _own(split: str) -> str:
+def _inner_name(split: str) -> str:
     return split.partition(":")[2]
 
 
-def _named(number: int, positions: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    return {_name(number, split): at for split, at in positions.items()}
+def _with_number(number: int, positions: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    return {_full_name(number, split): at for split, at in positions.items()}
 
 
-def _of(number: int, positions: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    return {_own(split): at for split, at in positions.items() if _number_of(split) == number}
+def _inner_positions(number: int, positions: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+    return {
+        _inner_name(split): at for split, at in positions.items() if _number_of(split) == number
+    }
 
 
-def _range_of(split_range: SplitRange) -> SplitRange:
-    return replace(split_range, split=_own(split_range.split))
+def _inner_range(split_range: SplitRange) -> SplitRange:
+    return replace(split_range, split=_inner_name(split_range.split))

@@ -113,7 +113,7 @@ def compared(
 def make_topics(brokers: Brokers, *outputs: Outputs) -> None:
     """Create the topics of feeds and outputs; old topics with these names are deleted."""
     names = [*topics.FEED_TOPICS, *(name for each in outputs for name in each.names)]
-    there = {topic.name for topic in kafka_topics.listed(brokers.kafka)}
+    there = {topic.name for topic in kafka_topics.list_topics(brokers.kafka)}
     for name in names:
         if name in there:
             kafka_topics.delete(brokers.kafka, name)
