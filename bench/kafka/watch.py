@@ -61,7 +61,7 @@ def new_topic(brokers: str, name: str) -> str:
 def filled(brokers: str, job: str, records: int) -> str:
     """A topic with a job's input, made where it is not there."""
     topic = f"{job}-{records}"
-    if topic not in {facts.name for facts in topics.listed(brokers)}:
+    if topic not in {facts.name for facts in topics.list_topics(brokers)}:
         topics.create(brokers, topic, PARTITIONS)
         topics.produce(brokers, topic, messages(job, records))
     return topic

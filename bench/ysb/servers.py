@@ -129,7 +129,7 @@ class Servers:
         return Input(topic, events, count, self.folder / f"{topic}.json")
 
     def _new(self, topic: str) -> None:
-        if topic in {facts.name for facts in topics.listed(self.brokers)}:
+        if topic in {facts.name for facts in topics.list_topics(self.brokers)}:
             topics.delete(self.brokers, topic)
         topics.create(self.brokers, topic, PARTITIONS)
 

@@ -34,7 +34,7 @@ def test_a_day_sent_live(kafka_servers: str, registry_url: str, tmp_path: Path) 
     day, shown = tmp_path / "day", StringIO()
     generator.generate(day, events=2_000, seed=105)
     brokers = Brokers(kafka_servers, registry_url)
-    status = run.compared(
+    status = run.compare_runs(
         brokers,
         day,
         tmp_path / "work",

@@ -52,7 +52,7 @@ def kafka_source() -> KafkaSource:
         ("redis", "redis", lambda: RedisLookup(REDIS)),
         ("confluent_kafka", "kafka", kafka_source),
         ("confluent_kafka", "kafka", kafka_sink),
-        ("confluent_kafka", "kafka", lambda: topics.listed("b:1")),
+        ("confluent_kafka", "kafka", lambda: topics.list_topics("b:1")),
         ("confluent_kafka", "registry", lambda: RegistryClient(SchemaRegistry("http://r"))),
         # A schema of its own: what was parsed once is kept.
         (

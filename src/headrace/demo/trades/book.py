@@ -45,8 +45,8 @@ class Due:
     roots: list[str] = field(default_factory=list)
 
 
-# Where an order stands: the root of its hierarchy and its first id.
-Place = tuple[str, str]
+# An order: the root of its hierarchy, and its first id.
+OrderKey = tuple[str, str]
 
 
 @dataclass(frozen=True)
@@ -55,9 +55,9 @@ class Book:
 
     hierarchies: Table[str, Hierarchy]
     """By the root's first id."""
-    orders: Table[str, Place]
+    orders: Table[str, OrderKey]
     """By any id of an order's chain."""
-    executions: Table[str, Place]
+    executions: Table[str, OrderKey]
     """By execution id: the order executed."""
     waiting: Table[str, list[NormalisedEvent]]
     """By the reference waited for, ``order ID`` or ``execution ID``."""

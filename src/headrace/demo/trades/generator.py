@@ -9,7 +9,7 @@ from pathlib import Path
 from headrace.demo.trades.gamma import COLUMNS
 from headrace.demo.trades.lifecycles import Rates, TradingDesk
 from headrace.demo.trades.market import make_market
-from headrace.demo.trades.wire import GAMMA, SYSTEMS, Draft, spoil, write
+from headrace.demo.trades.wire import GAMMA, SYSTEMS, Draft, corrupt, write
 
 FEEDS = ("alpha.fix", "beta.jsonl", "gamma.csv")
 
@@ -67,7 +67,7 @@ def generate(
     # The last order's story is told to a point; what is told is in the order it happened in.
     del desk.drafts[wanted:]
     for _ in range(strangers):
-        desk.stranger()
+        desk.unknown_instrument()
     drafts = sorted(desk.drafts, key=lambda draft: (draft.time_ms, draft.system))
     again = rng.choices(range(len(drafts)), k=duplicate)
     sent = drafts + [drafts[place] for place in again]
@@ -126,7 +126,7 @@ def _feeds(
         # The system sends the message again when it has gone bad; this is the bad one.
         place = rng.choice(news)
         system = drafts[place].system
-        arrivals[system].append((arrival_ms(drafts[place]), spoil(lines[place], system, rng)))
+        arrivals[system].append((arrival_ms(drafts[place]), corrupt(lines[place], system, rng)))
     for feed in arrivals:
         feed.sort(key=lambda arrival: arrival[0])
     return tuple([line for _, line in feed] for feed in arrivals)

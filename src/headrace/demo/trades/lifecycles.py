@@ -34,7 +34,7 @@ class Rates:
 
 
 @dataclass(slots=True)
-class _Working:
+class _OpenOrder:
     """An order on the desk, with its latest id."""
 
     system: int
@@ -111,7 +111,7 @@ class TradingDesk:
         start_ms = arrival_ms(rng, self._arrivals)
         account = rng.choice(self._market.accounts)[0]
         system = rng.choice((ALPHA, BETA, GAMMA))
-        order = _Working(
+        order = _OpenOrder(
             system, self._id(system), listing, True, listing.lot, listing.price, account
         )
         what = rng.randrange(6)
@@ -128,12 +128,12 @@ class TradingDesk:
             parent = f"ALPHA:{parent_id}"
             self._new(system, listing, True, listing.lot, listing.price, account, parent, start_ms)
             if what == 5:
-                late = _Working(
+                late = _OpenOrder(
                     ALPHA, parent_id, listing, True, listing.lot, listing.price, account
                 )
                 self._add("NEW", late, start_ms + _TOO_LATE_MS + 1)
 
-    def stranger(self) -> None:
+    def unknown_instrument(self) -> None:
         """One order for an instrument that is not in the reference data of the day."""
         rng = self._rng
         account = rng.choice(self._market.accounts)[0]
@@ -143,7 +143,7 @@ class TradingDesk:
 
     def _slice(
         self,
-        care: _Working,
+        care: _OpenOrder,
         quantity: int,
         parent: str,
         start_ms: int,
@@ -238,20 +238,22 @@ class TradingDesk:
         account: str,
         parent: str,
         time_ms: int,
-    ) -> _Working:
+    ) -> _OpenOrder:
         if self._rng.random() < self._rates.unknown_account:
             account = f"ZZ{account[2:]}"
-        order = _Working(system, self._id(system), listing, buys, quantity, price, account)
+        order = _OpenOrder(system, self._id(system), listing, buys, quantity, price, account)
         self._add("NEW", order, time_ms, parent=parent)
         return order
 
-    def _replace(self, order: _Working, time_ms: int, *, quantity: int = 0, move: int = 0) -> None:
+    def _replace(
+        self, order: _OpenOrder, time_ms: int, *, quantity: int = 0, move: int = 0
+    ) -> None:
         replaces, order.order_id = order.order_id, self._id(order.system)
         order.quantity = quantity or order.quantity
         order.price += move
         self._add("REPLACE", order, time_ms, replaces=replaces)
 
-    def _execute(self, order: _Working, quantity: int, time_ms: int) -> None:
+    def _execute(self, order: _OpenOrder, quantity: int, time_ms: int) -> None:
         rng, exec_id = self._rng, self._id(order.system, "X")
         better = rng.randint(0, 3) * (-1 if order.buys else 1)
         self.drafts.append(
@@ -272,7 +274,7 @@ class TradingDesk:
     def _add(
         self,
         kind: Kind,
-        order: _Working,
+        order: _OpenOrder,
         time_ms: int,
         *,
         replaces: str = "",

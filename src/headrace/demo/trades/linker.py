@@ -44,7 +44,7 @@ from __future__ import annotations
 from bisect import bisect_left, insort
 from typing import TypeVar
 
-from headrace.demo.trades.book import Book, Due, Place
+from headrace.demo.trades.book import Book, Due, OrderKey
 from headrace.demo.trades.events import Anomaly, AnomalyKind, NormalisedEvent, Side
 from headrace.demo.trades.hierarchy import CLOSED, OPEN, Execution, Hierarchy, Order, OrderDocument
 
@@ -235,7 +235,7 @@ class Linker:
     def _is_known(self, order_id: str, now_ms: int) -> bool:
         return self._hierarchy(self._book.orders.get(order_id), now_ms) is not None
 
-    def _hierarchy(self, place: Place | None, now_ms: int) -> Hierarchy | None:
+    def _hierarchy(self, place: OrderKey | None, now_ms: int) -> Hierarchy | None:
         """The hierarchy at a place; if its retention has ended, it is removed from the book."""
         if place is None:
             return None

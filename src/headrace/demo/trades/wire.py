@@ -197,7 +197,7 @@ _LINE_DAMAGES: tuple[tuple[_Damage, ...], ...] = (
 )
 
 
-def spoil(line: bytes, system: int, rng: random.Random) -> bytes:
+def corrupt(line: bytes, system: int, rng: random.Random) -> bytes:
     """The line of a new order, made invalid in one of many ways."""
     if rng.random() < 0.2:
         return line[: rng.randint(1, len(line) // 2)]

@@ -18,7 +18,7 @@ _FLUSH_S = 60.0
 class Feeder:
     """A thread that sends messages in order.
 
-    The first ``lead`` messages are sent at once. The others wait for ``go_on``, and are then sent
+    The first ``lead`` messages are sent at once. The others wait for ``resume``, and are then sent
     at ``rate`` per second. For these, ``sent_ms`` has the time (ms since the epoch) when an event
     was first sent.
     """
@@ -54,7 +54,7 @@ class Feeder:
         self._led.wait()
         self.check()
 
-    def go_on(self) -> None:
+    def resume(self) -> None:
         """Send the other messages; further calls have no effect."""
         self._ready.set()
 

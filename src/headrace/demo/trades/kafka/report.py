@@ -11,14 +11,14 @@ from rich.table import Table
 
 from headrace.demo.trades.kafka.comparing import differences
 from headrace.demo.trades.kafka.display import shown
-from headrace.demo.trades.kafka.running import Ran
+from headrace.demo.trades.kafka.running import RunResult
 
 _EXAMPLES = 3
 
 Read = Callable[[bytes], dict[str, Any]]
 
 
-def show_counts(runs: Sequence[Ran], messages: int, console: Console) -> None:
+def show_counts(runs: Sequence[RunResult], messages: int, console: Console) -> None:
     """Print the results of each run's messages."""
     table = Table(title="What became of the messages")
     table.add_column("")
@@ -34,7 +34,7 @@ def show_counts(runs: Sequence[Ran], messages: int, console: Console) -> None:
     console.print(table)
 
 
-def show_backfill(run: Ran, messages: int, console: Console) -> None:
+def show_backfill(run: RunResult, messages: int, console: Console) -> None:
     """Print how far the history was read before the stream took over."""
     console.print(
         f"backfill: {messages:,} messages read in {run.seconds:.1f} s, {run.documents:,} documents;"
@@ -44,7 +44,7 @@ def show_backfill(run: Ran, messages: int, console: Console) -> None:
     )
 
 
-def show_latencies(runs: Sequence[Ran], console: Console) -> None:
+def show_latencies(runs: Sequence[RunResult], console: Console) -> None:
     """Print the latencies from events to documents."""
     for run in runs:
         latencies = run.watcher.latencies.all()
@@ -56,7 +56,7 @@ def show_latencies(runs: Sequence[Ran], console: Console) -> None:
         )
 
 
-def show_versions(first: Ran, second: Ran, read: Read, console: Console) -> None:
+def show_versions(first: RunResult, second: RunResult, read: Read, console: Console) -> None:
     """Print where the final documents of two versions differ."""
     mine, theirs = first.watcher.final_documents(), second.watcher.final_documents()
     found = differences(mine, theirs, read)
@@ -72,7 +72,12 @@ def show_versions(first: Ran, second: Ran, read: Read, console: Console) -> None
 
 
 def verdict(
-    stream: Ran, batch: Ran, read: Read, runs: Sequence[Ran], messages: int, console: Console
+    stream: RunResult,
+    batch: RunResult,
+    read: Read,
+    runs: Sequence[RunResult],
+    messages: int,
+    console: Console,
 ) -> int:
     """Print whether stream and batch agree and all messages are accounted for; returns 0 if so."""
     first, second = stream.watcher.final_documents(), batch.watcher.final_documents()

@@ -22,7 +22,7 @@ from headrace.demo.trades.kafka.report import (
     show_versions,
     verdict,
 )
-from headrace.demo.trades.kafka.running import Place, Plan, Ran, run_together
+from headrace.demo.trades.kafka.running import Plan, RunEnvironment, RunResult, run_together
 from headrace.demo.trades.kafka.topics import Outputs
 from headrace.demo.trades.run import DEFAULT_OUTPUT
 from headrace.dev import servers
@@ -52,15 +52,15 @@ def main(
     console = Console()
     output = (output_dir or DEFAULT_OUTPUT).resolve()
     folder = output / "kafka"
-    with brought_up(folder / "servers", console) as brokers:
+    with started_servers(folder / "servers", console) as brokers:
         day = folder / "day"
         shutil.rmtree(day, ignore_errors=True)
         generator.generate(day, events=events, seed=seed)
-        return compared(brokers, day, folder, rate, console, display, other, backfill)
+        return compare_runs(brokers, day, folder, rate, console, display, other, backfill)
 
 
 @contextmanager
-def brought_up(folder: Path, console: Console) -> Iterator[Brokers]:
+def started_servers(folder: Path, console: Console) -> Iterator[Brokers]:
     """Kafka and a registry; servers that do not run yet are started, and stopped at the end."""
     ran = {name for name, server in servers.status(folder).items() if server is not None}
     try:
@@ -77,7 +77,7 @@ def brought_up(folder: Path, console: Console) -> Iterator[Brokers]:
                 server.stop()
 
 
-def compared(
+def compare_runs(
     brokers: Brokers,
     day: Path,
     folder: Path,
@@ -92,17 +92,17 @@ def compared(
     An ``other`` version runs beside the stream; its differences are reported, but are no failure.
     ``backfill``: a separate run reads the first half of the messages before.
     """
-    plans = [Plan("stream", STREAM, goes_on=backfill)]
+    plans = [Plan("stream", STREAM, continues=backfill)]
     if other is not None:
         plans.append(Plan("version B", OTHER, version=other))
     make_topics(brokers, STREAM, OTHER, BATCH)
     gamma = avro_of(topics.GAMMA_MESSAGE, brokers.registry, topics.GAMMA)
     messages = day_messages(day, topics.PARTITIONS, gamma)
-    place = Place(brokers, day, folder)
+    environment = RunEnvironment(brokers, day, folder)
     history = len(messages) // 2 if backfill else 0
-    streams = live(place, plans, messages, rate, console, display, history)
+    streams = live(environment, plans, messages, rate, console, display, history)
     batch = Plan("batch", BATCH, bounded=True)
-    runs = [*streams, *run_together(place, [batch], ends(messages), None, console, display)]
+    runs = [*streams, *run_together(environment, [batch], ends(messages), None, console, display)]
     show_counts(runs, len(messages), console)
     show_latencies(streams, console)
     if other is not None:
@@ -122,20 +122,20 @@ def make_topics(brokers: Brokers, *outputs: Outputs) -> None:
 
 
 def live(
-    place: Place,
+    environment: RunEnvironment,
     plans: Sequence[Plan],
     messages: Sequence[Message],
     rate: float,
     console: Console,
     display: bool,
     history: int = 0,
-) -> list[Ran]:
+) -> list[RunResult]:
     """Run the job, or versions of it, as streams while messages arrive.
 
     ``history``: the number of messages that are sent before, for a run that stops after them.
     """
     lead = history + int(min(rate, len(messages) / 10))
-    feeder = Feeder(place.brokers.kafka, messages, rate, lead)
+    feeder = Feeder(environment.brokers.kafka, messages, rate, lead)
     feeder.start()
     try:
         if history:
@@ -143,8 +143,8 @@ def live(
             began = ends(messages[:history])
             stop = {partition: began[partition] for partition in ends(messages)}
             plan = Plan("backfill", STREAM, drain=False)
-            (ran,) = run_together(place, [plan], stop, None, console, display)
+            (ran,) = run_together(environment, [plan], stop, None, console, display)
             show_backfill(ran, history, console)
-        return run_together(place, plans, ends(messages), feeder, console, display)
+        return run_together(environment, plans, ends(messages), feeder, console, display)
     finally:
         feeder.stop()

@@ -29,7 +29,7 @@ _POLL_S = 0.05
 class Plan:
     """A run: a version of the job, as a stream or (``bounded``) as a batch.
 
-    ``drain``: whether windows and timers fire where the stream stops. ``goes_on``: it continues
+    ``drain``: whether windows and timers fire where the stream stops. ``continues``: it continues
     from the checkpoint of the previous run, and writes to that run's outputs.
     """
 
@@ -38,11 +38,11 @@ class Plan:
     bounded: bool = False
     version: Version = field(default_factory=Version)
     drain: bool = True
-    goes_on: bool = False
+    continues: bool = False
 
 
 @dataclass(frozen=True)
-class Ran:
+class RunResult:
     """The results of one run of the job."""
 
     name: str
@@ -58,7 +58,7 @@ class Ran:
 
 
 @dataclass(frozen=True)
-class Place:
+class RunEnvironment:
     """The servers, reference data and checkpoint folder of runs."""
 
     brokers: Brokers
@@ -67,13 +67,13 @@ class Place:
 
 
 def run_together(
-    place: Place,
+    environment: RunEnvironment,
     plans: Sequence[Plan],
     stop: Offsets,
     feeder: Feeder | None,
     console: Console,
     display: bool,
-) -> list[Ran]:
+) -> list[RunResult]:
     """Run all plans at the same time, up to the offsets ``stop``; the feeder waits for all."""
     started = time.monotonic()
     watchers: list[Watcher] = []
@@ -81,10 +81,10 @@ def run_together(
     try:
         for plan in plans:
             sent_ms = None if feeder is None else feeder.sent_ms
-            watchers.append(Watcher(place.brokers.kafka, plan.outputs, sent_ms))
-            if plan.goes_on:
+            watchers.append(Watcher(environment.brokers.kafka, plan.outputs, sent_ms))
+            if plan.continues:
                 watchers[-1].catch_up()
-            clients.append(_started(place, plan, stop))
+            clients.append(_started(environment, plan, stop))
         results = [client.get_job_execution_result() for client in clients]
         names = [f"trades, {plan.name}" for plan in plans]
         with Display(names, console, watchers, feeder, display) as shown:
@@ -94,7 +94,7 @@ def run_together(
                 if feeder is not None:
                     feeder.check()
                     if all(watcher.has_seen_any for watcher in watchers):
-                        feeder.go_on()
+                        feeder.resume()
                 for result in results:
                     if result.done():
                         result.result()
@@ -112,16 +112,16 @@ def run_together(
             watcher.close()
     seconds = time.monotonic() - started
     return [
-        Ran(plan.name, watcher, seconds, _documents(watcher, place.brokers))
+        RunResult(plan.name, watcher, seconds, _documents(watcher, environment.brokers))
         for plan, watcher in zip(plans, watchers, strict=True)
     ]
 
 
-def _started(place: Place, plan: Plan, stop: Offsets) -> Any:
+def _started(environment: RunEnvironment, plan: Plan, stop: Offsets) -> Any:
     """The client of a job that was started now."""
     name = f"trades{plan.outputs.suffix}"
-    checkpoint = place.folder / "checkpoints" / name
-    if not plan.goes_on:
+    checkpoint = environment.folder / "checkpoints" / name
+    if not plan.continues:
         shutil.rmtree(checkpoint, ignore_errors=True)
     settings = Configuration()
     settings.set_string("pipeline.name", name)
@@ -131,9 +131,9 @@ def _started(place: Place, plan: Plan, stop: Offsets) -> Any:
         settings.set_string("headrace.stop.drain", str(plan.drain).lower())
     env = StreamExecutionEnvironment.get_execution_environment(settings)
     streams = job.build(
-        env, place.brokers, place.day, stop, bounded=plan.bounded, version=plan.version
+        env, environment.brokers, environment.day, stop, bounded=plan.bounded, version=plan.version
     )
-    job.write(streams, place.brokers, plan.outputs)
+    job.write(streams, environment.brokers, plan.outputs)
     return env.execute_async(name)
 
 

@@ -51,7 +51,7 @@ def test_the_lead_is_there_before_the_others_come() -> None:
     feeder.start()
     feeder.wait_for_lead()
     assert MADE[0].taken == [b"0", b"1"] and feeder.sent_ms == {}
-    feeder.go_on()
+    feeder.resume()
     feeder._thread.join()
     feeder.stop()
     assert MADE[0].taken == [b"0", b"1", b"2", b"3", b"4"]
