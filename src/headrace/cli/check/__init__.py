@@ -1,1 +1,1 @@
-"""``headrace check``: what of a program works here, found without running it."""
+"""``headrace check``: finds what does not work of a PyFlink program, without running it."""

@@ -1,4 +1,4 @@
-"""What assignments put into scope: the value, where one name is given one value."""
+"""Assignments: the inferred value of a name that is assigned once."""
 
 from __future__ import annotations
 
@@ -10,33 +10,33 @@ from headrace.cli.check.values import Instance
 
 
 class Assignments(Definitions):
-    """Assignments put into scope what a value is known to be."""
+    """Adds assigned names to the scope, with their inferred values."""
 
     def visit_Assign(self, node: ast.Assign) -> None:
-        """Give each target the value."""
+        """Assign the value to each target."""
         value = self.visit(node.value)
         for target in node.targets:
             self._assign(target, value)
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
-        """Give the target an object of the annotated class, else the value."""
+        """Assign an instance of the annotated class, or else the value."""
         value = self.visit(node.value) if node.value is not None else None
         self._assign(node.target, self._annotation(node.annotation) or value)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> Any:
-        """What the value is known to be; the target is given it."""
+        """The inferred value, which is assigned to the target."""
         value = self.visit(node.value)
         self._assign(node.target, value)
         return value
 
     def visit_For(self, node: ast.For) -> None:
-        """Walk through a loop; what it counts with is not known."""
+        """Visit a loop; its target is unknown."""
         self.visit(node.iter)
         self._assign(node.target, None)
         self.block([*node.body, *node.orelse])
 
     def visit_withitem(self, node: ast.withitem) -> None:
-        """Give the target what the context is known to be."""
+        """Assign the inferred value of the context to the target."""
         value = self.visit(node.context_expr)
         if node.optional_vars is not None:
             self._assign(node.optional_vars, value)

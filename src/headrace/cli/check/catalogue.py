@@ -1,7 +1,8 @@
-"""What each public name of PyFlink's is here: it works, is accepted, differs, or does not work.
+"""The status of each public name of PyFlink: it works, is accepted, differs, or does not work.
 
-The names are in ``pyflink_names.txt``, and are looked up in the package: what does not work says so
-itself (``common/_unsupported.py``, ``common/_no_effect.py``). docs/api-coverage.md shows the same.
+The names are in ``pyflink_names.txt``, and are looked up in the package, where objects that do not
+work are marked (``common/_unsupported.py``, ``common/_no_effect.py``). docs/api-coverage.md shows
+the same.
 """
 
 from __future__ import annotations
@@ -42,12 +43,12 @@ DIFFERENCES = {
     "common.typeinfo.TimestampTypeInfo.to_internal_type": _ONE_NAME,
     "common.typeinfo.TimestampTypeInfo.from_internal_type": _ONE_NAME,
 }
-"""Names (a class with its members) that are not there, or have other parameters, and why."""
+"""Names (a class includes its members) that are missing or have other parameters, and why."""
 
 
 @dataclass(frozen=True)
 class Name:
-    """A line of the list: ``parameters`` is None for classes and enum members."""
+    """A line of the list; ``parameters`` is None for classes and enum members."""
 
     module: str
     owner: str
@@ -60,7 +61,7 @@ class Name:
 
     @property
     def difference(self) -> tuple[str, str] | None:
-        """The entry of DIFFERENCES that speaks of this name, or None."""
+        """The entry of DIFFERENCES for this name, or None."""
         for path in (str(self), f"{self.module}.{self.owner}"):
             if path in DIFFERENCES:
                 return path, DIFFERENCES[path]
@@ -69,7 +70,7 @@ class Name:
 
 @dataclass(frozen=True)
 class Finding:
-    """What was found under a name: the object, and whether it works."""
+    """The object with a name, and whether it works."""
 
     found: Any
     status: str
@@ -77,11 +78,11 @@ class Finding:
 
 
 class MissingNameError(LookupError):
-    """A name of PyFlink's that is neither there nor declared."""
+    """A name of PyFlink that does not exist here and is not in DIFFERENCES."""
 
 
 def read_names(text: str) -> Iterator[Name]:
-    """The names of the list, in its order."""
+    """The names of the list, in order."""
     for line in text.splitlines():
         if not line or line.startswith("#"):
             continue
@@ -98,10 +99,10 @@ def read_names(text: str) -> Iterator[Name]:
 
 
 def find(name: Name) -> Finding:
-    """Look a name up, or what DIFFERENCES says of it.
+    """Look a name up, in DIFFERENCES first.
 
     Raises:
-        MissingNameError: it is not there.
+        MissingNameError: it does not exist.
     """
     if name.difference is not None:
         return Finding(None, DIFFERS, name.difference[1])
@@ -109,10 +110,10 @@ def find(name: Name) -> Finding:
 
 
 def find_in_package(name: Name) -> Finding:
-    """Look a name up.
+    """Look a name up in the package.
 
     Raises:
-        MissingNameError: it is not there.
+        MissingNameError: it does not exist.
     """
     try:
         owner: Any = import_module(f"headrace.{name.module}")
@@ -144,7 +145,7 @@ def _attribute(owner: Any, part: str, name: Name) -> Any:
 
 @cache
 def members() -> dict[int, dict[str | None, Name]]:
-    """The names of each class and function, by identity: its members by name, itself by None."""
+    """By identity of each class and function: its members by name, itself under None."""
     found: dict[int, dict[str | None, Name]] = {}
     text = files(__package__).joinpath("pyflink_names.txt").read_text("utf-8")
     for name in read_names(text):
@@ -159,10 +160,10 @@ def members() -> dict[int, dict[str | None, Name]]:
 
 
 def finding_of(owner: Any, member: str | None = None) -> Finding:
-    """What an object of the package is, or one of its class's members.
+    """The finding for an object of the package, or for a member of its class.
 
     Raises:
-        MissingNameError: the class has no such member, and PyFlink's has one.
+        MissingNameError: the class has no such member, but PyFlink's has one.
     """
     if is_unsupported(owner):
         return Finding(owner, UNSUPPORTED, reason_of(owner))
@@ -177,7 +178,7 @@ def finding_of(owner: Any, member: str | None = None) -> Finding:
 
 
 def finding_for_program(name: Name) -> Finding:
-    """As ``find``; a name that differs in that it is not there does not work."""
+    """As ``find``; a name of DIFFERENCES that does not exist here does not work."""
     finding = find(name)
     if finding.status == DIFFERS:
         try:

@@ -1,4 +1,4 @@
-"""What a file defines: classes and functions, with what is known of parameters and results."""
+"""Classes and functions that a file defines, with inferred parameters and results."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from headrace.common._unsupported import is_unsupported
 
 
 class Definitions(FileVisitor):
-    """Definitions put into scope what they make."""
+    """Adds definitions to the scope."""
 
     def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        """Put a class into scope, with the attributes that its methods give it."""
+        """Add a class to the scope, with the attributes that its methods set."""
         for decorator in node.decorator_list:
             self.visit(decorator)
         bases = [self.visit(base) for base in node.bases]
@@ -42,7 +42,7 @@ class Definitions(FileVisitor):
         self._class = outer
 
     def visit_FunctionDef(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> None:
-        """Put a function into scope, with what it is known to return."""
+        """Add a function to the scope, with its inferred result."""
         for decorator in node.decorator_list:
             self.visit(decorator)
         for default in [*node.args.defaults, *filter(None, node.args.kw_defaults)]:
@@ -82,7 +82,7 @@ class Definitions(FileVisitor):
         return names
 
     def _annotation(self, node: ast.expr | None) -> Any:
-        """An object of the class that an annotation names. Annotations are no uses."""
+        """An instance of the class in an annotation. Annotations do not count as uses."""
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             try:
                 node = ast.parse(node.value, mode="eval").body
@@ -98,12 +98,12 @@ class Definitions(FileVisitor):
         return values.result_of_call(value) if isinstance(value, ApiObject | ProgramClass) else None
 
     def visit_Lambda(self, node: ast.Lambda) -> Any:
-        """Walk through the body; its parameters are not known."""
+        """Visit the body; the parameters are unknown."""
         with self._new_scope({argument.arg: None for argument in node.args.args}):
             self.visit(node.body)
 
     def visit_Return(self, node: ast.Return) -> None:
-        """Keep what the function at hand returns."""
+        """Store the inferred result of the current function."""
         value = self.visit(node.value) if node.value is not None else None
         if self._returns and value is not None:
             self._returns[-1].append(value)

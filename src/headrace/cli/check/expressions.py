@@ -1,4 +1,4 @@
-"""What expressions are known to be, and the uses in them."""
+"""Infers the values of expressions, and reports the uses in them."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ _BUILTIN = {name for kind in (str, bytes, list, dict, set, int) for name in dir(
 
 
 class Expressions(Imports):
-    """Names, attributes and calls: the uses of names of PyFlink's."""
+    """Names, attributes and calls: the uses of PyFlink's names."""
 
     def visit_Name(self, node: ast.Name) -> Any:
-        """What the name stands for."""
+        """The value of the name."""
         value = self._look_up(node.id)
         if isinstance(value, ApiObject):
             self._report(node, value.name, finding_of(value.found))
         return value
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
-        """What the attribute is known to be."""
+        """The inferred value of the attribute."""
         value = self.visit(node.value)
         if isinstance(value, Package):
             value = self._imported(node, value, node.attr)
@@ -75,7 +75,7 @@ class Expressions(Imports):
         return Method(kind, node.attr)
 
     def _guess(self, node: ast.Attribute) -> None:
-        """A method of an object that is not known: by a name that is PyFlink's alone."""
+        """A method of an unknown object, if only PyFlink has this name."""
         name = node.attr
         if "_" not in name or name in _BUILTIN or hasattr(builtins, name) or name[0] == "_":
             return
@@ -92,7 +92,7 @@ class Expressions(Imports):
         self._report(node, f"{min(classes) if len(classes) == 1 else '…'}.{name}", finding)
 
     def visit_Call(self, node: ast.Call) -> Any:
-        """What the call is known to give back."""
+        """The inferred result of the call."""
         function = self.visit(node.func)
         for argument in [*node.args, *(keyword.value for keyword in node.keywords)]:
             self.visit(argument)
@@ -106,12 +106,12 @@ class Expressions(Imports):
         return values.result_of_call(function)
 
     def visit_Constant(self, node: ast.Constant) -> None:
-        """A text with a pattern in SQL is a use of CEP."""
+        """A text with an SQL pattern (MATCH_RECOGNIZE) is a use of CEP."""
         if isinstance(node.value, str) and _PATTERN.search(node.value):
             self._report_missing(node, "MATCH_RECOGNIZE", UNSUPPORTED_PACKAGES["cep"])
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
-        """What the first branch is known to be, else the second."""
+        """The inferred value of the first branch, or else of the second."""
         self.visit(node.test)
         first, second = self.visit(node.body), self.visit(node.orelse)
         return first if first is not None else second

@@ -1,4 +1,4 @@
-"""What a file imports: names of PyFlink's, and those of the program's own modules."""
+"""Imports of a file: names of PyFlink, and of the program's own modules."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from headrace.cli.check.visitor import FileVisitor
 
 
 class Imports(FileVisitor):
-    """Imports put into scope what they name."""
+    """Adds imported names to the scope."""
 
     def visit_Import(self, node: ast.Import) -> None:
-        """Put the modules into scope."""
+        """Add the modules to the scope."""
         for alias in node.names:
             value = self._module(node, alias.name)
             if alias.asname:
@@ -34,7 +34,7 @@ class Imports(FileVisitor):
         return ProgramModule(self._reader.names_of(path)) if path and path.is_file() else None
 
     def _module(self, node: ast.AST, name: str, folder: Path | None = None) -> Any:
-        """What an imported module is; what is not there is a use that does not work."""
+        """The imported module; a missing one is reported as a use that does not work."""
         if folder is None and name.partition(".")[0] in PACKAGES:
             package = Package(name)
             try:
@@ -49,7 +49,7 @@ class Imports(FileVisitor):
         return ProgramModule(self._reader.names_of(path)) if path.is_file() else ProgramModule({})
 
     def visit_ImportFrom(self, node: ast.ImportFrom) -> None:
-        """Put the names of a module into scope."""
+        """Add the names of a module to the scope."""
         folder = None
         if node.level:
             folder = self._path.resolve().parents[node.level - 1]
@@ -92,7 +92,7 @@ class Imports(FileVisitor):
 
 
 def _reason(name: str, error: ImportError, otherwise: str = "") -> str:
-    """Why a name or module is not there: what is said of Flink 1.x, else the error's reason."""
+    """Why a name or module is missing: the note for Flink 1.x, or else the reason of the error."""
     flink1 = finding_of_flink1_name(name)
     if flink1 is not None:
         return flink1.reason

@@ -1,9 +1,8 @@
-"""The names of PyFlink's that a program uses, with file and line, found in its syntax tree.
+"""Finds the names of PyFlink that a program uses, with file and line, in its syntax tree.
 
-Followed are imports, aliases, the program's own modules, and, as far as a simple look shows it, of
-which class an object is: from calls, annotations, and the parameters of the functions that a class
-of PyFlink's asks for. Of an object that is not known, only methods with a name that is PyFlink's
-alone count.
+It follows imports, aliases and the program's own modules, and infers the classes of objects from
+calls, annotations, and the parameters of methods that PyFlink's classes declare. For an unknown
+object, only methods count whose name exists in PyFlink alone.
 """
 
 from __future__ import annotations
@@ -18,10 +17,10 @@ __all__ = ["Use", "uses_of"]
 
 
 def uses_of(program: Path) -> list[Use]:
-    """The uses of a program and its own modules, in order.
+    """The uses in a program and its own modules, in order.
 
     Raises:
-        SyntaxError: a file is no Python.
+        SyntaxError: a file is not valid Python.
     """
     reader = ProgramReader(program.resolve().parent, _Visitor)
     reader.names_of(program.resolve())
@@ -29,4 +28,4 @@ def uses_of(program: Path) -> list[Use]:
 
 
 class _Visitor(Assignments, Expressions):
-    """The walk through one file, in full."""
+    """The complete visitor of a file."""

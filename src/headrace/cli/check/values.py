@@ -1,4 +1,4 @@
-"""What an expression of a program is known to be, without running it."""
+"""Inferred values of a program's expressions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PACKAGES = ("pyflink", "headrace")
 
 @dataclass(frozen=True)
 class Package:
-    """A module of PyFlink's or Headrace's; ``path`` is its name as the program has it."""
+    """A module of PyFlink or Headrace; ``path`` is its name in the program."""
 
     path: str
 
@@ -25,7 +25,7 @@ class Package:
         """Headrace's module.
 
         Raises:
-            ImportError: there is none; for PyFlink's the message says why.
+            ImportError: there is none; for a module of PyFlink the message has the reason.
         """
         if self.path in ("pyflink", "headrace"):
             return import_module("headrace")
@@ -39,7 +39,7 @@ class Package:
 
 @dataclass(frozen=True)
 class ApiObject:
-    """A class, function or constant of the package, as it was named."""
+    """A class, function or constant of the package, with its name in the program."""
 
     found: Any
     name: str
@@ -47,7 +47,7 @@ class ApiObject:
 
 @dataclass(frozen=True)
 class Instance:
-    """An object of a class of the package, or of the program's own class that derives from it."""
+    """An instance of a class of the package, or of a class of the program derived from one."""
 
     kind: type
     attributes: Any = None
@@ -64,7 +64,7 @@ class Method:
 
 @dataclass(frozen=True)
 class ProgramClass:
-    """A class of the program that derives from one of the package."""
+    """A class of the program that is derived from one of the package."""
 
     base: type
     attributes: Any
@@ -72,24 +72,24 @@ class ProgramClass:
 
 @dataclass(frozen=True)
 class ProgramFunction:
-    """A function of the program, and what it is known to return (a list of one, once it is)."""
+    """A function of the program, and its inferred result (a list with one value, when known)."""
 
     returns: Any
 
 
 @dataclass(frozen=True)
 class ProgramModule:
-    """A module of the program: its names."""
+    """A module of the program with its names."""
 
     names: Any
 
 
 class ThirdParty:
-    """Something of another library: nothing of PyFlink's."""
+    """An object of another library."""
 
 
 def result_of_call(value: Any) -> Any:
-    """What a call of a value gives; None where it is not known."""
+    """The result of calling a value; None if it is unknown."""
     if isinstance(value, ApiObject) and isinstance(value.found, type):
         return Instance(value.found)
     if isinstance(value, ApiObject):
@@ -105,12 +105,12 @@ def result_of_call(value: Any) -> Any:
 
 
 def instance_returned_by(function: Any, owner: type | None) -> Any:
-    """An object of the class that a function's annotation names."""
+    """An instance of the class in a function's return annotation."""
     return instance_annotated(function, "return", owner)
 
 
 def instance_annotated(function: Any, parameter: str, owner: type | None) -> Any:
-    """An object of the class that the annotation of a parameter (or ``return``) names."""
+    """An instance of the class in the annotation of a parameter (or ``return``)."""
     annotation = getattr(function, "__annotations__", {}).get(parameter)
     name = annotation if isinstance(annotation, str) else getattr(annotation, "__qualname__", "")
     for path in re.findall(r"[A-Za-z_][\w.]*", name):
@@ -132,7 +132,7 @@ def _class_of(path: str, names: dict[str, Any]) -> type | None:
 
 
 def _api_class(name: str) -> Any:
-    """A class that annotations name without importing it when the program runs."""
+    """A class that annotations use without an import at runtime."""
     for module in ("datastream", "datastream.data_stream", "datastream.state", "common", "metrics"):
         found = getattr(import_module(f"headrace.{module}"), name, None)
         if found is not None:

@@ -1,4 +1,4 @@
-"""What one walk through the files of a program knows: its files, the names in reach, the uses."""
+"""The shared state of the visitors of a program: its files, scopes and uses."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Scope = dict[str, Any]
 
 @dataclass(frozen=True, order=True)
 class Use:
-    """A name at a place."""
+    """A use of a name, with its location."""
 
     file: str
     line: int
@@ -27,7 +27,7 @@ class Use:
 
 
 class ProgramReader:
-    """One program: its files, each read once by a walk of its own."""
+    """One program; each of its files is visited once."""
 
     def __init__(self, folder: Path, visitor: type[FileVisitor]) -> None:
         self.folder = folder
@@ -36,7 +36,7 @@ class ProgramReader:
         self._read: dict[Path, Scope] = {}
 
     def names_of(self, path: Path) -> Scope:
-        """The names of a file, after it was read."""
+        """The names of a file, which is visited first."""
         real = path.resolve()
         if real not in self._read:
             names = self._read[real] = {}
@@ -54,9 +54,9 @@ class ProgramReader:
 
 
 class FileVisitor(ast.NodeVisitor):
-    """The walk through one file: the names in reach, and what was found.
+    """Visits one file; keeps its scopes, and what was found.
 
-    ``visit`` gives what an expression is known to be.
+    ``visit`` returns the inferred value of an expression.
     """
 
     def __init__(self, reader: ProgramReader, path: Path, names: Scope) -> None:
@@ -96,6 +96,6 @@ class FileVisitor(ast.NodeVisitor):
             self._scopes.pop()
 
     def block(self, statements: Sequence[ast.stmt]) -> None:
-        """Walk through statements."""
+        """Visit statements."""
         for statement in statements:
             self.visit(statement)
