@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from headrace.datastream.connectors._kafka.sink.errors import may_pass
+from headrace.datastream.connectors._kafka.sink.errors import is_retriable
 
 
 def failed(**what: bool) -> Any:
@@ -30,4 +30,4 @@ def failed(**what: bool) -> Any:
 def test_a_fatal_error_and_one_that_ends_the_transaction_do_not_pass(
     what: dict[str, bool], passes: bool
 ) -> None:
-    assert may_pass(failed(**what)) is passes
+    assert is_retriable(failed(**what)) is passes
