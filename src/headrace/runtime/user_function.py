@@ -36,14 +36,6 @@ class UserFunction:
         """The callable itself."""
         return self.target if self.method is None else getattr(self.target, self.method)
 
-    @property
-    def qualified_name(self) -> str:
-        """The name of the function, or of the object's class, within its module."""
-        name: str | None = None
-        if self.method is None:
-            name = getattr(self.target, "__qualname__", None)
-        return name or type(self.target).__qualname__
-
     def copied(self) -> UserFunction:
         """The same with an object of its own; see ``copy_function_object``."""
         target = copy_function_object(self.target)
