@@ -1,15 +1,13 @@
-"""``Columns`` of what is none yet: a source's chunk, or rows."""
+"""``Columns`` of a source's chunk."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from headrace.common.types import Row, RowKind
+from headrace.common.types import RowKind
 from headrace.connector import ColumnChunk
 from headrace.errors import TypeMismatchError
 from headrace.runtime.columns.batch import Columns
-from headrace.runtime.columns.shapes import NAMED_ROWS
 
 if TYPE_CHECKING:
     from headrace.runtime.columns.batch import Kinds
@@ -78,30 +76,3 @@ def _kinds_in(batch: Any, name: str) -> Kinds:
             hint=hint,
         )
     return kinds
-
-
-def of_rows(
-    rows: Sequence[Any],
-    schema: Any,
-    timestamps: Sequence[int | None] | None = None,
-) -> Columns:
-    """Rows with named fields as columns of an Arrow schema.
-
-    Raises:
-        TypeMismatchError: a value does not fit its column.
-    """
-    import numpy as np
-    import pyarrow as pa
-
-    found = [row.get_fields_by_names(schema.names) for row in rows]
-    columns = [*zip(*found, strict=True)] if found else [()] * len(schema.names)
-    try:
-        arrays = [
-            pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)
-        ]
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise TypeMismatchError(f"rows do not fit their columns: {error}") from error
-    kinds = [row.get_row_kind().value if isinstance(row, Row) else 0 for row in rows]
-    batch = pa.RecordBatch.from_arrays(arrays, names=schema.names)
-    times = None if timestamps is None else pa.array(timestamps, pa.int64())
-    return Columns(batch, NAMED_ROWS, times, np.array(kinds, np.int8))

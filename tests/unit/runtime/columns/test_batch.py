@@ -19,7 +19,7 @@ from headrace.errors import TypeMismatchError
 from headrace.runtime.block import Block, Mark, decode, encode, isolate_for_receiver, records_of
 from headrace.runtime.channel import Channel
 from headrace.runtime.columns.batch import Columns, concatenate_columns
-from headrace.runtime.columns.building import of_chunk, of_rows
+from headrace.runtime.columns.building import of_chunk
 from headrace.runtime.columns.keys import ColumnKeys
 from headrace.runtime.columns.selectors import TimestampColumn
 from headrace.runtime.columns.shapes import DICTS, NAMED_ROWS, Objects, PlainValues, Tuples
@@ -69,16 +69,12 @@ def test_rows_are_fresh_each_time() -> None:
     assert columns.rows()[0]["user"] == "ann"
 
 
-def test_row_kinds_survive_there_and_back() -> None:
+def test_row_kinds_are_those_of_the_rows() -> None:
     columns = kinded(0, 3)
     rows = columns.rows()
     assert rows == [Row(user="a"), Row.of_kind(RowKind.DELETE, user="b")]
-    back = of_rows(rows, pa.schema([("user", pa.string())]))
-    assert back.batch.equals(USERS[:2]) and back.rows() == rows
-    assert back.kinds is not None and back.kinds.tolist() == [0, 3]
-    assert pickle.loads(pickle.dumps(back[1:])).rows() == rows[1:]
-    inserted = of_rows(rows[:1], pa.schema([("user", pa.string())]))
-    assert inserted.kinds is None
+    assert columns.kinds is not None and columns.kinds.tolist() == [0, 3]
+    assert pickle.loads(pickle.dumps(columns[1:])).rows() == rows[1:]
 
 
 def test_where_all_are_inserts_there_are_no_kinds() -> None:
@@ -132,11 +128,6 @@ def test_a_row_without_a_kind_is_inserted() -> None:
 def test_only_rows_have_kinds() -> None:
     with pytest.raises(TypeMismatchError, match="row kinds"):
         kinded(0, 3, shape=DICTS)
-
-
-def test_rows_that_do_not_fit_are_refused() -> None:
-    with pytest.raises(TypeMismatchError, match="do not fit"):
-        of_rows([Row(user=[])], pa.schema([("user", pa.int64())]))
 
 
 def test_times_go_with_their_rows() -> None:
