@@ -10,7 +10,12 @@ from typing import Any
 import pytest
 
 from headrace.common import Configuration, WatermarkStrategy
-from headrace.common.watermark_strategy import MAX_WATERMARK, MIN_WATERMARK
+from headrace.common.watermark_strategy import (
+    MAX_WATERMARK,
+    MIN_WATERMARK,
+    WatermarkGenerator,
+    WatermarkOutput,
+)
 from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.metrics.metricbase import MetricGroup
@@ -26,12 +31,14 @@ from headrace.runtime.state.pages.memory import MemoryPages
 from headrace.runtime.tasks.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.user_function import UserFunction
 from tests.unit.runtime.programs import (
+    Spy,
     block,
     chain_of,
     channel,
     exchange,
     job_of,
     node,
+    running,
     to_exchange,
     to_node,
 )
@@ -217,3 +224,25 @@ def test_a_group_that_falls_silent_holds_back_until_its_timeout() -> None:
     timeout = BY_SECOND.with_idleness(timedelta(milliseconds=500))
     going_on = [len(batch) for batch in fired("abcdef", timeout, 6)]
     assert sum(going_on) > 100
+
+
+class Told(WatermarkGenerator):
+    """Says what the records say."""
+
+    def on_event(self, event: Any, event_timestamp: int, output: WatermarkOutput) -> None:
+        if isinstance(event, int):
+            output.emit_watermark(event)
+        else:
+            getattr(output, event)()
+
+    def on_periodic_emit(self, output: WatermarkOutput) -> None:
+        """Say nothing."""
+
+
+def test_a_generator_ends_and_begins_idleness_once() -> None:
+    after = Spy("after")
+    times = TimestampsSpec(WatermarkStrategy.for_generator(Told))
+    task = running(chain_of(node(1, times, to_node(2)), node(2, after)))
+    for event in (5, "mark_idle", "mark_idle", "mark_active", "mark_active", "mark_idle", 7):
+        task.push(event, 0)
+    assert after.watermarks() == [(5, False), (5, True), (5, False), (5, True), (7, False)]

@@ -88,11 +88,14 @@ class Crowd(AsyncFunction[int, int]):
         return [value]
 
 
+@pytest.mark.parametrize("cache", [None, LookupCache()], ids=["plain", "cached"])
 @pytest.mark.parametrize("wait", [AsyncDataStream.ordered_wait, AsyncDataStream.unordered_wait])
-def test_no_more_than_the_capacity_are_worked_on_at_once(wait: Any) -> None:
+def test_no_more_than_the_capacity_are_worked_on_at_once(
+    wait: Any, cache: LookupCache | None
+) -> None:
     Crowd.most = 0
     stream = environment().from_collection(list(range(25)))
-    results = run_pipeline(wait(stream, Crowd(), SOON, 7))
+    results = run_pipeline(wait(stream, Crowd(), SOON, 7, cache=cache))
     assert sorted(results.only) == [*range(25)]
     assert Crowd.most == 7
 

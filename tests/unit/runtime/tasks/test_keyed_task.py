@@ -27,12 +27,14 @@ from tests.effort import examples
 from tests.unit.runtime.keyed import Harness, Memory, Timers, at, by_clock
 from tests.unit.runtime.programs import (
     Mark,
+    Spy,
     block,
     chain_of,
     channel,
     exchange,
     node,
     to_exchange,
+    to_node,
 )
 
 
@@ -320,6 +322,19 @@ def test_a_batch_takes_records_by_time_and_fires_timers_behind_them() -> None:
         ("c", "EVENT_TIME", 10, MAX_WATERMARK),
         ("a", "EVENT_TIME", 10, MAX_WATERMARK),
     ]
+
+
+def test_a_batch_of_several_splits_has_one_watermark_the_last() -> None:
+    """None of its splits is idle until then."""
+    after = Spy("after")
+    harness = Harness(Timers(), batch=True)
+    (root,) = harness.vertex.chain.nodes.values()
+    chain = chain_of(replace(root, links=(to_node(2),)), node(2, after))
+    harness.vertex = replace(harness.vertex, chain=chain)
+    harness.task = harness.new_task()
+    harness.advance(*(block([], keys=["a"], marks=[Mark(1, split, 9)]) for split in ("0:a", "0:b")))
+    assert len(after.records()) == 2
+    assert after.watermarks() == [(MAX_WATERMARK, False)]
 
 
 def test_a_batch_without_times_keeps_the_order_of_arrival() -> None:
