@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import pickle
+from dataclasses import dataclass
 from typing import Any
 
 import pyarrow as pa
@@ -12,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from headrace.common.types import Row
+from headrace.errors import TypeMismatchError
 from headrace.operators.aggregates.aggregate import (
     ExtremeRecord,
     FieldAggregate,
@@ -109,6 +111,20 @@ def test_arrays_by_group_give_what_records_give(kind: Any, data: st.DataObject) 
     assert arrays["row"].to_pylist() == [keys.index(key) for key in by_key]
     results = zip(*(arrays[how].to_pylist() for how in given), strict=True)
     assert repr([*results]) == repr([held_of(fold, each) for each in by_key.values()])
+
+
+@dataclass
+class Trade:
+    symbol: str
+    amount: int
+
+
+def test_after_a_tuple_there_may_be_another_record_with_fields() -> None:
+    total = FirstRecord(FieldAggregate("sum", 1))
+    for record in (("b", 2), Row("b", 2), Trade("b", 2)):
+        assert total.add(("a", 1), record) == ("a", 3)
+    with pytest.raises(TypeMismatchError, match="field 1 is asked of a int"):
+        total.add(("a", 1), 5)
 
 
 def test_a_fold_travels_with_its_job() -> None:
