@@ -30,7 +30,7 @@ __all__ = [
 _Accumulator = tuple[Any, ...]
 
 _EXACT = 1 << 53
-"""Floats hold all integers up to here."""
+"""Floats represent all integers up to this one exactly."""
 
 
 class Aggregate(ABC):

@@ -29,7 +29,7 @@ from headrace.runtime.user_function import UserFunction
 
 __all__ = ["AsyncDataStream"]
 
-if not TYPE_CHECKING:  # a type checker asks for names where they are defined
+if not TYPE_CHECKING:  # type checkers find names in their defining modules
     __getattr__ = lazy_exports(__name__)
 
 _AsyncCallable = AsyncFunction[Any, Any] | Callable[[Any], Awaitable[Any]]
@@ -105,7 +105,7 @@ class AsyncDataStream:
 
 
 class _Wait:
-    """One call of the above: checks what was given, and adds the operator."""
+    """A call of one of the methods above: checks the arguments, and adds the operator."""
 
     def __init__(self, call: str, stream: DataStream, function: Any, site: CallSite) -> None:
         if not isinstance(stream, DataStream):
@@ -173,7 +173,7 @@ class _Wait:
         return UserFunction(function, "async_invoke")
 
     def _retries(self, strategy: Any, timeout_ms: int) -> UserFunction | None:
-        """The strategy; None where nothing is tried again.
+        """The strategy; None if there are no retries.
 
         Raises:
             PlanError: it is no strategy, or there is no timeout.

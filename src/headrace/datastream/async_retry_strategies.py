@@ -19,5 +19,5 @@ __all__ = [
     "RetryPredicate",
 ]
 
-if not TYPE_CHECKING:  # a type checker asks for names where they are defined
+if not TYPE_CHECKING:  # type checkers find names in their defining modules
     __getattr__ = lazy_exports(__name__)

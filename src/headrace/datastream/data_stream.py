@@ -73,7 +73,7 @@ __all__ = [
     "WindowedStream",
 ]
 
-if not TYPE_CHECKING:  # a type checker asks for names where they are defined
+if not TYPE_CHECKING:  # type checkers find names in their defining modules
     __getattr__ = lazy_exports(__name__)
 
 
@@ -229,7 +229,7 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
         Only batch jobs store and read records; a streaming job computes them again. Timestamps are
         stored too.
         """
-        # Programs without it start without its files.
+        # Imported on use, so that other programs start faster.
         from headrace.datastream._build.cache import CacheFolders
 
         site = call_site()
@@ -238,7 +238,7 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
         self._env._register(node)
         return CachedDataStream(self._env, (Edge(node),))
 
-    # Within
+    # Internal methods
 
     def _add(
         self,
@@ -262,7 +262,7 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
         node: Transformation,
         followers: tuple[Transformation, ...],
     ) -> DataStream:
-        """The stream of an operator and the nodes that follow it unseen."""
+        """The stream of an operator and the nodes that belong to it."""
         return DataStream(env, (Edge((node, *followers)[-1]),), node, followers)
 
     def _repartitioned(self, call: str, partitioning: Partitioning) -> DataStream:
@@ -375,10 +375,10 @@ class KeyedStream(KeyedOperators, DataStream):
             hint="call cache() before key_by(), or on the stream after the next operator",
         )
 
-    # Within
+    # Internal methods
 
     def _other_side(self, other: Any, call: str) -> KeyedStream:
-        """The other stream of a join that needs keys on both sides."""
+        """The other stream of a join that requires keys on both sides."""
         check_other(self, other, DataStream, call_site(), call)
         if isinstance(other, KeyedStream):
             return other

@@ -7,5 +7,5 @@ from headrace.common._output_tag import OutputTag
 
 __all__ = ["OutputTag"]
 
-if not TYPE_CHECKING:  # a type checker asks for names where they are defined
+if not TYPE_CHECKING:  # type checkers find names in their defining modules
     __getattr__ = lazy_exports(__name__)

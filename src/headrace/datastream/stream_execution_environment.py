@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 __all__ = ["StreamExecutionEnvironment"]
 
-if not TYPE_CHECKING:  # a type checker asks for names where they are defined
+if not TYPE_CHECKING:  # type checkers find names in their defining modules
     __getattr__ = lazy_exports(__name__)
 
 
@@ -42,7 +42,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
     """The graph and the configuration of a program."""
 
     def __init__(self, configuration: Configuration | None = None) -> None:
-        # a copy: what the program does later to its own object is not meant for this job
+        # a copy: later changes of the given object must not affect this job
         self._configuration = environment_settings()
         if configuration is not None:
             self._configuration.add_all(configuration)
@@ -73,7 +73,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
             )
         values = tuple(collection)
         build.checked_type(type_info, "from_collection")
-        # one value stands for all: pickling the whole collection twice would be dear
+        # only one value is checked, as pickling the whole collection twice would be slow
         require_picklable(values[:1], "the collection", "from_collection", site)
         source = CollectionSource(values, type_info)
         return self._sourced(source, None, "Collection", type_info, site, "from_collection")
@@ -89,7 +89,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
         site = call_site()
         source = NumberSequenceSource(from_, to)
         stream = self._sourced(source, None, "Sequence", None, site, "from_sequence")
-        # known, but nothing is to be coerced: they are whole numbers already
+        # a known type, but the integers need no coercion
         stream._operator("from_sequence").output_type = Types.LONG()
         return stream
 
@@ -178,7 +178,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
             if isinstance(node, CacheTransformation):
                 node.kept.forget()
 
-    # Within
+    # Internal methods
 
     def _sourced(
         self,

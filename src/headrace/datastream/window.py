@@ -110,7 +110,7 @@ __all__ = [
     "WindowStagger",
 ]
 
-if not TYPE_CHECKING:  # a type checker asks for names where they are defined
+if not TYPE_CHECKING:  # type checkers find names in their defining modules
     __getattr__ = lazy_exports(__name__)
 
 WindowOperationDescriptor = unsupported(

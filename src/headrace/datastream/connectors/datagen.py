@@ -148,7 +148,7 @@ class _Columns:
 
 
 class _Made:
-    """Makes chunks of new records: a job may change the records that it gets."""
+    """Generates chunks of new records, as a job may change the records that it gets."""
 
     def __init__(self, make: Callable[[int], Any]) -> None:
         self._make = make
@@ -167,7 +167,7 @@ class _Made:
 
 
 def _own(make: Callable[[int], Any], index: int) -> Any:
-    """The record, or a copy where the function that made it may still hold it or a part of it."""
+    """The record, copied if the function that made it may still refer to it or a part of it."""
     value, holders = _with_holders(make, index)
     if is_immutable(value) or (holders <= _ALONE and _holds_plain(value)):
         return value
@@ -183,7 +183,7 @@ def _with_holders(make: Callable[[int], Any], index: int) -> tuple[Any, int]:
 
 
 _ALONE = _with_holders(lambda index: [index], 0)[1]
-"""The reference count of an object that was just made and that nothing else holds."""
+"""The reference count of a new object that nothing else refers to."""
 
 
 def _holds_plain(value: Any) -> bool:

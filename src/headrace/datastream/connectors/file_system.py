@@ -64,7 +64,7 @@ __all__ = [
     "StreamingFileSink",
 ]
 
-if not TYPE_CHECKING:  # a type checker asks for names where they are defined
+if not TYPE_CHECKING:  # type checkers find names in their defining modules
     __getattr__ = lazy_exports(__name__)
 
 _DEFAULT_RANGE_BYTES = 8 * 1024 * 1024

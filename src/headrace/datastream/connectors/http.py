@@ -149,7 +149,7 @@ class HttpLookup(AsyncFunction[Any, Any], KeepsSecrets):
         return _checked(self._url(key))
 
     def _ask(self, url: str) -> list[Any]:
-        """What was found: a list of one or none. On one of the threads."""
+        """The found value in a list, or an empty list. Runs in one of the threads."""
         status, body = self._answer(url)
         if status in (404, 410):
             return []
@@ -171,8 +171,8 @@ class HttpLookup(AsyncFunction[Any, Any], KeepsSecrets):
         except (http.client.HTTPException, OSError):
             connection.close()
             if not used or self._closed:
-                raise  # asked again it would open a connection that nobody closes
-        # The service may have closed a connection that nobody used for a while.
+                raise  # a retry would open a connection that nobody closes
+        # The service may have closed an idle connection.
         try:
             return _exchanged(connection, path, self._headers)
         except BaseException:
@@ -180,7 +180,7 @@ class HttpLookup(AsyncFunction[Any, Any], KeepsSecrets):
             raise
 
     def _connection(self, scheme: str, place: str) -> tuple[http.client.HTTPConnection, bool]:
-        """This thread's connection to a place, and whether it was open before."""
+        """This thread's connection to a host, and whether it was open before."""
         known: dict[tuple[str, str], http.client.HTTPConnection]
         known = self._own.__dict__.setdefault("known", {})
         connection = known.get((scheme, place))
@@ -201,7 +201,7 @@ def _exchanged(
 
 
 def _variable(kind: str, name: str) -> str:
-    """The environment variable that stands for a value of a request."""
+    """The environment variable with a value of the request."""
     return f"HEADRACE_{kind}_{re.sub('[^A-Za-z0-9]', '_', name).upper()}"
 
 
@@ -212,7 +212,7 @@ def _is_outage(error: Exception) -> bool:
 
 
 def _checked(url: Any) -> str:
-    """The address itself.
+    """The URL, if it is valid.
 
     Raises:
         PlanError: it is not one of HTTP.

@@ -236,7 +236,7 @@ _NUMBERS = [
     (Types.FLOAT(), "Float4"),
     (Types.DOUBLE(), "Float8"),
 ]
-"""As which of its types psycopg sends numbers; by itself it takes the smallest that will do."""
+"""The types as which psycopg sends numbers; by default it uses the smallest that is sufficient."""
 
 
 class _RowValues:
@@ -254,7 +254,7 @@ class _RowValues:
         ]
 
     def __call__(self, record: Any) -> Sequence[Any]:
-        """The values in order, as their types say."""
+        """The values in order, converted to their types."""
         row = record if self._coerce is None else self._coerce(record)
         values = [*(row._values if isinstance(row, Row) else row)]
         for index, number in self._numbers:

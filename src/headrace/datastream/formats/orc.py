@@ -110,13 +110,13 @@ def _stripe_rows(path: str, size_bytes: int, modified_ns: int) -> tuple[int, ...
         file = orc.ORCFile(source)
         if file.nstripes == 1:
             return (file.nrows,)
-        # The footer has them, but pyarrow does not show it: so one column is read.
+        # They are in the footer, which pyarrow does not expose, so one column is read.
         column = file.schema.names[:1]
         return tuple(file.read_stripe(n, column).num_rows for n in range(file.nstripes))
 
 
 def _in_microseconds(batch: Any) -> Any:
-    """The batch with timestamps that Python can hold: ORC's have nanoseconds."""
+    """The batch with timestamps in microseconds, as Python cannot represent nanoseconds."""
     schema = pa.schema([pa.field(f.name, _cut(f.type)) for f in batch.schema])
     columns = [
         column if column.type == field.type else column.cast(field.type, safe=False)
@@ -161,7 +161,7 @@ class OrcBulkWriters:
 
 
 def _properties(given: Any) -> tuple[str, int]:
-    """The compression and the bytes of a stripe."""
+    """The compression and the size of a stripe."""
     found: Mapping[str, Any] = given if isinstance(given, Mapping) else _as_dict(given)
     unknown = [key for key in found if key not in ("orc.compress", "orc.stripe.size")]
     if unknown:

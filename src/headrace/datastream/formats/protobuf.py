@@ -62,7 +62,7 @@ class ProtobufDeserializationSchema(DeserializationSchema):
         try:
             message.ParseFromString(data)
         except Exception as error:
-            # its own class (DecodeError) lies elsewhere in each implementation of Protobuf
+            # the class of its error differs between implementations of Protobuf
             raise DecodeError(f"it is no {self._class.DESCRIPTOR.full_name}: {error}") from error
         if self._into is None:
             return message
@@ -135,7 +135,7 @@ def _checked(message_class: Any) -> type[Message]:
 
 
 def _text(file: Any) -> str:
-    """A .proto file as registries take it: its descriptor, in base64."""
+    """A .proto file as registries accept it: its descriptor in base64."""
     return base64.b64encode(file.serialized_pb).decode()
 
 
@@ -152,7 +152,7 @@ def _references(file: Any, client: RegistryClient, register: bool) -> list[Refer
 
 
 def _indexes_of(descriptor: Any) -> bytes:
-    """Where the message stands in its file: its number, after those of the messages around it."""
+    """The position of the message in its file: its index, after those of the enclosing messages."""
     path: list[int] = []
     while descriptor is not None:
         outer = descriptor.containing_type
@@ -160,7 +160,7 @@ def _indexes_of(descriptor: Any) -> bytes:
         path.insert(0, [part.name for part in siblings].index(descriptor.name))
         descriptor = outer
     if path == [0]:
-        return b"\x00"  # the first of the file, in short
+        return b"\x00"  # short form: the first message of the file
     return b"".join(map(_zigzag, (len(path), *path)))
 
 
@@ -178,7 +178,7 @@ def _zigzag(number: int) -> bytes:
 
 
 def _after_indexes(data: bytes) -> int:
-    """Where the message begins, after the header and the numbers that say which one it is.
+    """The offset at which the message begins, after the header and the message indexes.
 
     Raises:
         DecodeError: the numbers do not end.

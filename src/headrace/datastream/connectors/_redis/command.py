@@ -31,8 +31,8 @@ _NOT_SENT = {
 }
 """Commands of Redis 7 and 8 that would break a sink's transaction or a lookup's connection.
 
-Scripts are allowed: Redis itself refuses such commands in them, and restores the database that
-they select."""
+Scripts are allowed: Redis itself refuses such commands in them, and a database that a script
+selects is selected for that script only."""
 
 _BY_ARGUMENTS = {"SCRIPT": 1, "XREAD": 1, "XREADGROUP": 4}
 """Commands that are refused with certain arguments; the number is where their options begin."""
