@@ -100,8 +100,8 @@ def _no_number(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON number")
 
 
-# Numbers stay the text they are written as: exact, of any length, and read the same way whether
-# they came as numbers or as strings. true and false do not become numbers.
+# Numbers are kept as text: exact, of any length, and parsed in the same way whether they were
+# numbers or strings. true and false are not numbers.
 _DECODER = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_no_number)
 
 

@@ -82,8 +82,8 @@ class NormalisedEvent:
         return (self.event_time_ms, self.system, self.sequence)
 
     def __reduce__(self) -> tuple[object, ...]:
-        # The generated pickling of a frozen class with slots goes field by field through
-        # object.__setattr__; events wait in state by the thousand, so spare them that.
+        # The generated unpickling of a frozen class with slots sets each field with
+        # object.__setattr__. This is faster, and thousands of events wait in state.
         return (
             NormalisedEvent,
             (

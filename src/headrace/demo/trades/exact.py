@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from decimal import Context, Decimal, Inexact, InvalidOperation
 
-# The decoders let numbers through that stand between 1E-50 and 1E+51 (fields.above_zero), so a
-# product has at most 202 digits and a sum of any number of them that fits a machine well under
-# 400. Should one ever not, Inexact raises: better no document than a wrong one.
+# The decoders accept numbers between 1E-50 and 1E+51 (fields.above_zero). So a product has at most
+# 202 digits, and any sum of them that fits into memory far less than 400. If a result ever had
+# more, Inexact raises an error: no document is better than a wrong one.
 EXACT = Context(prec=400, traps=[Inexact, InvalidOperation])
 
 ZERO = Decimal(0)

@@ -13,11 +13,12 @@ from headrace.demo.trades.wire import GAMMA, SYSTEMS, Draft, corrupt, write
 
 FEEDS = ("alpha.fix", "beta.jsonl", "gamma.csv")
 
-# Most messages keep their place; one in fifty is held up for any time the bound allows.
+# Most messages keep their order; one in fifty is delayed by a random time up to the bound.
 _USUAL_DELAY_MS = 3
 _HELD_UP = 0.02
 
-# Of a client's order with all below it, nearly; turns a share of messages into one of orders.
+# Messages of a client's order and all orders below it, approximately: converts shares of messages
+# to shares of orders.
 _MESSAGES_PER_ORDER = 6
 
 
@@ -64,7 +65,7 @@ def generate(
         desk.client_order()
         if rng.random() < rates.orphan * _MESSAGES_PER_ORDER:
             desk.orphan()
-    # The last order's story is told to a point; what is told is in the order it happened in.
+    # The last order may be cut off; its messages are in the order of events.
     del desk.drafts[wanted:]
     for _ in range(strangers):
         desk.unknown_instrument()
@@ -123,7 +124,7 @@ def _feeds(
     for place in again:
         arrivals[drafts[place].system].append((arrival_ms(drafts[place]), lines[place]))
     for _ in range(malformed):
-        # The system sends the message again when it has gone bad; this is the bad one.
+        # The system sends a corrupt message again; this is the corrupt one.
         place = rng.choice(news)
         system = drafts[place].system
         arrivals[system].append((arrival_ms(drafts[place]), corrupt(lines[place], system, rng)))

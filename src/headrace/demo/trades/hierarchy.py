@@ -85,9 +85,8 @@ class Order:
     notional: Decimal = ZERO
     executed_below: Decimal = ZERO
     executions: dict[str, Execution] = field(default_factory=dict)
-    # The order in its document, until it changes again: most of a document stays as it was, and
-    # writing it out anew for every event made linking a generated day take 2.2 times as long. Not
-    # pickled.
+    # The order's text, cached until it changes, as most of a document does not change. Without the
+    # cache, linking a generated day took 2.2 times as long. It is not pickled.
     written: str | None = field(default=None, compare=False, repr=False)
 
     def leaves_qty(self) -> Decimal:

@@ -83,7 +83,7 @@ class Decode(ProcessFunction):
             return fix.decode(line) if self._feed == "alpha.fix" else beta.decode(line)
         decoder = self._decoders.get(path)
         if decoder is None:
-            # A piece without a header of its own goes by the first one.
+            # A file without a header has the columns of the first file.
             columns = self._columns.get(path) or next(iter(self._columns.values()), gamma.COLUMNS)
             decoder = self._decoders[path] = gamma.Decoder(columns)
         return decoder.decode(line)

@@ -97,7 +97,7 @@ class TradingDesk:
         for place, each in enumerate(sizes):
             slice_ms = start_ms + int(span_ms * (place + rng.random()) / slices)
             if rng.random() < self._rates.early_reference:
-                # The other system's clock is behind: the child is stamped before its parent.
+                # The other system's clock is late: the child's timestamp is before its parent's.
                 slice_ms = start_ms - rng.randint(1, 200)
             above = replacement if slice_ms >= replaced_ms else parent
             self._slice(care, each * listing.lot, above, slice_ms, cancelled_ms)
@@ -219,7 +219,7 @@ class TradingDesk:
             else:
                 lots = left if rng.random() < 0.5 else rng.randint(1, left)
                 left -= lots
-                # A gateway stamps the fill of a marketable order before the order now and then.
+                # Sometimes a gateway gives the fill an earlier timestamp than the order.
                 self._execute(order, lots * listing.lot, start_ms - 2 if early else now_ms)
                 early = False
         else:

@@ -269,7 +269,7 @@ class Linker:
     def _forget(self, event_ids: list[str], deadline_ms: int) -> None:
         for event_id in event_ids:
             seen_ms = self._book.seen.get(event_id)
-            # It may have come again since, in the hour between its day's end and the sweep.
+            # The id may be used again between its expiry and this sweep, up to an hour later.
             if seen_ms is not None and seen_ms + REMEMBER_MS <= deadline_ms:
                 self._book.seen.remove(event_id)
 

@@ -25,7 +25,7 @@ RECORDS_PER_BATCH = 30_000
 _TREES_SHOWN = 3
 _ORDERS_SHOWN = 8
 
-# Of these an input record yields nothing else; the other kinds come beside a document.
+# An input record with one of these emits no document; with other kinds it emits one, too.
 TERMINAL = frozenset(
     {"MALFORMED", "UNKNOWN_INSTRUMENT", "DUPLICATE", "CLOSED_ORDER", "ORPHAN", "LATE"}
 )

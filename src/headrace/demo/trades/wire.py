@@ -115,7 +115,7 @@ def _frame(body: bytes) -> bytes:
 
 def _json(draft: Draft, sequence: int, symbol: str, quantity: str, price: str) -> str:
     kind = draft.kind
-    # Microseconds within the millisecond, so that cutting them off is put to the test.
+    # Random microseconds, to test that they are truncated.
     micros = draft.time_ms * 1000 + sequence * 7919 % 1000
     text = f'{{"seq":{sequence},"ts":{micros},"evt":"{_BETA_TYPES[kind]}"'
     text += f',"order":"{draft.order_id}","ric":"{symbol}"'
@@ -148,7 +148,7 @@ def _csv(draft: Draft, sequence: int, symbol: str, quantity: str, price: str) ->
 
 _Damage = tuple[bytes, bytes]
 
-# (pattern, what it becomes) on the line of a new order, each sure to make it malformed.
+# (pattern, replacement) for the line of a new order; each makes it malformed.
 _FIX_BODY_DAMAGES: tuple[_Damage, ...] = (
     (rb"\x0155=[^\x01]*", b""),
     (rb"\x011=[^\x01]*", b"\x011="),

@@ -29,7 +29,7 @@ class Difference:
             else:
                 found += [f"orders.{order_id}.{name}" for name in _differing(ours, others)]
         if not found:
-            found.append("orders")  # the same ones in another order
+            found.append("orders")  # the same orders, sorted differently
         return tuple(found)
 
     @property
@@ -58,7 +58,7 @@ def differences(
             None if mine is None else read(mine),
             None if theirs is None else read(theirs),
         )
-        # Different bytes may be equal documents: written with schemas of other ids.
+        # Different bytes may be equal documents, written with other schema ids.
         if difference.first != difference.second:
             found.append(difference)
     return found

@@ -65,7 +65,7 @@ class Watcher:
         self._final: dict[bytes, bytes] = {}
         self._consumer = _consumer(servers)
         self._places = _assign(self._consumer, outputs.names)
-        # A consumer's own position does not move over the marker of a transaction; this does.
+        # Unlike a consumer's position, this one also moves over markers of transactions.
         self._read_to: dict[tuple[str, int], int] = {}
         self._before = 0
 
