@@ -27,7 +27,7 @@ class Server:
 
     @property
     def url(self) -> str:
-        """What a client is told."""
+        """The address for clients."""
         return self.service.url
 
     def start(self) -> None:

@@ -227,7 +227,7 @@ class FakeLog:
             return Fetched(found)
         self.at = log.end
         if self.eof_reported_at == self.at:
-            return Fetched(())  # as librdkafka, which tells of an end once
+            return Fetched(())  # as librdkafka, which reports an end once
         self.eof_reported_at = self.at
         return Fetched((), self.at)
 

@@ -26,7 +26,7 @@ def test_a_broker_that_does_not_come_up_again_ends_all_jobs(
     command = [sys.executable, "-c", "raise SystemExit('no such luck')"]
     server = Server(Service("kafka", tmp_path, command, "localhost:1", lambda: False))
     broker = KilledBroker(server, random.Random(1))
-    for _ in range(2):  # whoever kills it later is told at once
+    for _ in range(2):  # a later kill is noticed at once
         with pytest.raises(BrokerLost, match="after kill 1 the broker is gone: kafka ended with"):
             broker.kill(lambda: None)
     assert "no such luck" in broker.lost and not broker.restarts_s

@@ -35,7 +35,7 @@ class Changes(CollectionSource):
 
     @property
     def gives(self) -> ChangelogMode | None:
-        """As it was told."""
+        """The value that was passed in."""
         return self.mode
 
 
@@ -48,7 +48,7 @@ class ChangedSumsSpec(OperatorSpec):
     label = "ChangedSums"
 
     def accepts(self, input: int) -> ChangelogMode:
-        """Retractions: a sum cannot take back a row that it is not told."""
+        """Retractions: a sum needs the row that it takes back."""
         return ChangelogMode.all()
 
     def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode:

@@ -116,7 +116,7 @@ class OwnSink(Sink):
 
     @property
     def accepts(self) -> ChangelogMode | None:
-        """As it was told."""
+        """The value that was passed in."""
         return self._mode[0] if self._mode else super().accepts
 
     def writer(self, context: WriterContext) -> SinkWriter:

@@ -366,7 +366,7 @@ def _as_of_join(built: Built, flow: Flow, other: Flow, number: int) -> None:
 def _keyed_broadcast(built: Built, flow: Flow, other: Flow, number: int) -> None:
     connected = built.keyed(flow.stream).connect(other.stream.broadcast(ADDED))
     records = Surcharged.model(flow.records, other.records)
-    # In a batch all that is broadcast comes first, but here it is told by its time.
+    # In a batch all that is broadcast comes first, but here it is found by its time.
     built.add(
         Flow(connected.process(Surcharged()), records, Order.NONE, flow.timely and other.timely)
     )

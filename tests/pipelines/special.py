@@ -74,5 +74,5 @@ def place(number: float) -> tuple[bool, float, float]:
 
 
 def exact(value: Any) -> Any:
-    """A number in a form that tells NaN, and the sign of a zero."""
+    """A number in a form that shows NaN, and the sign of a zero."""
     return float(value).hex() if isinstance(value, float) else value

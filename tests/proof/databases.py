@@ -94,7 +94,7 @@ class Job:
                 more = range(self.given, self.given + FED_AT_ONCE)
                 append(self.folder / "given.db", more)
                 self.given += FED_AT_ONCE
-        except Exception as error:  # told by check(): an outage without records proves nothing
+        except Exception as error:  # reported by check(): an outage without records proves nothing
             self.unfed = error
 
     def fed(self) -> int:

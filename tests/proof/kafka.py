@@ -130,7 +130,7 @@ def planned(seed: int, share: float, only: str | None) -> dict[str, list[Strike]
 def run(servers: str, broker: Broker, strike: Strike, topic: str, seed: int) -> Driver:
     """One job to its end; gives the driver that was struck."""
     open_too_long = strike.what == "open too long"
-    properties = {"log_level": "0"}  # it tells of each worker that was fenced
+    properties = {"log_level": "0"}  # it logs each worker that was fenced
     if open_too_long:
         properties["transaction.timeout.ms"] = str(TIMEOUT_MS)
     place = Place(servers, topic, f"sink-{topic}", properties)

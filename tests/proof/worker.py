@@ -42,7 +42,7 @@ class Place(NamedTuple):
 
 
 class Task(NamedTuple):
-    """One task of a micro-batch. ``moment``: where its worker tells that it is there, and waits."""
+    """One task of a micro-batch. ``moment``: where its worker reports it, and waits."""
 
     batch: int
     partition: int
@@ -91,7 +91,7 @@ def work(orders: Connection, place: Place) -> None:
 
 @dataclass
 class Stop:
-    """The moment at which the worker tells that it is there."""
+    """The moment at which the worker reports that it is there."""
 
     orders: Connection
     moment: str | None = None

@@ -1,4 +1,4 @@
-"""What a user is told of a job on Spark that fails."""
+"""The messages for a job on Spark that fails."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ GIVE_OUT = -1
 
 
 class Waiting(ProcessFunction, CheckpointedFunction):
-    """Keeps what it gets until it is told to give it out."""
+    """Stores its records until a record asks for all of them."""
 
     def __init__(self) -> None:
         self.waiting: list[int] = []

@@ -77,7 +77,7 @@ def test_settings_that_are_none_are_refused(
 
 
 class Silent:
-    """A consumer whose broker goes away after it has told what there is."""
+    """A consumer whose broker goes away after it has returned the metadata."""
 
     def __init__(self, settings: dict[str, Any]) -> None:
         self.closed = False

@@ -93,7 +93,7 @@ def test_a_program_elsewhere_changes_nothing() -> None:
 
 
 def test_the_order_of_sinks_and_of_a_union_leaves_the_ids_of_operators_that_look_alike() -> None:
-    """Nothing but their keys tells them apart, so they are numbered as the program makes them."""
+    """They differ in their keys only, so they are numbered in the order of creation."""
 
     def made(env: StreamExecutionEnvironment, swapped: bool) -> None:
         pairs = env.from_collection([("a", "b")])

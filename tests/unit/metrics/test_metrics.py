@@ -110,7 +110,7 @@ def test_distributions(values):
 
 
 def test_an_attempt_tells_only_what_it_measured_itself():
-    """A failed attempt's figures, the least and the greatest among them, are told by nobody."""
+    """The metrics of a failed attempt, also minimum and maximum, are never reported."""
     group = MetricGroup()
     committed = {}
     for value, fails in ((5, False), (1_000, True), (-1_000, True), (7, False)):
@@ -133,7 +133,7 @@ def test_an_attempt_tells_only_what_it_measured_itself():
 
 
 def test_a_lost_report_is_made_again_by_the_next_attempt():
-    """An attempt may end well here and be thrown away by Spark: the next one tells the same."""
+    """An attempt may end well here and be thrown away by Spark: the next one reports the same."""
     group = MetricGroup()
     group.gauge("g", lambda: 3)
     reports = []

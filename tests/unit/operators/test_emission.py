@@ -1,4 +1,4 @@
-"""What functions give back: iterables are gone through, a single result is told from them."""
+"""Results of functions: iterables are iterated, a single result is emitted as one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What byte code tells of a function's use of its context."""
+"""What the bytecode shows of a function's use of its context."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the runners are told of a configuration."""
+"""The settings of a configuration that runners get."""
 
 import signal
 from typing import Any

@@ -46,7 +46,7 @@ class Cents(int):
 
 
 class Ratio(float, enum.Enum):
-    """Equal to its number, and no more told by its name than that is."""
+    """Equal to its number; the name is not part of the comparison."""
 
     HALF = 0.5
 

@@ -1,4 +1,4 @@
-"""What a task tells its functions, and its backend, of itself."""
+"""The information about a task that its functions and its backend get."""
 
 from __future__ import annotations
 

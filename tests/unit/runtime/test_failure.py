@@ -1,4 +1,4 @@
-"""What an exception of the user's code is told to have happened to."""
+"""The notes of an exception of user code: operator, key, window, record."""
 
 from __future__ import annotations
 

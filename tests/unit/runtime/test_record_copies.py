@@ -92,7 +92,7 @@ class WithState:
 
 @dataclass
 class Waking:
-    """Is told when it has been unpickled."""
+    """Notices that it was unpickled: ``woken``."""
 
     name: str
     woken: bool = field(default=False, compare=False)
@@ -185,7 +185,7 @@ def through(values: list[Any]) -> tuple[list[SerializedRecord], list[Any]]:
 
 
 def inside(value: Any) -> Any:
-    """All that can be told of a value: of what type it is and what it holds, in which order."""
+    """A description of a value: its type and its content, in order."""
     if type(value) is Row:
         names = value._names()
         return Row, names, type(names), value._values, value.get_row_kind()

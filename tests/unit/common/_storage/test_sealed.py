@@ -1,4 +1,4 @@
-"""The seal: whatever happens to an object's bytes, it is told, with the object's place."""
+"""The seal: any change of an object's bytes is an error that names the object."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a user is told of an error that is not from the user's code."""
+"""The messages for errors that are not from user code."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ HARMFUL: dict[str, tuple[Build, Build]] = {
         lambda env: dealt(log(env)),
         lambda env: dealt(log(env)).set_parallelism(5),
     ),
-    "a name after a rebalance": (  # its receivers are told of every split once more
+    "a name after a rebalance": (  # its receivers get every split's announcement once more
         lambda env: dealt(log(env)),
         lambda env: dealt(log(env)).name("renamed"),
     ),

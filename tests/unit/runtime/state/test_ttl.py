@@ -194,7 +194,7 @@ def test_time_that_leaps_is_not_walked_through(kind: str, paged: bool) -> None:
 
 
 class Putting(Holding):
-    """Its timers put a value after they told what is held."""
+    """Its timers emit what is stored, and then put a value."""
 
     def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
         yield from super().on_timer(timestamp, ctx)

@@ -24,7 +24,7 @@ KEYS = [f"key {number}" for number in range(120)]
 
 
 class Ledger(KeyedProcessFunction):
-    """Adds up what comes for a key; fails where a sum passes ``limit``, and at timers if told so.
+    """Adds up what comes for a key; fails where a sum passes ``limit``, and at timers if set so.
 
     A negative amount sets a timer; "lock" puts what cannot be pickled into the state.
     """

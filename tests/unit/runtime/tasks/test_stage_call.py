@@ -138,7 +138,7 @@ def test_so_it_does_where_blocks_leave_within_a_run(runs: list[Any]) -> None:
     runs = [
         *runs,
         *((current_group, []) for current_group in range(HOMES)),
-    ]  # each tells those of its number
+    ]  # each sends to those with its number
     alone, joined = received(sent(runs, False)), received(sent(runs, True, drains=True))
     assert {group: read(blocks) for group, blocks in joined.items()} == {
         group: read(blocks) for group, blocks in alone.items()

@@ -162,7 +162,7 @@ def test_in_a_batch(assigner: str) -> None:
 
 
 class Failing(Total):
-    """Raises where it is told to; ``merge`` cannot be seen to raise."""
+    """Raises where configured; ``merge`` cannot be seen to raise."""
 
     def __init__(self, where: str) -> None:
         self.where = where

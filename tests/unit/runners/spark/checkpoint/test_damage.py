@@ -1,4 +1,4 @@
-"""Which failures of Spark are damage to the checkpoint, and which file they are told with."""
+"""Which failures of Spark are damage to the checkpoint, and which file the error names."""
 
 from __future__ import annotations
 

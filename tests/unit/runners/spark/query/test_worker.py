@@ -95,7 +95,7 @@ def test_what_an_ended_job_raises_is_reported_and_the_next_one_runs(
 
 
 def attempt(job: WorkerJob, records: int, *, fails: bool = False) -> Iterator[Envelope]:
-    """What an attempt of a task does: it counts, and tells at its end what it counted."""
+    """What an attempt of a task does: it counts, and reports the counts at its end."""
     for _ in range(records):
         job.metrics.counter("n").inc()
     if fails:
@@ -125,5 +125,5 @@ def test_counts_of_a_failed_attempt_are_not_reported_by_the_next_one() -> None:
 
 def test_an_attempt_that_spark_gave_up_leaves_nothing() -> None:
     job = worker_job(ref(program(), "run"))
-    lost = counted(job, 4)  # told, and lost with the attempt's records
+    lost = counted(job, 4)  # reported, and lost with the attempt's records
     assert counted(job, 4) == lost == {"n": 4}

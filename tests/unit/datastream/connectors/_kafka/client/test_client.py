@@ -155,7 +155,7 @@ def test_what_the_clients_log_is_in_pythons_log(
     capfd: pytest.CaptureFixture[str],
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    """A lost connection is told of there, once for each client, and not on stderr."""
+    """A lost connection is logged there, once for each client, and not on stderr."""
     monkeypatch.setattr(
         "headrace.datastream.connectors._kafka.client.librdkafka.ASK_TIMEOUT_S", 0.3
     )
