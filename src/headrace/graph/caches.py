@@ -49,13 +49,13 @@ class CachesOfJob:
         )
 
     def _needed(self, node: Transformation) -> tuple[Edge, ...]:
-        """The inputs of a node that are computed: none where it was kept."""
+        """Return the inputs of a node that are computed: none where it was kept."""
         if isinstance(node, CacheTransformation) and node not in self._kept:
             self._kept[node] = node.kept.reading() if self._keeps else None
         return () if self._kept.get(node) else node.inputs
 
     def _resolved(self, cache: CacheTransformation) -> tuple[Edge, ...]:
-        """The edges by which the records of a cache come in this job."""
+        """Return the edges by which the records of a cache come in this job."""
         source = self._kept[cache]
         if source is not None:
             return (Edge(_read(cache, source)),)
@@ -83,7 +83,7 @@ class CachesOfJob:
 
 
 def _read(cache: CacheTransformation, source: Source) -> Transformation:
-    """The node that reads a kept stream. Its records have the timestamps that they were kept with.
+    """Return the node that reads a cached stream; records keep their timestamps.
 
     A stream that had event time has it again: its one watermark is the end of the input.
     """

@@ -63,7 +63,7 @@ def check_changelog_modes(nodes: Sequence[Transformation]) -> None:
 
 
 def _declaring(node: Transformation, accepted: ChangelogMode, modes: Modes) -> Transformation:
-    """The node that declares what does not fit: this one, or one whose records it passes on."""
+    """Return the node that declares a mode which does not fit: this one, or one upstream."""
     while node.spec is not None and node.spec.gives([None] * node.spec.traits.inputs) is None:
         given = {edge.source: _on(edge, modes) for edge in node.inputs}
         node = next(

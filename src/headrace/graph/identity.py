@@ -38,7 +38,7 @@ class Identities:
     _taken: dict[str, int]
 
     def exchange(self, edge: Edge, target: Transformation, head: Transformation) -> str:
-        """A new id for an edge that leaves the task which begins with ``head``.
+        """Return a new id for an edge that leaves the task which begins with ``head``.
 
         One edge leaves several tasks where its source is chained in each of them. Source tasks send
         a watermark for each split, other tasks do not, so their exchanges have different ids.
@@ -63,7 +63,7 @@ def _make_unique(wanted: str, taken: dict[str, int]) -> str:
 
 
 def identities(nodes: Iterable[Transformation]) -> Identities:
-    """The ids of nodes.
+    """Return the ids of nodes.
 
     They are given in the order in which the program made the nodes, so a node comes after those
     that feed it. The order of ``nodes`` does not count: it changes with that of sinks and unions.
@@ -87,7 +87,7 @@ def identities(nodes: Iterable[Transformation]) -> Identities:
 
 
 def keeps_state(node: Transformation) -> bool:
-    """True for an operator with state of its own, which a later program must find again."""
+    """Return True for an operator with state of its own, which a later program must find again."""
     return node.spec is not None and (node.spec.traits.state or node.spec.traits.broadcast_state)
 
 

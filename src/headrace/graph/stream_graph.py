@@ -25,7 +25,7 @@ class StreamGraph:
 
     @classmethod
     def of(cls, sinks: Sequence[SinkTransformation]) -> StreamGraph:
-        """The checked graph of a program's sinks.
+        """Return the checked graph of a program's sinks.
 
         Raises:
             PlanError: there is no sink, or the program cannot work (see its subclasses).
@@ -149,7 +149,7 @@ def sort_topologically(
     sinks: Iterable[Transformation],
     inputs: Callable[[Transformation], tuple[Edge, ...]] = lambda node: node.inputs,
 ) -> list[Transformation]:
-    """All nodes that sinks need, every node after those that feed it; ``inputs`` are its edges."""
+    """Return all nodes upstream of sinks in topological order; ``inputs``: the edges of a node."""
     order: dict[Transformation, None] = {}
     stack = [(sink, False) for sink in reversed(list(sinks))]
     while stack:
@@ -165,7 +165,7 @@ def sort_topologically(
 
 
 def _source_without_watermarks(node: Transformation) -> Transformation | None:
-    """A source from which records reach ``node`` without passing a watermark strategy, or None.
+    """Return a source whose records reach ``node`` without a watermark strategy, or None.
 
     For a bounded source a strategy that makes no watermarks is enough: its end is a watermark. One
     needs none at all where another input has watermarks: that input's records can set timers.
@@ -181,7 +181,7 @@ def _source_without_watermarks(node: Transformation) -> Transformation | None:
 
 
 def find_source_without_watermarks(edges: Sequence[Edge]) -> Transformation | None:
-    """A source from which records come by these edges without a watermark strategy, or None."""
+    """Return a source whose records come by these edges without a watermark strategy, or None."""
     for upstream in _upstream(edges, through=lambda edge: not _assigns_time(edge.source)):
         spec = upstream.spec
         if spec is None or not spec.traits.assigns_time:
@@ -209,7 +209,7 @@ def _bounded(node: Transformation) -> bool:
 def _upstream(
     edges: Sequence[Edge], through: Callable[[Edge], bool] = lambda edge: True
 ) -> Iterator[Transformation]:
-    """The nodes that feed edges, each once, the first edge's first and nearest first.
+    """Yield the nodes that feed edges, each once, the first edge's first and nearest first.
 
     ``through``: whether to go on to what feeds the source of an edge.
     """

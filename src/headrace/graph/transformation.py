@@ -142,10 +142,10 @@ class KeptResult(Protocol):
     """Where the records of a ``CacheTransformation`` are kept from one job to the next."""
 
     def reading(self) -> Source | None:
-        """A source of what an earlier job kept, or None: no job did, or it was forgotten."""
+        """Return a source of what an earlier job kept, or None: no job did, or it was forgotten."""
 
     def writing(self) -> Sink:
-        """A sink that keeps the records of one job, which counts once the job came to its end."""
+        """Return a sink that stores the records of one job; they are valid once it has finished."""
 
     def forget(self) -> None:
         """Remove what was kept."""

@@ -45,7 +45,7 @@ class MeasuredSum(Metric):
         self._before += sum(measure.count for measure in added)
 
     def figures(self) -> dict[str, Number]:
-        """The records of this attempt, as one figure."""
+        """Return the records of this attempt, as one figure."""
         passed = self._now() - self._before
         return {"": passed if self.unit == 1 else passed / self.unit}
 
@@ -79,11 +79,11 @@ class KeyGroupValues(Metric):
         self._found[group] = value
 
     def figures(self) -> dict[str, Number]:
-        """The figures of several groups are no one figure; see ``by_subtask``."""
+        """Return nothing: each key group has a value of its own, see ``by_subtask``."""
         return {}
 
     def by_subtask(self, subtask: int) -> Iterator[tuple[int, dict[str, Number]]]:
-        """The figure of each group that was at work in this attempt, by the group."""
+        """Return the figure of each group that was at work in this attempt, by the group."""
         return ((group, {"": value}) for group, value in self._found.items())
 
     def begin_attempt(self) -> None:

@@ -84,7 +84,7 @@ def merged(
 
 
 def merge_subtasks(known: MetricValue | None, other: MetricValue) -> MetricValue:
-    """The merged value of two subtasks."""
+    """Return the merged value of two subtasks."""
     return other if known is None else _combine(_ACROSS_SUBTASKS, known, other)
 
 
@@ -95,7 +95,7 @@ def _combine(
 
 
 def figures(metrics: Mapping[MetricId, MetricValue]) -> dict[str, Number]:
-    """The figures as users see them: by ``operator name.metric``, over all subtasks.
+    """Return the figures as users see them: by ``operator name.metric``, over all subtasks.
 
     Operators that share a name are one figure under it; then each has one under its id as well.
     """

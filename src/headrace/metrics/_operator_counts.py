@@ -153,7 +153,7 @@ class _Named(Protocol):
 def operator_counts(
     metrics: Mapping[MetricId, MetricValue], operators: Iterable[_Named], by_subtask: bool = False
 ) -> tuple[OperatorCounts, ...]:
-    """The counts of each operator, in their order; those that counted nothing, too.
+    """Return the counts of each operator, in their order; those that counted nothing, too.
 
     ``by_subtask``: one value for each subtask that counted something.
     """
@@ -169,7 +169,7 @@ def operator_counts(
 def _by_operator(
     metrics: Mapping[MetricId, MetricValue], by_subtask: bool = False
 ) -> dict[str, dict[int | None, dict[str, MetricValue]]]:
-    """By operator and subtask (None: all of them together), what each metric comes to."""
+    """Return the metric values by operator and subtask (None: all subtasks together)."""
     found: dict[str, dict[int | None, dict[str, MetricValue]]] = {}
     for key, entry in metrics.items():
         subtask = key.subtask if by_subtask else None
@@ -207,7 +207,7 @@ def source_counts(
     watermarks: Mapping[str, int],
     now_ms: int,
 ) -> tuple[SourceCounts, ...]:
-    """The counts of each source, in their order. ``watermarks``: the lowest of each, by its id."""
+    """Return the counts of each source, in order; ``watermarks``: the lowest, by source id."""
     found = _by_operator(metrics)
     made = []
     for source in sources:

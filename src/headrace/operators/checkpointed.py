@@ -75,7 +75,7 @@ class OperatorListState:
         """How an element is stored; None until the function asks for the list."""
 
     def get(self) -> Iterator[Any]:
-        """The elements, in order."""
+        """Return the elements, in order."""
         return iter([*self.elements])
 
     __iter__ = get
@@ -115,15 +115,15 @@ class OperatorStateContext:
         self.number = self.now_ms = 0
 
     def is_restored(self) -> bool:
-        """Whether state was restored from an earlier instance."""
+        """Return whether state was restored from an earlier instance."""
         return self._restored
 
     def get_operator_state_store(self) -> OperatorStateContext:
-        """The operator state store: this object."""
+        """Return the operator state store: this object."""
         return self
 
     def get_list_state(self, state_descriptor: Any) -> Any:
-        """The list state of a descriptor."""
+        """Return the list state of a descriptor."""
         name = state_descriptor.get_name()
         state = self.lists.setdefault(name, OperatorListState())
         if state.kind is None:
@@ -134,7 +134,7 @@ class OperatorStateContext:
         return state
 
     def get_union_list_state(self, state_descriptor: Any) -> Any:
-        """The union list state of a descriptor, for operators with parallelism 1 only."""
+        """Return the union list state of a descriptor, for operators with parallelism 1 only."""
         if self._context.get_max_number_of_parallel_subtasks() > 1:
             raise PlanError(
                 f"union list state {state_descriptor.get_name()!r} needs an operator with one"
@@ -145,15 +145,15 @@ class OperatorStateContext:
         return self.get_list_state(state_descriptor)
 
     def get_registered_state_names(self) -> set[str]:
-        """The names of the list states."""
+        """Return the names of the list states."""
         return {*self.lists}
 
     def get_checkpoint_id(self) -> int:
-        """The snapshot's number."""
+        """Return the snapshot's number."""
         return self.number
 
     def get_checkpoint_timestamp(self) -> int:
-        """The processing time (ms) of the micro-batch."""
+        """Return the processing time (ms) of the micro-batch."""
         return self.now_ms
 
 
@@ -293,7 +293,7 @@ def _declare_lists(lists: Mapping[str, OperatorListState], backend: StateBackend
 
 
 def _read_lists(backend: StateBackend) -> tuple[dict[str, list[Any]], _Stored]:
-    """The lists in a backend by name, and the keys and digests of their elements."""
+    """Return the lists in a backend by name, and the keys and digests of their elements."""
     entries = {key: pickle.dumps(entry[key[0]], 5) for key, entry in backend.scan()}
     lists: dict[str, list[Any]] = {}
     stored: _Stored = {}

@@ -24,7 +24,7 @@ class CoerceSpec(OperatorSpec):
     label = "Typed"
 
     def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
-        """The kinds of the input."""
+        """Return the kinds of the input."""
         return union(inputs)
 
     def build(self) -> Operator:

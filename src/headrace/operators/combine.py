@@ -42,7 +42,7 @@ COPY_IF_MUTABLE = (
 
 
 def is_combinable(key: Any) -> bool:
-    """Whether a dictionary may be used to combine records by this key.
+    """Return whether a dictionary may be used to combine records by this key.
 
     Not if the exchange tells keys apart by their serialized form
     (``runtime/keys/serialized_key.py``), nor if the key is mutable.
@@ -109,7 +109,7 @@ class CombiningOperator(Operator):
         self._policy = CombinePolicy()
 
     def bind(self, outputs: Outputs) -> Push:
-        """The push for a single record; loops over chunks use ``step``."""
+        """Return the push for a single record; loops over chunks use ``step``."""
         self._main = outputs.main
         step = self.step()
         assert step is not None, "a combiner is a part of loops"
@@ -117,7 +117,7 @@ class CombiningOperator(Operator):
         return lambda value, timestamp: push_all([value], [timestamp])
 
     def begin_chunk(self, count: int) -> bool:
-        """Whether to combine the next chunk, of ``count`` records."""
+        """Return whether to combine the next chunk, of ``count`` records."""
         return self._policy.should_combine(count)
 
     def complete(self) -> None:
@@ -214,7 +214,7 @@ class CombineOperator(CombiningOperator):
         )
 
     def begin_chunk(self, count: int) -> bool:
-        """Whether to combine the next chunk, of ``count`` records.
+        """Return whether to combine the next chunk, of ``count`` records.
 
         Buffered columns are flushed first.
         """

@@ -33,7 +33,7 @@ class ColumnCombiner:
         return bool(self._batches)
 
     def foldable(self, columns: Columns) -> Columns | None:
-        """The columns with the folded field as 64-bit numbers; None if they cannot be folded."""
+        """Return the columns, the folded field as 64-bit numbers; None if they cannot be folded."""
         import pyarrow as pa
 
         batch, at = columns.batch, column_index(columns, self.fold.field)
@@ -51,7 +51,7 @@ class ColumnCombiner:
         return Columns(batch, columns.shape)
 
     def can_add(self, columns: Columns) -> bool:
-        """Whether columns (from ``foldable``) have the same schema as those in the buffer."""
+        """Return whether columns (from ``foldable``) have the schema of those in the buffer."""
         return not self._batches or self._batches[0].is_like(columns)
 
     def add(self, columns: Columns) -> None:

@@ -29,7 +29,7 @@ class CombinePolicy:
         """How many more records are not combined."""
 
     def should_combine(self, count: int) -> bool:
-        """Whether to combine the next ``count`` records."""
+        """Return whether to combine the next ``count`` records."""
         if self._records_to_skip <= 0:
             return True
         self._records_to_skip -= count

@@ -19,7 +19,7 @@ Emit = Callable[[Iterable[Any], int | None], None]
 
 
 def emitter(outputs: Outputs) -> Emit:
-    """A function that emits results to the main output or side outputs, with a timestamp (ms)."""
+    """Return a function that emits results, with a timestamp (ms), to main and side outputs."""
     main, to_side = outputs.main, side_output_sender(outputs)
 
     def emit(results: Iterable[Any], timestamp: int | None) -> None:
@@ -33,7 +33,7 @@ def emitter(outputs: Outputs) -> Emit:
 
 
 def results_step(node: NodeProgram, element: Any, context: Any, outputs: Outputs) -> Step:
-    """A step that calls ``element(value, context)`` and emits the results.
+    """Return a step that calls ``element(value, context)`` and emits the results.
 
     The function may be a generator, which runs while its results are processed downstream.
     """
@@ -73,7 +73,7 @@ EXPECTED_RESULT_TYPES = frozenset({GeneratorType, list, set, range, type(None)})
 
 
 def always_yields(function: Any) -> bool:
-    """Whether a function is a generator function."""
+    """Return whether a function is a generator function."""
     return inspect.isgeneratorfunction(function)
 
 
@@ -114,7 +114,7 @@ def check_results(results: Any) -> None:
 
 
 def side_output_sender(outputs: Outputs) -> Push:
-    """A function that sends a pair ``(tag, value)`` to the tag's side output."""
+    """Return a function that sends a pair ``(tag, value)`` to the tag's side output."""
     side_of = outputs.side
     sides: dict[str, Push] = {}
 

@@ -20,7 +20,7 @@ class FilterSpec(OperatorSpec):
     label = "Filter"
 
     def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
-        """The kinds of the input."""
+        """Return the kinds of the input."""
         return union(inputs)
 
     def build(self) -> Operator:
@@ -34,6 +34,6 @@ class FilterOperator(Operator):
         self._spec = spec
 
     def step(self) -> Step:
-        """The function is called with the record itself: it may keep it and change it later."""
+        """Return a step that calls the function with the record itself, not with a copy."""
         names = {"node": self.node, "function": self._spec.function.bound()}
         return Step(("node = $node", "if $function(value):"), names)

@@ -29,7 +29,7 @@ class FlatMapOperator(Operator):
         self._spec = spec
 
     def step(self) -> Step:
-        """The function may be a generator, which runs while its results are emitted."""
+        """Return a step that emits each result; a generator runs while results are emitted."""
         function = self._spec.function.bound()
         # Most functions return a list, so it is checked first.
         check = (

@@ -64,12 +64,12 @@ def inspect_function(target: Any) -> ContextUsage:
 
 
 def reachable_attributes(target: Any) -> set[str]:
-    """The names of the attributes that an object's code, and the code that it refers to, reads."""
+    """Return the names of attributes that an object's code reads, with all code it refers to."""
     return {name for code in _reachable_code(target) for name in loaded_attributes(code)}
 
 
 def overrides(kind: type, name: str) -> bool:
-    """Whether a user's class overrides a method of a Headrace class."""
+    """Return whether a user's class overrides a method of a Headrace class."""
     owners = [base for base in kind.__mro__ if name in vars(base)]
     return (
         bool(owners) and not _is_headrace_class(owners[0]) and any(map(_is_headrace_class, owners))
@@ -96,7 +96,7 @@ def _keyed_state_methods(target: Any, names: set[str]) -> frozenset[str]:
 
 
 def loaded_attributes(code: CodeType) -> set[str]:
-    """The names of the attributes that a code object reads, without nested code."""
+    """Return the names of the attributes that a code object reads, without nested code."""
     return set(_loaded_attributes(code))
 
 
@@ -115,7 +115,7 @@ def _reads_attribute(opname: str) -> bool:
 
 
 def _attributes_of(code: CodeType, variable: str) -> tuple[set[str], bool]:
-    """The attributes read from a variable, and whether the variable is used in another way too."""
+    """Return the attributes read from a variable, and whether it has other uses too."""
     attributes: set[str] = set()
     instructions = list(dis.get_instructions(code))
     for index, instruction in enumerate(instructions):
@@ -144,7 +144,7 @@ def _variables_loaded(instruction: dis.Instruction) -> tuple[str, ...]:
 
 
 def _method_codes(kind: type, name: str) -> Iterator[CodeType]:
-    """The code of a method and, if it uses ``super``, of the methods that it overrides."""
+    """Yield the code of a method and, if it uses ``super``, of the methods that it overrides."""
     for base in kind.__mro__:
         if _is_headrace_class(base):
             continue
@@ -157,7 +157,7 @@ def _method_codes(kind: type, name: str) -> Iterator[CodeType]:
 
 
 def _plain_function(value: Any) -> FunctionType | None:
-    """The Python function inside a method, static method, property or decorator."""
+    """Return the Python function inside a method, static method, property or decorator."""
     for _ in range(8):
         if isinstance(value, FunctionType):
             wrapped = getattr(value, "__wrapped__", None)
@@ -180,7 +180,7 @@ def _is_headrace_class(kind: type) -> bool:
 
 
 def _reachable_code(target: Any) -> Iterator[CodeType]:
-    """The code of the target's class, and the user's code that it refers to, breadth first."""
+    """Yield the code of the target's class, then the user's code it refers to, breadth first."""
     package = _root_package(type(target).__module__)
     waiting: deque[Any] = deque([target])
     seen: set[int] = set()
@@ -212,7 +212,7 @@ def _reachable_code(target: Any) -> Iterator[CodeType]:
 
 
 def _references(function: FunctionType, package: str) -> Iterator[Any]:
-    """The user's functions and classes that a function's code names or closes over."""
+    """Yield the user's functions and classes that a function's code names or closes over."""
     referenced = [
         function.__globals__[name]
         for name in global_names(function.__code__)
@@ -242,7 +242,7 @@ def _references(function: FunctionType, package: str) -> Iterator[Any]:
 
 
 def _attributes_read(code: CodeType) -> set[str]:
-    """The names of the attributes that a code object reads, with nested code."""
+    """Return the names of the attributes that a code object reads, with nested code."""
     names = loaded_attributes(code)
     for const in code.co_consts:
         if isinstance(const, CodeType):
@@ -251,7 +251,7 @@ def _attributes_read(code: CodeType) -> set[str]:
 
 
 def _is_user_module(module: str, package: str) -> bool:
-    """Whether a module is a user's: in the target's own package, or not installed."""
+    """Return whether a module is a user's: in the target's own package, or not installed."""
     name = _root_package(module)
     if name == package:
         return True
@@ -263,7 +263,7 @@ def _is_user_module(module: str, package: str) -> bool:
 
 @lru_cache(maxsize=1 << 14)
 def global_names(code: CodeType) -> tuple[str, ...]:
-    """The names of the globals that a code object reads, with nested code."""
+    """Return the names of the globals that a code object reads, with nested code."""
     read = [
         str(instruction.argval)
         for instruction in dis.get_instructions(code)

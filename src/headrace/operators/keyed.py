@@ -66,7 +66,7 @@ class SteppedOperator(StatefulOperator):
 
     @abstractmethod
     def steps(self, outputs: Outputs) -> tuple[Step, ...]:
-        """The steps, one for each input."""
+        """Return the steps, one for each input."""
 
     def steps_before(self) -> tuple[Step, ...]:
         """Steps that come before those of each input: they set the current key."""

@@ -55,23 +55,23 @@ class KeyedContext:
         self._timestamp: int | None = None
 
     def get_current_key(self) -> Any:
-        """The key of the record."""
+        """Return the key of the record."""
         return self._key_context.user_key()
 
     def timestamp(self) -> int:
-        """The timestamp (ms) of the record or timer; ``MIN_WATERMARK`` if it has none."""
+        """Return the timestamp (ms) of the record or timer; ``MIN_WATERMARK`` if it has none."""
         return MIN_WATERMARK if self._timestamp is None else self._timestamp
 
     def timer_service(self) -> KeyedContext:
-        """The timer service of the current key."""
+        """Return the timer service of the current key."""
         return self
 
     def current_processing_time(self) -> int:
-        """The processing time (ms) of the micro-batch."""
+        """Return the processing time (ms) of the micro-batch."""
         return self._key_context.now_ms
 
     def current_watermark(self) -> int:
-        """The watermark (ms) of this task."""
+        """Return the watermark (ms) of this task."""
         return self._key_context.watermark
 
     def _timer(self, timestamp: int) -> Timer:
@@ -130,7 +130,7 @@ class TimerContext(KeyedContext):
         self._domain = TimeDomain.EVENT_TIME
 
     def time_domain(self) -> TimeDomain:
-        """Whether the timer is of event time or processing time."""
+        """Return whether the timer is of event time or processing time."""
         return self._domain
 
 
@@ -147,7 +147,7 @@ class KeyedProcessOperator(SteppedOperator):
         return super().bind(outputs)
 
     def contexts(self) -> tuple[KeyedContext, TimerContext]:
-        """The contexts of ``process_element`` and of ``on_timer``."""
+        """Return the contexts of ``process_element`` and of ``on_timer``."""
         return KeyedContext(self.key_context), TimerContext(self.key_context)
 
     def steps(self, outputs: Outputs) -> tuple[Step, ...]:

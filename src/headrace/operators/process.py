@@ -41,7 +41,7 @@ class ProcessContext:
         self._watermark = MIN_WATERMARK
 
     def timestamp(self) -> int:
-        """The record's timestamp (ms); ``MIN_WATERMARK`` if it has none, as in PyFlink."""
+        """Return the record's timestamp (ms); ``MIN_WATERMARK`` if it has none, as in PyFlink."""
         return MIN_WATERMARK if self._timestamp is None else self._timestamp
 
     def timer_service(self) -> ProcessContext:
@@ -49,11 +49,11 @@ class ProcessContext:
         return self
 
     def current_processing_time(self) -> int:
-        """The processing time (ms) of the micro-batch."""
+        """Return the processing time (ms) of the micro-batch."""
         return self._key_context.now_ms
 
     def current_watermark(self) -> int:
-        """The last watermark (ms) that came to this operator."""
+        """Return the last watermark (ms) that came to this operator."""
         return self._watermark
 
     def _reject_timer(self, timestamp: int) -> None:
@@ -77,11 +77,11 @@ class ProcessOperator(Operator):
         self._spec = spec
 
     def elements(self) -> tuple[Any, ...]:
-        """The functions for the records of each input."""
+        """Return the functions for the records of each input."""
         return (self._spec.function.bound(),)
 
     def contexts(self) -> tuple[ProcessContext, ...]:
-        """The contexts of these functions."""
+        """Return the contexts of these functions."""
         return (ProcessContext(self.key_context),)
 
     def bind(self, outputs: Outputs) -> Push:
@@ -118,7 +118,7 @@ class ProcessOperator(Operator):
         push_watermark(watermark, idle)
 
     def snapshot(self) -> int:
-        """The watermark, with which the next micro-batch starts."""
+        """Return the watermark, with which the next micro-batch starts."""
         return self._watermark
 
     def reopen(self) -> None:

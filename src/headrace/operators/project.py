@@ -48,7 +48,7 @@ class ProjectOperator(Operator):
         return push
 
     def _select(self, columns: Columns) -> Columns | None:
-        """The selected columns; None if they cannot be found by position."""
+        """Return the selected columns; None if they cannot be found by position."""
         import pyarrow as pa
 
         from headrace.runtime.columns.batch import Columns

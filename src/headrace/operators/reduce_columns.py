@@ -95,7 +95,7 @@ class ReducedColumnsBuilder:
 
     @classmethod
     def like(cls, columns: Columns, fold: RecordFold) -> Self | None:
-        """A builder for results of such columns; None if they do not contain the folded field."""
+        """Return a builder for results of such columns; None if they lack the folded field."""
         import pyarrow as pa
 
         index, schema = column_index(columns, fold.field), columns.batch.schema
@@ -136,7 +136,7 @@ def _timestamps_at(times: Any, rows: Any) -> list[int | None]:
 def _result_columns(
     columns: Columns, fields: Sequence[Any], index: int, values: Any, rows: Any, times: Any
 ) -> Columns:
-    """The columns of records: the folded field from ``values``, the other fields from ``rows``."""
+    """Return records as columns: the folded field from ``values``, other fields from ``rows``."""
     import pyarrow as pa
 
     rows_to_take = pa.array(rows)
@@ -151,7 +151,7 @@ def _result_columns(
 def _prepend_stored(
     fold: RecordFold, columns: Columns, stored: Sequence[Any], index: int
 ) -> tuple[list[Any], Any] | None:
-    """The fields of the stored records followed by those of the columns, and the numbers to fold.
+    """Return the fields of stored records, then those of columns; and the numbers to fold.
 
     None if a column cannot hold both without changing a value.
     """
@@ -189,7 +189,7 @@ def _prepend_stored(
 def _fields_by_column(
     names: list[str], shape: Shape, records: Sequence[Any]
 ) -> list[Sequence[Any]] | None:
-    """The fields of records, column by column; None if a record does not match the columns."""
+    """Return the fields of records by column; None if a record does not match the columns."""
     if isinstance(shape, Dicts):
         fits = all(type(record) is dict and [*record] == names for record in records)
         rows: Sequence[Any] = [record.values() for record in records] if fits else ()

@@ -47,19 +47,19 @@ _HIGHEST = "highest"
 
 
 def _stored_max_timestamp(stored: Any) -> int | None:
-    """The maximum timestamp in a stored generator state; None if there is none."""
+    """Return the maximum timestamp in a stored generator state; None if there is none."""
     if isinstance(stored, BoundedOutOfOrderness):
         return stored.max_timestamp
     return stored[1] if isinstance(stored, tuple) else None
 
 
 def uses_max_timestamp_only(generator: type[WatermarkGenerator]) -> bool:
-    """Whether generators of a class depend on the maximum timestamp only. Subclasses may not."""
+    """Return whether a generator class (no subclass) depends on the maximum timestamp only."""
     return generator in (BoundedOutOfOrderness, MonotonousTimestamps, NoWatermarks)
 
 
 def _generator_class(factory: Any) -> Any:
-    """The class whose objects a factory makes: the factory itself, or that of a ``partial``."""
+    """Return the class of a factory's objects: the factory itself, or that of a ``partial``."""
     return factory.func if isinstance(factory, partial) else factory
 
 
@@ -98,7 +98,7 @@ class TimestampsSpec(OperatorSpec):
         return "the timestamp is computed from each record"
 
     def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
-        """The kinds of the input."""
+        """Return the kinds of the input."""
         return union(inputs)
 
     def build(self) -> Operator:
@@ -153,7 +153,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
         return push_active
 
     def step(self) -> Step | None:
-        """A step that assigns the timestamp and tracks the maximum; None if that is not enough.
+        """Return a step that assigns timestamps and tracks the maximum; None if not sufficient.
 
         The generator gets the maximum after the loop over a chunk. That is in time, as such a
         generator emits only in ``tick``.
@@ -196,7 +196,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
         )
 
     def bind_columns(self, outputs: Outputs) -> PushColumns:
-        """The push for columns: it sets their timestamps and updates the generator's maximum."""
+        """Return a push that sets the timestamps of columns and updates the generator's maximum."""
         push_row = self.bind(outputs)
         name = timestamp_column_of(self._strategy.timestamp_assigner)
 
@@ -213,7 +213,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
         return push
 
     def max_timestamp(self) -> int:
-        """The maximum timestamp that the generator has seen; initially less than any timestamp."""
+        """Return the maximum timestamp that the generator has seen; at first less than any."""
         current: int | None = self._generator.max_timestamp
         return _BEFORE_FIRST if current is None else current
 
@@ -281,7 +281,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
             self._signal(self._last_watermark, False)
 
     def snapshot(self) -> Any:
-        """The generator's state, the last watermark, idleness, and the time of the last record.
+        """Return the generator's state, the last watermark, idleness, and the last record's time.
 
         The state of a built-in generator is ``("highest", timestamp)``, a user's generator is
         stored itself.

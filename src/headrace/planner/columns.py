@@ -23,12 +23,12 @@ from headrace.runtime.program import (
 
 
 def with_columns(program: JobProgram) -> JobProgram:
-    """The program whose links say where columns go."""
+    """Return the program whose links say where columns go."""
     return _Columns(program).program()
 
 
 def without_columns(program: JobProgram) -> JobProgram:
-    """The program without columns, whose links say where there would be some."""
+    """Return the program without columns, whose links say where there would be some."""
 
     def chain(found: ChainProgram) -> ChainProgram:
         nodes = {
@@ -66,7 +66,7 @@ class _Columns:
             self._find_takers(source.chain)
 
     def program(self) -> JobProgram:
-        """The program whose links say where columns go."""
+        """Return the program whose links say where columns go."""
         if not self._taking:
             return self._program
         sources = tuple(
@@ -124,7 +124,7 @@ class _Columns:
     # What gives columns
 
     def _chain(self, chain: ChainProgram, begins: bool) -> ChainProgram:
-        """The chain with links that say where columns go; ``begins``: its input has columns."""
+        """Set the links that columns may use; ``begins``: whether the chain's input has columns."""
         exchanges = {exchange.id: exchange for exchange in chain.exchanges}
         root = chain.root in self._taking and begins
         if root:
@@ -208,7 +208,7 @@ def _find_sink_obstacle(sink: SinkProgram | None) -> str:
 
 
 def can_send_columns(sink: SinkProgram | None) -> bool:
-    """Whether columns may be sent to a sink's task: no encoder takes its records one by one."""
+    """Return whether a sink's task takes columns: it must have no encoder of single records."""
     return (
         sink is not None
         and sink.sink.executed_by is ExecutedBy.TASKS
@@ -217,12 +217,12 @@ def can_send_columns(sink: SinkProgram | None) -> bool:
 
 
 def has_columns(source: SourceProgram) -> bool:
-    """Whether a source may give columns: its reader has them, or Spark reads a DataFrame."""
+    """Return whether a source may give columns: its reader has them, or Spark reads a DataFrame."""
     return source.reader is None or bool(source.reader.has_columns)
 
 
 def key_columns_of_exchange(exchange: ExchangeProgram) -> tuple[str, ...]:
-    """The columns that hold the keys of an exchange; empty where they are made of records."""
+    """Return the key columns of an exchange; empty if keys must be computed from records."""
     if exchange.mode != "key" or exchange.selector is None:
         return ()
     return key_columns(exchange.selector, exchange.key_type) or ()

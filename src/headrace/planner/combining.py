@@ -26,7 +26,7 @@ Feeder = TypeVar("Feeder", SourceProgram, VertexProgram)
 
 
 def with_combiners(program: JobProgram) -> JobProgram:
-    """The program with a combiner before each key exchange whose receiver has one."""
+    """Return the program with a combiner before each key exchange whose receiver has one."""
     exchanges = [exchange for chain in program.chains for exchange in chain.exchanges]
     leading: dict[str, list[ExchangeProgram]] = {}
     for exchange in exchanges:
@@ -51,7 +51,7 @@ def with_combiners(program: JobProgram) -> JobProgram:
 
 
 def _combiners(leading: Iterable[ExchangeProgram], vertex: VertexProgram, batch: bool) -> Combiners:
-    """The combiner before each exchange that leads to a vertex.
+    """Return the combiner before each exchange that leads to a vertex.
 
     None at all where one of them has none.
     """
@@ -68,7 +68,7 @@ def _combiners(leading: Iterable[ExchangeProgram], vertex: VertexProgram, batch:
 
 
 def _sending(program: JobProgram, feeder: Feeder, combiners: Combiners) -> Feeder:
-    """A source or vertex with combiners before its exchanges."""
+    """Return a source or vertex with combiners before its exchanges."""
     chain = feeder.chain
     nodes = {
         id_: replace(node, links=tuple(_through(link, combiners) for link in node.links))
@@ -103,7 +103,7 @@ def _node_of(exchange: str) -> str:
 
 
 def _receiving(vertex: VertexProgram, receivers: Combiners) -> VertexProgram:
-    """A vertex whose operator, if a combiner feeds it, knows what it is sent."""
+    """Return a vertex whose operator, if a combiner feeds it, knows what it is sent."""
     combiner = receivers.get(vertex.id)
     if combiner is None:
         return vertex

@@ -12,7 +12,7 @@ from headrace.runtime.program import ChainProgram, JobProgram
 
 
 def explain_text(program: JobProgram) -> str:
-    """The stages, chains, exchanges, state and timers of a job, one per line."""
+    """Return the stages, chains, exchanges, state and timers of a job, one per line."""
     mode = "batch" if program.batch else "streaming"
     lines = [f"Job {program.name!r} ({mode}, parallelism {program.parallelism})"]
     lines.append("Stage 0: sources")
@@ -62,7 +62,7 @@ def _chain_lines(program: JobProgram, chain: ChainProgram, skip_root: bool) -> l
 
 
 def _columns(link: Link) -> str:
-    """Whether columns go along a link, and if not, though they could, why."""
+    """Return whether columns go along a link, and if not, though they could, why."""
     if link.columns:
         return " (columns, written as rows)" if link.rows_because else " (columns)"
     return f" (rows: {link.rows_because})" if link.rows_because else ""

@@ -11,7 +11,7 @@ from headrace.runtime.program import ChainProgram, JobProgram, VertexProgram
 
 
 def with_kept_subtasks(program: JobProgram, before: Mapping[str, int]) -> JobProgram:
-    """The same program; operators with state of their instances have as many as ``before``.
+    """Return the same program; operators with state of their instances have as many as ``before``.
 
     What an instance keeps lies in its subtask's place. With fewer subtasks some would stay unread.
     ``before``: the numbers by the operator's id. A lower parallelism spreads the instances over

@@ -17,7 +17,7 @@ Crosses = Callable[[Edge, Transformation], bool]
 
 
 def operators_in_own_task(graph: StreamGraph, crosses: Crosses) -> frozenset[Transformation]:
-    """The operators that need a task of their own.
+    """Return the operators that need a task of their own.
 
     An operator with one input is put into each chain that feeds it (a union has several). One with
     several inputs must get all of them in one task. Where they do not come from one chain, or some

@@ -70,7 +70,7 @@ class _Draft:
 
 
 def plan(graph: StreamGraph, options: PlanOptions) -> JobProgram:
-    """The program of a graph, after all passes."""
+    """Return the program of a graph, after all passes."""
     program = _Planner(graph, options).program()
     for improve in PASSES:
         if improve is with_columns and not options.columns:
@@ -99,7 +99,7 @@ class _Planner:
         )
 
     def program(self) -> JobProgram:
-        """The whole program."""
+        """Return the whole program."""
         sources = [_Draft(source, index) for index, source in enumerate(self._graph.sources)]
         for draft in sources:
             self._fill(draft)
@@ -164,7 +164,7 @@ class _Planner:
             )
 
     def _exchange(self, edge: Edge, target: Transformation) -> Partitioning | None:
-        """How records cross this edge, or None where they stay in the task."""
+        """Return how records cross this edge, or None where they stay in the task."""
         if isinstance(edge.partitioning, ByKey) and not self._keyed(target):
             # Without keyed state downstream it makes no difference where a record is processed.
             return None if self._chainable(edge, target) else Forward()
@@ -262,7 +262,7 @@ class _Planner:
         )
 
     def _inputs(self, draft: _Draft) -> dict[str, int]:
-        """The input that each exchange leads to, by its id; empty if the operator has one input."""
+        """Return the input number by exchange id; empty if the operator has one input."""
         spec = draft.head.spec
         if spec is None or spec.traits.inputs == 1:
             return {}
@@ -322,7 +322,7 @@ class _Planner:
 
 
 def parallelism_of(node: Transformation) -> int | None:
-    """The parallelism that was set for a node, or for what feeds it; None: the job's."""
+    """Return the parallelism that was set for a node, or for what feeds it; None: the job's."""
     while node.parallelism is None and node.inputs:
         # After an exchange an operator has the job's parallelism, not that of what feeds it.
         edge = node.inputs[0]
@@ -333,7 +333,7 @@ def parallelism_of(node: Transformation) -> int | None:
 
 
 def partitioning_of(edge: Edge, target: Transformation) -> Partitioning:
-    """How records travel: as the program says, and round robin where the parallelism changes."""
+    """Return the partitioning: the program's, or round robin if the parallelism changes."""
     if not isinstance(edge.partitioning, Forward) or isinstance(target, SinkTransformation):
         return edge.partitioning
     if target.parallelism is None:
@@ -344,7 +344,7 @@ def partitioning_of(edge: Edge, target: Transformation) -> Partitioning:
 
 
 def _mergeable(strategy: WatermarkStrategy) -> bool:
-    """True when tasks may read pieces of one split in parallel: their greatest watermark counts."""
+    """Return True if tasks may read ranges of one split in parallel, merging by the maximum."""
     return uses_max_timestamp_only(type(strategy.create_generator()))
 
 
@@ -363,7 +363,7 @@ def _mode(partitioning: Partitioning) -> str:
 
 
 def with_fingerprint(program: JobProgram) -> JobProgram:
-    """The program with its fingerprint: a hash of exchanges, stages and numbers of groups."""
+    """Set the program's fingerprint: a hash of exchanges, stages and numbers of groups."""
     lines = [
         f"{e.id} {e.mode} {e.groups} {e.stage}" for chain in program.chains for e in chain.exchanges
     ]

@@ -9,7 +9,7 @@ from headrace.runtime.program import ChainProgram, JobProgram
 
 
 def single_key_group(program: JobProgram) -> JobProgram:
-    """The same program with a single key group in every keyed vertex; subtasks stay apart."""
+    """Give every keyed vertex a single key group; the numbers of subtasks stay."""
     keyed = {vertex.id for stage in program.stages for vertex in stage if vertex.keyed}
     from_keyed = {
         exchange.id

@@ -112,7 +112,7 @@ class LocalCaptures(Captures):
         self._pages: dict[tuple[str, int], MemoryPages] = {}
 
     def backend(self, vertex: VertexProgram, group: int) -> StateBackend:
-        """The state backend of a group, which records what is read."""
+        """Return the state backend of a group, which records what is read."""
         pages = self._pages.setdefault((vertex.id, group), MemoryPages())
         return RecordingBackend(pages, vertex.max_parallelism_of(group), self._page_bytes)
 
@@ -140,7 +140,9 @@ def write_call(folder: str, call: FailedCall) -> str:
 
 
 def _failed_call_id(call: FailedCall) -> str:
-    """A digest that is equal for all attempts of one call, in one run."""
+    """Return an id for a failed call.
+
+    All attempts of one call in a run have the same id, so a repeated failure finds its file."""
     where = f"{call.vertex} {call.group} {call.now_ms}".encode()
     digest = sha256()
     for part in (call.program, where, call.shared or b"", *call.blocks):
@@ -153,7 +155,7 @@ def _file_name_part(text: str) -> str:
 
 
 def _files_of(folder: str) -> list[str]:
-    """The names of the call files in a folder."""
+    """Return the names of the call files in a folder."""
     if not os.path.isdir(folder):
         return []
     return [name for name in os.listdir(folder) if name.endswith(SUFFIX)]
@@ -172,7 +174,7 @@ def _remove_oldest(folder: str, max_files: int) -> None:
 
 
 def program_bytes(program: JobProgram) -> bytes:
-    """The pickled program for a replay, with classes of the user's script."""
+    """Return the pickled program for a replay, with classes of the user's script."""
     bare = program.for_replay()
     return program_classes.dumps(bare, used_by=program.connectors, secrets=False)
 

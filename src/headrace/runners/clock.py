@@ -20,17 +20,17 @@ _log = logging.getLogger(__name__)
 
 
 def wall_clock_ms() -> int:
-    """The wall clock, in ms since the epoch. It may jump."""
+    """Return the wall clock, in ms since the epoch. It may jump."""
     return time.time_ns() // 1_000_000
 
 
 def monotonic_ms() -> int:
-    """The monotonic clock, in ms; only differences have a meaning."""
+    """Return the monotonic clock, in ms; only differences have a meaning."""
     return time.monotonic_ns() // 1_000_000
 
 
 def behind_message(behind_ms: int) -> str:
-    """A sentence for users that says how far the wall clock is behind the job's processing time."""
+    """Return a sentence for users: how far the wall clock is behind the job's processing time."""
     return (
         f"this machine's clock is {timedelta(seconds=behind_ms // 1000)} (h:mm:ss) behind the"
         " processing time of the job: it is wrong now, or was ahead before. Until it has caught up,"
@@ -56,7 +56,7 @@ class RunClock:
         return ClockReading(wall_ms, wall_ms if self._monotonic is None else self._monotonic())
 
     def time(self, start: Offset) -> JobTime:
-        """The time for the micro-batch that is planned now, starting at an offset."""
+        """Return the time for the micro-batch that is planned now, starting at an offset."""
         found = self._clock.time(start, self._read())
         behind_ms = self._clock.behind_ms
         if behind_ms >= self._warned_ms + BEHIND_MS:

@@ -25,7 +25,7 @@ class Delivery:
 
     @staticmethod
     def takes(sink: SinkProgram) -> bool:
-        """Whether a sink's records are delivered to the driver."""
+        """Return whether a sink's records are delivered to the driver."""
         return bool(sink.sink.executed_by is ExecutedBy.DRIVER)
 
     def deliver(self, sink: SinkProgram, group: int, values: Sequence[Any]) -> None:

@@ -93,7 +93,7 @@ class LocalJob:
             self.delivery.close()
 
     def status(self) -> JobStatus:
-        """The job's status."""
+        """Return the job's status."""
         return self._status
 
     def cancel(self) -> None:
@@ -109,7 +109,7 @@ class LocalJob:
         return JobExecutionResult(self.job_id, self._net_runtime_ms, self.accumulators())
 
     def accumulators(self) -> Mapping[str, Any]:
-        """The current values of the job's counters."""
+        """Return the current values of the job's counters."""
         return self._run.accumulators()
 
 
@@ -179,7 +179,7 @@ def program_of(
 
 
 def _absolute_folder(given: str | None) -> str:
-    """The absolute path of a folder, as workers have other working folders. Empty for None."""
+    """Return the absolute path of a folder, which workers need; empty for None."""
     return os.path.abspath(local_path(given)) if given else ""
 
 
@@ -225,13 +225,13 @@ def start(
 
 
 def _is_local(configuration: Configuration) -> bool:
-    """Whether jobs run in this process, by ``headrace run --local`` or by the configuration."""
+    """Return whether jobs run in this process (``headrace run --local`` or configured)."""
     is_requested = os.environ.get(options.LOCAL_VARIABLE) == "1"
     return is_requested or options.read(configuration, options.TARGET) == "local"
 
 
 def _with_absolute_paths(program: JobProgram) -> JobProgram:
-    """The program with absolute paths, for tasks that have their own working folder."""
+    """Return the program with absolute paths, for tasks that have their own working folder."""
     sources = [replace(each, source=_with_absolute_path(each.source)) for each in program.sources]
     sinks = [replace(each, sink=_with_absolute_path(each.sink)) for each in program.sinks]
     return replace(program, sources=tuple(sources), sinks=tuple(sinks))
@@ -396,10 +396,10 @@ def execute_and_collect(
 
 
 def execution_plan(graph: StreamGraph, configuration: Configuration) -> str:
-    """The plan as JSON, in the format of Flink's plan visualizer."""
+    """Return the plan as JSON, in the format of Flink's plan visualizer."""
     return plan_json(graph, program_of(graph, configuration, None))
 
 
 def explain(graph: StreamGraph, configuration: Configuration) -> str:
-    """The physical plan as text."""
+    """Return the physical plan as text."""
     return explain_text(program_of(graph, configuration, None))

@@ -108,7 +108,7 @@ class LocalRun:
         return self._coordinator.ended(self._offset)
 
     def accumulators(self) -> dict[str, Number]:
-        """The values of the counters in committed micro-batches, by name."""
+        """Return the values of the counters in committed micro-batches, by name."""
         return figures(self.reporting.totals)
 
     def step(self) -> bool:
@@ -230,7 +230,7 @@ class LocalRun:
         return backend
 
     def _new_backend(self, vertex: VertexProgram, group: int) -> StateBackend:
-        """A new state backend on the heap; in pages, as on Spark, if failed calls are captured.
+        """Create a state backend on the heap; in pages, as on Spark, if failed calls are captured.
 
         On the heap values change in place, so the state before the failed call would be lost.
         """

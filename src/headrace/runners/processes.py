@@ -27,7 +27,7 @@ class Process:
     began: str
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON value."""
+        """Return the JSON value."""
         return {
             "host": self.host,
             "machine": self.machine,
@@ -37,7 +37,7 @@ class Process:
 
     @classmethod
     def of_json(cls, value: dict[str, Any]) -> Process:
-        """The process of a JSON value."""
+        """Return the process of a JSON value."""
         return cls(value["host"], value["machine"], value["process"], value["process began"])
 
     def __str__(self) -> str:
@@ -64,7 +64,7 @@ class Machine:
     sleep: Callable[[float], None] = time.sleep
 
     def process(self, pid: int) -> Process | None:
-        """A running process of this machine; None if there is none with this id."""
+        """Return a running process of this machine; None if there is none with this id."""
         began = self.began(pid)
         return None if began is None else Process(self.host, self.identity, pid, began)
 
@@ -75,16 +75,16 @@ class Machine:
         )
 
     def can_look_up(self, process: Process) -> bool:
-        """Whether a process is of this machine, so that ``is_running`` can tell."""
+        """Return whether a process is of this machine, so that ``is_running`` can tell."""
         return process.machine == self.identity
 
     def is_running(self, process: Process) -> bool:
-        """Whether a process of this machine is still running; check ``can_look_up`` first."""
+        """Return whether a process of this machine is running; check ``can_look_up`` first."""
         return self.began(process.pid) == process.began
 
 
 def this_machine() -> Machine:
-    """The machine that this process runs on."""
+    """Return the machine that this process runs on."""
     host = socket.gethostname()
     if sys.platform.startswith("linux"):
         # Containers may share host name and kernel, but each has its own process table.

@@ -59,7 +59,7 @@ def loads(data: bytes) -> tuple[Any, ClassesByName]:
 
 
 def missing_secrets() -> list[str]:
-    """For the last ``loads``: the environment variables that were missing, and what needs them."""
+    """Return the environment variables that the last ``loads`` lacked, and what needs them."""
     return [*_missing]
 
 

@@ -52,7 +52,7 @@ def install() -> None:
 
 
 def is_installed() -> bool:
-    """Whether the hook is installed."""
+    """Return whether the hook is installed."""
     return any(isinstance(finder, _Finder) for finder in sys.meta_path)
 
 
@@ -64,7 +64,7 @@ def uninstall() -> None:
 
 
 def headrace_module_name(name: str) -> str:
-    """The name of Headrace's module for one of PyFlink's.
+    """Return the name of Headrace's module for one of PyFlink's.
 
     Raises:
         UnsupportedModuleError: there is none; the message says why.

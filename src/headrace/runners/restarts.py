@@ -14,7 +14,7 @@ class RestartStrategy(Protocol):
     """Decides at each failure of one job; an instance may keep earlier failures."""
 
     def delay_ms(self, now_ms: int) -> int | None:
-        """The delay before the restart after a failure at ``now_ms``; None: no restart."""
+        """Return the delay before the restart after a failure at ``now_ms``; None: no restart."""
 
 
 class NoRestarts:
@@ -33,7 +33,7 @@ class FixedDelay:
     wait_ms: int
 
     def delay_ms(self, now_ms: int) -> int | None:
-        """The delay; None after the last attempt."""
+        """Return the delay; None after the last attempt."""
         if self.attempts <= 0:
             return None
         self.attempts -= 1
@@ -50,7 +50,7 @@ class FailureRate:
     _failures: list[int] = field(default_factory=list)
 
     def delay_ms(self, now_ms: int) -> int | None:
-        """The delay; None if there are too many failures."""
+        """Return the delay; None if there are too many failures."""
         recent = [at for at in self._failures if now_ms - at < self.interval_ms]
         self._failures = [*recent, now_ms]
         return self.wait_ms if len(self._failures) <= self.max_failures else None
@@ -77,7 +77,7 @@ class ExponentialDelay:
     _running_since_ms: float | None = None
 
     def delay_ms(self, now_ms: int) -> int | None:
-        """The delay; None after the last attempt."""
+        """Return the delay; None after the last attempt."""
         since = self._running_since_ms
         if since is not None and now_ms - since >= self.reset_ms:
             self._failures = 0
@@ -99,7 +99,7 @@ class ExponentialDelay:
 def restart_strategy(
     configuration: Configuration, random_unit: Callable[[], float]
 ) -> RestartStrategy:
-    """The strategy that ``restart-strategy.*`` configures."""
+    """Return the strategy that ``restart-strategy.*`` configures."""
 
     read = options.read
     kind = read(configuration, options.RESTART_STRATEGY)

@@ -20,7 +20,7 @@ from headrace.runtime.program import JobProgram, SinkProgram
 
 
 def has_committer(sink: SinkProgram) -> bool:
-    """Whether a sink has a committer: not if tasks, the driver or Spark commit it."""
+    """Return whether a sink has a committer: not if tasks, the driver or Spark commit it."""
     connector = sink.sink
     return connector.executed_by is ExecutedBy.TASKS and connector.commits is CommitBy.DRIVER
 

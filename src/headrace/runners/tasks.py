@@ -38,13 +38,13 @@ class Tasks:
         self._keyed: dict[tuple[str, int], KeyedTask] = {}
 
     def source(self) -> SourceTask:
-        """The source task."""
+        """Return the source task."""
         if self._source is None:
             self._source = SourceTask(self.program, self.source_task_info(), self.metrics)
         return self._source
 
     def keyed(self, vertex: VertexProgram, group: int) -> KeyedTask:
-        """The task of a vertex: one for all key groups; without keys, one per subtask."""
+        """Return the task of a vertex: one for all key groups; without keys, one per subtask."""
         subtask = 0 if vertex.keyed else group
         task = self._keyed.get((vertex.id, subtask))
         if task is None:
@@ -56,7 +56,7 @@ class Tasks:
         return task
 
     def source_task_info(self) -> TaskInfo:
-        """The task info for functions before the first exchange."""
+        """Return the task info for functions before the first exchange."""
         process_facts = self._process_facts
         return self._task_info(
             self.program.parallelism, process_facts.max_parallelism, process_facts.subtask

@@ -39,7 +39,7 @@ _lock = threading.Lock()
 
 
 def process_folder() -> Path:
-    """The folder of this process, made at the first call."""
+    """Return the folder of this process, made at the first call."""
     pid = os.getpid()
     with _lock:
         if pid not in _folders:
@@ -75,7 +75,7 @@ def write_private(path: Path, text: str) -> None:
 
 
 def log_path() -> Path:
-    """The path of Spark's log, for sessions made by this process."""
+    """Return the path of Spark's log, for sessions made by this process."""
     return process_folder() / _LOG
 
 
@@ -130,7 +130,7 @@ def remove_abandoned(folder: Path, now: float) -> None:
 
 
 def _is_in_use(folder: Path, age_seconds: float) -> bool:
-    """Whether the folder's process is still running, in any container."""
+    """Return whether the folder's process is still running, in any container."""
     try:
         owner = os.open(folder / _OWNER, os.O_RDWR | os.O_NOFOLLOW)
     except FileNotFoundError:

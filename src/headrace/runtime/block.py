@@ -167,7 +167,7 @@ def to_block(
     immutable: bool = True,
     input: int = 0,
 ) -> Block:
-    """The block that a buffer holds; the buffer must not be used afterwards."""
+    """Return the block that a buffer holds; the buffer must not be used afterwards."""
     timestamps: Sequence[int | None] | None = buffer.timestamps
     if timestamps is not None and timestamps.count(None) == len(timestamps):
         timestamps = None
@@ -188,7 +188,7 @@ def to_block(
 
 
 def isolate_for_receiver(block: Block) -> Block:
-    """The block for a receiver in the same process, who shares no changeable record with others."""
+    """Return a block that shares no mutable record with others, for a receiver in this process."""
     values = block.values
     if block.immutable or not isinstance(values, list) or all_immutable(values):
         return block
@@ -208,7 +208,7 @@ def _copied(block: Block) -> Block:
 
 
 def records_of(block: Block) -> list[Any]:
-    """The records of a block: new objects if they were isolated, or are in columns."""
+    """Return the records of a block: new objects if they were isolated, or are in columns."""
     values = block.values
     if not isinstance(values, list):
         return values.rows()
@@ -216,7 +216,7 @@ def records_of(block: Block) -> list[Any]:
 
 
 def encode(block: Block) -> bytes:
-    """The bytes of a block (see ``encode_into``)."""
+    """Return the bytes of a block (see ``encode_into``)."""
     out = io.BytesIO()
     encode_into(block, out)
     return out.getvalue()
@@ -255,7 +255,7 @@ def encode_into(block: Block, out: io.BytesIO) -> None:
 
 
 def pickle_immutable(value: Any, samples: Iterable[Any]) -> bytes:
-    """The value, pickled in the way that is fastest for values like the samples.
+    """Return the value, pickled in the way that is fastest for values like the samples.
 
     Nothing in the value can be changed. Without pickle's memo, numbers and texts take a third less
     time to write and to read. But every object of a class is then written with the name of its
@@ -273,7 +273,7 @@ def _pickle_plain(value: Any, samples: Iterable[Any], out: io.BytesIO) -> None:
 
 
 def _has_no_objects(value: Any) -> bool:
-    """True when no object of a class is in a value."""
+    """Return True if no object of a class is in a value."""
     kind = type(value)
     if kind is dict:
         return all(map(_has_no_objects, chain.from_iterable(value.items())))
@@ -283,7 +283,7 @@ def _has_no_objects(value: Any) -> bool:
 
 
 def to_plain_tuple(block: Block) -> tuple[Any, ...]:
-    """The block without classes of Headrace: each channel once, and in marks its number.
+    """Return the block without classes of Headrace: each channel once, and in marks its number.
 
     Many marks belong to few channels. Pickled without a memo, each mark would hold its channel.
     """
@@ -324,12 +324,12 @@ def to_plain_tuple(block: Block) -> tuple[Any, ...]:
 
 
 def decode(data: bytes | memoryview) -> Block:
-    """The block that ``encode`` made these bytes of."""
+    """Return the block that ``encode`` made these bytes of."""
     return from_plain_tuple(pickle.loads(data))
 
 
 def from_plain_tuple(plain: tuple[Any, ...]) -> Block:
-    """The block that ``to_plain_tuple`` made this of."""
+    """Return the block that ``to_plain_tuple`` made this of."""
     keys, values, timestamps, copied, marks, *between, channel_starts, at, named = plain
     first, now_ms, merged, immutable, layouts = between
     channels = [*map(_channel, named)]

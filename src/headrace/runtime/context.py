@@ -54,23 +54,23 @@ class TaskContext:
         """State that the whole task shares; None for an operator without a broadcast input."""
 
     def get_task_name(self) -> str:
-        """The operator's name."""
+        """Return the operator's name."""
         return self._name
 
     def get_number_of_parallel_subtasks(self) -> int:
-        """The operator's parallelism."""
+        """Return the operator's parallelism."""
         return self._task_info.parallelism
 
     def get_max_number_of_parallel_subtasks(self) -> int:
-        """The operator's maximum parallelism: the number of key groups."""
+        """Return the operator's maximum parallelism: the number of key groups."""
         return self._task_info.max_parallelism
 
     def get_index_of_this_subtask(self) -> int:
-        """The number of the parallel task, from 0."""
+        """Return the number of the parallel task, from 0."""
         return self._task_info.subtask()
 
     def get_attempt_number(self) -> int:
-        """How often the task was tried before, from 0."""
+        """Return how often the task was tried before, from 0."""
         return self._task_info.attempt()
 
     def get_task_name_with_subtasks(self) -> str:
@@ -78,7 +78,7 @@ class TaskContext:
         return f"{self._name} ({self._task_info.subtask() + 1}/{self._task_info.parallelism})"
 
     def get_job_parameter(self, key: str, default_value: str) -> str:
-        """A global job parameter, or the default."""
+        """Return a global job parameter, or the default."""
         return self._task_info.job_parameters.get(key, default_value)
 
     def get_metrics_group(self) -> MetricGroup:
@@ -95,21 +95,21 @@ class TaskContext:
         return self.states
 
     def get_state(self, state_descriptor: Any) -> Any:
-        """The value state of a descriptor."""
+        """Return the value state of a descriptor."""
         return self._keyed("value state").get_state(state_descriptor)
 
     def get_list_state(self, state_descriptor: Any) -> Any:
-        """The list state of a descriptor."""
+        """Return the list state of a descriptor."""
         return self._keyed("list state").get_list_state(state_descriptor)
 
     def get_map_state(self, state_descriptor: Any) -> Any:
-        """The map state of a descriptor."""
+        """Return the map state of a descriptor."""
         return self._keyed("map state").get_map_state(state_descriptor)
 
     def get_reducing_state(self, state_descriptor: Any) -> Any:
-        """The reducing state of a descriptor."""
+        """Return the reducing state of a descriptor."""
         return self._keyed("reducing state").get_reducing_state(state_descriptor)
 
     def get_aggregating_state(self, state_descriptor: Any) -> Any:
-        """The aggregating state of a descriptor."""
+        """Return the aggregating state of a descriptor."""
         return self._keyed("aggregating state").get_aggregating_state(state_descriptor)

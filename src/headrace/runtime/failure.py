@@ -54,13 +54,13 @@ def annotate(error: BaseException) -> None:
 
 
 def is_sink_error(error: BaseException) -> bool:
-    """Whether it came out of what encodes records for a sink, at the end of a chain."""
+    """Return whether it came out of what encodes records for a sink, at the end of a chain."""
     variables = _find_operator_variables(error.__traceback__)
     return variables is not None and variables["node"].kind == "sink"
 
 
 def unwrap_user_error(error: BaseException) -> BaseException:
-    """The exception that a user raised, where Python made another of it on its way.
+    """Return the exception that a user raised, where Python made another of it on its way.
 
     A ``StopIteration`` that leaves a generator becomes a ``RuntimeError`` (PEP 479). If the
     generator is Headrace's, and not the user's, that hides what happened.
@@ -147,7 +147,7 @@ class sink_error_notes:  # a function to its callers
 
 
 def _find_current_record(trace: TracebackType | None) -> tuple[Any] | tuple[()]:
-    """The variable ``value`` of the innermost frame of a connector or a format that has one."""
+    """Return the variable ``value`` of the innermost connector or format frame that has it."""
     found: tuple[Any] | tuple[()] = ()
     while trace is not None:
         variables = trace.tb_frame.f_locals
@@ -163,12 +163,12 @@ def _is_sink_frame(frame: FrameType) -> bool:
 
 
 def user_traceback(error: BaseException) -> str:
-    """The traceback as text, from the first frame of the user's code on, with the notes."""
+    """Return the traceback as text, from the first frame of the user's code on, with the notes."""
     return "".join(traceback.format_exception(type(error), error, user_frames(error)))
 
 
 def user_frames(error: BaseException) -> TracebackType | None:
-    """The traceback from the first frame after the innermost operator's on."""
+    """Return the traceback from the first frame after the innermost operator's on."""
     trace = error.__traceback__
     innermost = trace
     walk = trace
@@ -180,7 +180,7 @@ def user_frames(error: BaseException) -> TracebackType | None:
 
 
 def _find_operator_variables(trace: TracebackType | None) -> dict[str, Any] | None:
-    """The variables of the innermost operator, with the key and window that it fired."""
+    """Return the variables of the innermost operator, with the key and window that it fired."""
     found: dict[str, Any] | None = None
     while trace is not None:
         frame = trace.tb_frame
@@ -201,7 +201,7 @@ def _is_keyed(node: NodeProgram) -> bool:
 
 
 def _is_not_iterable_error(error: BaseException) -> bool:
-    """Whether it was an operator's loop that could not go through a function's ``results``."""
+    """Return whether an operator could not iterate over the ``results`` of a function."""
     if type(error) is not TypeError:
         return False
     *_, (frame, _line) = traceback.walk_tb(error.__traceback__)

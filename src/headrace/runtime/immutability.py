@@ -34,7 +34,7 @@ _frozen_classes: dict[type, bool] = {}
 
 
 def is_immutable(value: Any) -> bool:
-    """True when nobody can change the value any more: an atom, or made of plain values."""
+    """Return True if nobody can change the value any more: an atom, or made of plain values."""
     kind = type(value)
     if kind in ATOMIC_TYPES:
         return True
@@ -60,7 +60,7 @@ def all_immutable(values: list[Any]) -> bool:
 
 
 def has_only_attributes(kind: type) -> bool:
-    """True when an object of the class holds nothing but its attributes (what ``vars`` gives).
+    """Return True if an object of the class holds nothing but its attributes (what ``vars`` gives).
 
     ``__slots__`` hold more, and so does a class written in C (a list, say). A class may also have
     a pickled form of its own.

@@ -53,7 +53,7 @@ class JobClock:
         """How far the wall clock is behind processing time, by the last reading."""
 
     def time(self, start: _HasTimes, reading: ClockReading) -> JobTime:
-        """The time of the micro-batch that is planned now, from the offset ``start`` on.
+        """Return the time of the micro-batch that is planned now, from the offset ``start`` on.
 
         The run's first one goes on from the offset's times: what lies between two runs can only be
         measured by the wall clock, and counts for nothing where that is behind.

@@ -56,17 +56,17 @@ class Layout:
 
     @classmethod
     def of(cls, program: JobProgram) -> Self:
-        """The layout of a program."""
+        """Return the layout of a program."""
         stages = tuple(tuple(vertex.id for vertex in stage) for stage in program.stages)
         return cls(tuple(_parts(program)), stages)
 
     def to_json(self) -> dict[str, Any]:
-        """The layout as plain data."""
+        """Return the layout as plain data."""
         return {"format": FORMAT, **asdict(self)}
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Self:
-        """The layout in plain data.
+        """Return the layout in plain data.
 
         Raises:
             CheckpointError: it has a format that this version does not know.
@@ -82,17 +82,17 @@ class Layout:
         return cls(parts, stages, tuple(found["given_up"]))
 
     def following(self, before: Layout) -> Layout:
-        """The layout of a program that goes on from what another one left."""
+        """Return the layout of a program that goes on from what another one left."""
         mine = {part.id for part in self.parts}
         gone = (part.id for part in before.parts if part.id not in mine)
         return replace(self, given_up=(*before.given_up, *gone))
 
     def groups(self) -> dict[str, int]:
-        """By the id of an operator, over how many groups its state is spread."""
+        """Return the number of groups with state of each operator, by operator id."""
         return {part.id: part.key_groups for part in self.parts if part.role == OPERATOR}
 
     def parts_without_uid(self) -> tuple[StatefulPart, ...]:
-        """The parts that are found again by a generated id."""
+        """Return the parts that are found again by a generated id."""
         return tuple(part for part in self.parts if part.uid is None)
 
     def warning(self) -> str | None:
@@ -199,7 +199,7 @@ def _unclaimed_error(part: StatefulPart, now: Layout, states: States) -> Checkpo
 
 
 def needs_state_move(before: Layout, now: Layout) -> bool:
-    """True when state lies in other stages now, or there is another number of them or of instances.
+    """Return True if state must move: its stage, or a number of stages or instances changed.
 
     Spark knows a stage by its number in the query, and does not even go on from a folder where
     another number of stages has no state.
@@ -214,7 +214,7 @@ def needs_state_move(before: Layout, now: Layout) -> bool:
 
 
 def redistributes_instances(before: Layout, now: Layout) -> bool:
-    """True when the state of instances is shared out among another number of them."""
+    """Return True if the state of instances is shared out among another number of them."""
     groups = before.groups()
     return any(
         part.instances and groups.get(part.id, part.key_groups) != part.key_groups

@@ -95,7 +95,7 @@ class Nesting:
     blocks: int = 0
 
     def __add__(self, other: Nesting) -> Nesting:
-        """The depth of one inside the other."""
+        """Return the depth of one inside the other."""
         return Nesting(self.levels + other.levels, self.blocks + other.blocks)
 
     @property
@@ -110,7 +110,7 @@ _MAX_BLOCKS = 12
 
 
 def compile_push(steps: Sequence[Step], label: str) -> Push:
-    """A function that takes one record through the steps."""
+    """Compile the steps to a function that processes one record."""
     made: Push = _compile_source(
         "def push(value, timestamp):", [*map(_with_size_check, steps)], 1, label
     )
@@ -118,7 +118,7 @@ def compile_push(steps: Sequence[Step], label: str) -> Push:
 
 
 def compile_push_all(steps: Sequence[Step], label: str) -> PushAll:
-    """A function that takes records, and their timestamps or None, through the steps."""
+    """Compile the steps to a function that processes a chunk: records, and timestamps or None."""
     if any(step.fans_out for step in steps):
         steps = [*map(_with_size_check, steps)]
     with_time: PushAll = _compile_source(_LOOP_WITH_TIMESTAMPS, steps, 2, label)
@@ -134,7 +134,7 @@ def compile_push_all(steps: Sequence[Step], label: str) -> PushAll:
 
 
 def compile_process_block(steps: Sequence[Step], label: str) -> ProcessBlock:
-    """A function that takes keyed records through the steps, which have a variable ``key``, too."""
+    """Compile the steps to a function for blocks of keyed records; steps may read ``key``."""
     made: ProcessBlock = _compile_source(_LOOP_WITH_KEYS, [*map(_with_size_check, steps)], 2, label)
     return made
 
@@ -144,7 +144,7 @@ def _with_size_check(step: Step) -> Step:
 
 
 def call_step(push: Push) -> Step:
-    """A step that hands the record to a function: the end of a row."""
+    """Return a step that hands the record to a function: the end of a row."""
     return Step(("$push(value, timestamp)",), {"push": push})
 
 
@@ -197,12 +197,12 @@ def _compiled_code(source: str, file: str) -> CodeType:
 
 @lru_cache(maxsize=4096)
 def _indented(lines: tuple[str, ...], number: int, depth: int) -> tuple[str, ...]:
-    """A step's lines, indented, with the step's number in its own names."""
+    """Return a step's lines, indented, with the step's number in its own names."""
     return tuple("    " * depth + _STEP_NAME.sub(rf"\g<1>_{number}", line) for line in lines)
 
 
 def _levels_opened(lines: Sequence[str]) -> int:
-    """How many levels deeper than these lines begin the next step's lines begin."""
+    """Return how many levels deeper than these lines begin the next step's lines begin."""
     return _depth(lines[-1]) + lines[-1].endswith(":")
 
 

@@ -68,7 +68,7 @@ class Outputs:
         self._sides = dict(sides)
 
     def side(self, tag_id: str) -> Push:
-        """The push of a side output."""
+        """Return the push of a side output."""
         return self._sides.get(tag_id, drop_record)
 
     def side_columns(self, tag_id: str) -> PushColumns:
@@ -153,7 +153,7 @@ class OperatorSpec(ABC):
 
     @abstractmethod
     def build(self) -> Operator:
-        """A new, mutable operator: one per task."""
+        """Return a new, mutable operator: one per task."""
 
     @property
     def functions(self) -> tuple[UserFunction, ...]:
@@ -178,7 +178,7 @@ class OperatorSpec(ABC):
         return None
 
     def with_final_results(self) -> Self:
-        """The same, emitting only its last results; itself where it has no choice."""
+        """Return the same, emitting only its last results; itself where it has no choice."""
         return self if self.emits is None else replace(self, emits="last")  # type: ignore[type-var]
 
     def combiner(self, selector: UserFunction, key_type: Any, by_time: bool) -> Combiner | None:
@@ -190,7 +190,7 @@ class OperatorSpec(ABC):
         return None
 
     def copied(self) -> Self:
-        """The same with user functions of its own, for one task.
+        """Return the same with user functions of its own, for one task.
 
         A spec that wraps another spec (in tests) keeps the functions of that one.
         """
@@ -277,28 +277,28 @@ class Operator:
             open_function(function, context)
 
     def step(self) -> Step | None:
-        """The operator's part of a generated function; None for one that must be called."""
+        """Return the operator's part of a generated function; None for one that must be called."""
         return None
 
     def bind(self, outputs: Outputs) -> Push:
-        """The function that takes the operator's records: by default, its step."""
+        """Return the function that takes the operator's records: by default, its step."""
         step = self.step()
         assert step is not None, "an operator without a step binds itself"
         return compile_push((step, call_step(outputs.main)), self.node.name)
 
     def bind_inputs(self, outputs: Outputs) -> tuple[Push, ...]:
-        """The functions that take the records of each input; by default there is one input."""
+        """Return a function for the records of each input; by default, one input."""
         return (self.bind(outputs),)
 
     def bind_columns(self, outputs: Outputs) -> PushColumns:
-        """The function that takes columns, where ``Traits`` say that the operator can.
+        """Return the function that takes columns, where ``Traits`` say that the operator can.
 
         Called after ``bind``. It emits columns by ``outputs.columns``, rows by ``outputs.main``.
         """
         raise NotImplementedError(f"{type(self).__name__} says that it takes columns, and does not")
 
     def bind_columns_inputs(self, outputs: Outputs) -> tuple[PushColumns, ...]:
-        """The functions that take the columns of each input; by default there is one input."""
+        """Return a function for the columns of each input; by default, one input."""
         return (self.bind_columns(outputs),)
 
     def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
@@ -343,7 +343,7 @@ class KeyedOperator(Operator, ABC):
         """Take the records of a block, in order; with several inputs, those of the first."""
 
     def processors(self) -> tuple[ProcessBlock, ...]:
-        """The functions that take the blocks of each input; by default there is one input."""
+        """Return a function for the blocks of each input; by default, one input."""
         return (self.process,)
 
     def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
@@ -354,7 +354,7 @@ class KeyedOperator(Operator, ABC):
         raise NotImplementedError(f"{type(self).__name__} says that it takes columns, and does not")
 
     def column_processors(self) -> tuple[ProcessColumns, ...]:
-        """The functions that take the columns of each input; by default there is one input."""
+        """Return a function for the columns of each input; by default, one input."""
         return (self.process_columns,)
 
     def fire_timer(self, timer: Timer, is_event_time: bool) -> None:

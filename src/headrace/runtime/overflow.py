@@ -25,13 +25,13 @@ class Overflow(Protocol):
         """Put an envelope aside with its present content."""
 
     def drain(self) -> Iterator[Envelope]:
-        """All that was put aside; nothing is left afterwards."""
+        """Return all that was put aside; nothing is left afterwards."""
 
     def clear(self) -> None:
         """Drop what was put aside."""
 
     def __bool__(self) -> bool:
-        """Whether something was put aside."""
+        """Return whether something was put aside."""
 
 
 class MemoryOverflow:
@@ -45,7 +45,7 @@ class MemoryOverflow:
         self._envelopes.append(envelope._replace(payload=isolate_for_receiver(envelope.payload)))
 
     def drain(self) -> Iterator[Envelope]:
-        """All that was put aside."""
+        """Yield all that was put aside."""
         while self._envelopes:
             yield self._envelopes.popleft()
 
@@ -58,10 +58,9 @@ class MemoryOverflow:
 
 
 def estimate_new_bytes(buffer: BlockBuffer) -> int:
-    """About how many bytes the records take that came since the buffer was weighed last.
+    """Estimate the bytes of the records that were added since the last call for this buffer.
 
-    A few of them are looked at, always the same ones: a micro-batch that is repeated must leave in
-    the same blocks.
+    The sample is deterministic, so that a repeated micro-batch is cut into the same blocks.
     """
     values, start = buffer.values, buffer.estimated_count
     count = len(values) - start
@@ -70,7 +69,7 @@ def estimate_new_bytes(buffer: BlockBuffer) -> int:
 
 
 def estimate_bytes(value: Any, depth: int = _DEPTH) -> int:
-    """About how many bytes a value takes in memory; of a container some items are looked at."""
+    """Estimate the bytes that a value takes in memory, from a sample of a container's items."""
     kind = type(value)
     if kind is str or kind is bytes or kind is bytearray:
         return len(value) + _FIXED_BYTES

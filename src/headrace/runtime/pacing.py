@@ -59,7 +59,9 @@ class Pacer:
         self._fixed_ms = 0.0
 
     def next_budget(self, epoch: int, now_ms: int) -> int:
-        """The records for the micro-batch after ``epoch``, which has ended by now if it began."""
+        """Return the maximum number of records for the next micro-batch, after ``epoch``.
+
+        If ``epoch`` began, it has ended by ``now_ms``, and its duration changes the budget."""
         if epoch == self._epoch and self._records is not None:
             self._update_budget(self._records, max(now_ms - self._planned_ms, 1))
             self._records = None

@@ -93,11 +93,11 @@ class ChainProgram:
         return any(map(_assigns_time, self.nodes.values()))
 
     def nodes_with_new_watermarks(self) -> frozenset[str]:
-        """The nodes that get, or make, watermarks of this chain's own."""
+        """Return the nodes that get, or make, watermarks of this chain's own."""
         return self._targets_of_new_watermarks() & {*self.nodes}
 
     def exchanges_with_new_watermarks(self) -> frozenset[str]:
-        """The exchanges that watermarks made in this chain come to.
+        """Return the exchanges that watermarks made in this chain come to.
 
         The others get those of the chain's input, however many operators beside them make some.
         """
@@ -113,7 +113,7 @@ class ChainProgram:
 
 
 def input_watermarks_key(node_id: str) -> str:
-    """The name by which tasks remember the watermarks of a node's inputs."""
+    """Return the name by which tasks remember the watermarks of a node's inputs."""
     return f"{node_id}/inputs"
 
 
@@ -170,7 +170,7 @@ class VertexProgram:
         return root is not None and root.spec is not None and root.spec.traits.operator_state
 
     def max_parallelism_of(self, group: int) -> int:
-        """Over how many groups keys are spread, for a group's state; shared state is not spread."""
+        """Return the number of key groups for a group's state; 1 for broadcast state."""
         return self.groups if group != ALL_GROUPS else 1
 
 
@@ -279,7 +279,7 @@ class JobProgram:
         return chains + [vertex.chain for stage in self.stages for vertex in stage]
 
     def with_chains(self, change: Callable[[ChainProgram], ChainProgram]) -> JobProgram:
-        """The same program with another chain in place of each."""
+        """Return the same program with another chain in place of each."""
         sources = (replace(source, chain=change(source.chain)) for source in self.sources)
         stages = (
             tuple(replace(vertex, chain=change(vertex.chain)) for vertex in stage)
@@ -294,7 +294,7 @@ class JobProgram:
         return [*nodes, *self.sinks]
 
     def exchanges_to(self, vertex: VertexProgram) -> frozenset[str]:
-        """The ids of the exchanges that lead to a vertex."""
+        """Return the ids of the exchanges that lead to a vertex."""
         exchanges = (each for chain in self.chains for each in chain.exchanges)
         return frozenset(each.id for each in exchanges if each.target == vertex.id)
 
@@ -304,15 +304,15 @@ class JobProgram:
         return len(self.stages) + 1
 
     def sink_id(self, sink: SinkProgram) -> str:
-        """The id of a sink in its files and markers."""
+        """Return the id of a sink in its files and markers."""
         return "-".join(filter(None, (sink.id, self.scope)))
 
     def for_workers(self) -> JobProgram:
-        """The same without what only the driver needs (a collection's values, say)."""
+        """Return the same without what only the driver needs (a collection's values, say)."""
         return replace(self, sources=tuple(replace(s, source=None) for s in self.sources))
 
     def for_replay(self) -> JobProgram:
-        """The same for a call of a keyed task alone: no source and no sink, nor what they know."""
+        """Return the program for the replay of a keyed task's call: without sources and sinks."""
         sources = (replace(source, source=None, reader=None) for source in self.sources)
         sinks = (replace(sink, sink=SinkPlaceholder(sink.sink.executed_by)) for sink in self.sinks)
         return replace(self, sources=tuple(sources), sinks=tuple(sinks))
@@ -324,9 +324,9 @@ class JobProgram:
         return [*sources, *(sink.sink for sink in self.sinks)]
 
     def sink(self, sink_id: str) -> SinkProgram:
-        """The sink of an id."""
+        """Return the sink of an id."""
         return next(sink for sink in self.sinks if sink.id == sink_id)
 
     def vertex(self, vertex_id: str) -> VertexProgram:
-        """The vertex of an id."""
+        """Return the vertex of an id."""
         return next(v for stage in self.stages for v in stage if v.id == vertex_id)

@@ -47,7 +47,7 @@ _decomposers: dict[type, _Decompose | None] = {}
 
 
 def serialize_record(value: Any, layouts: dict[RecordLayout, int]) -> SerializedRecord:
-    """The present content of a value, in a form that later changes do not reach.
+    """Return the present content of a value, in a form that later changes do not reach.
 
     ``layouts`` gets the layout of the value, if it is new.
 
@@ -132,7 +132,7 @@ def _decompose_row(value: Row) -> _Decomposed | None:
 
 
 def _builder_of(layout: RecordLayout) -> _Build:
-    """A function that puts a value together, from the number of its layout and its parts."""
+    """Return a function that puts a value together, from the number of its layout and its parts."""
     kind, names, named_by, row_kind = layout
     if kind is Row:
         change = _KINDS[row_kind]
@@ -152,7 +152,7 @@ def _builder_of(layout: RecordLayout) -> _Build:
 
 
 def _is_plain_attribute(kind: type, name: str) -> bool:
-    """True when an assignment to the attribute does nothing but store the value by its name."""
+    """Return True if assigning the attribute only stores the value under its name."""
     # Not asked for: a descriptor may answer with something else.
     descriptor = type(inspect.getattr_static(kind, name, None))
     if not _inherits_from_object(kind, "__setattr__") or hasattr(descriptor, "__set__"):

@@ -33,17 +33,17 @@ class UserFunction:
         return name
 
     def bound(self) -> Any:
-        """The callable itself."""
+        """Return the callable itself."""
         return self.target if self.method is None else getattr(self.target, self.method)
 
     def copied(self) -> UserFunction:
-        """The same with an object of its own; see ``copy_function_object``."""
+        """Return the same with an object of its own; see ``copy_function_object``."""
         target = copy_function_object(self.target)
         return self if target is self.target else UserFunction(target, self.method)
 
 
 def copy_function_object(target: Any) -> Any:
-    """A copy of a function object, for one task; plain functions, builtins and classes themselves.
+    """Copy a function object for one task; plain functions, builtins and classes are not copied.
 
     Classes, functions and modules that the object refers to are not copied, so what a lambda
     closes over stays shared.

@@ -13,7 +13,7 @@ from headrace.runtime.program import JobProgram, VertexProgram
 
 
 def reopened_watermark(watermark: int) -> int:
-    """The watermark (ms) of what may go on though it had ended: the least there is."""
+    """Return the watermark (ms) of what may go on though it had ended: the least there is."""
     return MIN_WATERMARK if watermark >= MAX_WATERMARK else watermark
 
 
@@ -45,7 +45,7 @@ class ChannelWatermarks:
         self.idle = bool(running) and all(running)
 
     def stored(self) -> dict[tuple[Any, ...], tuple[int, bool]]:
-        """The channels as plain data, for the header; splits that have ended are forgotten."""
+        """Return the channels as plain data, for the header, without splits that have ended."""
         return {
             (*channel,): at
             for channel, at in self.state.items()
@@ -89,7 +89,7 @@ class ChannelWatermarks:
         return changed
 
     def _least_active(self) -> int | None:
-        """The least watermark of those that others wait for, None where there are none.
+        """Return the least watermark of those that others wait for, None where there are none.
 
         From a heap, as a folder of files has thousands of channels, each with its own mark: what
         lies on top may be out of date, and goes then.
@@ -140,11 +140,11 @@ class InputWatermarks(ChannelWatermarks):
         self.idle = self._combined()[1]
 
     def watermark(self, number: int) -> int:
-        """The watermark (ms) of an input."""
+        """Return the watermark (ms) of an input."""
         return self._inputs[number].current
 
     def reached(self) -> tuple[int, ...]:
-        """The watermark (ms) of each input."""
+        """Return the watermark (ms) of each input."""
         return tuple(inputs.current for inputs in self._inputs)
 
     def update(self, channel: Channel, watermark: int, idle: bool = False) -> bool:
@@ -182,7 +182,7 @@ class NodeInputs:
         self.all.restart({**self.all.state, channel: (MIN_WATERMARK, False)}, self.all.current)
 
     def watermark(self, number: int) -> int:
-        """The watermark (ms) of an input, where there are several."""
+        """Return the watermark (ms) of an input, where there are several."""
         return self._each.watermark(number)
 
     def update(self, channel: Channel, watermark: int, idle: bool) -> bool:
@@ -265,7 +265,7 @@ class EmptyGroupIdleness:
         watermarks.restart(state, watermarks.current)
 
     def should_ignore(self, watermarks: ChannelWatermarks, mark: Mark) -> bool:
-        """True for a mark to ignore: its group has no watermark, and would hold others back."""
+        """Return True if a mark must be ignored, because its group has no watermark yet."""
         if mark.watermark > MIN_WATERMARK or mark.idle:
             return False
         siblings, state = self._of(mark.channel), watermarks.state

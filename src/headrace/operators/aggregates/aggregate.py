@@ -84,18 +84,18 @@ class Fold(ABC):
 
     @abstractmethod
     def initial(self, record: Any) -> Any:
-        """The accumulator of one record."""
+        """Return the accumulator of one record."""
 
     @abstractmethod
     def add(self, accumulator: Any, record: Any, /) -> Any:
-        """The accumulator after one more record."""
+        """Return the accumulator after one more record."""
 
     @abstractmethod
     def merge(self, earlier: Any, later: Any, /) -> Any:
-        """The accumulator of earlier and later records, from the accumulators of both."""
+        """Return the accumulator of earlier and later records, from the accumulators of both."""
 
     def retract(self, accumulator: Any, record: Any, /) -> Any:
-        """The accumulator without a record that was added before; only if ``can_retract``.
+        """Return the accumulator without a record that was added before; only if ``can_retract``.
 
         Raises:
             TypeError: this fold cannot retract.
@@ -236,7 +236,7 @@ class ExtremeRecord(RecordFold):
 
 
 def fold_of(function: UserFunction) -> Fold | None:
-    """The fold that a user's function declares; None for other functions, and for subclasses.
+    """Return the fold that a function declares; None for other functions, and for subclasses.
 
     A subclass may treat records differently, so the fold of its base class does not count.
     """

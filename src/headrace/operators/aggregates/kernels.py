@@ -27,7 +27,7 @@ _ROW = "__headrace_row"
 
 
 def column_index(columns: Columns, field: str | int | None) -> int | None:
-    """The index of a field's column; None if the columns do not show where it is."""
+    """Return the index of a field's column; None if the columns do not show where it is."""
     names, shape = columns.batch.schema.names, columns.shape
     if columns.kinds is not None or len(set(names)) < len(names):
         return None
@@ -40,7 +40,7 @@ def column_index(columns: Columns, field: str | int | None) -> int | None:
 
 
 def exact_numbers(fold: RecordFold, column: Any) -> Array | None:
-    """A column's numbers as an array; None if results would not be exact."""
+    """Return a column's numbers as an array; None if results would not be exact."""
     if isinstance(fold, ExtremeRecord) and fold.last:
         return None  # kernels keep the first of equal records
     return numbers_in_turn(column, fold.aggregate.kind)
@@ -94,7 +94,7 @@ class FoldedRows(NamedTuple):
 def running_results(
     fold: RecordFold, codes: Array, values: Array, result_count: int
 ) -> FoldedRows | None:
-    """The result after each row, in the order of the rows; None if a sum may exceed 64 bits.
+    """Return the result after each row, in the order of the rows; None if a sum may exceed 64 bits.
 
     ``codes``: the key of each row, as a small integer. ``values``: as long as ``codes``, and so are
     the results. ``result_count``: the first rows, at most one per key, are earlier results.
@@ -149,7 +149,7 @@ def _accumulate_by_key(fold: RecordFold, by_key: Array, starts: Array, counts: A
 def final_results(
     fold: RecordFold, codes: Array, values: Array, result_count: int, keys: int
 ) -> FoldedRows | None:
-    """The result of each key after all rows, by code; None if a sum may exceed 64 bits.
+    """Return the result of each key after all rows, by code; None if a sum may exceed 64 bits.
 
     ``codes`` contains each of 0 to ``keys`` - 1. ``result_count`` as in ``running_results``.
     """

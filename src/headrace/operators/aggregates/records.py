@@ -82,7 +82,7 @@ def require_position_zero(field: int | str, record: Any) -> None:
 
 
 def fields_hint(count: int, names: Sequence[Any]) -> str:
-    """A sentence for an error's hint: which fields a record has."""
+    """Return a sentence for an error's hint: which fields a record has."""
     if not count:
         return "it has no fields"
     positions = f"it has the positions 0 to {count - 1}"

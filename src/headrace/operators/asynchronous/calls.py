@@ -19,10 +19,10 @@ class Retries(Protocol):
     """The methods of a retry strategy that are used here (see ``AsyncRetryStrategy``)."""
 
     def can_retry(self, current_attempts: int) -> bool:
-        """Whether another attempt may follow after this number of attempts."""
+        """Return whether another attempt may follow after this number of attempts."""
 
     def get_backoff_time_millis(self, current_attempts: int) -> int:
-        """The delay (ms) before the next attempt."""
+        """Return the delay (ms) before the next attempt."""
 
     def get_retry_predicate(self) -> Any:
         """Return the predicates of results and errors that are retried."""

@@ -72,7 +72,7 @@ class StreamElementQueue(ABC):
 
     @abstractmethod
     def calls(self) -> list[Call]:
-        """The calls in the queue."""
+        """Return the calls in the queue."""
 
 
 class OrderedQueue(StreamElementQueue):

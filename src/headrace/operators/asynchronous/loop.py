@@ -26,7 +26,7 @@ class _ProcessLoop:
         self._loop: AbstractEventLoop | None = None
 
     def loop(self) -> AbstractEventLoop:
-        """The running loop."""
+        """Return the running loop."""
         with self._lock:
             if self._loop is None:
                 loop = self._loop = asyncio.new_event_loop()
@@ -41,7 +41,7 @@ os.register_at_fork(after_in_child=_process.reset)
 
 
 def event_loop() -> AbstractEventLoop:
-    """The running event loop of this process."""
+    """Return the running event loop of this process."""
     return _process.loop()
 
 

@@ -127,7 +127,7 @@ class AsyncWaitOperator(Operator):
     def _bind_cached(
         self, cache: Cache, key: Callable[[Any], Any] | None, emit_results: _EmitResults
     ) -> Push:
-        """The push of an operator with a cache: cached results are emitted without the event loop.
+        """Return the push of an operator with a cache; it emits cached results at once.
 
         They wait in the queue only if an earlier element does. The event loop costs several times
         what a read of the cache does.

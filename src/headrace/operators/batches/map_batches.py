@@ -123,7 +123,7 @@ def _reject_untyped(value: Any, timestamp: int | None) -> None:
 
 
 def as_batch_function(pandas: bool, function: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of a record batch (its last argument), converted for pandas if needed."""
+    """Return a function of a record batch (its last argument), converted for pandas if needed."""
     if not pandas:
         return function
     return lambda *given: function(*given[:-1], given[-1].to_pandas())

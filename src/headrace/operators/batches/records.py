@@ -125,7 +125,7 @@ def insert_only_batch(columns: Any) -> Any:
 
 
 def untyped_records_error() -> TypeMismatchError:
-    """The error for records whose type is not declared."""
+    """Return the error for records whose type is not declared."""
     return TypeMismatchError(
         "map_batches was given records of which no type is declared",
         hint="declare it: output_type= of the operator before, type_info= of the source,"

@@ -72,7 +72,7 @@ class ResultConverter:
         yield timed
 
     def _to_declared_schema(self, batch: Any) -> Any:
-        """The batch with the columns of the declared type, cast where needed."""
+        """Return the batch with the columns of the declared type, cast where needed."""
         import pyarrow as pa
 
         names, schema = batch.schema.names, self.schema
@@ -107,7 +107,7 @@ class ResultConverter:
 
 
 def _record_batches(returned: Any) -> list[Any] | None:
-    """The record batches of one object; None if it is no table of any kind."""
+    """Return the record batches of one object; None if it is no table of any kind."""
     import pyarrow as pa
 
     if returned is None:

@@ -69,7 +69,7 @@ class BroadcastContext(ProcessContext):
         self.get_broadcast_state = states.writable
 
     def current_watermark(self) -> int:
-        """The watermark (ms) of this operator."""
+        """Return the watermark (ms) of this operator."""
         return self._key_context.watermark
 
     def _reject_timer(self, timestamp: int) -> None:
@@ -113,7 +113,7 @@ class KeyedBroadcastProcessOperator(KeyedProcessOperator):
         self._states = make_broadcast_states(context, self._spec.states, node)
 
     def contexts(self) -> tuple[KeyedContext, TimerContext]:
-        """The contexts of ``process_element`` and of ``on_timer``."""
+        """Return the contexts of ``process_element`` and of ``on_timer``."""
         states = self._states
         return ReadOnlyContext(self.key_context, states), ReadOnlyTimerContext(
             self.key_context, states

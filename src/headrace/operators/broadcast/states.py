@@ -26,7 +26,7 @@ class DeclaredMap:
     type_info: TypeInformation | None = None
 
     def get_name(self) -> str:
-        """The state's name."""
+        """Return the state's name."""
         return self.name
 
 
@@ -54,11 +54,11 @@ class BroadcastMap:
             self.remove = lambda key: state_map.remove(of_key(key))
 
     def values(self) -> Iterator[Any]:
-        """The values of the map."""
+        """Return the values of the map."""
         return (value for _, value in self._state_map.items())
 
     def is_empty(self) -> bool:
-        """Whether the map has no entries."""
+        """Return whether the map has no entries."""
         return not len(self._state_map)
 
     def put_all(self, dict_value: Any) -> None:
@@ -175,7 +175,7 @@ class _ByDescriptor(dict[Any, Any]):
 
 
 def undeclared_state_error(name: str, declared: Sequence[str], operator: str) -> PlanError:
-    """The error for a state that was not given to ``broadcast()``."""
+    """Return the error for a state that was not given to ``broadcast()``."""
     return PlanError(
         f"the broadcast state {name!r} is not declared",
         where={"operator": operator, "declared": ", ".join(map(repr, declared)) or "none"},

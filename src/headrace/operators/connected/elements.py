@@ -13,22 +13,22 @@ Element = Callable[[Any, Any], Iterable[Any] | None]
 
 
 def process_elements(target: Any) -> tuple[Element, Element]:
-    """The methods of a ``CoProcessFunction`` or ``KeyedCoProcessFunction``."""
+    """Return the methods of a ``CoProcessFunction`` or ``KeyedCoProcessFunction``."""
     return target.process_element1, target.process_element2
 
 
 def map_elements(target: Any) -> tuple[Element, Element]:
-    """The methods of a ``CoMapFunction``; a result of None is not emitted."""
+    """Return the methods of a ``CoMapFunction``; a result of None is not emitted."""
     return _one_or_none(target.map1), _one_or_none(target.map2)
 
 
 def flat_map_elements(target: Any) -> tuple[Element, Element]:
-    """The methods of a ``CoFlatMapFunction``."""
+    """Return the methods of a ``CoFlatMapFunction``."""
     return _without_context(target.flat_map1), _without_context(target.flat_map2)
 
 
 def broadcast_elements(target: Any) -> tuple[Element, Element]:
-    """The methods of a ``BroadcastProcessFunction``."""
+    """Return the methods of a ``BroadcastProcessFunction``."""
     return target.process_element, target.process_broadcast_element
 
 

@@ -74,7 +74,7 @@ class AsOfJoinSpec(JoinSpec):
 
 
 def match_finder(spec: AsOfJoinSpec) -> Callable[[TimeBuffer, int], RightMatch]:
-    """A function that finds the matching right record for a left timestamp.
+    """Return a function that finds the matching right record for a left timestamp.
 
     Of right records with equal timestamps the last one matches, of two at equal distance the
     earlier.

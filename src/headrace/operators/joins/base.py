@@ -78,20 +78,20 @@ class PairContext:
         self.right_ms: int | None = None
 
     def get_left_timestamp(self) -> int:
-        """The timestamp (ms) of the left record."""
+        """Return the timestamp (ms) of the left record."""
         return self.left_ms
 
     def get_right_timestamp(self) -> int | None:
-        """The timestamp (ms) of the right record; None if there is none."""
+        """Return the timestamp (ms) of the right record; None if there is none."""
         return self.right_ms
 
     def get_timestamp(self) -> int:
-        """The timestamp (ms) of the results."""
+        """Return the timestamp (ms) of the results."""
         return self.result_ms
 
 
 def missing_timestamp_error(name: str, side: str, value: Any) -> MissingWatermarksError:
-    """The error for a record without a timestamp, which cannot be joined."""
+    """Return the error for a record without a timestamp, which cannot be joined."""
     return MissingWatermarksError(
         f"{name} joins by event time, but a record of its {side} stream has no timestamp",
         where={"record": repr(value)[:120]},
@@ -101,5 +101,5 @@ def missing_timestamp_error(name: str, side: str, value: Any) -> MissingWatermar
 
 
 def round_up_to_grid(moment_ms: int, grid_ms: int) -> int:
-    """The first multiple of ``grid_ms`` at or after a moment: many keys share a timer's time."""
+    """Return the first multiple of ``grid_ms`` at or after a moment, so that timers coincide."""
     return -(-moment_ms // grid_ms) * grid_ms

@@ -73,15 +73,15 @@ class LeftContext:
         self.record_ms = self.other_ms = 0
 
     def get_left_timestamp(self) -> int:
-        """The timestamp (ms) of the left record."""
+        """Return the timestamp (ms) of the left record."""
         return self.record_ms
 
     def get_right_timestamp(self) -> int:
-        """The timestamp (ms) of the right record."""
+        """Return the timestamp (ms) of the right record."""
         return self.other_ms
 
     def get_timestamp(self) -> int:
-        """The later of the two (ms): that of the results."""
+        """Return the later of the two (ms): that of the results."""
         return max(self.record_ms, self.other_ms)
 
 

@@ -40,7 +40,7 @@ class WindowCall:
     with_context: bool
 
     def bound(self) -> CallWindowFunction:
-        """The function, wrapped to take all possible arguments."""
+        """Return the function, wrapped to take all possible arguments."""
         function = self.function.bound()
         if self.with_context:
             if self.with_key:
@@ -69,7 +69,7 @@ class Contents(ABC):
         return () if self.window_function is None else (self.window_function.function,)
 
     def copied(self) -> Contents:
-        """A copy with its own functions, for one task."""
+        """Return a copy with its own functions, for one task."""
         call = self.window_function
         if call is None:
             return self
@@ -82,15 +82,15 @@ class Contents(ABC):
 
     @abstractmethod
     def state(self, states: NamespacedStates) -> Any:
-        """The state that stores a window's contents, with ``add``, ``get`` and ``clear``."""
+        """Return the state that stores a window's contents, with ``add``, ``get`` and ``clear``."""
 
     @abstractmethod
     def from_records(self, values: list[Any]) -> list[Any]:
-        """The inputs of the window function from a list of records, for windows with an evictor."""
+        """Return the window function's inputs from a list of records; if there is an evictor."""
 
     @abstractmethod
     def inputs(self, state: Any, keeps_state: bool) -> list[Any]:
-        """The inputs of the window function, from ``state``; empty if the state is.
+        """Return the inputs of the window function, from ``state``; empty if the state is.
 
         ``keeps_state``: the state is still needed, so inputs are copies: the function may change
         them.
@@ -144,7 +144,7 @@ class _FoldedContents(Contents):
         return [] if result is None else [result]
 
     def result(self, state: Any, accumulator: Any) -> Any:
-        """The result for a stored value."""
+        """Return the result for a stored value."""
         return accumulator
 
 
@@ -194,7 +194,7 @@ class Aggregated(_FoldedContents):
         return state._function.get_result(accumulator)
 
     def fitted(self) -> Any:
-        """The function, with its accumulators coerced to their declared type."""
+        """Return the function, with its accumulators coerced to their declared type."""
         return fitted_aggregate(self.function.target, self.accumulator_type, SLOT)
 
     def from_records(self, values: list[Any]) -> list[Any]:

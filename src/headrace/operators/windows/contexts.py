@@ -21,15 +21,15 @@ class AssignerContext:
         self._context = context
 
     def get_current_processing_time(self) -> int:
-        """The processing time (ms) of the micro-batch."""
+        """Return the processing time (ms) of the micro-batch."""
         return self._key_context.now_ms
 
     def get_current_key(self) -> Any:
-        """The record's key."""
+        """Return the record's key."""
         return self._key_context.user_key()
 
     def get_runtime_context(self) -> TaskContext:
-        """The runtime context; its keyed states are those of the record's key."""
+        """Return the runtime context; its keyed states are those of the record's key."""
         return self._context
 
 
@@ -41,15 +41,15 @@ class FiringContext:
         self._context = context
 
     def get_current_processing_time(self) -> int:
-        """The processing time (ms) of the micro-batch."""
+        """Return the processing time (ms) of the micro-batch."""
         return self._key_context.now_ms
 
     def get_current_watermark(self) -> int:
-        """The watermark (ms)."""
+        """Return the watermark (ms)."""
         return self._key_context.watermark
 
     def get_metric_group(self) -> Any:
-        """The operator's metrics."""
+        """Return the operator's metrics."""
         return self._context.get_metrics_group()
 
 
@@ -90,7 +90,7 @@ class TriggerContext(FiringContext):
         )
 
     def get_partitioned_state(self, state_descriptor: Any) -> Any:
-        """The state of a descriptor for this key and window."""
+        """Return the state of a descriptor for this key and window."""
         self._states.enter(self.namespace)
         return self._states.of(state_descriptor)
 
@@ -114,15 +114,15 @@ class FunctionContext:
         self.current_window: Any = None
 
     def window(self) -> Any:
-        """The window."""
+        """Return the window."""
         return self.current_window
 
     def current_processing_time(self) -> int:
-        """The processing time (ms) of the micro-batch."""
+        """Return the processing time (ms) of the micro-batch."""
         return self._key_context.now_ms
 
     def current_watermark(self) -> int:
-        """The watermark (ms)."""
+        """Return the watermark (ms)."""
         return self._key_context.watermark
 
     def window_state(self) -> Any:

@@ -28,7 +28,7 @@ class Folding:
 
 
 def column_fold(contents: Contents) -> Fold | None:
-    """The contents as a ``Fold`` that columns can compute; None for other contents."""
+    """Return the contents as a ``Fold`` that columns can compute; None for other contents."""
     if isinstance(contents, Reduced):
         fold = fold_of(contents.function)
         return None if isinstance(fold, ExtremeRecord) else fold
@@ -38,7 +38,7 @@ def column_fold(contents: Contents) -> Fold | None:
 
 
 def folding_of(contents: Contents) -> Folding | None:
-    """The functions that fold the records; None if all records are stored."""
+    """Return the functions that fold the records; None if all records are stored."""
     if isinstance(contents, Reduced):
         reduce = contents.function.bound()
         return Folding(_identity, reduce, reduce, _identity)
@@ -57,7 +57,7 @@ def folding_of(contents: Contents) -> Folding | None:
 
 
 def merges_in_order(contents: Contents) -> bool:
-    """Whether merged accumulators of successive records equal the accumulator of all of them.
+    """Return whether merging the accumulators of successive records gives the same as adding all.
 
     A reduction must be declared associative. An ``AggregateFunction`` must have a real ``merge``:
     functions that are never used with sessions often have none.
@@ -68,7 +68,7 @@ def merges_in_order(contents: Contents) -> bool:
 
 
 def merges_in_any_order(contents: Contents) -> bool:
-    """Whether accumulators may be merged in any order, whichever records they are from.
+    """Return whether accumulators may be merged in any order, whichever records they are from.
 
     ``AggregateFunction.merge`` promises this. ``sum`` of a field does not: it keeps the other
     fields of the record that came first.

@@ -52,7 +52,7 @@ GapOf = Callable[[Any], int]
 
 
 def gap_of(windowing: Windowing) -> int | GapOf | None:
-    """The gap (ms), or the function that returns a record's gap; None for windows of other kinds.
+    """Return the gap (ms), or the function that returns a record's gap; None for other windows.
 
     It is set for sessions that fire only at their end and store an accumulator.
     """
@@ -193,7 +193,7 @@ class SessionOperator(StatefulOperator):
         initial: Callable[[Any], Any],
         add: Callable[[Any, Any], Any],
     ) -> tuple[Session, ...]:
-        """The sessions after a record that joins several of them."""
+        """Return the sessions after a record that joins several of them."""
         merge, members = self._folding.merge, [sessions[at] for at in touching]
         accumulator = members[0][2]
         for _, _, other in members[1:]:

@@ -83,13 +83,13 @@ class WindowSpec(Windowing, OperatorSpec):
         return self.contents.functions
 
     def copied(self) -> Self:
-        """A copy with its own functions, for one task."""
+        """Return a copy with its own functions, for one task."""
         copy = super().copied()
         vars(copy)["contents"] = self.contents.copied()
         return copy
 
     def combiner(self, selector: UserFunction, key_type: Any, by_time: bool) -> Combiner | None:
-        """The first of two phases, if accumulators merge and windows fire by event time only.
+        """Return the first of two phases, if accumulators merge and only event time fires windows.
 
         None if late records are needed one by one; in a batch by time no record is late. Partial
         aggregates have no timestamp of their own, so there the accumulators must be mergeable in

@@ -50,7 +50,7 @@ class Windowing:
 
 
 def missing_timestamp_error() -> MissingWatermarksError:
-    """The error for a record without a timestamp."""
+    """Return the error for a record without a timestamp."""
     return MissingWatermarksError(
         "a record without a timestamp came to windows of event time",
         hint="the source sets no timestamps: add to the watermark strategy"
@@ -59,7 +59,7 @@ def missing_timestamp_error() -> MissingWatermarksError:
 
 
 def window_out_of_range_error(window: Window) -> TypeMismatchError:
-    """The error for a window whose end no watermark can reach."""
+    """Return the error for a window whose end no watermark can reach."""
     return TypeMismatchError(
         f"a record falls into {window!r}, which ends after the last moment, 2**63 - 1",
         hint="timestamps are milliseconds since the epoch: filter records out that are so far off",

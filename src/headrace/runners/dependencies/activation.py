@@ -85,7 +85,7 @@ def activated(folder: str, extra_paths: Sequence[str] = ()) -> Iterator[None]:
 
 
 def module_path_entries(folder: str) -> list[str]:
-    """The entries that a folder of dependencies adds to the module path; none for ""."""
+    """Return the entries that a folder of dependencies adds to the module path; none for ""."""
     if not folder:
         return []
     with open(os.path.join(folder, PATH), encoding="utf-8") as lines:

@@ -71,7 +71,7 @@ def declared_dependencies(configuration: Configuration) -> Dependencies:
 
 
 def interpreter_of(executable: str, work: str | None) -> str:
-    """The path of an interpreter, given as a name, a path, or a path within an archive.
+    """Return the path of an interpreter, given as a name, a path, or a path within an archive.
 
     ``work``: the folder with extracted archives.
 
@@ -90,7 +90,7 @@ def interpreter_of(executable: str, work: str | None) -> str:
 
 
 def is_this_interpreter(executable: str) -> bool:
-    """Whether an interpreter is the one that runs this program, perhaps under another name."""
+    """Return whether an interpreter is the one that runs this program, under any path."""
     path, this_path = shutil.which(executable), sys.executable
     if path is None:
         return False

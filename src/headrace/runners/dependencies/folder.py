@@ -49,7 +49,7 @@ def dependencies_folder(dependencies: Dependencies) -> Path | None:
 
 
 def working_folder(folder: str | os.PathLike[str] | None) -> str | None:
-    """The working folder within a folder of dependencies; None if there is none."""
+    """Return the working folder within a folder of dependencies; None if there is none."""
     work = None if folder is None else os.path.join(folder, WORK)
     return work if work and os.path.isdir(work) else None
 
@@ -160,7 +160,7 @@ def _install(requirements: str, cache: str, target: Path) -> None:
 
 
 def _digest(dependencies: Dependencies) -> str:
-    """A digest of all files, and of their use."""
+    """Return a digest of all files, and of their use."""
     digest = hashlib.sha256(f"{sys.version_info[:2]} {sys.platform}".encode())
     inputs = [(path, "file", os.path.basename(path)) for path in dependencies.files]
     inputs += [(path, "archive", target) for path, target in dependencies.archives]

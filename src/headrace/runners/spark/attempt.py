@@ -102,7 +102,7 @@ class Attempt:
         return failure
 
     def _disk_space(self) -> dict[str, str]:
-        """The free space of the disks that Spark writes to, as far as this machine can tell."""
+        """Return the free space of the disks that Spark writes to, as this machine sees it."""
         folders = {"checkpoint": self.checkpoint.directory}
         if (self.spark.sparkContext.master or "").startswith("local"):
             local = self.spark.sparkContext.getConf().get("spark.local.dir") or gettempdir()
@@ -112,7 +112,7 @@ class Attempt:
         }
 
     def _damage(self, error: BaseException) -> CheckpointError | None:
-        """The error for damage in Spark's part of the checkpoint, if that made the query fail."""
+        """Return the error for damage in Spark's checkpoint, if that made the query fail."""
         failed = self._write_error or error
         if self.program.batch or failure_in(str(failed)) is not None:
             return None
@@ -195,7 +195,7 @@ class Attempt:
         return self.cancelled.is_set() or self.link.failure is not None
 
     def _should_stop(self) -> bool:
-        """Whether to stop the query now.
+        """Return whether to stop the query now.
 
         It is announced first: then the sources report that all micro-batches are committed, for
         example to brokers. A micro-batch in progress is completed, unless that takes too long.
@@ -217,7 +217,7 @@ class Attempt:
         return bool(self.program.stages) or any(map(commits_by_task, self.program.sinks))
 
     def _is_done(self) -> bool:
-        """Whether Spark has committed the micro-batch that reads the end of all sources.
+        """Return whether Spark has committed the micro-batch that reads the end of all sources.
 
         Spark's own trigger for bounded input (availableNow) is not used: it ends when a source has
         nothing to read at the moment, which is not the end of a source with a rate limit.
@@ -283,7 +283,7 @@ def _register(spark: SparkSession) -> None:
 
 
 def user_error(error: BaseException) -> BaseException:
-    """The user's exception inside Spark's error, or a ``JobError`` that names the log."""
+    """Return the user's exception inside Spark's error, or a ``JobError`` that names the log."""
     if isinstance(error, HeadraceError):
         return error
     text, log = str(error), _log_location()
@@ -302,7 +302,7 @@ def user_error(error: BaseException) -> BaseException:
 
 
 def disk_space_text(path: str) -> str:
-    """A folder, with the free space of its disk."""
+    """Return a folder, with the free space of its disk."""
     disk = shutil.disk_usage(path)
     free, total = (f"{size / (1 << 20):,.0f} MiB" for size in (disk.free, disk.total))
     return f"{path}, {free} free of {total}"

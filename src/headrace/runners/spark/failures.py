@@ -132,7 +132,7 @@ def _unpack(packed: PackedError) -> BaseException:
 
 
 def reason_in(text: str) -> str:
-    """An error of Spark in one line: its first line, and the last line of a Python traceback."""
+    """Return a Spark error in one line: its first line, and a Python traceback's last line."""
     text = text.strip()
     first = text.partition("\n")[0]
     match = _TRACEBACK.search(text)
@@ -142,7 +142,7 @@ def reason_in(text: str) -> str:
 
 
 def failure_in(text: str) -> BaseException | None:
-    """The exception of a worker that is encoded in ``text``; None if there is none."""
+    """Return the exception of a worker that is encoded in ``text``; None if there is none."""
     match = _PATTERN.search(text)
     if match is None:
         return None

@@ -85,7 +85,7 @@ class SparkJob:
     # The methods of a JobHandle.
 
     def status(self) -> JobStatus:
-        """The job's status."""
+        """Return the job's status."""
         return self._status
 
     def cancel(self) -> None:
@@ -109,7 +109,7 @@ class SparkJob:
         return JobExecutionResult(self.job_id, self._net_runtime_ms, self.accumulators())
 
     def accumulators(self) -> Mapping[str, Any]:
-        """The current counters, the watermark (ms) and the number of micro-batches."""
+        """Return the current counters, the watermark (ms) and the number of micro-batches."""
         return self._reports.accumulators()
 
     # The run.

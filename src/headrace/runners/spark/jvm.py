@@ -16,7 +16,7 @@ _END_SECONDS = 5.0
 
 
 def lost_jvm_error(error: BaseException) -> ErrorParts | None:
-    """The error for a lost connection to the JVM; None for other errors."""
+    """Return the error for a lost connection to the JVM; None for other errors."""
     process: subprocess.Popen[bytes] | None = getattr(SparkContext._gateway, "proc", None)
     if _is_connection_error(error):
         return explain_lost_jvm(None if process is None else _exit_code(process))
@@ -61,7 +61,7 @@ def _is_other_record(record: logging.LogRecord) -> bool:
 
 
 def _exit_code(process: subprocess.Popen[bytes]) -> int | None:
-    """The exit code, 128 + n after signal n; None if the process still runs."""
+    """Return the exit code, 128 + n after signal n; None if the process still runs."""
     try:
         code = process.wait(_END_SECONDS)  # its sockets close a moment before it ends
     except subprocess.TimeoutExpired:

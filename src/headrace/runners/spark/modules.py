@@ -29,7 +29,7 @@ _session_folders: dict[str, list[str]] = {}
 
 
 def user_paths() -> list[str]:
-    """The absolute folders on the module path, without those of the interpreter, in order."""
+    """Return the absolute folders on the module path, without the interpreter's, in order."""
     interpreter_folders = tuple(os.path.join(path, "") for path in _interpreter_paths())
     folders: dict[str, None] = {}
     for entry in sys.path:
@@ -40,7 +40,7 @@ def user_paths() -> list[str]:
 
 
 def worker_module_folders(spark: SparkSession) -> list[str]:
-    """The folders where a session's workers look for modules, without those of the interpreter."""
+    """Return the module folders of a session's workers, without those of the interpreter."""
     context = spark.sparkContext
     session_folders = _session_folders.get(context.applicationId or "")
     if session_folders is not None:
@@ -53,7 +53,7 @@ def worker_module_folders(spark: SparkSession) -> list[str]:
 
 
 def is_local(master: str) -> bool:
-    """Whether a Spark master runs tasks in the driver's JVM."""
+    """Return whether a Spark master runs tasks in the driver's JVM."""
     return master == "local" or master.startswith("local[")
 
 
@@ -91,7 +91,7 @@ def _interpreter_paths() -> list[str]:
 
 @functools.cache
 def _installed_paths() -> tuple[str, ...]:
-    """The folders with installed packages: the interpreter's own, and all that ``site`` adds.
+    """Return the folders with installed packages: the interpreter's, and all that ``site`` adds.
 
     That includes packages of other environments that this one includes.
     """
@@ -105,7 +105,7 @@ def _installed_paths() -> tuple[str, ...]:
 
 
 def _modules_outside(folders: Sequence[str], provided: Sequence[str] = ()) -> list[ModuleType]:
-    """The loaded modules that workers with these folders would not find.
+    """Return the loaded modules that workers with these folders would not find.
 
     A module counts by its own name, to which pickles refer. Other names in ``sys.modules`` are
     aliases.
@@ -134,7 +134,7 @@ def _modules_outside(folders: Sequence[str], provided: Sequence[str] = ()) -> li
 
 
 def _package_paths(root: str, path: list[str]) -> tuple[str, ...] | None:
-    """The paths of a package or module on the path; None if it is not found."""
+    """Return the paths of a package or module on the path; None if it is not found."""
     spec = PathFinder.find_spec(root, path)
     if spec is None:
         return None
@@ -151,7 +151,7 @@ def _real_file_path(file: str) -> str:
 
 @functools.cache
 def _real_path(folder: str) -> str:
-    """The folder without symbolic links, by which environments may be reached."""
+    """Return the folder without symbolic links, by which environments may be reached."""
     return os.path.realpath(folder)
 
 

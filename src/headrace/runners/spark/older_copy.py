@@ -35,7 +35,7 @@ SinksAhead = Sequence[tuple[SinkProgram, int]]
 def with_consistent_sinks(
     checkpoint: Checkpoint, program: JobProgram, spark: SparkSession, write_again: bool
 ) -> JobProgram:
-    """The program, if its sinks have no later micro-batches than the checkpoint.
+    """Return the program, if its sinks have no later micro-batches than the checkpoint.
 
     ``write_again``: if they have, all sinks get new ids, and take over their pending data of
     earlier micro-batches.
@@ -67,7 +67,7 @@ def with_consistent_sinks(
 
 
 def sinks_ahead(spark: SparkSession, program: JobProgram, planned: int) -> SinksAhead:
-    """The sinks that have a later micro-batch than the last planned one."""
+    """Return the sinks that have a later micro-batch than the last planned one."""
     last_batches = ((sink, _last_batch(spark, program, sink)) for sink in program.sinks)
     return [(sink, last) for sink, last in last_batches if last is not None and last > planned]
 
@@ -75,7 +75,7 @@ def sinks_ahead(spark: SparkSession, program: JobProgram, planned: int) -> Sinks
 def older_copy_error(
     program: JobProgram, ahead: SinksAhead, planned: int, location: str
 ) -> CheckpointError:
-    """The error for a checkpoint that is older than its sinks."""
+    """Return the error for a checkpoint that is older than its sinks."""
     return CheckpointError(
         f"the checkpoint of {program.name!r} is older than what its sinks have: it ends with"
         f" {_batch_text(planned)}, and {_sink_list(ahead)}. To go on would lose records or write"
@@ -89,7 +89,7 @@ def older_copy_error(
 
 
 def _last_batch(spark: SparkSession, program: JobProgram, sink: SinkProgram) -> int | None:
-    """The last micro-batch that a sink has; -1 for none, None if it does not know."""
+    """Return the last micro-batch that a sink has; -1 for none, None if it does not know."""
     if sink.sink.executed_by is ExecutedBy.DRIVER:
         return None
     sink_id = program.sink_id(sink)

@@ -47,7 +47,7 @@ class ErrorParts(NamedTuple):
 
 
 def explain_failure(text: str, kind: str) -> ErrorParts:
-    """The error for a failure of Spark. ``kind``: its type, for a failure without a text."""
+    """Return the error for a failure of Spark. ``kind``: its type, for a failure without a text."""
     text = _QUERY.sub("", text.strip())
     where: dict[str, str] = {}
     task = _TASK.match(text)
@@ -69,7 +69,7 @@ def explain_failure(text: str, kind: str) -> ErrorParts:
 
 
 def full_disk_error(text: str) -> ErrorParts | None:
-    """The error if a text of Spark or Java says that a disk is full; otherwise None."""
+    """Return the error if a text of Spark or Java says that a disk is full; otherwise None."""
     match = _FULL_DISK.search(text)
     if match is None:
         return None
@@ -82,7 +82,7 @@ def full_disk_error(text: str) -> ErrorParts | None:
 
 
 def explain_lost_jvm(code: int | None) -> ErrorParts:
-    """The error if the JVM does not answer.
+    """Return the error if the JVM does not answer.
 
     ``code``: its exit code (128 + n: signal n), if known.
     """
@@ -102,13 +102,13 @@ def _worker_died(text: str) -> str:
 
 
 def _exit_code_text(text: str) -> str | None:
-    """The meaning of an exit code in the text; None if there is none."""
+    """Return the meaning of an exit code in the text; None if there is none."""
     match = _EXIT_CODE.search(text)
     return None if match is None else _exit_text(int(match["code"]))
 
 
 def _exit_text(code: int) -> str:
-    """How a process ended; codes above 128 are signals."""
+    """Return how a process ended; codes above 128 are signals."""
     if code == _SIGKILL_EXIT_CODE:
         return f"it was killed (exit code {code}, SIGKILL)"
     if code > 128 and code - 128 in {number.value for number in signal.Signals}:
@@ -121,7 +121,7 @@ def _jvm_hint() -> str:
 
 
 def hint_for(text: str) -> str | None:
-    """The hint for a failure with a known remedy."""
+    """Return the hint for a failure with a known remedy."""
     missing = _NO_MODULE.search(text)
     if missing is None:
         return None

@@ -37,7 +37,7 @@ class Reports:
         self._reporting.report(report.batch_id, report.metrics, report.watermarks, wall_clock_ms())
 
     def accumulators(self) -> dict[str, Any]:
-        """The current counters, the watermark (ms) and the number of micro-batches."""
+        """Return the current counters, the watermark (ms) and the number of micro-batches."""
         accumulators: dict[str, Any] = {**figures(self._reporting.totals)}
         if self.last is not None:
             accumulators["microBatches"] = self.last.batch_id + 1

@@ -103,7 +103,7 @@ def start_on_spark(
 def _read_states(
     settings: Mapping[str, str], parallelism: int | None, folder: str, stages: Stages, batch: int
 ) -> States:
-    """The names of states in a checkpoint, for the error that a stateful operator is missing."""
+    """Return the state names in a checkpoint, for the error that an operator is missing."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 

@@ -120,7 +120,7 @@ class ChainBuilder:
         self.counts.register(metrics, job)
 
     def _exchange(self, program: ExchangeProgram, merged: bool) -> ExchangeWriter:
-        """The end of the chain for an exchange; ``merged``: its senders share their watermarks."""
+        """Return the writer of an exchange; ``merged``: all its senders share watermarks."""
         if program.columns:  # jobs with rows start without these
             if merged:
                 from headrace.runtime.columns.keyed_exchange import KeyedColumnExchangeWriter
@@ -184,7 +184,7 @@ class ChainBuilder:
         self._fused_next[node.id] = self._fusable_successor(node)
 
     def _inputs_of(self, node: NodeProgram) -> NodeInputs | InputWatermarks:
-        """The watermarks of an operator with several inputs; the root's are those of its task."""
+        """Return the watermarks of an operator with several inputs; for the root, the task's."""
         assert node.spec is not None
         if node.id != self.program.root:
             return self.inputs.setdefault(node.id, NodeInputs(node.spec.traits.inputs))
@@ -192,7 +192,7 @@ class ChainBuilder:
         return self._root_inputs
 
     def _fusable_successor(self, node: NodeProgram) -> str | None:
-        """The node whose step can follow this one's, unless the code would be too deep.
+        """Return the node whose step can follow this one's, unless the code would be too deep.
 
         Nodes are opened from the ends on, so a row that is too long is cut from its end on.
         """
@@ -211,7 +211,7 @@ class ChainBuilder:
         return only.target
 
     def _is_one_to_one(self, node_id: str) -> bool:
-        """Whether a node emits one record for each that it gets."""
+        """Return whether a node emits one record for each that it gets."""
         step, operator = self._steps[node_id], self.operators.get(node_id)
         if step is not None:
             return step.one_to_one
@@ -222,7 +222,7 @@ class ChainBuilder:
         return self.exchanges[link.target] if link.kind == "exchange" else self._sink(link.target)
 
     def _called_nodes(self) -> set[str]:
-        """The nodes that are called with a record, by another one or from outside."""
+        """Return the nodes that are called with a record, by another one or from outside."""
         links = [
             (node.id, link.target)
             for node in self.program.nodes.values()
@@ -288,7 +288,7 @@ class ChainBuilder:
         return made
 
     def _counted(self, node: NodeProgram, tag: str | None, pushes: list[Push]) -> Push:
-        """A push into an output; it also counts, where nothing else measures what goes there."""
+        """Return a push into an output; it counts records if no other measure counts them."""
         tally = self.counts.tally(node.id, tag)
         if tally is None:
             return _fan_out(pushes)
@@ -339,7 +339,7 @@ class ChainBuilder:
         return sink_step(self._sink(sink_id), sink, unshared)
 
     def _watermark_push_after(self, node: NodeProgram) -> PushWatermark:
-        """A function that passes a node's watermarks to all that it feeds, once to each."""
+        """Return a function that passes a node's watermarks to all that it feeds, once to each."""
         watermark_pushes: list[PushWatermark] = []
         links = sorted(node.links, key=lambda link: link.kind == "node")
         ways = dict.fromkeys((link.kind, link.target, link.input) for link in links)
@@ -358,7 +358,7 @@ class ChainBuilder:
         return _fan_out_watermarks(watermark_pushes)
 
     def _copying(self, push: Push) -> Push:
-        """A push that hands on a copy, since others have the record too."""
+        """Return a push that hands on a copy, since others have the record too."""
         if self._send_context.object_reuse:
             return push
 
@@ -370,7 +370,7 @@ class ChainBuilder:
     # Rows of operators: what follows a node in one generated function with it.
 
     def _loops(self) -> tuple[PushAll, ...]:
-        """The functions that take a chunk of records at the root, for each of its inputs."""
+        """Return the functions that take a chunk of records at the root, for each of its inputs."""
         root = self.program.nodes[self.program.root]
         step = self._steps[root.id]
         if root.spec is None:
@@ -385,7 +385,7 @@ class ChainBuilder:
     def _steps_after(
         self, node: NodeProgram, in_loop: bool = False, unshared: bool = False
     ) -> tuple[Step, ...]:
-        """The steps after a node, up to an exchange, a sink, or a call of what follows.
+        """Return the steps after a node, up to an exchange, a sink, or a call of what follows.
 
         ``unshared``: nobody but this row holds the records.
         """
@@ -416,7 +416,7 @@ class ChainBuilder:
         return call_step(self._uncounted_pushes[node.id])
 
     def push_rows_into(self, link: Link) -> PushAll:
-        """A function that sends records over a link. Nobody else may hold the records."""
+        """Return a function that sends records over a link. Nobody else may hold the records."""
         if link.kind == "exchange":
             program = next(e for e in self.program.exchanges if e.id == link.target)
             row = (exchange_step(self.exchanges[link.target], program, unshared=True),)

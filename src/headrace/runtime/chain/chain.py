@@ -192,7 +192,7 @@ class Chain:
         return {node_id: state for node_id, state in states.items() if state is not None}
 
     def buffered_records(self) -> int:
-        """How many records are gathered for other tasks and sinks."""
+        """Return how many records are gathered for other tasks and sinks."""
         return sum(e.buffered_records() for e in (*self._exchanges.values(), *self._sinks.values()))
 
     @property

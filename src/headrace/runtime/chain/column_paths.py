@@ -51,7 +51,7 @@ class ColumnPaths:
         outputs.columns_by_side = {tag: self._after(node, tag) for tag in tags if tag is not None}
 
     def _after(self, node: NodeProgram, tag: str | None) -> PushColumns:
-        """A function that takes the columns that a node emits."""
+        """Return a function that takes the columns that a node emits."""
         # As with rows: exchanges and sinks before operators.
         links = sorted(node.links, key=lambda link: link.kind == "node")
         pushes = [self._into(link) for link in links if link.tag == tag]
@@ -82,7 +82,7 @@ class ColumnPaths:
         return lambda columns: writer.push_columns(columns, rows)
 
     def _into_operator(self, node: NodeProgram) -> tuple[PushColumns, ...]:
-        """The functions that take columns for each input of an operator."""
+        """Return the functions that take columns for each input of an operator."""
         made = self._into_nodes.get(node.id)
         if made is None:
             operator, outputs = self._builder.operators[node.id], self._builder.outputs(node)

@@ -128,7 +128,7 @@ class ChainCounts:
 
 
 def count_step(tally: Tally, in_loop: bool) -> Step:
-    """A step that counts the records which come by; in a loop over a chunk, by a local variable."""
+    """Return a step that counts records; in a loop over a chunk, it counts in a local variable."""
     if not in_loop:
         return Step(("$tally.count += 1",), {"tally": tally}, forwards_record=True)
     return Step(

@@ -128,7 +128,7 @@ class Columns:
         return None if self.base._times is None else Timestamps(self)
 
     def rows(self) -> list[Any]:
-        """Fresh records, as the source would have given them; a ``Row`` has its kind."""
+        """Return fresh records, as the source would have given them; a ``Row`` has its kind."""
         rows, kinds = self.shape(self.batch), self.kinds
         if kinds is not None:
             for row, kind in zip(rows, kinds.tolist(), strict=True):
@@ -137,7 +137,7 @@ class Columns:
         return rows
 
     def rows_to_send(self) -> tuple[list[Any], list[int | None] | None]:
-        """Fresh records for what follows, and their timestamps.
+        """Return fresh records for what follows, and their timestamps.
 
         What a combiner gives for columns goes on to an exchange with its key (``to_send`` of its
         shape), as what it gives for records does.
@@ -156,7 +156,7 @@ class Columns:
             push(value, timestamp)
 
     def take(self, order: np.ndarray[Any, Any]) -> Columns:
-        """The rows of these numbers, in this order."""
+        """Return the rows of these numbers, in this order."""
         import pyarrow as pa
 
         indices = pa.array(order)
@@ -165,7 +165,7 @@ class Columns:
         return Columns(self.batch.take(indices), self.shape, times, kinds)
 
     def with_times(self, times: Any | None) -> Columns:
-        """The same records with other timestamps."""
+        """Return the same records with other timestamps."""
         return Columns(self.batch, self.shape, times, self.kinds)
 
     def with_times_of_column(self, name: str) -> Columns | None:
@@ -177,14 +177,14 @@ class Columns:
         return None if times is None else self.with_times(times)
 
     def latest_ms(self) -> int | None:
-        """The highest timestamp; None where no record has one."""
+        """Return the highest timestamp; None where no record has one."""
         import pyarrow.compute as pc
 
         latest: int | None = None if self.times is None else pc.max(self.times).as_py()
         return latest
 
     def is_like(self, other: Columns) -> bool:
-        """Whether records of both can lie in one ``Columns``."""
+        """Return whether records of both can lie in one ``Columns``."""
         return self.shape == other.shape and bool(self.batch.schema.equals(other.batch.schema))
 
     @property
@@ -242,7 +242,7 @@ class Timestamps(Sequence[int | None]):
 
 
 def concatenate_columns(parts: Sequence[Columns]) -> Columns:
-    """The records of several ``Columns`` of one kind (``is_like``), one after another."""
+    """Return the records of several ``Columns`` of one kind (``is_like``), one after another."""
     first, *others = parts
     if not others:
         return first
@@ -268,7 +268,7 @@ def concatenate_columns(parts: Sequence[Columns]) -> Columns:
 
 
 def from_buffer(data: Any, shape: Shape, timed: bool, kinded: bool) -> Columns:
-    """The columns of a message (bytes or a buffer); they use its memory."""
+    """Return the columns of a message (bytes or a buffer); they use its memory."""
     import pyarrow as pa
 
     batch = pa.ipc.open_stream(data).read_next_batch()

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def of_chunk(chunk: ColumnChunk) -> Columns:
-    """The records of a chunk. A row without a kind is inserted.
+    """Return the records of a chunk. A row without a kind is inserted.
 
     Raises:
         TypeMismatchError: what it says is its row kinds are none.
@@ -27,7 +27,7 @@ def of_chunk(chunk: ColumnChunk) -> Columns:
 
 
 def takeable(batch: Any) -> Any:
-    """The same values in arrays that Arrow can take rows of, and put one after another.
+    """Return the same values in arrays that Arrow can take rows of, and put one after another.
 
     It cannot do so with views, and with runs. Of dictionaries that have a null it cannot make one,
     and it counts this null as a value.

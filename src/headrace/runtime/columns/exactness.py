@@ -29,7 +29,7 @@ make of Python's values, as unions."""
 
 
 def equal_alike(kind: Any) -> bool:
-    """Whether values of an Arrow type are equal in Python where they are in Arrow."""
+    """Return whether values of an Arrow type are equal in Python where they are in Arrow."""
     from pyarrow import types
 
     return any(
@@ -47,7 +47,7 @@ def equal_alike(kind: Any) -> bool:
 
 
 def have_exact_keys(schema: Any, names: Sequence[str]) -> bool:
-    """Whether the columns of a key are there, and equal in Arrow where they are in Python."""
+    """Return whether the key columns exist, and Arrow compares their values as Python does."""
     from pyarrow import types
 
     for name in names:
@@ -61,7 +61,7 @@ def have_exact_keys(schema: Any, names: Sequence[str]) -> bool:
 
 
 def widened(kind: Any) -> Any | None:
-    """The 64-bit type that holds all numbers of an Arrow type; None where there is none."""
+    """Return the 64-bit type that holds all numbers of an Arrow type; None where there is none."""
     import pyarrow as pa
     from pyarrow import types
 
@@ -71,7 +71,7 @@ def widened(kind: Any) -> Any | None:
 
 
 def numbers_in_turn(column: Any, kind: AggregateKind) -> Array | None:
-    """A column as 64-bit numbers that numpy folds one after another; None where it is not exact.
+    """Return a column as 64-bit numbers for numpy's ``accumulate``; None if that is not exact.
 
     Sums of integers may still leave 64 bits: see ``sums_fit``.
     """
@@ -92,7 +92,7 @@ class GroupedColumn(NamedTuple):
 
 
 def numbers_by_group(column: Any, kind: AggregateKind) -> GroupedColumn | None:
-    """A column whose values Arrow computes by group, without its nulls; None: it is not exact."""
+    """Return a column for Arrow's aggregation by group, without nulls; None if it is not exact."""
     from pyarrow import types
 
     dtype, wide = column.type, widened(column.type)
@@ -112,7 +112,7 @@ def numbers_by_group(column: Any, kind: AggregateKind) -> GroupedColumn | None:
 
 
 def max_abs(column: Any) -> int:
-    """The greatest absolute value in a column of integers; 0 for other types."""
+    """Return the greatest absolute value in a column of integers; 0 for other types."""
     import pyarrow.compute as pc
     from pyarrow import types
 
@@ -124,7 +124,7 @@ def max_abs(column: Any) -> int:
 
 
 def sums_fit(values: Array, result_count: int, most_added: int) -> bool:
-    """Whether no sum leaves 64 bits: one of the first ``result_count`` values, and others.
+    """Return whether no sum leaves 64 bits: one of the first ``result_count`` values, and others.
 
     ``most_added``: at most so many other values are added to one result.
     """
@@ -133,7 +133,7 @@ def sums_fit(values: Array, result_count: int, most_added: int) -> bool:
 
 
 def equal_array(values: Sequence[Any], kind: Any) -> Any | None:
-    """An Arrow array that reads as these values, types and all; None where there is none."""
+    """Return an Arrow array that reads as these values, types and all; None where there is none."""
     import pyarrow as pa
     from pyarrow import types
 
@@ -152,14 +152,14 @@ def equal_array(values: Sequence[Any], kind: Any) -> Any | None:
 
 
 def _is_ordered(values: Array) -> bool:
-    """Whether equal floats (64 bits) are the same, and any two can be compared."""
+    """Return whether equal floats (64 bits) are the same, and any two can be compared."""
     import numpy as np
 
     return not (np.isnan(values).any() or _has_negative_zero(values))
 
 
 def _has_negative_zero(values: Array) -> bool:
-    """Whether one of some floats (64 bits) is -0.0."""
+    """Return whether one of some floats (64 bits) is -0.0."""
     import numpy as np
 
     lowest = np.iinfo(np.int64).min  # -0.0 is the sign bit alone

@@ -84,12 +84,12 @@ class ColumnExchangeWriter(ExchangeWriter):
         events.append(_Event(self._rows, channel, Mark(0, channel, watermark, idle)))
 
     def buffer(self, group: int) -> Any:
-        """The open buffer of a group, for a row. Columns that wait are put aside first."""
+        """Return the open buffer of a group, for a row. Columns that wait are put aside first."""
         self._spill_columns()
         return super().buffer(group)
 
     def buffered_bytes(self) -> int:
-        """About how many bytes wait."""
+        """Return about how many bytes wait."""
         return self._bytes or super().buffered_bytes()
 
     def push_columns(self, columns: Columns, rows: PushRows) -> None:
@@ -113,7 +113,7 @@ class ColumnExchangeWriter(ExchangeWriter):
             self.send_context.spill_buffers()
 
     def drain(self) -> Iterator[Envelope]:
-        """Everything gathered, as envelopes; nothing is left afterwards."""
+        """Yield everything gathered, as envelopes; nothing is left afterwards."""
         if self._gathered:
             yield from self._drain_columns()
         else:
@@ -145,7 +145,7 @@ class ColumnExchangeWriter(ExchangeWriter):
         self._rows = self._bytes = 0
 
     def _drain_columns(self) -> Iterator[Envelope]:
-        """The blocks of all groups; those of one partition follow each other."""
+        """Yield the blocks of all groups; those of one partition follow each other."""
         import numpy as np
 
         all_columns, events = concatenate_columns(self._gathered), self._events
@@ -195,7 +195,7 @@ class ColumnExchangeWriter(ExchangeWriter):
 
 
 def empty_of(block: Block, keyed: bool) -> Block:
-    """The same block without its (no) columns: it brings marks alone."""
+    """Return the same block without its (no) columns: it brings marks alone."""
     return block._replace(keys=[] if keyed else None, values=[], timestamps=None)
 
 
@@ -209,7 +209,7 @@ class ByGroup:
     def slices(
         self, columns: Columns, groups: np.ndarray[Any, Any]
     ) -> Iterator[tuple[int, Columns]]:
-        """Each group with its rows, also where it has none; ``groups``: that of each row."""
+        """Yield each group with its rows, also where it has none; ``groups``: that of each row."""
         import numpy as np
 
         counts = np.bincount(groups, minlength=self._groups).tolist()
@@ -228,7 +228,9 @@ class ByGroup:
 def rows_before(
     groups: np.ndarray[Any, Any], rows: Sequence[int], count: int
 ) -> dict[int, list[int]]:
-    """By each of these rows, in rising order, how many rows of each group come before it."""
+    """Return the number of rows of each group before each of these rows, by row.
+
+    ``rows`` must be in ascending order."""
     import numpy as np
 
     before, seen, last = {}, np.zeros(count, np.int64), 0

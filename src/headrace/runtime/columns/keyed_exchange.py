@@ -89,7 +89,7 @@ class KeyedColumnExchangeWriter(KeyedExchangeWriter):
             self.buffers[:], self._before_columns = self._before_columns, None
 
     def buffer(self, group: int) -> Any:
-        """The open buffer of a group, for a row."""
+        """Return the open buffer of a group, for a row."""
         if (self.send_context.current_group, self.watermark) in self._gave_columns:
             self._spill()
         self._open_rows()
@@ -100,11 +100,11 @@ class KeyedColumnExchangeWriter(KeyedExchangeWriter):
             self.send_context.overflow.put(envelope)
 
     def buffered_records(self) -> int:
-        """How many rows wait."""
+        """Return how many rows wait."""
         return super().buffered_records() + count_buffered(self._before_columns or ())
 
     def buffered_bytes(self) -> int:
-        """About how many bytes wait."""
+        """Return about how many bytes wait."""
         return self._bytes + super().buffered_bytes()
 
     @property
@@ -170,7 +170,7 @@ class KeyedColumnExchangeWriter(KeyedExchangeWriter):
     def _columns_envelope(
         self, group: int, columns: Columns, starts: list[tuple[int, int]]
     ) -> Envelope:
-        """A group's block; ``starts``: with which of its rows each watermark begins."""
+        """Return a group's block; ``starts``: with which of its rows each watermark begins."""
         ends = [at for at, _ in starts[1:]] + [len(columns)]
         under = [
             (at, watermark)

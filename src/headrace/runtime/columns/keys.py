@@ -69,10 +69,10 @@ class ColumnKeys:
 
 
 def key_groups(keys: ColumnKeys, groups: KeyGroups) -> np.ndarray[Any, Any] | None:
-    """The key group of each row, as small unsigned integers: what ``groups`` gives for its key.
+    """Return the key group of each row, as small unsigned integers, equal to those of ``groups``.
 
-    None if columns do not suffice, and the records must be used: a column is missing or of a type
-    without keys, or it has a key that is refused.
+    None if the records must be used, because a column is missing, its type cannot be a key, or
+    it has a key that is refused.
     """
     import numpy as np
     import pyarrow as pa

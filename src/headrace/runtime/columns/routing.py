@@ -21,10 +21,10 @@ class Routing(ABC):
 
     @abstractmethod
     def groups_of(self, columns: Columns) -> np.ndarray[Any, Any] | None:
-        """The group of each row, as small integers; None where the records must be looked at."""
+        """Return the group of each row, as small integers; None if only the records can tell."""
 
     def keys_of(self, columns: Columns) -> ColumnKeys | None:
-        """The keys of the rows; None where they have none."""
+        """Return the keys of the rows; None where they have none."""
         return None
 
 
@@ -35,11 +35,11 @@ class ByKey(Routing):
         self._names, self._known = names, KeyGroups(groups)
 
     def groups_of(self, columns: Columns) -> np.ndarray[Any, Any] | None:
-        """The key group of each row."""
+        """Return the key group of each row."""
         return key_groups(ColumnKeys(columns, self._names), self._known)
 
     def keys_of(self, columns: Columns) -> ColumnKeys:
-        """The keys of the rows."""
+        """Return the keys of the rows."""
         return ColumnKeys(columns, self._names)
 
 
@@ -50,7 +50,7 @@ class ToSubtasks(Routing):
         self._writer, self._in_turn = writer, mode == "round-robin"
 
     def groups_of(self, columns: Columns) -> np.ndarray[Any, Any]:
-        """The subtask of each row."""
+        """Return the subtask of each row."""
         import numpy as np
 
         writer, count = self._writer, len(columns)

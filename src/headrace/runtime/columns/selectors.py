@@ -19,7 +19,7 @@ class ByColumns:
         self.key_columns = names
 
     def __call__(self, value: Any) -> Any:
-        """The key of a record."""
+        """Return the key of a record."""
         names = self.key_columns
         if len(names) == 1:
             return field_of(value, names[0])
@@ -36,7 +36,7 @@ class NamedField:
         self.name = name
 
     def __call__(self, value: Any) -> Any:
-        """The field's value."""
+        """Return the field's value."""
         return field_of(value, self.name)
 
     def __repr__(self) -> str:
@@ -44,7 +44,7 @@ class NamedField:
 
 
 def key_columns_of(select: Callable[[Any], Any]) -> tuple[str, ...] | None:
-    """The columns that a key selector names, or None: it must be called with records.
+    """Return the columns that a key selector reads; None if it must be called with records.
 
     A subclass may do something else with them.
     """
@@ -56,12 +56,12 @@ def key_columns_of(select: Callable[[Any], Any]) -> tuple[str, ...] | None:
 
 
 def timestamp_column_of(assign: Any) -> str | None:
-    """The column that a timestamp assigner names, or None: it must be called with records."""
+    """Return the column that a timestamp assigner reads; None if it must be called with records."""
     return assign.timestamp_column if type(assign) is TimestampColumn else None
 
 
 def key_columns(selector: UserFunction, key_type: TypeInformation | None) -> tuple[str, ...] | None:
-    """The columns that hold the keys of a stream; None where keys must be made of records.
+    """Return the key columns of a stream; None if keys must be computed from records.
 
     A declared type of the key may make other values of what the columns hold.
     """

@@ -18,7 +18,7 @@ class Dicts:
     """A dictionary for each row."""
 
     def __call__(self, batch: Any) -> list[Any]:
-        """The records of a batch."""
+        """Return the records of a batch."""
         names = batch.schema.names
         return [dict(zip(names, row, strict=True)) for row in _rows_of(batch)]
 
@@ -28,7 +28,7 @@ class NamedRows:
     """A ``Row`` with named fields for each row."""
 
     def __call__(self, batch: Any) -> list[Any]:
-        """The records of a batch."""
+        """Return the records of a batch."""
         names = (*batch.schema.names,)
         return [row_of(names, [*row]) for row in _rows_of(batch)]
 
@@ -38,7 +38,7 @@ class PlainValues:
     """The values of the only column."""
 
     def __call__(self, batch: Any) -> list[Any]:
-        """The records of a batch."""
+        """Return the records of a batch."""
         (column,) = batch.columns
         return python_values(column)
 
@@ -50,7 +50,7 @@ class Objects:
     make: Callable[..., Any]
 
     def __call__(self, batch: Any) -> list[Any]:
-        """The records of a batch."""
+        """Return the records of a batch."""
         return [self.make(*row) for row in _rows_of(batch)]
 
 
@@ -59,7 +59,7 @@ class Tuples:
     """A tuple for each row."""
 
     def __call__(self, batch: Any) -> list[Any]:
-        """The records of a batch."""
+        """Return the records of a batch."""
         return [*_rows_of(batch)]
 
 
@@ -68,7 +68,7 @@ NAMED_ROWS = NamedRows()
 
 
 def python_values(column: Any) -> list[Any]:
-    """The values of an Arrow array as Python objects; nanoseconds are cut off."""
+    """Return the values of an Arrow array as Python objects; nanoseconds are cut off."""
     import pyarrow as pa
 
     kind = column.type

@@ -24,7 +24,7 @@ class WatermarkAlignment:
         self._load_states = load_states
 
     def paused(self, offset: Offset) -> Mapping[Any, frozenset[str]]:
-        """By source id, the splits that are too far ahead of the slowest of their group."""
+        """Return the splits, by source id, that are too far ahead of their alignment group."""
         if not self._sources or not offset.epoch:
             return {}
         states = self._load_states(offset.epoch)

@@ -66,11 +66,11 @@ class Coordinator:
         return self._job.settings
 
     def initial(self, now_ms: int) -> Offset:
-        """The offset at the start, when no source was asked yet."""
+        """Return the offset at the start, when no source was asked yet."""
         return Offset(0, now_ms, now_ms, self._work_limits, {})
 
     def latest(self, start: Offset, time: JobTime, budget: Budget | None = None) -> Offset:
-        """The offset to read up to next; ``start`` itself where nothing is new.
+        """Return the offset to read up to next; ``start`` itself where nothing is new.
 
         ``budget`` defaults to the job's settings and is shared by the sources that still run.
         Sources, idle splits and ticks wait by the monotonic time.
@@ -113,18 +113,18 @@ class Coordinator:
         return Offset(start.epoch + 1, now_ms, monotonic_ms, self._work_limits, sources, identity)
 
     def ended(self, offset: Offset) -> bool:
-        """True when every source planned here has ended, and none is to read on."""
+        """Return True if every source planned here has ended, and none is to read on."""
         return all(
             offset.source(source.id).ended and not self._resumes(source, offset)
             for source in self._sources.values()
         )
 
     def suspended(self, offset: Offset) -> bool:
-        """True when a source has stopped that another run reads on from there."""
+        """Return True if a source has stopped that another run reads on from there."""
         return any(offset.source(source_id).suspended for source_id in self._sources)
 
     def _must_announce(self, start: Offset) -> bool:
-        """Whether receivers must hear of the splits though nothing of them may be new.
+        """Return whether receivers must hear of the splits though nothing of them may be new.
 
         Rows of a DataFrame reach them in a micro-batch that is not planned here. In the first one
         of a changed program, these alone would decide what time it is.
@@ -132,7 +132,7 @@ class Coordinator:
         return self._has_dataframes and start.epoch > 0 and start.program != self._job.identity
 
     def _resumes(self, source: SourceProgram, start: Offset) -> bool:
-        """Whether an earlier run of the source stopped elsewhere, or there and is to go on."""
+        """Return whether a source that an earlier run stopped must be read on in this run."""
         if source_key(source.id) not in start.sources:
             return False
         return source.id in self._suspended_sources(start) or stop_changed(
@@ -140,7 +140,7 @@ class Coordinator:
         )
 
     def _suspended_sources(self, start: Offset) -> set[Any]:
-        """The sources to wake, as the first offset of this run says."""
+        """Return the sources to wake, as the first offset of this run says."""
         if self._suspended is None:
             self._suspended = suspended_sources(self._sources.values(), start)
         return self._suspended
@@ -176,7 +176,7 @@ class Coordinator:
         return replace(after, seen_ms=seen, idle=idle)
 
     def plan(self, start: Offset, end: Offset) -> list[SourceTaskInput]:
-        """The source tasks of the micro-batch between two offsets, in the order of senders."""
+        """Return the source tasks of the micro-batch between two offsets, ordered by sender."""
         states = self._load_states(start.epoch)
         # Another program has other receivers, so every split is announced to them like a new one.
         program_changed = not start.program == end.program == self._job.identity
@@ -221,7 +221,7 @@ class Coordinator:
         return inputs
 
     def reporting_plan(self, start: Offset, end: Offset) -> list[SourceTaskInput]:
-        """The plan; its first task also reports what is left of each source after ``end``.
+        """Return the plan; its first task also reports what is left of each source after ``end``.
 
         What is left is no part of the plan: it may be another when a micro-batch is run again.
         """
@@ -287,7 +287,7 @@ class Coordinator:
 def _resume_source(
     source: SourceProgram, before: SourceProgress, enumerator: SplitEnumerator, monotonic_ms: int
 ) -> SourceProgress:
-    """How far a source is read, with the positions from which it goes on."""
+    """Return how far a source is read, with the positions from which it goes on."""
     stopped_at = {
         split: _copy_json(at) for split, at in {**before.positions, **before.stopped}.items()
     }
@@ -299,7 +299,7 @@ def _resume_source(
 def merge_states(
     before: States, parts: Sequence[StateChanges]
 ) -> dict[tuple[str, str], SplitState]:
-    """The split states after a micro-batch: those before it, overwritten by the tasks' parts.
+    """Return the split states after a micro-batch: those before it, updated by its tasks.
 
     ``parts`` are in the order of senders. If two tasks read one split, the state of the one that
     read further counts; of equal ones, the later. A split that a task calls finished is left out.
@@ -316,7 +316,7 @@ def merge_states(
 
 
 def source_watermarks(states: States) -> dict[str, int]:
-    """The lowest watermark (ms) over the splits of each source that has some, by its id."""
+    """Return the lowest watermark (ms) over the splits of each source that has some, by its id."""
     lowest: dict[str, int] = {}
     for (source_id, _), state in states.items():
         lowest[source_id] = min(lowest.get(source_id, state.watermark), state.watermark)

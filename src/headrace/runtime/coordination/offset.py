@@ -73,22 +73,22 @@ class SourceProgress:
     """The last watermark was sent for what another stop would have left open."""
 
     def carried_over(self) -> SourceProgress:
-        """The same positions in a later epoch: nothing starts and nothing finishes."""
+        """Return the same positions in a later epoch: nothing starts and nothing finishes."""
         if not self.started and not self.finished:
             return self
         return replace(self, started={}, finished={})
 
     def ends(self) -> dict[str, JsonValue]:
-        """The position where each split is at the end of the epoch, as far as it is known."""
+        """Return the position of each split at the end of the epoch, without unknown ones."""
         known = {split: at for split, at in self.finished.items() if at is not None}
         return {**self.positions, **self.stopped, **known}
 
     def differs_from(self, before: SourceProgress) -> bool:
-        """True when something new is to be read or announced, compared with the epoch before."""
+        """Return True if this epoch reads or announces something new after ``before``."""
         return replace(before.carried_over(), seen_ms={}) != replace(self, seen_ms={})
 
     def to_json(self) -> dict[str, Any]:
-        """The fields, as JSON."""
+        """Return the fields, as JSON."""
         said: dict[str, Any] = {"until": self.until, "stopped": dict(self.stopped)}
         said |= {"suspended": self.suspended, "drained": self.drained}
         return {
@@ -103,7 +103,7 @@ class SourceProgress:
 
     @staticmethod
     def from_json(found: Mapping[str, Any]) -> SourceProgress:
-        """The value of ``to_json``'s result."""
+        """Return the value of ``to_json``'s result."""
         return SourceProgress(
             _require_mapping(found["positions"]),
             _require_mapping(found["started"]),
@@ -140,7 +140,7 @@ class Offset:
     program: str = ""
 
     def source(self, source_id: object) -> SourceProgress:
-        """How far one source is read."""
+        """Return how far one source is read."""
         return self.sources.get(source_key(source_id), NO_PROGRESS)
 
     def merged_with_earlier(self, earlier: Offset) -> Offset:
@@ -154,7 +154,7 @@ class Offset:
         return replace(self, sources=sources)
 
     def to_json(self) -> dict[str, Any]:
-        """A JSON object whose text is the same for equal offsets."""
+        """Return a JSON object whose text is the same for equal offsets."""
         plain = {
             "version": VERSION,
             "epoch": self.epoch,
@@ -172,7 +172,7 @@ class Offset:
 
     @staticmethod
     def from_json(found: Mapping[str, Any]) -> Offset:
-        """The offset in a JSON object.
+        """Return the offset in a JSON object.
 
         Raises:
             CheckpointError: another format, or parts are missing.

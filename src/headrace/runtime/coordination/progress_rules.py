@@ -111,7 +111,7 @@ def _finished_positions(source: SourceProgram, finished: Any) -> Mapping[str, Js
 
 
 def _as_json(source: SourceProgram, what: str, answer: Any) -> dict[str, JsonValue]:
-    """The same as it comes back from a log."""
+    """Return the answer as it would be read from the log: converted to JSON and back."""
     if not isinstance(answer, Mapping):
         raise _contract_error(source, f"{what} must be a mapping from splits to positions")
     for split in answer:

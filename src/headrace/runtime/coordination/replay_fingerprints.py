@@ -53,7 +53,7 @@ def replay_fingerprints(
 
 
 def commits_by_task(sink: SinkProgram) -> bool:
-    """True for a sink whose writers commit."""
+    """Return True for a sink whose writers commit."""
     return sink.sink.executed_by is ExecutedBy.TASKS and sink.sink.commits is CommitBy.TASK
 
 
@@ -67,7 +67,7 @@ class _Fingerprints:
         self._found: dict[str, str] = {}
 
     def for_sink(self, sink_id: str) -> str:
-        """The route of a sink. The order of sources decides into which tasks they are cut."""
+        """Return the fingerprint of a sink, from everything upstream of it."""
         direct = [source for source in self._sources if _feeds(source.chain, sink_id)]
         senders = (
             [self._round_robin_inputs(source) for source in direct] if self._program.stages else []
@@ -77,7 +77,7 @@ class _Fingerprints:
         return _digest([order, [source.id for source in direct], senders, sorted(after)])
 
     def for_watermarks(self) -> str:
-        """The routes to the vertices that make watermarks; empty where sources alone do."""
+        """Return the routes to the vertices that make watermarks; empty where sources alone do."""
         found = [self._for_vertex(v) for v in self._vertices if v.chain.assigns_time]
         return _digest(sorted(found)) if found else ""
 

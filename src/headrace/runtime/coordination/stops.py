@@ -29,12 +29,12 @@ def stop_of(source: Any) -> str:
 
 
 def stop_changed(source: SourceProgram, before: SourceProgress) -> bool:
-    """True where a source stops elsewhere than when the offset was written."""
+    """Return True if a source stops elsewhere than when the offset was written."""
     return before.until is not None and before.until != stop_of(source.source)
 
 
 def suspended_sources(sources: Iterable[SourceProgram], offset: Offset) -> set[Any]:
-    """The sources that have stopped in an earlier run, and go on in one that begins here.
+    """Return the sources that have stopped in an earlier run, and go on in one that begins here.
 
     Where another source that is to stop has not come so far, the run of before was interrupted:
     what had stopped in it stays where it is. A rule such as "latest" would give another place now.
@@ -50,7 +50,7 @@ def suspended_sources(sources: Iterable[SourceProgram], offset: Offset) -> set[A
 def progress_to_record(
     source: SourceProgram, before: SourceProgress, after: SourceProgress, drain: bool
 ) -> SourceProgress:
-    """The progress to write down, from the one that ``advance`` returned.
+    """Return the progress to write down, from the one that ``advance`` returned.
 
     Without drain, a finished split is recorded as stopped, so a later run can continue it. A split
     whose end position is unknown cannot be continued, so it is drained.

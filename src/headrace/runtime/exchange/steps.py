@@ -32,7 +32,7 @@ class ValueWithKey:
 
 
 def exchange_step(writer: ExchangeWriter, program: ExchangeProgram, unshared: bool = False) -> Step:
-    """A step that sends each record to its receiver; ``unshared``: see ``_buffer_lines``."""
+    """Return a step that sends each record to its receiver; ``unshared``: see ``_buffer_lines``."""
     if program.mode == "broadcast":
         return one_receiver_step(writer, unshared)  # one buffer, whose block goes to all
     make = key_step if program.mode == "key" else subtask_step
@@ -40,14 +40,14 @@ def exchange_step(writer: ExchangeWriter, program: ExchangeProgram, unshared: bo
 
 
 def key_step(writer: ExchangeWriter, program: ExchangeProgram, unshared: bool = False) -> Step:
-    """A step that sends each record to its key group; ``unshared``: see ``_buffer_lines``."""
+    """Return a step that sends a record to its key group; ``unshared``: see ``_buffer_lines``."""
     assert program.selector is not None
     select = program.selector.bound()
 
     groups, serialized_types = KeyGroups(program.groups), set[type]()
 
     def key_and_group(key: Any) -> tuple[Any, int]:
-        """A key that nobody else can change, and its key group, from its hash alone.
+        """Return a key that nobody else can change, and its key group, from its hash alone.
 
         Only keys of types that cannot go by their form are looked up among known ones: others may
         be equal to one of these.
@@ -63,7 +63,7 @@ def key_step(writer: ExchangeWriter, program: ExchangeProgram, unshared: bool = 
         return key if is_immutable(key) else copy.deepcopy(key), group
 
     def serialize_key(key: Any) -> SerializedKey:
-        """The serialized form of a key without a stable hash."""
+        """Return the serialized form of a key without a stable hash."""
         if class_has_no_stable_hash(key):
             serialized_types.add(type(key))
         return SerializedKey.of(key)
@@ -147,7 +147,7 @@ def _buffer_lines(writer: ExchangeWriter, unshared: bool) -> tuple[str, ...]:
 
 
 def typed_selector(select: Callable[[Any], Any], key_type: Any) -> Callable[[Any], Any]:
-    """A selector whose keys fit their declared type; None: no type is declared."""
+    """Return a selector whose keys fit their declared type; None: no type is declared."""
     if key_type is None:
         return select
     coerce = key_type.coercer()
@@ -159,7 +159,7 @@ def typed_selector(select: Callable[[Any], Any], key_type: Any) -> Callable[[Any
 
 
 def subtask_step(writer: ExchangeWriter, program: ExchangeProgram, unshared: bool = False) -> Step:
-    """A step that sends each record to a subtask: round robin, by partitioner, or its own."""
+    """Return a step that sends a record to a subtask, as the exchange's mode says."""
     groups = program.groups
 
     def partition_error(group: Any) -> PlanError:
@@ -207,7 +207,7 @@ def _subtask_selector(writer: ExchangeWriter, program: ExchangeProgram) -> Calla
 
 
 def sink_step(writer: ExchangeWriter, sink: SinkProgram | None, unshared: bool = False) -> Step:
-    """A step that encodes each record for a sink; ``unshared``: see ``_buffer_lines``."""
+    """Return a step that encodes each record for a sink; ``unshared``: see ``_buffer_lines``."""
     if sink is None or sink.sink.record_encoder is None:
         return one_receiver_step(writer, unshared)
     step = one_receiver_step(writer)  # the encoder may keep what it gave
@@ -217,7 +217,7 @@ def sink_step(writer: ExchangeWriter, sink: SinkProgram | None, unshared: bool =
 
 
 def one_receiver_step(writer: ExchangeWriter, unshared: bool = False) -> Step:
-    """A step that puts each record into the only buffer; ``unshared``: see ``_buffer_lines``."""
+    """Return a step that puts records into the only buffer; ``unshared``: see ``_buffer_lines``."""
     lines = (
         "$buffer = $buffers[0]",
         "if $buffer is None: $buffer = $open_buffer(0)",
@@ -233,7 +233,7 @@ def one_receiver_step(writer: ExchangeWriter, unshared: bool = False) -> Step:
 
 
 def exchange_node(program: ExchangeProgram) -> NodeProgram:
-    """A node for an exchange, so that an error of a selector or partitioner names its stream."""
+    """Return a node for an exchange, which errors of its selector or partitioner name."""
     return NodeProgram(
         program.id, f"{program.label} of {program.name}", None, program.site, None, ()
     )

@@ -81,7 +81,7 @@ class ExchangeWriter:
                 buffer.start_channel(channel)
 
     def buffer(self, group: int) -> BlockBuffer:
-        """The open buffer of a group."""
+        """Return the open buffer of a group."""
         buffer = self.buffers[group]
         if buffer is None:
             buffer = self.buffers[group] = self._new_buffer(group)
@@ -112,11 +112,11 @@ class ExchangeWriter:
                 marks.append(mark)
 
     def buffered_records(self) -> int:
-        """How many records wait in the buffers."""
+        """Return how many records wait in the buffers."""
         return count_buffered(self.buffers)
 
     def buffered_bytes(self) -> int:
-        """About how many bytes wait: a few of the records are looked at."""
+        """Return about how many bytes wait: a few of the records are looked at."""
         open_now = [buffer for buffer in self.buffers if buffer is not None and buffer.values]
         sample = [buffer.values[-1] for buffer in open_now[:: len(open_now) // 2 + 1]]
         return (
@@ -131,7 +131,7 @@ class ExchangeWriter:
         return False
 
     def drain(self) -> Iterator[Envelope]:
-        """Everything gathered, as envelopes; the buffers are empty afterwards."""
+        """Yield everything gathered, as envelopes; the buffers are empty afterwards."""
         for group, buffer in enumerate(self.buffers):
             if buffer is not None:
                 self.buffers[group] = None
@@ -148,7 +148,7 @@ class ExchangeWriter:
         return self._to_envelope(group, block)
 
     def _to_envelope(self, group: int, block: Block) -> Envelope:
-        """A block on its way to a receiver; to a sink it goes in the name of the group at work."""
+        """Return the envelope of a block; for a sink it carries the current group's number."""
         send_context = self.send_context
         where = group if self.exchange is not None else send_context.current_group
         if self.to_all:
@@ -227,7 +227,7 @@ class KeyedExchangeWriter(ExchangeWriter):
         self._announced.setdefault(self.send_context.current_group, None)
 
     def buffered_records(self) -> int:
-        """How many records wait in the buffers."""
+        """Return how many records wait in the buffers."""
         return count_buffered(self.buffers) + self._records_by_watermark
 
     def drain(self) -> Iterator[Envelope]:
@@ -250,11 +250,11 @@ class KeyedExchangeWriter(ExchangeWriter):
         self._mark_announced(announces)
 
     def _groups_to_announce(self) -> set[int]:
-        """The groups at work in whose name the last mark must be sent."""
+        """Return the groups at work in whose name the last mark must be sent."""
         return {group for group, mark in self._announced.items() if mark != self._last}
 
     def _gets_watermark_from(self, group: int, announces: set[int]) -> bool:
-        """Whether a receiver without a record gets the time from one of these groups."""
+        """Return whether a receiver without a record gets the time from one of these groups."""
         return group % self.send_context.group_count in announces
 
     def _mark_announced(self, announces: set[int]) -> None:
@@ -263,7 +263,7 @@ class KeyedExchangeWriter(ExchangeWriter):
         self._clear_buffers()
 
     def _concatenated(self, buffers: list[BlockBuffer]) -> BlockBuffer:
-        """The records of buffers, which are in the order of watermarks, with marks between."""
+        """Concatenate buffers, which are ordered by watermark, with marks between them."""
         merged, *others = buffers
         for buffer in others:
             assert buffer.first_watermark_ms is not None
@@ -284,5 +284,5 @@ def writer_arguments(send_context: SendContext, program: ExchangeProgram) -> tup
 
 
 def count_buffered(buffers: Iterable[BlockBuffer | None]) -> int:
-    """How many records wait in buffers."""
+    """Return how many records wait in buffers."""
     return sum(len(buffer.values) for buffer in buffers if buffer is not None)

@@ -23,7 +23,7 @@ _EPOCH = dt.datetime(1970, 1, 1)
 
 
 def value_getter(kind: type) -> Callable[[Any], Any] | None:
-    """A function from scalars of a class to a value that hashes as they do; None: there is none.
+    """Return a function that converts scalars of a numpy class to hashable Python values, or None.
 
     Scalars that are equal, whatever their classes and units, give equal values. A moment or a time
     span may give the value of another one that is less than a microsecond away.

@@ -38,7 +38,7 @@ class SerializedKey:
 
     @classmethod
     def of(cls, key: Any) -> SerializedKey:
-        """The serialized form of a key.
+        """Return the serialized form of a key.
 
         Raises:
             UnstableKeyError: the key cannot be pickled.
@@ -55,7 +55,7 @@ class SerializedKey:
             ) from None
 
     def value(self) -> Any:
-        """The key itself: a new object with each call, which its receiver may change."""
+        """Return the key itself: a new object with each call, which its receiver may change."""
         return pickle.loads(self.data)
 
     def __eq__(self, other: object) -> bool:
@@ -75,7 +75,7 @@ register_hasher(SerializedKey, SerializedKey.__hash__)
 
 
 def to_internal_key(key: Any) -> Any:
-    """The key itself if it has a stable hash, else its ``SerializedKey``.
+    """Return the key itself if it has a stable hash, else its ``SerializedKey``.
 
     Raises:
         UnstableKeyError: it has neither.
@@ -84,12 +84,12 @@ def to_internal_key(key: Any) -> Any:
 
 
 def user_key(key: Any) -> Any:
-    """The key as the user's key selector gave it."""
+    """Return the key as the user's key selector gave it."""
     return key.value() if type(key) is SerializedKey else key
 
 
 def serialize_key(key: Any) -> bytes:
-    """The key pickled by value: equal parts give equal bytes, be they one object or several.
+    """Return the key pickled by value: equal parts give equal bytes, be they one object or several.
 
     Elements of sets are put in the order of their own bytes, as Python's order is another in each
     interpreter. Every NaN is that of ``float``, whatever its type and its bits.
@@ -134,7 +134,7 @@ def _is_nan(value: Any) -> bool:
 
 
 def contains_maps(type_info: TypeInformation) -> bool:
-    """Whether values of a declared type hold maps, whose entries have no order."""
+    """Return whether values of a declared type hold maps, whose entries have no order."""
     parts = [part for part in vars(type_info).values() if part is not type_info]
     inner = [
         each for part in parts for each in (part if isinstance(part, list | tuple) else [part])
@@ -145,7 +145,7 @@ def contains_maps(type_info: TypeInformation) -> bool:
 
 
 def sort_map_entries(value: Any) -> Any:
-    """The same value with the entries of its dicts in the order of their serialized keys."""
+    """Return the same value with the entries of its dicts in the order of their serialized keys."""
     if isinstance(value, Row):
         names = getattr(value, "_fields", None)
         return row_of(names, [sort_map_entries(v) for v in value], value.get_row_kind())

@@ -20,7 +20,7 @@ _SHORT = 16
 
 
 def merge_batch_blocks(blocks: Sequence[Block], channels: Iterable[Any]) -> Iterator[Read]:
-    """All records by timestamp (those without one first), then the end of time, as in Flink.
+    """Yield all records by timestamp (those without one first), then the end of time, as in Flink.
 
     Of equal timestamps the records of the first input come first.
     ``channels``: those that are known already; those of the blocks are added. A batch is all there
@@ -39,7 +39,7 @@ def merge_batch_blocks(blocks: Sequence[Block], channels: Iterable[Any]) -> Iter
 
 
 def with_watermarks(reads: Iterable[Read]) -> Iterator[Read | int]:
-    """The same with watermarks (ms) of all inputs between timestamps, as whole numbers.
+    """Yield the same with watermarks (ms) of all inputs between timestamps, as whole numbers.
 
     There is one after ``RECORDS_BETWEEN`` records, as soon as a later timestamp comes: it costs its
     receiver more than a record does, and decides only how early timers fire.
@@ -67,7 +67,7 @@ def with_watermarks(reads: Iterable[Read]) -> Iterator[Read | int]:
 
 
 def _sort_input_by_time(blocks: Sequence[Block]) -> Iterator[Run]:
-    """The records of one input by timestamp."""
+    """Yield the records of one input by timestamp."""
     every = map(Run.of, blocks)
     if all(block.timestamps is None for block in blocks):
         yield from merge_adjacent_runs(every)
@@ -76,7 +76,7 @@ def _sort_input_by_time(blocks: Sequence[Block]) -> Iterator[Run]:
 
 
 def sort_batch_by_time(blocks: Sequence[Block]) -> Run:
-    """All records of one input of a batch, by timestamp, in one run; there is at least one."""
+    """Return all records of one input of a batch, sorted by timestamp; there must be some."""
     return _concatenated(_sort_input_by_time([block for block in blocks if block.values]))
 
 
@@ -85,7 +85,7 @@ def _concatenated(runs: Iterable[Run]) -> Run:
 
 
 def _merge_inputs_by_time(inputs: Iterable[Run]) -> Iterator[Run]:
-    """The records of several inputs, each by timestamp already, merged by timestamp."""
+    """Yield the records of several inputs, each by timestamp already, merged by timestamp."""
     runs = [*inputs]
     moments = [
         [MIN_WATERMARK if stamp is None else stamp for stamp in run.timestamps or ()]
@@ -109,13 +109,13 @@ def _merge_inputs_by_time(inputs: Iterable[Run]) -> Iterator[Run]:
 
 
 def known_channels(blocks: Iterable[Block], known: Iterable[Any]) -> list[Any]:
-    """The known channels, and then those that marks of the blocks name."""
+    """Return the known channels, and then those that marks of the blocks name."""
     named = (mark.channel for block in blocks for mark in block.marks)
     return [*dict.fromkeys([*known, *named])]
 
 
 def _sort_by_time(run: Run) -> Run:
-    """The records in the order of their timestamps, those without one first."""
+    """Return the records in the order of their timestamps, those without one first."""
     if not isinstance(run.values, list):
         from headrace.runtime.ordering.column_runs import (
             sort_columns_by_time,  # jobs with rows start without it

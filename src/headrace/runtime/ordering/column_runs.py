@@ -11,7 +11,7 @@ from headrace.runtime.ordering.run import Run
 
 
 def concatenate_column_runs(runs: Iterable[Run]) -> Run | None:
-    """The records of several runs as one; None where some are rows, or columns of other kinds."""
+    """Concatenate runs of columns; return None if some are rows, or other kinds of columns."""
     found: list[Columns] = []
     names: set[tuple[str, ...] | None] = set()
     number = 0
@@ -27,7 +27,7 @@ def concatenate_column_runs(runs: Iterable[Run]) -> Run | None:
 
 
 def sort_columns_by_time(run: Run) -> Run:
-    """The records in the order of their timestamps, those without one first."""
+    """Return the records in the order of their timestamps, those without one first."""
     import numpy as np
 
     columns = run.values
@@ -40,7 +40,7 @@ def sort_columns_by_time(run: Run) -> Run:
 
 
 def to_row_run(run: Run) -> Run:
-    """A run of columns as rows."""
+    """Return a run of columns as rows."""
     values = run.values
     if isinstance(values, list):
         return run

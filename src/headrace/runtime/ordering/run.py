@@ -27,12 +27,12 @@ class Run(NamedTuple):
 
     @classmethod
     def of(cls, block: Block) -> Run:
-        """All records of a block: its columns as they are, or new objects where it has to be."""
+        """Return all records of a block as one run; copied records become new objects."""
         values = records_of(block) if isinstance(block.values, list) else block.values
         return cls(block.keys, values, block.timestamps, block.input)
 
     def slice(self, start: int, stop: int) -> Run:
-        """The records from one place, before another."""
+        """Return the records from one place, before another."""
         if not start and stop == len(self.values):
             return self
         keys, values, timestamps, number, before = self

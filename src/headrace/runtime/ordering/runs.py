@@ -12,7 +12,7 @@ RUN_RECORDS = 512
 
 
 def merge_adjacent_runs(reads: Iterable[Run]) -> Iterator[Run]:
-    """The same records in fewer runs: between two watermarks a sender often has one or two."""
+    """Merge adjacent small runs: a sender often has one or two records between watermarks."""
     short: list[Run] = []
     records = 0
     for run in reads:
@@ -26,7 +26,7 @@ def merge_adjacent_runs(reads: Iterable[Run]) -> Iterator[Run]:
 
 
 def concatenate_runs(runs: list[Run]) -> Run:
-    """The records of several runs of one input, one after another, as one run."""
+    """Return the records of several runs of one input, one after another, as one run."""
     if len(runs) == 1:
         return runs[0]
     if not all(isinstance(run.values, list) for run in runs):

@@ -45,7 +45,7 @@ _Lane = deque[tuple[Any, "_Piece | Mark"]]
 def merge_stream_blocks(
     blocks: Sequence[Block], senders: Sequence[int], reached: Reached
 ) -> Iterator[Read]:
-    """The runs and marks of a stream's blocks, merged by watermark.
+    """Yield the runs and marks of a stream's blocks, merged by watermark.
 
     Shapes:
         blocks: in the order of (sender, seq); senders: as many, or none at all, where all blocks
@@ -80,7 +80,7 @@ def _lanes_of(
 
 
 def merge_senders(blocks: Sequence[Block], senders: Sequence[int], reached: Reached) -> Block:
-    """The records and marks of blocks as if one sender had sent them in the order of a stream.
+    """Merge the blocks of several senders into one block, in the order of ``merge_stream_blocks``.
 
     Records keep their channels, so that they can be merged with what others sent.
     """
@@ -126,7 +126,7 @@ class _OpenedBlocks:
             self._left[id(piece.block)] = self._left.get(id(piece.block), 0) + 1
 
     def read(self, item: _Piece | Mark) -> Any:
-        """The run of a piece; a mark as it is."""
+        """Return the run of a piece; a mark as it is."""
         if isinstance(item, Mark):
             return item
         block, start, stop = item
@@ -143,7 +143,7 @@ def _open_blocks(lanes: Iterable[_Lane]) -> _OpenedBlocks:
 
 
 def _merge_key(pair: tuple[Any, _Piece | Mark]) -> Any:
-    """The merged channel of an item whose short runs may be read as one; else None."""
+    """Return the merged channel of an item whose short runs may be read as one; else None."""
     _, item = pair
     channel = None if isinstance(item, Mark) else item.block.merged_channel
     return None if channel is None or channel.of_dataframe else channel
@@ -152,7 +152,7 @@ def _merge_key(pair: tuple[Any, _Piece | Mark]) -> Any:
 def _merge_lanes(
     lanes: list[_Lane], watermarks: dict[Any, int]
 ) -> Iterator[tuple[Any, _Piece | Mark]]:
-    """A merge of lanes: the next item comes from the channel with the lowest watermark.
+    """Yield a merge of lanes: the next item comes from the channel with the lowest watermark.
 
     A lane waits while an earlier lane still has items of the channel of its own next item.
     """
@@ -230,7 +230,7 @@ def _split_runs(block: Block) -> Iterator[tuple[int, Any, Mark | None]]:
 
 
 def _merged_order(channel: Any, blocks: list[Block], reached: int) -> Iterator[_Piece | Mark]:
-    """All senders' records under one watermark before any record under the next.
+    """Yield all senders' records under one watermark before any record under the next.
 
     Every group upstream goes through the same sequence of watermarks, so a record emitted
     under one of them may be placed after it, whoever sent it.
@@ -260,7 +260,7 @@ def _merged_order(channel: Any, blocks: list[Block], reached: int) -> Iterator[_
 
 
 def _dataframe_order(blocks: list[Block]) -> Iterator[_Piece | Mark]:
-    """All records, then the least mark: tasks of a DataFrame read its rows at the same time."""
+    """Yield all records of a DataFrame, then one mark: its tasks read rows at the same time."""
     lowest: Mark | None = None
     for block in blocks:
         if block.values:

@@ -17,7 +17,7 @@ _TYPES = {str: pa.string(), int: pa.int64(), bool: pa.bool_(), bytes: pa.binary(
 
 
 def schema_of(table: str) -> pa.Schema:
-    """The columns of a table."""
+    """Return the columns of a table."""
     fields = []
     for name, hint in get_type_hints(TABLES[table]).items():
         kinds = getattr(hint, "__args__", (hint,))
@@ -28,7 +28,7 @@ def schema_of(table: str) -> pa.Schema:
 
 
 def to_batches(table: str, records: Iterable[tuple[Any, ...]]) -> Iterator[pa.RecordBatch]:
-    """The records of a table in batches of bounded numbers and bytes."""
+    """Yield the records of a table in batches of bounded numbers and bytes."""
     schema = schema_of(table)
     binary = [index for index, kind in enumerate(schema.types) if kind == pa.binary()]
     rows: list[tuple[Any, ...]] = []
@@ -44,7 +44,7 @@ def to_batches(table: str, records: Iterable[tuple[Any, ...]]) -> Iterator[pa.Re
 
 
 def from_batches(table: str, batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
-    """The records of a table from its batches."""
+    """Yield the records of a table from its batches."""
     make, names = TABLES[table]._make, schema_of(table).names
     for batch in batches:
         columns = [batch.column(name).to_pylist() for name in names]

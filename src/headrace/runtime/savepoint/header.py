@@ -31,7 +31,7 @@ NODES = "nodes"
 
 
 def exchange_of_group_channel(channel: Sequence[Any]) -> str | None:
-    """The exchange whose groups have a channel each, for the channel of one of them; else None."""
+    """Return the exchange that a group's channel belongs to; None for other channels."""
     exchange, _, group = Channel(*channel)
     return exchange if group is not None and group != ALL_TASKS else None
 
@@ -39,7 +39,7 @@ def exchange_of_group_channel(channel: Sequence[Any]) -> str | None:
 def header_to_savepoint(
     operator: str, headers: Iterable[Header]
 ) -> tuple[list[WatermarkRecord], list[TaskRecord]]:
-    """The headers of an operator's key groups, in their order, as records.
+    """Return the headers of an operator's key groups, in their order, as records.
 
     Groups that were never called have an empty header; they say nothing.
     """
@@ -78,7 +78,7 @@ def header_from_savepoint(
     input_channels: Sequence[Any] = (),
     exchange_of: Callable[[Any], Hashable | None] = exchange_of_group_channel,
 ) -> dict[str, Any]:
-    """The header that every key group of an operator begins with; empty without any record.
+    """Return the header that every key group of an operator begins with; empty without any record.
 
     ``input_channels``: those that the operator has from the start in the program that goes on. Some
     of them stand for key groups upstream, whose number may have changed: see ``channels_now``.
@@ -160,7 +160,7 @@ def _merged_nodes(headers: Sequence[Header]) -> dict[Any, Any]:
 
 
 def _watermark_of(node_state: Any) -> int:
-    """The watermark in what a node remembers: by convention the second of a tuple."""
+    """Return the watermark in what a node remembers: by convention the second of a tuple."""
     if isinstance(node_state, tuple) and len(node_state) > 1 and isinstance(node_state[1], int):
         return node_state[1]
     return MIN_WATERMARK

@@ -38,7 +38,7 @@ def create_savepoint(
     batch_id: int,
     committers: Mapping[str, Committer] | None = None,
 ) -> Savepoint:
-    """All of a run's state, as it is after a micro-batch."""
+    """Return all of a run's state, as it is after a micro-batch."""
     parts, operators = PartWriter(), []
     watermarks, tasks = [], []
     for vertex in (vertex for stage in program.stages for vertex in stage):
@@ -137,9 +137,9 @@ def restore_savepoint(
 def _without_chain_watermarks(
     tasks: Iterable[TaskRecord], vertex: VertexProgram
 ) -> list[TaskRecord]:
-    """The tasks' records without the watermarks that operators inside the chain had assigned.
+    """Drop the watermarks that operators inside the chain assigned.
 
-    Those were kept per key group, and the key groups have changed.
+    They belong to single key groups, and the number of key groups has changed.
     """
     timed = vertex.chain.nodes_with_new_watermarks()
     gone = {encode(name) for node in timed for name in (node, input_watermarks_key(node))}
@@ -147,7 +147,7 @@ def _without_chain_watermarks(
 
 
 def read_split_states(savepoint: Savepoint) -> dict[tuple[str, str], SplitState]:
-    """The split states of a savepoint."""
+    """Return the split states of a savepoint."""
     return {
         (record.source, record.split): SplitState(record.watermark_ms, decode(record.nodes))
         for record in savepoint.read("splits")

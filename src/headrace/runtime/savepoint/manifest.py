@@ -38,7 +38,7 @@ class OperatorEntry:
     shared: Mapping[str, StateKind] = field(default_factory=dict)
 
     def kinds(self) -> dict[str, StateKind]:
-        """Every state of it, by name."""
+        """Return the kinds of all its states, by name."""
         return {**self.states, **self.namespaced, **self.tables, **self.shared}
 
 
@@ -66,17 +66,17 @@ class Manifest:
     key_encoding: str = PICKLE
 
     def operator(self, id_: str) -> OperatorEntry | None:
-        """The operator of an id, if it is there."""
+        """Return the operator of an id, if it is there."""
         return next((operator for operator in self.operators if operator.id == id_), None)
 
     def to_json(self) -> str:
-        """The manifest as text, with a checksum."""
+        """Return the manifest as text, with a checksum."""
         plain = {"format": FORMAT, **asdict(self)}
         return json.dumps({**plain, "checksum": _sum_of(plain)}, indent=1, sort_keys=True)
 
     @classmethod
     def from_json(cls, text: str) -> Manifest:
-        """The manifest from text.
+        """Return the manifest from text.
 
         Raises:
             CheckpointError: it is of another format, or no manifest.
@@ -130,7 +130,7 @@ class ChecksumCounter:
         self._checksum = 0
 
     def count_records(self, records: Iterable[R]) -> Iterator[R]:
-        """The same records, counted."""
+        """Yield the same records, counted."""
         for record in records:
             self.count += 1
             self._checksum += record_checksum(record)
@@ -143,7 +143,7 @@ class ChecksumCounter:
 
 
 def record_checksum(record: tuple[Any, ...]) -> int:
-    """A checksum of one record; which column a value stands in counts."""
+    """Return a checksum of one record; which column a value stands in counts."""
     found = 0
     for value in record:
         data = value if isinstance(value, bytes) else repr(value).encode()
@@ -152,7 +152,7 @@ def record_checksum(record: tuple[Any, ...]) -> int:
 
 
 def verify_records(records: Iterable[R], part: PartChecksum, name: str) -> Iterator[R]:
-    """The same records, compared with the manifest once all have passed.
+    """Yield the same records, compared with the manifest once all have passed.
 
     Raises:
         CheckpointError: records are missing, changed, or too many.

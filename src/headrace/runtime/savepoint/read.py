@@ -33,7 +33,7 @@ Keyed = TypeVar("Keyed", StateRecord, TimerRecord)
 
 
 def assign_key_groups(records: Iterable[Keyed], key_groups: int) -> Iterator[Keyed]:
-    """The same records with the key groups that their keys have among ``key_groups``.
+    """Yield the same records with the key groups that their keys have among ``key_groups``.
 
     Their order stays. What lies in one group afterwards may come from several groups before:
     states may be imported as they come, timers of one moment keep their order where they had one.
@@ -48,7 +48,7 @@ def assign_key_groups(records: Iterable[Keyed], key_groups: int) -> Iterator[Key
 def redistribute_list_elements(
     records: Iterable[StateRecord], before: int, instances: int
 ) -> Iterator[StateRecord]:
-    """The elements of lists of ``before`` instances, in equal shares among those of now.
+    """Yield the elements of lists of ``before`` instances, in equal shares among those of now.
 
     A record is an element of the list that its key names (see ``operators/checkpointed.py``). Each
     list is cut in its order: by instance, then by position. As many instances keep their own.

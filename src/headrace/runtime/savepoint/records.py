@@ -24,12 +24,12 @@ decode: Callable[[bytes], Any] = pickle.loads
 
 
 def encode_key(key: Any) -> bytes:
-    """A key as bytes; one that goes by its serialized form has them already."""
+    """Return a key as bytes; one that goes by its serialized form has them already."""
     return key.data if type(key) is SerializedKey else encode(key)
 
 
 def decode_key(data: bytes) -> Any:
-    """A key from its bytes, as tasks know it."""
+    """Return a key from its bytes, as tasks know it."""
     return to_internal_key(decode(data))
 
 

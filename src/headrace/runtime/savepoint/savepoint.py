@@ -47,7 +47,7 @@ class Savepoint:
     parts: Mapping[str, list[Any]] = field(default_factory=dict)
 
     def read(self, name: str) -> Iterator[Any]:
-        """The records of a part; none where the manifest knows of none.
+        """Return the records of a part; none where the manifest knows of none.
 
         Raises:
             CheckpointError: the part is missing, or not what was written.
@@ -90,7 +90,7 @@ class Savepoint:
         return groups
 
     def read_broadcast_state(self, operator_id: str) -> Iterator[StateRecord]:
-        """The state that the tasks of an operator share, the same for each of them.
+        """Return the state that the tasks of an operator share, the same for each of them.
 
         Its key group is ``ALL_GROUPS``, however many key groups there are.
         """

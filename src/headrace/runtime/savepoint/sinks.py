@@ -10,7 +10,7 @@ from headrace.runtime.savepoint.records import SinkRecord
 
 
 def export_sinks(committers: Mapping[str, Committer]) -> Iterator[SinkRecord]:
-    """The pieces of every committer's snapshot; ``committers`` by the sink's id."""
+    """Yield the pieces of every committer's snapshot; ``committers`` by the sink's id."""
     for sink, committer in committers.items():
         for position, piece in enumerate(committer.snapshot()):
             yield SinkRecord(sink, position, piece)

@@ -26,7 +26,7 @@ _UNDECLARED = StateKind(VALUE)
 def export_backend(
     operator: str, backend: StateBackend, key_group: int
 ) -> Iterator[StateRecord | TimerRecord]:
-    """The state and timers of one operator in one key group; the backend stays as it is.
+    """Yield the state and timers of one operator in one key group; the backend stays as it is.
 
     Entries come page by page, big lists chunk by chunk and big maps bucket by bucket. All records
     of one state of one key follow each other, by their positions.
@@ -36,7 +36,7 @@ def export_backend(
 
 
 def export_states(operator: str, backend: StateBackend, key_group: int) -> Iterator[StateRecord]:
-    """The state of keys, then that of keys in namespaces, then that of namespaces' tables."""
+    """Yield the state of keys, then that of keys in namespaces, then that of namespaces' tables."""
     kinds = backend.kinds()
     for key, entry in backend.scan():
         yield from _of_entry(operator, key_group, encode_key(key), None, entry, kinds)
@@ -49,7 +49,7 @@ def export_states(operator: str, backend: StateBackend, key_group: int) -> Itera
 
 
 def export_timers(operator: str, backend: StateBackend, key_group: int) -> Iterator[TimerRecord]:
-    """The timers of both clocks, each in the order in which they will fire."""
+    """Yield the timers of both clocks, each in the order in which they will fire."""
     for clock, timers in ((EVENT, backend.event_timers), (PROCESSING, backend.processing_timers)):
         for order, (time_ms, key, namespace) in timers.scan():
             space = None if namespace is None else encode(namespace)

@@ -57,7 +57,7 @@ class Values(dict[Any, Any], ABC):
         return self.absent(key) if self.fallback is None else self.fallback(key)
 
     def absent(self, key: Any) -> Any:
-        """The value of a key that is not here."""
+        """Return the value of a key that is not here."""
         return MISSING
 
     @abstractmethod
@@ -69,7 +69,7 @@ class PageStore(Protocol):
     """Named byte strings: what Spark's state store is to a key group."""
 
     def get(self, name: str) -> bytes | None:
-        """The bytes under a name, or None."""
+        """Return the bytes under a name, or None."""
 
     def put(self, name: str, data: bytes) -> None:
         """Store bytes under a name."""
@@ -91,7 +91,7 @@ class TimerStore(ABC):
 
     @abstractmethod
     def earliest_ms(self) -> int | None:
-        """The time of the next timer, or None."""
+        """Return the time of the next timer, or None."""
 
     @abstractmethod
     def pop_due(self, time_ms: int) -> Timer | None:
@@ -102,7 +102,7 @@ class TimerStore(ABC):
 
     @abstractmethod
     def scan(self) -> Iterator[tuple[int, Timer]]:
-        """Every timer with its order of registration, as they will fire; nothing changes."""
+        """Return every timer with its order of registration, as they will fire; nothing changes."""
 
 
 class KeyedTable(ABC):
@@ -132,11 +132,11 @@ class KeyedTable(ABC):
 
     @abstractmethod
     def kinds(self) -> Mapping[str, StateKind]:
-        """The kinds of the slots that were declared, or are stored, by slot."""
+        """Return the kinds of the slots that were declared, or are stored, by slot."""
 
     @abstractmethod
     def single_slot_view(self, slot: str) -> Values | None:
-        """The values of the only slot, by key, without an entry around each: cheaper.
+        """Return the values of the only slot, by key, without an entry around each: cheaper.
 
         None where a key is known to hold another slot. Until ``flush`` (with the heap backend:
         until ``end_single_slot_view``) they are what counts, and an entry that ``enter`` gives
@@ -149,18 +149,19 @@ class KeyedTable(ABC):
 
     @abstractmethod
     def single_slot_items(self, slot: str) -> Iterable[tuple[Any, Any]]:
-        """Every key with the value of the only slot, for a space that is not changed meanwhile.
+        """Return each key with its value in the only slot.
 
-        A view of that slot ends; ask for it anew.
+        The table must not change while the result is read. A view from ``single_slot_view`` is no
+        longer valid: call that again.
         """
 
     @abstractmethod
     def keys(self) -> Iterator[Any]:
-        """Every key that has a non-empty entry, in no order."""
+        """Return every key that has a non-empty entry, in no order."""
 
     @abstractmethod
     def scan(self) -> Iterator[tuple[Any, Entry]]:
-        """Every key and its non-empty entry, to be read only; what is read for it is not kept."""
+        """Return each key with its non-empty entry, read-only; loaded pages are not kept."""
 
 
 class NamespaceTables(ABC):
@@ -181,19 +182,19 @@ class NamespaceTables(ABC):
 
     @abstractmethod
     def kinds(self) -> Mapping[str, StateKind]:
-        """The kind of the slot that was declared, or is stored, by slot."""
+        """Return the kind of the slot that was declared, or is stored, by slot."""
 
     @abstractmethod
     def namespaces(self) -> list[Any]:
-        """The namespaces that have a table, in no order."""
+        """Return the namespaces that have a table, in no order."""
 
     @abstractmethod
     def has(self, namespace: Any) -> bool:
-        """Whether a namespace has a table."""
+        """Return whether a namespace has a table."""
 
     @abstractmethod
     def table(self, namespace: Any) -> KeyedTable:
-        """The entries of a namespace; an empty table is made where there is none.
+        """Return the entries of a namespace; an empty table is made where there is none.
 
         It is valid until ``flush``, or until it is dropped.
         """
@@ -203,7 +204,7 @@ class NamespaceTables(ABC):
         """Remove a table with all that is in it."""
 
     def scan(self) -> Iterator[tuple[tuple[Any, Any], Entry]]:
-        """Every pair of key and namespace with its entry, to be read only."""
+        """Yield every pair of key and namespace with its entry, to be read only."""
         for namespace in self.namespaces():
             for key, entry in self.table(namespace).scan():
                 yield (key, namespace), entry
@@ -232,7 +233,7 @@ class StateBackend(KeyedTable):
 
     @abstractmethod
     def size(self) -> StateSize:
-        """How much state there was at the last ``flush``."""
+        """Return how much state there was at the last ``flush``."""
 
     @abstractmethod
     def flush(self) -> None:

@@ -43,16 +43,16 @@ class BroadcastStateMap:
         self._in_order = True
 
     def get(self, key: Any, default: Any = None) -> Any:
-        """The value of a key, or ``default``."""
+        """Return the value of a key, or ``default``."""
         found = self._entries.get(key)
         if found is None:
             return default
         return copy_record(found[1]) if self._owner.writable else found[1]
 
     def make_lookup(self, otherwise: Callable[[Any], Any]) -> Callable[[Any], Any]:
-        """A function that gives the value of a key itself, or what ``otherwise`` gives for it.
+        """Return a function that looks up a key, and returns ``otherwise(key)`` if it is missing.
 
-        It is for the side that reads, which calls it for every record.
+        The side without broadcast calls it for each record; it must not change the value.
         """
 
         def look_up(key: Any) -> Any:
@@ -68,13 +68,13 @@ class BroadcastStateMap:
         return len(self._entries)
 
     def keys(self) -> Iterator[Any]:
-        """The keys; the map may change meanwhile."""
+        """Return the keys; the map may change meanwhile."""
         if not self._in_order:
             self.sort()
         return iter([*self._entries])
 
     def items(self) -> Iterator[tuple[Any, Any]]:
-        """The keys and values; the map may change meanwhile."""
+        """Yield the keys and values; the map may change meanwhile."""
         if not self._in_order:
             self.sort()
         writable = self._owner.writable
@@ -160,14 +160,14 @@ class BroadcastStateStore:
         """One of the broadcast records at work did so."""
 
     def map(self, name: str, kind: StateKind = _ANY_VALUE) -> BroadcastStateMap:
-        """The map of a name; asked for twice it is the same. ``kind``: what it is stored as."""
+        """Return the map of this name, created at the first call; ``kind``: its kind of state."""
         found = self._maps.get(name)
         if found is None:
             found = self._maps[name] = BroadcastStateMap(self, name, kind)
         return found
 
     def next_order(self) -> int:
-        """The place of a key that is new."""
+        """Return the place of a key that is new."""
         self._order += 1
         return self._order
 
@@ -189,7 +189,7 @@ class BroadcastStateStore:
                 self._order = max(self._order, found[0])
 
     def take_changes(self) -> tuple[Change, ...]:
-        """The changes since the last call."""
+        """Return the changes since the last call."""
         found = tuple(self.changes)
         self.changes.clear()
         return found

@@ -65,7 +65,7 @@ def check_seen(operator: str | None, state: str, seen: SeenFields) -> None:
 
 
 def class_of_newest(value: Any) -> type:
-    """The type of a state's value; of a list, a map or a buffer by time, that of its newest."""
+    """Return the class of a state's value; of a list, map or time buffer, that of its last item."""
     kind = type(value)
     if kind is list or kind is dict:
         if not value:
@@ -78,7 +78,7 @@ def class_of_newest(value: Any) -> type:
 
 @lru_cache(maxsize=256)  # each call of a group asks for it
 def fields_of(kind: type) -> tuple[str, list[str]] | None:
-    """The name of a dataclass, and its fields; None for other types, and what cannot be known."""
+    """Return the name and the fields of a dataclass; None for other types, or if unknown."""
     if not dataclasses.is_dataclass(kind) or _is_pickled_by_hand(kind):
         return None
     fields = [field.name for field in dataclasses.fields(kind)]
@@ -96,7 +96,7 @@ def _refusal(operator: str | None, state: str, name: str, field: str) -> Checkpo
 
 
 def missing_fields(value: Any) -> list[str]:
-    """The fields of a value's dataclass that it has no value for, without ``field(init=False)``."""
+    """Return the dataclass fields that an object lacks, except those of ``field(init=False)``."""
     kind = type(value)
     names = _known[kind] if kind in _known else _needed(kind)
     if not names:

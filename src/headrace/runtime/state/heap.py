@@ -100,11 +100,11 @@ class HeapEntries(KeyedTable):
             self._kinds[slot] = kind
 
     def kinds(self) -> Mapping[str, StateKind]:
-        """The kinds of the slots that were declared."""
+        """Return the kinds of the slots that were declared."""
         return self._kinds
 
     def single_slot_view(self, slot: str) -> Values | None:
-        """The values of the only slot; entries are taken over."""
+        """Return the values of the only slot; entries are taken over."""
         if self._view is None:
             if any(entry and [*entry] != [slot] for entry in self._entries.values()):
                 return None
@@ -130,7 +130,7 @@ class HeapEntries(KeyedTable):
         return {slot: values[key]} if key in values else {}
 
     def single_slot_items(self, slot: str) -> Iterable[tuple[Any, Any]]:
-        """Every key with the value of the only slot."""
+        """Return every key with the value of the only slot."""
         if self._view is not None:
             return self._view[0].items()
         return ((key, entry[slot]) for key, entry in self._entries.items() if entry)
@@ -141,18 +141,18 @@ class HeapEntries(KeyedTable):
         return (key for key, entry in self._entries.items() if entry)
 
     def scan(self) -> Iterator[tuple[Any, Entry]]:
-        """Every key and its non-empty entry."""
+        """Return every key and its non-empty entry."""
         if self._view is not None:
             values, slot = self._view
             return ((key, {slot: value}) for key, value in values.items())
         return ((key, entry) for key, entry in self._entries.items() if entry)
 
     def count(self) -> int:
-        """How many entries there are, with those that are empty until ``flush``."""
+        """Return how many entries there are, with those that are empty until ``flush``."""
         return len(self._entries if self._view is None else self._view[0])
 
     def newest(self) -> tuple[Any, Entry] | None:
-        """The key that was entered last, with its entry."""
+        """Return the key that was entered last, with its entry."""
         if self._view is not None:
             values, slot = self._view
             key = next(reversed(values), MISSING)
@@ -181,30 +181,30 @@ class HeapTables(NamespaceTables):
         self._kinds.declare(slot, kind)
 
     def kinds(self) -> Mapping[str, StateKind]:
-        """The kind of the slot that was declared."""
+        """Return the kind of the slot that was declared."""
         return self._kinds.kinds()
 
     def namespaces(self) -> list[Any]:
-        """The namespaces that have a table."""
+        """Return the namespaces that have a table."""
         return [*self._tables]
 
     def has(self, namespace: Any) -> bool:
-        """Whether a namespace has a table."""
+        """Return whether a namespace has a table."""
         return namespace in self._tables
 
     def table(self, namespace: Any) -> HeapEntries:
-        """The entries of a namespace."""
+        """Return the entries of a namespace."""
         table = self._tables.get(namespace)
         if table is None:
             table = self._tables[namespace] = HeapEntries()
         return table
 
     def count(self) -> int:
-        """How many entries all tables have."""
+        """Return how many entries all tables have."""
         return sum(table.count() for table in self._tables.values())
 
     def newest(self) -> list[HeapEntries]:
-        """The table that was made last, if there is one."""
+        """Return the table that was made last, if there is one."""
         return [self._tables[next(reversed(self._tables))]] if self._tables else []
 
     def drop(self, namespace: Any) -> None:
@@ -237,7 +237,7 @@ class HeapBackend(HeapEntries, StateBackend):
         self.header: dict[str, Any] = {}
 
     def size(self) -> StateSize:
-        """How many entries there are."""
+        """Return how many entries there are."""
         return StateSize(self.count() + self._namespaced.count() + self._tables.count(), None)
 
     def flush(self) -> None:
@@ -268,7 +268,7 @@ class HeapBackend(HeapEntries, StateBackend):
 
 
 def _kind_of(value: Any) -> type:
-    """The type of a value, or of the newest one in a list, a map or a buffer by time."""
+    """Return the type of a value, or of the newest one in a list, a map or a buffer by time."""
     if type(value) is TimeBuffer:
         value = value.values
     if type(value) is list and value:

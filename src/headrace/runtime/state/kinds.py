@@ -45,17 +45,17 @@ class StateKind(NamedTuple):
 
 
 def data_of(declared: TypeInformation | None) -> TypeData | None:
-    """A declared type as data, where one is declared."""
+    """Return a declared type as data, where one is declared."""
     return None if declared is None else declared.to_data()
 
 
 def timed(declared: TypeInformation | None) -> TypeData | None:
-    """The type of a record with its timestamp (ms)."""
+    """Return the type of a record with its timestamp (ms)."""
     return None if declared is None else type_data("TUPLE", declared.to_data(), type_data("LONG"))
 
 
 def is_compatible(before: StateKind, now: StateKind) -> bool:
-    """True when a state stored as ``before`` can be read as ``now``."""
+    """Return True if a state stored as ``before`` can be read as ``now``."""
     return (
         before.kind == now.kind
         and before.expires == now.expires

@@ -13,14 +13,14 @@ Stored = bytes | tuple[Any, Any]
 
 
 def page_number(hashed: int, count: int) -> int:
-    """The page of a hash among ``count`` pages, by linear hashing (Litwin, 1980)."""
+    """Return the page of a hash among ``count`` pages, by linear hashing (Litwin, 1980)."""
     mask = (1 << (count - 1).bit_length()) - 1
     number = hashed & mask
     return number if number < count else number & (mask >> 1)
 
 
 def get_required_record(store: PageStore, name: str) -> bytes:
-    """The bytes under a name that another record refers to.
+    """Return the bytes under a name that another record refers to.
 
     Raises:
         CheckpointError: they are not there.
@@ -70,7 +70,7 @@ class Page:
 
 
 def stored_size(stored: Stored) -> int:
-    """The bytes that a stored value takes in its page, roughly where it refers to records."""
+    """Return the bytes that a stored value takes in its page; an estimate for references."""
     if isinstance(stored, bytes):
         return len(stored)
     data, refs = stored

@@ -37,7 +37,7 @@ def refusal_of(
     error: Exception,
     of_store: frozenset[type],
 ) -> Exception:
-    """The error for an entry that was not stored: that of the value at fault, else ``error``.
+    """Return the error for an entry that cannot be stored: for the value at fault, or ``error``.
 
     ``of_store``: the types of values that read from the store when they are pickled.
     """
@@ -65,7 +65,7 @@ def refusal_of(
 def unpicklable(
     operator: str | None, slot: Any, key: Any, value: Any
 ) -> UnpicklableStateError | None:
-    """The error for a value of a state that cannot be pickled; None for any other value."""
+    """Return the error for a value of a state that cannot be pickled; None for any other value."""
     try:
         pickle.dumps(value, 5)
     except Exception as error:  # a class may raise anything when it is pickled

@@ -35,7 +35,7 @@ class TimeBuffer:
             self.values.insert(place, value)
 
     def between(self, first_ms: int, last_ms: int) -> tuple[list[int], list[Any]]:
-        """The timestamps and the records from one moment to another, both included."""
+        """Return the timestamps and the records from one moment to another, both included."""
         times = self.times
         if not times or times[-1] < first_ms or times[0] > last_ms:
             return [], []
@@ -44,12 +44,12 @@ class TimeBuffer:
         return times[start:end], self.values[start:end]
 
     def last_at_or_before(self, moment_ms: int) -> tuple[int, Any] | None:
-        """The last record that is not younger than a moment, with its timestamp."""
+        """Return the last record that is not younger than a moment, with its timestamp."""
         place = bisect_right(self.times, moment_ms) - 1
         return None if place < 0 else (self.times[place], self.values[place])
 
     def first_at_or_after(self, moment_ms: int) -> tuple[int, Any] | None:
-        """The first record that is not older than a moment, with its timestamp."""
+        """Return the first record that is not older than a moment, with its timestamp."""
         place = bisect_left(self.times, moment_ms)
         return None if place == len(self.times) else (self.times[place], self.values[place])
 

@@ -28,7 +28,7 @@ class Ttl:
 
     @classmethod
     def of(cls, config: Any | None) -> Ttl | None:
-        """The time-to-live of a ``StateTtlConfig``, or None where it is disabled."""
+        """Return the time-to-live of a ``StateTtlConfig``, or None where it is disabled."""
         if config is None or not config.is_enabled():
             return None
         from headrace.common.time import milliseconds_of
@@ -41,7 +41,7 @@ class Ttl:
         )
 
     def expired(self, stamp: int, now_ms: int) -> bool:
-        """True when a value of this stamp is past its time."""
+        """Return True if a value of this stamp is past its time."""
         return now_ms >= stamp + self.ttl_ms
 
     def cleanup_ms(self, now_ms: int) -> int:

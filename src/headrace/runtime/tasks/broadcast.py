@@ -45,13 +45,13 @@ class BroadcastInput:
         self._is_claimed = False
 
     def to_bytes(self) -> bytes:
-        """The blocks and the shared state before the call, in bytes; while the call goes on."""
+        """Serialize the blocks, and the state before the call; to be used before ``finish``."""
         state = [(key, {**entry}) for key, entry in self._backend.scan()]
         return pickle.dumps(([*map(encode, self.blocks)], [*self._senders], state), 5)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
-        """The input that ``to_bytes`` gave the bytes of, with its state on the heap."""
+        """Deserialize the result of ``to_bytes``; the state is on the heap."""
         blocks, senders, state = pickle.loads(data)
         backend = HeapBackend()
         for key, entry in state:
@@ -65,7 +65,7 @@ class BroadcastInput:
             self._loaded.append(states)
 
     def claim_first_run(self) -> bool:
-        """True for the first group that asks: it runs the operator."""
+        """Return True for the first group that asks: it runs the operator."""
         first, self._is_claimed = not self._is_claimed, True
         return first
 
@@ -79,7 +79,7 @@ class BroadcastInput:
         return self._merged_blocks
 
     def batch_runs(self) -> Iterator[Run]:
-        """All records of each broadcast input by timestamp: in a batch they come first."""
+        """Yield all records of each broadcast input by timestamp: in a batch they come first."""
         # One run for each input: a place is an input, and where in its records a run begins.
         for _, (blocks, _) in sorted(self._by_input().items()):
             if any(block.values for block in blocks):
@@ -105,7 +105,7 @@ class BroadcastInput:
             self._for_all.add(place)
 
     def is_for_all(self, place: Place) -> bool:
-        """Whether the records at a place reached for the keys of all groups."""
+        """Return whether the records at a place reached for the keys of all groups."""
         return place in self._for_all
 
     def changes_at(self, place: Place) -> tuple[Change, ...]:

@@ -41,7 +41,7 @@ class RecordingStore:
         self.read_bytes = 0
 
     def get(self, name: str) -> bytes | None:
-        """The bytes under a name, or None."""
+        """Return the bytes under a name, or None."""
         data = self._store.get(name)
         self._note(name, data)
         return data
@@ -110,7 +110,7 @@ def failed_call(
     error: BaseException,
     shared: BroadcastInput | None = None,
 ) -> FailedCall:
-    """The call that just failed with ``error``.
+    """Return the call that just failed with ``error``.
 
     ``blocks``: those of ``task_input``, encoded before the call, as functions may have changed
     the records since. ``shared``: what the vertex got by broadcast, if anything.

@@ -61,7 +61,7 @@ class TaskInput(NamedTuple):
 
 
 def sender_of(vertex: VertexProgram, group: int) -> int:
-    """The sender number of a group of a vertex; those of sources lie below all of them."""
+    """Return the sender number of a group of a vertex; those of sources lie below all of them."""
     return (vertex.number + 1) * SENDERS_PER_VERTEX + group
 
 
@@ -252,7 +252,7 @@ class KeyedTask:
         return self._inputs
 
     def _may_go_on(self, header: Mapping[str, Any]) -> bool:
-        """True where the input had ended under another program: this one may read more."""
+        """Return True if the input had ended under another program: this one may read more."""
         ended: bool = header.get("watermark", MIN_WATERMARK) >= MAX_WATERMARK
         return ended and header.get("program") != self.job.identity
 
@@ -415,7 +415,7 @@ class KeyedTask:
                     yield from chain.drain()
 
     def _finish(self, now_ms: int) -> Iterator[Envelope]:
-        """The input has ended: a batch fires timers that wait for the clock, and emits results.
+        """Finish at the end of the input: fire timers, and in a batch call ``finish``.
 
         A stream fires those that were set to a time which has passed: no later call would.
         """

@@ -144,7 +144,7 @@ class SourceTask:
         self._measures = {s.id: SourceMeasures(s, metrics) for s in job.sources}
 
     def chain(self, source_id: str) -> Chain:
-        """The running chain of a source, opened when first used."""
+        """Return the running chain of a source, opened when first used."""
         chain = self._chains.get(source_id)
         if chain is None:
             source = self._sources[source_id]

@@ -28,7 +28,7 @@ class StageCall:
     def broadcast(
         self, vertex: VertexProgram, blocks: Sequence[Block] = (), senders: Sequence[int] = ()
     ) -> BroadcastInput:
-        """A vertex's broadcast input; its blocks are given before any of its groups is worked."""
+        """Return a vertex's broadcast input; pass its blocks before the first ``run_group``."""
         found = self._broadcast.get(vertex.id)
         if found is None:
             assert self._backend_of is not None, "shared state has a backend"

@@ -36,21 +36,21 @@ class Grid:
         return math.gcd(self.size_ms, self.slide_ms)
 
     def pane_of(self, timestamp: int) -> int:
-        """The start of the pane that contains a timestamp."""
+        """Return the start of the pane that contains a timestamp."""
         return timestamp - (timestamp - self.offset_ms) % self.pane_ms
 
     def windows_of(self, pane: int) -> range:
-        """The starts of the windows that contain a pane, in order; none if it is in a gap."""
+        """Return the starts of the windows that contain a pane, in order; empty in a gap."""
         last = self.last_window_of(pane)
         count = max(0, (last + self.size_ms - pane - 1) // self.slide_ms + 1)
         return range(last - (count - 1) * self.slide_ms, last + 1, self.slide_ms)
 
     def last_window_of(self, pane: int) -> int:
-        """The last of these starts; in a gap, the start of the window before it."""
+        """Return the last of these starts; in a gap, the start of the window before it."""
         return pane - (pane - self.offset_ms) % self.slide_ms
 
     def panes_of(self, window: int) -> range:
-        """The starts of a window's panes."""
+        """Return the starts of a window's panes."""
         return range(window, window + self.size_ms, self.pane_ms)
 
     @property
@@ -60,7 +60,7 @@ class Grid:
 
 
 def panes_of(times: Any | None, pane_ms: int, offset_ms: int) -> Numbers | None:
-    """The start of each timestamp's pane, as an array.
+    """Return the start of each timestamp's pane, as an array.
 
     None if there are no timestamps, one is missing, or one is out of range. ``times``: an Arrow
     array of int64 (ms).
@@ -78,7 +78,7 @@ def panes_of(times: Any | None, pane_ms: int, offset_ms: int) -> Numbers | None:
 
 
 def grid_of(windowing: Windowing) -> Grid | None:
-    """The grid of windows that fire at their end only; None for other windows.
+    """Return the grid of windows that fire at their end only; None for other windows.
 
     A user's subclass of an assigner or trigger may behave differently, so it has no grid.
     """

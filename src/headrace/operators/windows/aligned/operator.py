@@ -235,7 +235,7 @@ class AlignedWindowOperator(StatefulOperator):
             self._fire_key(window, key)
 
     def _pane_targets(self, pane: int) -> _PaneTargets:
-        """The targets of a pane's records at the current watermark."""
+        """Return the targets of a pane's records at the current watermark."""
         watermark, size_ms, schedule = (
             self.key_context.watermark,
             self._grid.size_ms,
@@ -292,7 +292,7 @@ class AlignedWindowOperator(StatefulOperator):
                 self._fire(start)
 
     def _current_schedule(self) -> Schedule:
-        """The schedule, rebuilt from the tables at the start of a task run.
+        """Return the schedule, rebuilt from the tables at the start of a task run.
 
         Another program may have left tables that no window of this one needs: they are dropped.
         """
@@ -320,7 +320,7 @@ class AlignedWindowOperator(StatefulOperator):
             self._emit_results(TimeWindow(start, start + self._grid.size_ms), [(key, accumulator)])
 
     def _window_items(self, start: int) -> Iterable[tuple[Any, Any]]:
-        """The pairs of key and accumulator (or records) of a window."""
+        """Return the pairs of key and accumulator (or records) of a window."""
         tables = self._tables.tables_of(start)
         if not self._tables.by_pane:
             return tables[0].single_slot_items(SLOT)
@@ -397,6 +397,6 @@ class _Context(FunctionContext):
         self._namespaced = states
 
     def window_state(self) -> Any:
-        """The state of this key and window."""
+        """Return the state of this key and window."""
         self._namespaced.enter(namespace_of(self.current_window))
         return super().window_state()

@@ -56,14 +56,14 @@ class PartialAggregatesShape:
         return (*self.keys, *others)
 
     def __call__(self, batch: Any) -> list[Any]:
-        """The records of a batch, as a receiver reads them."""
+        """Return the records of a batch, as a receiver reads them."""
         return [
             PartialAggregates(pane, count, (accumulator,))
             for _, pane, accumulator, count in self.unpack(batch)
         ]
 
     def to_send(self, batch: Any) -> list[Any]:
-        """The partial aggregates with their keys, for an exchange."""
+        """Return the partial aggregates with their keys, for an exchange."""
         rows = self.unpack(batch)
         return [
             ValueWithKey(key, PartialAggregates(pane, count, (accumulator,)))
@@ -83,7 +83,7 @@ class PartialAggregatesShape:
         return zip(keys, panes, accumulator, counts, strict=True)
 
     def record_batch(self, batch: Any) -> Any:
-        """The columns of the records that are the accumulators."""
+        """Return the columns of the records that are the accumulators."""
         import pyarrow as pa
 
         names = [
@@ -105,7 +105,7 @@ class PartialAggregator:
     offset_ms: int
 
     def project(self, columns: Columns) -> ProjectedBatch | None:
-        """The columns that the aggregates need; None if records must be processed one by one.
+        """Return the columns that the aggregates need; None if records must be processed singly.
 
         That is the case for records without a timestamp, and for columns that could give inexact
         results.
@@ -132,7 +132,7 @@ class PartialAggregator:
         return ProjectedBatch(arrays, columns, max_abs_sum)
 
     def panes(self, columns: Columns) -> Any | None:
-        """The start of each record's pane; None if records must be processed one by one."""
+        """Return the start of each record's pane; None if records must be processed one by one."""
         import pyarrow as pa
 
         if columns.kinds is not None or type(columns.shape) not in (Dicts, NamedRows):
@@ -197,7 +197,7 @@ class PartialAggregator:
         return [(key, pane, accumulator) for key, pane, accumulator, _ in self.shape.unpack(batch)]
 
     def results(self, batch: Any, function: Any) -> tuple[Any, Shape]:
-        """The results of partial aggregates as a record batch, and their conversion to records."""
+        """Return the results of partial aggregates as a record batch, and how to make records."""
         if self.shape.record_shape is not None:
             return self.shape.record_batch(batch), self.shape.record_shape
         columns = [batch.column(name) for name in self._aggregate_names]
@@ -207,7 +207,7 @@ class PartialAggregator:
 def partial_aggregator(
     fold: Fold, keys: tuple[str, ...], grid: Grid, columns: Columns
 ) -> PartialAggregator:
-    """The aggregator for some columns, which are records or partial aggregates."""
+    """Return the aggregator for some columns, which are records or partial aggregates."""
     shape, names = columns.shape, columns.batch.schema.names
     if not isinstance(shape, PartialAggregatesShape):
         if isinstance(fold, RecordFold):
@@ -233,7 +233,7 @@ class ProjectedBatch:
         self.kinds = [array.type for array in arrays]
 
     def panes(self, partials: PartialAggregator) -> np.ndarray[Any, Any]:
-        """The start of each record's pane."""
+        """Return the start of each record's pane."""
         pane_starts: np.ndarray[Any, Any] = self.arrays[
             len(partials.shape.first_record_columns)
         ].to_numpy()
@@ -243,11 +243,11 @@ class ProjectedBatch:
         return len(self.columns)
 
     def is_like(self, other: ProjectedBatch) -> bool:
-        """Whether both batches have the same column types."""
+        """Return whether both batches have the same column types."""
         return self.kinds == other.kinds
 
     def filter(self, mask: np.ndarray[Any, Any]) -> ProjectedBatch:
-        """The records for which ``mask`` (an array of bool) is True."""
+        """Return the records for which ``mask`` (an array of bool) is True."""
         import numpy as np
         import pyarrow as pa
 

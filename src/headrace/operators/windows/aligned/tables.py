@@ -18,7 +18,7 @@ _MAX_LOOKUPS = 1000
 
 
 def layout_kind(grid: Grid, can_merge: bool) -> str:
-    """How the windows of a grid are stored, as part of the operator's kind in checkpoints."""
+    """Return how a grid's windows are stored: a part of the operator's kind in checkpoints."""
     if not (can_merge and grid.overlaps):
         return f"windows-of-{grid.size_ms}-ms"
     start_ms = grid.offset_ms % grid.pane_ms
@@ -73,25 +73,25 @@ class WindowTables:
             )
 
     def table_starts(self, pane: int, windows: list[int]) -> list[int]:
-        """The starts of the tables for a record of ``pane`` that is in these ``windows``."""
+        """Return the starts of the tables for a record of ``pane`` that is in these ``windows``."""
         return [pane] if self.by_pane else windows
 
     def table_at(self, start: int) -> KeyedTable:
-        """The table that starts at a moment; it is made if missing."""
+        """Return the table that starts at a moment; it is made if missing."""
         return self._tables.table(self._namespace(start))
 
     def starts(self) -> list[int]:
-        """The starts of all tables."""
+        """Return the starts of all tables."""
         return [*map(self._start, self._tables.namespaces())]
 
     def tables_of(self, window: int) -> list[KeyedTable]:
-        """The existing tables of a window, in order of time."""
+        """Return the existing tables of a window, in order of time."""
         if not self.by_pane:
             return [self.table_at(window)]
         return [self.table_at(pane) for pane in self._existing(self._grid.panes_of(window))]
 
     def windows(self) -> list[int]:
-        """The starts of all windows that have tables, including windows that have ended."""
+        """Return the starts of all windows that have tables, including windows that have ended."""
         starts = self.starts()
         if not self.by_pane:
             return starts
@@ -120,7 +120,7 @@ class WindowTables:
                 self._tables.drop(self._namespace(start))
 
     def _existing(self, starts: range) -> list[int]:
-        """The starts that have a table."""
+        """Return the starts that have a table."""
         if len(starts) > _MAX_LOOKUPS:
             return sorted(start for start in self.starts() if start in starts)
         has, namespace = self._tables.has, self._namespace

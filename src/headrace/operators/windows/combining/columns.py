@@ -66,7 +66,7 @@ class CombineColumnsOperator(CombineWindowsOperator):
         return push
 
     def begin_chunk(self, count: int) -> bool:
-        """Whether to combine the next chunk, of ``count`` rows.
+        """Return whether to combine the next chunk, of ``count`` rows.
 
         Buffered columns are flushed first.
         """

@@ -61,7 +61,7 @@ class CombineContentsSpec(OperatorSpec):
         return (self.selector, *self.contents.functions)
 
     def copied(self) -> Self:
-        """A copy with its own functions, for one task."""
+        """Return a copy with its own functions, for one task."""
         copy = super().copied()
         vars(copy)["contents"] = self.contents.copied()
         return copy
@@ -90,7 +90,7 @@ class CombineContentsOperator(CombiningOperator):
         return super().bind(outputs)
 
     def key_of(self) -> Callable[[Any], Any]:
-        """A function that returns a record's key, coerced to the declared type."""
+        """Return a function that returns a record's key, coerced to the declared type."""
         return typed_selector(self._window_spec.selector.bound(), self._window_spec.key_type)
 
     def send_partials(
@@ -191,7 +191,7 @@ class CombineWindowsOperator(CombineContentsOperator):
         return table
 
     def _has_ended(self, pane: int) -> bool:
-        """Whether the watermark has passed the end of a pane, where windows may end."""
+        """Return whether the watermark has passed the end of a pane, where windows may end."""
         return pane + self._grid.pane_ms - 1 <= self._watermark
 
     def _flush_if_full(self) -> None:

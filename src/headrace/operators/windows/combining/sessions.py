@@ -107,7 +107,7 @@ class CombineSessionsOperator(CombineContentsOperator):
             self._flush()
 
     def snapshot(self) -> Any | None:
-        """The last watermark, which decides whether later records are late."""
+        """Return the last watermark, which decides whether later records are late."""
         return None if self.last_watermark == MIN_WATERMARK else self.last_watermark
 
     def restore(self, state: Any | None) -> None:

@@ -17,7 +17,7 @@ class Clocks(NamedTuple):
 
 
 def clocks_of(trigger: Any) -> Clocks:
-    """The kinds of timers that the trigger's code sets, including nested triggers."""
+    """Return the kinds of timers that the trigger's code sets, including nested triggers."""
     names: set[str] = set()
     for one in _nested(trigger):
         names |= reachable_attributes(one)  # in the user's modules

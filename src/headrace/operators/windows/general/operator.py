@@ -249,7 +249,7 @@ class WindowOperator(StatefulOperator):
             states.clear()
 
     def _has_stored_states(self) -> bool:
-        """Whether an earlier run may have left state of windows other than their contents."""
+        """Return whether an earlier run may have left window state other than contents."""
         if self._stored_states is None:
             self._stored_states = len(self.key_context.backend.in_namespaces.kinds()) > 1
         return self._stored_states

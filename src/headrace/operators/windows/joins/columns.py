@@ -27,24 +27,24 @@ class BufferedSide(NamedTuple):
 
     @classmethod
     def of(cls, columns: Columns, keys: tuple[str, ...], panes: Numbers) -> BufferedSide:
-        """All rows of some columns."""
+        """Return all rows of some columns."""
         order = panes.argsort(kind="stable")
         return cls(columns, keys, order, panes[order])
 
     def slice(self, start: int, stop: int) -> BufferedSide:
-        """The rows from index ``start`` up to ``stop``."""
+        """Return the rows from index ``start`` up to ``stop``."""
         return self._replace(rows=self.rows[start:stop], panes=self.panes[start:stop])
 
     def take(self, indices: Numbers) -> BufferedSide:
-        """The rows at some indices."""
+        """Return the rows at some indices."""
         return self._replace(rows=self.rows[indices], panes=self.panes[indices])
 
     def count_before(self, pane: int) -> int:
-        """The number of rows whose window starts before ``pane``."""
+        """Return the number of rows whose window starts before ``pane``."""
         return int(self.panes.searchsorted(pane, "left"))
 
     def is_like(self, other: BufferedSide) -> bool:
-        """Whether the columns of both can be concatenated."""
+        """Return whether the columns of both can be concatenated."""
         return self.keys == other.keys and self.columns.is_like(other.columns)
 
 
@@ -140,7 +140,7 @@ def _codes(first: Any, second: Any) -> tuple[Numbers, int] | None:
 
 
 def _common_type(one: Any, other: Any) -> Any | None:
-    """A type in which values of both types compare as in Python; None if there is none."""
+    """Return a type in which values of both types compare as in Python; None if there is none."""
     import pyarrow as pa
     from pyarrow import types
 

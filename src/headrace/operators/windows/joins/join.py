@@ -66,7 +66,7 @@ class WindowJoinSpec(WindowSpec):
 
 
 def can_join(spec: WindowSpec) -> bool:
-    """Whether this operator can join windows: no overlap, no late records accepted."""
+    """Return whether this operator can join windows: no overlap, no late records accepted."""
     grid = grid_of(spec)
     if grid is None or grid.size_ms != grid.slide_ms:
         return False
@@ -119,7 +119,7 @@ class WindowJoinOperator(BufferedColumnsOperator):
             self._buffer[side].append(buffered)
 
     def _pane_starts(self, side: int, keys: ColumnKeys, columns: Columns) -> Any | None:
-        """The start of each row's window; None if records must be processed one by one."""
+        """Return the start of each row's window; None if records must be processed one by one."""
         schema, grid = columns.batch.schema, self._grid
         if type(columns.shape) not in (Dicts, NamedRows) or columns.kinds is not None:
             return None
@@ -224,7 +224,7 @@ class WindowJoinOperator(BufferedColumnsOperator):
 
 
 def _between(buffered: BufferedSide | None, first: int, end: int) -> BufferedSide | None:
-    """The rows of the windows that start in ``[first, end)``; None if there are none."""
+    """Return the rows of the windows that start in ``[first, end)``; None if there are none."""
     if buffered is None:
         return None
     start, stop = buffered.count_before(first), buffered.count_before(end)

@@ -251,7 +251,7 @@ def _remove_old_generations(folder: CheckpointFolder, generation: Generation) ->
 
 
 def started_jvm_pid() -> int | None:
-    """The process id of the driver's JVM, if this process started it."""
+    """Return the process id of the driver's JVM, if this process started it."""
     from pyspark import SparkContext
 
     gateway = SparkContext._gateway

@@ -64,7 +64,7 @@ _MAX_CAUSES = 20
 
 
 def causes_of(error: BaseException) -> list[Cause]:
-    """The Java exceptions in an error of PySpark, outermost first; its text hides most of them.
+    """Return the Java exceptions in a PySpark error, outermost first; its text hides most.
 
     Empty if there are none, or the JVM does not answer any more.
     """
@@ -82,7 +82,7 @@ def causes_of(error: BaseException) -> list[Cause]:
 def damage_in(
     causes: Sequence[Cause], checkpoint: str, spark_folder: str
 ) -> CheckpointError | None:
-    """The error for a cause chain (outermost first); None if it does not show damage.
+    """Return the error for a cause chain (outermost first); None if it does not show damage.
 
     ``checkpoint``: only files below this folder count.
     """
@@ -120,7 +120,7 @@ def _has_condition(cause: Cause) -> bool:
 
 
 def _may_be_damage(causes: Sequence[Cause]) -> bool:
-    """Whether to check all files: not if the last cause is, for example, a full disk."""
+    """Return whether to check all files: not if the last cause is, for example, a full disk."""
     last = causes[-1]
     if last.kind == _ROCKSDB:
         return _CORRUPT.search(last.message) is not None

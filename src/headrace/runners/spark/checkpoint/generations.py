@@ -63,7 +63,7 @@ class Generation:
 
     @classmethod
     def from_json(cls, found: Mapping[str, Any]) -> Self:
-        """The inverse of ``dataclasses.asdict``."""
+        """Return the inverse of ``dataclasses.asdict``."""
         origin = found["origin"]
         if origin is not None:
             origin = Origin(**{**origin, "stages": tuple(map(tuple, origin["stages"]))})
@@ -76,7 +76,7 @@ class Generation:
     def following(
         self, log: QueryLog, stages: Stages, groups: Mapping[str, int] | None = None
     ) -> Generation:
-        """The next generation, given the log and the stages of this one.
+        """Return the next generation, given the log and the stages of this one.
 
         If this one has not taken over its state yet, the next one gets its origin.
         """
@@ -93,7 +93,7 @@ class Generation:
         return Generation(self.number + 1, first_batch, replace(origin, planned=planned))
 
     def last_batches(self, log: QueryLog) -> tuple[int, int]:
-        """The job's numbers of the last completed and of the last planned micro-batch; -1 for none.
+        """Return the job's numbers of the last completed and last planned micro-batch; -1: none.
 
         No sink has a later one than the last planned, if this generation, with ``log``, is the
         newest.
@@ -111,7 +111,7 @@ class Generation:
 
 
 def _offset_before(planned: Mapping[str, Any] | None) -> Mapping[str, Any]:
-    """The offset before the first micro-batch, which Spark does not log."""
+    """Return the offset before the first micro-batch, which Spark does not log."""
     if planned is None:
         raise ValueError("nothing was planned: the job begins anew")
     first = Offset.from_json(planned)

@@ -60,7 +60,7 @@ class CheckpointFolder:
 
     @classmethod
     def of_job(cls, base: str | None, name: str) -> CheckpointFolder:
-        """The folder of a job below ``base``; a temporary one if ``base`` is None."""
+        """Return the folder of a job below ``base``; a temporary one if ``base`` is None."""
         if base is None:
             return cls(str(new_subfolder("checkpoint-")), True)
         return cls(os.path.realpath(os.path.join(local_path(base), folder_name(name))))
@@ -76,13 +76,13 @@ class CheckpointFolder:
         return FolderStore(self.directory, durable=False)
 
     def spark(self, generation: int) -> str:
-        """The path of a generation of Spark's checkpoint, or of restored state."""
+        """Return the path of a generation of Spark's checkpoint, or of restored state."""
         if generation == RESTORED:
             return os.path.join(self.directory, _RESTORED)
         return os.path.join(self.directory, f"{_SPARK}-{generation}" if generation else _SPARK)
 
     def generations(self) -> list[int]:
-        """The generations, and ``RESTORED``, that have a folder."""
+        """Return the generations, and ``RESTORED``, that have a folder."""
         with suppress(FileNotFoundError):
             names = os.listdir(self.directory)
             numbers = [int(each[1] or 0) for each in map(_GENERATION.fullmatch, names) if each]
@@ -90,7 +90,7 @@ class CheckpointFolder:
         return []
 
     def of_source(self, source: int | str) -> str:
-        """The path of the folder for a source's enumerator."""
+        """Return the path of the folder for a source's enumerator."""
         return os.path.join(self.directory, f"source-{folder_name(str(source))}")
 
     def clear(self) -> None:
@@ -116,12 +116,12 @@ class CheckpointFolder:
 
 
 def is_restored(folder: str) -> bool:
-    """Whether a folder has restored state, not a generation."""
+    """Return whether a folder has restored state, not a generation."""
     return os.path.basename(folder) == _RESTORED
 
 
 def folder_name(name: str) -> str:
-    """The folder name for a job's name; different names have different folders.
+    """Return the folder name for a job's name; different names have different folders.
 
     ASCII letters, digits, ``-``, ``_`` and ``.`` are kept. Each other byte in UTF-8 becomes ``+``
     and two hex digits. A name with capitals, or a long one, ends with ``~`` and a hash, since file

@@ -50,7 +50,7 @@ class CheckpointMetadata:
 
     @classmethod
     def of(cls, program: JobProgram, with_contents: bool = True) -> CheckpointMetadata:
-        """The metadata of a new checkpoint. ``with_contents``: whether a later run may use it."""
+        """Return the metadata of a new checkpoint; ``with_contents``: a later run may use it."""
         return cls(
             program.name,
             Layout.of(program).to_json(),
@@ -64,7 +64,7 @@ class CheckpointMetadata:
         )
 
     def resumed_by(self, program: JobProgram, repeats: bool = False) -> CheckpointMetadata:
-        """The metadata after ``program`` resumed from this checkpoint; check it before.
+        """Return the metadata after ``program`` resumed from this checkpoint; check it before.
 
         ``repeats``: it starts with a micro-batch that another run planned.
         """
@@ -90,7 +90,7 @@ class CheckpointMetadata:
         return any(sink != FOR_WATERMARKS for sink in self.routes)
 
     def needs_new_generation(self, program: JobProgram) -> bool:
-        """Whether the program needs a new query of Spark's, which takes over the state.
+        """Return whether the program needs a new query of Spark's, which takes over the state.
 
         That is so if state moves to other stages, if the number of instances of its operator
         changes, or if other streaming DataFrames are read.
@@ -103,7 +103,7 @@ class CheckpointMetadata:
         return {*(self.dataframes or ())} != {*streaming_dataframes(program)}
 
     def with_new_generation(self, log: QueryLog) -> CheckpointMetadata:
-        """The metadata with a new generation after the current one, whose log is ``log``."""
+        """Return the metadata with a new generation after the current one, whose log is ``log``."""
         layout = Layout.from_json(self.layout)
         following = self.generation.following(log, layout.stages, layout.groups())
         return replace(self, generation=following)
@@ -130,7 +130,7 @@ class CheckpointMetadata:
 
 
 def new_scope() -> str:
-    """A unique scope."""
+    """Return a unique scope."""
     return uuid.uuid4().hex[:12]
 
 
@@ -211,7 +211,7 @@ def _unrepeatable_error(program: JobProgram, why: str, where: dict[str, Any]) ->
 
 
 def streaming_dataframes(program: JobProgram) -> list[str]:
-    """The ids of the streaming DataFrames that a program reads, in its order."""
+    """Return the ids of the streaming DataFrames that a program reads, in its order."""
     return [
         source.id
         for source in program.sources
@@ -271,7 +271,7 @@ def _check_sink_locations(metadata: CheckpointMetadata, program: JobProgram, loc
 
 
 def _sink_locations(program: JobProgram) -> dict[str, str]:
-    """By the id of a sink that may hold records back, where it writes."""
+    """Return the location of each sink that may hold records back, by sink id."""
     sinks = (sink for sink in program.sinks if sink.keeps_state and sink.sink.locator)
     return {sink.id: _sink_location(sink.sink.locator) for sink in sinks}
 

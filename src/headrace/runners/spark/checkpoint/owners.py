@@ -53,13 +53,13 @@ class Owner:
     jvm: Process | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON value, without the epoch: that is in the object's name."""
+        """Return the JSON value, without the epoch: that is in the object's name."""
         jvm = None if self.jvm is None else self.jvm.to_json()
         return {"run": self.run, "process": self.process.to_json(), "jvm": jvm}
 
     @classmethod
     def of_json(cls, epoch: int, value: dict[str, Any]) -> Owner:
-        """The inverse of ``to_json``."""
+        """Return the inverse of ``to_json``."""
         jvm = value["jvm"]
         return cls(
             epoch,
@@ -78,13 +78,13 @@ class Lease:
     jvm: Process | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The JSON value."""
+        """Return the JSON value."""
         jvm = None if self.jvm is None else self.jvm.to_json()
         return {"beat": self.beat, "released": self.released, "jvm": jvm}
 
     @classmethod
     def of_json(cls, value: dict[str, Any]) -> Lease:
-        """The inverse of ``to_json``."""
+        """Return the inverse of ``to_json``."""
         jvm = value["jvm"]
         return cls(value["beat"], value["released"], None if jvm is None else Process.of_json(jvm))
 
@@ -268,7 +268,7 @@ class Ownership:
 
 
 def latest_owner(store: ObjectStore) -> Owner | None:
-    """The owner with the highest epoch; None if there is none."""
+    """Return the owner with the highest epoch; None if there is none."""
     for epoch in reversed(stored_numbers(store, OWNERS)):
         stored = _read_object(store, numbered_name(OWNERS, epoch), _OWNER)
         if stored is not None:  # otherwise its successor has removed it meanwhile

@@ -26,7 +26,7 @@ from headrace.runtime.coordination.offset import Offset, source_key
 def all_sources_ended(
     spark_folder: str, batch: int, sources: Collection[str] | None = None
 ) -> bool:
-    """Whether a planned micro-batch reads the end of each source.
+    """Return whether a planned micro-batch reads the end of each source.
 
     ``sources``: the ids of the sources that count; one that the micro-batch does not read has not
     ended.
@@ -36,21 +36,21 @@ def all_sources_ended(
 
 
 def have_ended(offset: Mapping[str, Any], sources: Collection[str] | None = None) -> bool:
-    """Whether an offset is at the end of each source; ``sources`` as above."""
+    """Return whether an offset is at the end of each source; ``sources`` as above."""
     read = offset["sources"]
     keys = read if sources is None else map(source_key, sources)
     return all(key in read and read[key]["ended"] for key in keys)
 
 
 def have_been_read(offset: Mapping[str, Any], sources: Collection[str]) -> bool:
-    """Whether nothing is left to do: all sources have ended, and none has only stopped."""
+    """Return whether nothing is left to do: all sources have ended, and none has only stopped."""
     read = offset["sources"]
     stopped = any(read[key].get("suspended") for key in map(source_key, sources) if key in read)
     return have_ended(offset, sources) and not stopped
 
 
 def is_suspended(spark_folder: str) -> bool:
-    """Whether a source has stopped in the last micro-batch, so that another run may read on."""
+    """Return whether a source stopped in the last micro-batch, so another run may read on."""
     last = max(_batches(spark_folder, "offsets"), default=-1)
     if last < 0:
         return False
@@ -58,18 +58,18 @@ def is_suspended(spark_folder: str) -> bool:
 
 
 def sources_of(spark_folder: str) -> frozenset[str]:
-    """The ids of the sources in the last planned micro-batch."""
+    """Return the ids of the sources in the last planned micro-batch."""
     last = max(_batches(spark_folder, "offsets"), default=-1)
     return frozenset(_offset(spark_folder, last)["sources"]) if last >= 0 else frozenset()
 
 
 def is_committed(spark_folder: str, batch: int) -> bool:
-    """Whether Spark has completed a micro-batch."""
+    """Return whether Spark has completed a micro-batch."""
     return (Path(spark_folder) / "commits" / str(batch)).exists()
 
 
 def is_finished(spark_folder: str, sources: Collection[str]) -> bool:
-    """Whether nothing is left to do for a job with these sources."""
+    """Return whether nothing is left to do for a job with these sources."""
     last = max(_batches(spark_folder, "offsets"), default=-1)
     if last < 0 or not is_committed(spark_folder, last):
         return False
@@ -77,12 +77,12 @@ def is_finished(spark_folder: str, sources: Collection[str]) -> bool:
 
 
 def has_planned(spark_folder: str) -> bool:
-    """Whether a micro-batch was planned, with which Spark would continue."""
+    """Return whether a micro-batch was planned, with which Spark would continue."""
     return bool(_batches(spark_folder, "offsets"))
 
 
 def has_committed(spark_folder: str) -> bool:
-    """Whether Spark has completed a micro-batch."""
+    """Return whether Spark has completed a micro-batch."""
     return bool(_batches(spark_folder, "commits"))
 
 
@@ -96,7 +96,7 @@ def remove_unplanned(spark_folder: str) -> None:
 
 
 def log_of(spark_folder: str) -> QueryLog:
-    """The last micro-batches of the query.
+    """Return the last micro-batches of the query.
 
     Raises:
         CheckpointError: the offset of one of them is missing or damaged.
@@ -140,7 +140,7 @@ def check_logs(spark_folder: str, epoch: int) -> int:
 
 
 def _missing_files(log: Path) -> list[int]:
-    """The numbers of files that are missing although their checksums exist."""
+    """Return the numbers of files that are missing although their checksums exist."""
     described = [found for path in log.iterdir() if (found := file_of_checksum(path)) is not None]
     return [int(path.name) for path in described if path.name.isdigit() and not path.exists()]
 
@@ -170,7 +170,7 @@ def _batches(spark_folder: str, log: str) -> list[int]:
 
 
 def _planned(path: Path) -> dict[str, Any] | None:
-    """The offset of Headrace's source in a file of the log.
+    """Return the offset of Headrace's source in a file of the log.
 
     The file has a version, a JSON text of Spark's, and one text per source, mostly JSON.
     """

@@ -19,7 +19,7 @@ def mark_published(checkpoint_folder: CheckpointFolder) -> None:
 
 
 def may_have_published(checkpoint_folder: CheckpointFolder) -> bool:
-    """Whether a sink may have published results from here."""
+    """Return whether a sink may have published results from here."""
     return (
         get_json(checkpoint_folder.store, BEGUN, _PUBLISHED) is not None
         or SplitStates(checkpoint_folder.store).last > 0
@@ -32,7 +32,7 @@ def may_have_published(checkpoint_folder: CheckpointFolder) -> bool:
 
 
 def _tasks_may_have_published(checkpoint_folder: CheckpointFolder) -> bool:
-    """Whether a sink that commits by task has run: such commits are not reported."""
+    """Return whether a sink that commits by task has run: such commits are not reported."""
     if not any(
         progress.has_planned(checkpoint_folder.spark(n)) for n in checkpoint_folder.generations()
     ):

@@ -70,7 +70,7 @@ def metadata_for(
 def with_checkpoint_subtasks(
     checkpoint_folder: CheckpointFolder, program: JobProgram
 ) -> JobProgram:
-    """The program, with the checkpoint's number of instances where state cannot be redistributed.
+    """Return the program, with the old number of instances where state cannot be redistributed.
 
     A micro-batch that sinks may have published must be repeated with the same instances. And a
     streaming DataFrame's position is bound to Spark's folder, so state cannot move to a new one.
@@ -90,7 +90,7 @@ def with_checkpoint_subtasks(
 def _has_uncommitted_batch(
     checkpoint_folder: CheckpointFolder, metadata: CheckpointMetadata
 ) -> bool:
-    """Whether a micro-batch was planned and not completed."""
+    """Return whether a micro-batch was planned and not completed."""
     folder = checkpoint_folder.spark(metadata.generation.number)
     origin = metadata.generation.without_origin_if(progress.has_committed(folder)).origin
     planned = progress.log_of(folder).planned is not None
@@ -104,7 +104,7 @@ def _resumed_metadata(
     ignore_unclaimed: bool,
     read_states: ReadStates | None,
 ) -> CheckpointMetadata:
-    """The metadata after the program resumed, with a new generation if state must move."""
+    """Return the metadata after the program resumed, with a new generation if state must move."""
     folder = checkpoint_folder.spark(metadata.generation.number)
     metadata = replace(
         metadata,
@@ -164,7 +164,7 @@ def _check_sources_and_clock(
 def _stored_states(
     checkpoint_folder: CheckpointFolder, metadata: CheckpointMetadata, read_states: ReadStates
 ) -> States:
-    """The states of the last committed micro-batch."""
+    """Return the states of the last committed micro-batch."""
     number, origin = metadata.generation.number, metadata.generation.origin
     if origin is not None:
         number, stages, batch = origin.number, origin.stages, origin.batch

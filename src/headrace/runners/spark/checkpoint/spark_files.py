@@ -34,13 +34,13 @@ _LOG_OFFSET = re.compile(r'\{\s*"logOffset"\s*:\s*(\d+)\s*\}')
 
 
 def damaged_error(what: str, file: str | Path, problem: str = "") -> CheckpointError:
-    """The error for a file of Spark's that cannot be used."""
+    """Return the error for a file of Spark's that cannot be used."""
     where = {"file": str(file)} | ({"problem": problem} if problem else {})
     return CheckpointError(what, where=where, hint=_HINT)
 
 
 def missing_error(what: str, file: str | Path) -> CheckpointError:
-    """The error for a missing file of Spark's; ``what``: its content."""
+    """Return the error for a missing file of Spark's; ``what``: its content."""
     return damaged_error(f"{what} is missing", file)
 
 
@@ -100,7 +100,7 @@ def _check_version(state: Path, version: str) -> None:
 
 
 def _json_of(file: Path, what: str) -> dict[str, Any]:
-    """The JSON object in the file's last line."""
+    """Return the JSON object in the file's last line."""
     try:
         verify_checksum(file)
         content = json.loads(file.read_text(encoding="utf-8").splitlines()[-1])
@@ -167,7 +167,7 @@ def _relocate_operator(file: Path, operator: Path) -> bool:
 
 
 def _schema_path(path: str, operator: Path) -> str:
-    """The path of a schema below the operator's current folder."""
+    """Return the path of a schema below the operator's current folder."""
     mark = "/_stateSchema/"
     if not path.startswith("file:/") or mark not in path:
         return path
@@ -197,7 +197,7 @@ def check_folder(folder: Path, last: str, what: str) -> None:
 
 
 def first_broken(spark_folder: str) -> tuple[Path, str] | None:
-    """The first damaged or missing file, and its problem; None if all are in order.
+    """Return the first damaged or missing file, and its problem; None if all are in order.
 
     It reads all of the state, so it is for queries that have failed.
     """
@@ -248,7 +248,7 @@ def _checksum_of(file: Path) -> Path:
 
 
 def _matches_checksum(file: Path, checksum: bytes) -> bool:
-    """Whether a file matches Hadoop's checksum, a CRC-32 for each block."""
+    """Return whether a file matches Hadoop's checksum, a CRC-32 for each block."""
     if not checksum.startswith(_MAGIC):
         return True  # Hadoop ignores it too
     size = int.from_bytes(checksum[4:8], "big")
@@ -260,7 +260,7 @@ def _matches_checksum(file: Path, checksum: bytes) -> bool:
 
 
 def file_of_checksum(file: Path) -> Path | None:
-    """The file that a checksum file belongs to; None for other files.
+    """Return the file that a checksum file belongs to; None for other files.
 
     If it is missing, it was lost: Hadoop creates a file before its checksum, and removes the
     checksum first.

@@ -31,7 +31,7 @@ class SplitStates:
         self._last: tuple[int, States] = (0, {})
 
     def load(self, epoch: int) -> States:
-        """The states at the end of an epoch; empty for epoch 0.
+        """Return the states at the end of an epoch; empty for epoch 0.
 
         Raises:
             CheckpointError: the object is missing or damaged.
@@ -62,7 +62,7 @@ class SplitStates:
         return states
 
     def has(self, epoch: int) -> bool:
-        """Whether the states at the end of an epoch are stored."""
+        """Return whether the states at the end of an epoch are stored."""
         return self._store.get(numbered_name(SPLITS, epoch)) is not None
 
     @property
@@ -72,7 +72,7 @@ class SplitStates:
 
 
 def _to_plain(states: States) -> list[Any]:
-    """A list of (source, splits), where splits is a list of (split, watermark, nodes)."""
+    """Return a list of (source, splits), where splits is a list of (split, watermark, nodes)."""
     sources: dict[Any, list[Any]] = {}
     for (source, split), state in states.items():
         nodes = [[node, to_json(snapshot)] for node, snapshot in state.nodes.items()]

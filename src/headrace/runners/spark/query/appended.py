@@ -36,15 +36,15 @@ class HadoopFolder:
         return self._jvm.org.apache.hadoop.fs.Path(*parts)
 
     def path_of(self, name: str) -> Any:
-        """The path of a file or folder, by its name relative to this folder."""
+        """Return the path of a file or folder, by its name relative to this folder."""
         return self._path(self.path, name)
 
     def exists(self, name: str) -> bool:
-        """Whether a file or folder exists."""
+        """Return whether a file or folder exists."""
         return bool(self._system.exists(self.path_of(name)))
 
     def children(self, name: str) -> list[str]:
-        """The names in a subfolder; none if it does not exist."""
+        """Return the names in a subfolder; none if it does not exist."""
         if not self.exists(name):
             return []
         return [
@@ -52,7 +52,7 @@ class HadoopFolder:
         ]
 
     def files(self, name: str) -> Iterator[str]:
-        """The files below a subfolder that readers would read, relative to it."""
+        """Yield the files below a subfolder that readers would read, relative to it."""
         top = self._system.makeQualified(self.path_of(name)).toUri()
         files = self._system.listFiles(self.path_of(name), True)
         while files.hasNext():
@@ -61,7 +61,7 @@ class HadoopFolder:
                 yield top.relativize(path.toUri()).getPath()
 
     def read(self, name: str) -> bytes:
-        """The content of a file."""
+        """Return the content of a file."""
         stream = self._system.open(self.path_of(name))
         try:
             return bytes(self._jvm.org.apache.commons.io.IOUtils.toByteArray(stream))
@@ -96,7 +96,7 @@ class HadoopFolder:
 
 
 def last_appended(folder: HadoopFolder, sink_id: str) -> int:
-    """The last micro-batch of a sink with a manifest; -1 for none."""
+    """Return the last micro-batch of a sink with a manifest; -1 for none."""
     names = (name.removesuffix(".json") for name in folder.children(f"_headrace/{sink_id}"))
     return max((int(name) for name in names if name.isdigit()), default=-1)
 

@@ -42,7 +42,7 @@ _NOW = "__headrace_now_ms"
 
 
 def dataframe_sources(program: JobProgram) -> dict[str, DataFrame]:
-    """The DataFrames that a job reads, by source id."""
+    """Return the DataFrames that a job reads, by source id."""
     return {
         source.id: source.source.dataframe
         for source in program.sources
@@ -51,12 +51,12 @@ def dataframe_sources(program: JobProgram) -> dict[str, DataFrame]:
 
 
 def dataframe_sinks(program: JobProgram) -> list[SinkProgram]:
-    """The sinks that Spark writes itself."""
+    """Return the sinks that Spark writes itself."""
     return [sink for sink in program.sinks if sink.sink.executed_by is ExecutedBy.SPARK]
 
 
 def has_dataframes(program: JobProgram) -> bool:
-    """Whether Spark reads or writes DataFrames in the job."""
+    """Return whether Spark reads or writes DataFrames in the job."""
     return bool(dataframe_sinks(program)) or bool(dataframe_sources(program))
 
 
@@ -125,7 +125,7 @@ class _DataFrameChain:
         self._ref, self._source_id = ref, source_id
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The envelopes for a partition's rows."""
+        """Yield the envelopes for a partition's rows."""
         job = worker_job(self._ref)
         yield from to_arrow(wire_rows(job, self._envelopes(job, batches)))
 
@@ -192,7 +192,7 @@ def write_dataframes(frame: DataFrame, program: JobProgram, ref: ProgramRef, bat
 
 
 def last_written(spark: SparkSession, sink: SinkProgram, sink_id: str) -> int | None:
-    """The last micro-batch that a ``DataFrameSink`` has; -1 for none, None if it does not know."""
+    """Return the last micro-batch of a ``DataFrameSink``; -1 for none, None if unknown."""
     description: Any = sink.sink
     if _is_appended_once(spark, description):
         return last_appended(HadoopFolder(spark, description.path), sink_id)
@@ -238,7 +238,7 @@ class _SinkRows:
         self._ref, self._sink_id, self._names, self._schema_json = ref, sink_id, names, schema_json
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The rows of a partition."""
+        """Yield the rows of a partition."""
         # worker_job also registers the classes of the records
         sink = worker_job(self._ref).program.sink(self._sink_id)
         try:

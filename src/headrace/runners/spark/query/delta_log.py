@@ -21,7 +21,7 @@ _CHECKPOINT = re.compile(r"([0-9]{20})\.checkpoint\..*")
 
 
 def last_transaction(spark: SparkSession, path: str, app_id: str) -> int:
-    """The highest ``txnVersion`` of a ``txnAppId`` in the table at a path; -1 for none."""
+    """Return the highest ``txnVersion`` of a ``txnAppId`` in the table at a path; -1 for none."""
     folder = HadoopFolder(spark, path)
     names, pointer = folder.children(_LOG), f"{_LOG}/_last_checkpoint"
     checkpoint = json.loads(folder.read(pointer))["version"] if folder.exists(pointer) else -1
@@ -43,13 +43,13 @@ def last_transaction(spark: SparkSession, path: str, app_id: str) -> int:
 
 
 def _number(form: re.Pattern[str], name: str) -> int:
-    """The version in a file name; -1 if the name does not match."""
+    """Return the version in a file name; -1 if the name does not match."""
     match = form.fullmatch(name)
     return int(match[1]) if match else -1
 
 
 def location_of(spark: SparkSession, table: str) -> str | None:
-    """The path of a table; None if there is no such table."""
+    """Return the path of a table; None if there is no such table."""
     if not spark.catalog.tableExists(table):
         return None
     described = spark.sql(f"DESCRIBE TABLE EXTENDED {table}").where("col_name = 'Location'")

@@ -33,7 +33,7 @@ def streaming_frame(
     generation: Generation,
     dataframes: Sequence[str],
 ) -> DataFrame:
-    """The packets for the sinks of a streaming job. ``plan``: the path of a ``PlanFolder``.
+    """Return the packets for the sinks of a streaming job. ``plan``: the path of a ``PlanFolder``.
 
     Stages start with the state of an older generation, if ``generation`` has an origin.
     ``dataframes``: the ids of streaming DataFrames in the order that the query must keep.
@@ -53,7 +53,7 @@ def streaming_frame(
 
 
 def batch_frame(spark: SparkSession, program: JobProgram, ref: ProgramRef, plan: str) -> DataFrame:
-    """The packets for the sinks of a batch job. ``plan``: the path of a ``PlanFolder``."""
+    """Return the packets for the sinks of a batch job. ``plan``: the path of a ``PlanFolder``."""
     frame: DataFrame = spark.read.format(FORMAT).option("plan", plan).load()
     frame = union_dataframes(frame, program, ref)
     for number in range(1, len(program.stages) + 1):
@@ -72,7 +72,7 @@ def _initial_state(
     checkpoint_folder: CheckpointFolder,
     generation: Generation,
 ) -> tuple[ClaimedState, GroupedData | None]:
-    """The state that a stage takes over from an older generation, and its claims on it."""
+    """Return the state that a stage takes over from an older generation, and its claims on it."""
     origin = generation.origin
     claimed = {} if origin is None else claimed_state(origin, program.stages[stage - 1])
     if origin is None:

@@ -100,11 +100,11 @@ class _BroadcastEnvelopes:
                 self._without_group.append(target)
 
     def groups(self) -> Iterable[int]:
-        """The groups that must be run."""
+        """Return the groups that must be run."""
         return self._groups
 
     def targets(self, group: int) -> Sequence[str]:
-        """The vertices for which a group must be run."""
+        """Return the vertices for which a group must be run."""
         return self._groups.get(group, ())
 
     def run_without_group(self, work: StageCall, backend_of: MakeBackend) -> None:
@@ -114,7 +114,7 @@ class _BroadcastEnvelopes:
                 pass  # other tasks send this output
 
     def drain(self, work: StageCall) -> Iterator[Envelope]:
-        """The buffered output, without that of vertices that have no group here."""
+        """Return the buffered output, without that of vertices that have no group here."""
         return work.drain(except_for=self._without_group)
 
 
@@ -222,7 +222,7 @@ class BatchStage:
         self._ref, self._stage = ref, stage
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        """The stage's output for the packets of a partition."""
+        """Yield the stage's output for the packets of a partition."""
         job = worker_job(self._ref)
         yield from to_arrow(wire_rows(job, self._output(job, batches), self._stage + 1))
 

@@ -26,7 +26,7 @@ REDISTRIBUTED = 0
 
 
 def claimed_state(origin: Origin, stage: tuple[VertexProgram, ...]) -> ClaimedState:
-    """The state that a stage's vertices take over unchanged, and its stages."""
+    """Return the state that a stage's vertices take over unchanged, and its stages."""
     wanted = {vertex.id for vertex in stage} - {
         vertex.id for vertex in rescaled_vertices(origin, stage)
     }
@@ -39,7 +39,7 @@ def claimed_state(origin: Origin, stage: tuple[VertexProgram, ...]) -> ClaimedSt
 def rescaled_vertices(
     origin: Origin, stage: tuple[VertexProgram, ...]
 ) -> tuple[VertexProgram, ...]:
-    """The vertices of a stage whose state is of another number of instances."""
+    """Return the vertices of a stage whose state is of another number of instances."""
     if origin.batch < 0:
         return ()
     kept = {id_ for ids in origin.stages for id_ in ids}
@@ -59,7 +59,7 @@ def redistributed_state(
     program: JobProgram,
     vertices: tuple[VertexProgram, ...],
 ) -> DataFrame:
-    """The records of vertices whose number of instances has changed, for the new number.
+    """Return the records of vertices whose number of instances has changed, for the new number.
 
     The state passes through this process: lists of instances are small.
     """
@@ -81,7 +81,7 @@ def state_records(
     claimed: ClaimedState,
     also: Iterable[DataFrame] = (),
 ) -> GroupedData:
-    """The state records to take over, by bucket: ``bucket, stage, name, data``.
+    """Return the state records to take over, by bucket: ``bucket, stage, name, data``.
 
     ``also``: further records.
     """
@@ -93,7 +93,7 @@ def state_records(
 def state_names(
     spark: SparkSession, folder: str, stages: Stages, batch: int
 ) -> dict[str, frozenset[str]]:
-    """The names of the states in a folder of Spark's after a micro-batch, by operator id.
+    """Return the names of the states in a folder of Spark's after a micro-batch, by operator id.
 
     States are declared in workers, and their names are stored in the headers of the state. Only the
     headers are read.
@@ -108,7 +108,7 @@ def state_names(
 
 
 def states_in(headers: Iterable[tuple[str, bytes]]) -> Iterable[tuple[str, frozenset[str]]]:
-    """For each header ``<operator>/<group>/``: the operator, and its states with their kinds."""
+    """Yield the operator and the kinds of its states for each ``<operator>/<group>/`` header."""
     for prefix, header in headers:
         backend = PagedBackend(_HeaderStore(header), 1)
         kinds = {
@@ -139,7 +139,7 @@ class _HeaderStore:
 def records(
     spark: SparkSession, folder: str, stages: Stages, batch: int
 ) -> Iterator[tuple[int, str, bytes]]:
-    """The state records of all stages: bucket, name and data."""
+    """Yield the state records of all stages: bucket, name and data."""
     for number in range(1, len(stages) + 1):
         for row in _read_stage(spark, folder, stages, batch, number).toLocalIterator():
             yield row["bucket"], row["name"], bytes(row["data"])
@@ -153,7 +153,7 @@ _links: dict[str, str] = {}
 
 
 def _url_safe(folder: str) -> str:
-    """The folder, or a symbolic link to it if its path has characters that a URL escapes.
+    """Return the folder, or a symbolic link to it if its path has characters that a URL escapes.
 
     Spark's state data source escapes the path, and then looks for the escaped path (4.3.0).
     """

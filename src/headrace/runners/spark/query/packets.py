@@ -40,7 +40,7 @@ class Content(Protocol):
     """The bytes of a packet, in memory or in a file."""
 
     def view(self) -> memoryview:
-        """The bytes, read-only."""
+        """Return the bytes, read-only."""
 
 
 class MemoryContent:
@@ -52,7 +52,7 @@ class MemoryContent:
         self._view = memoryview(data)
 
     def view(self) -> memoryview:
-        """The bytes, read-only."""
+        """Return the bytes, read-only."""
         return self._view
 
 
@@ -70,7 +70,7 @@ class EncodedPayload:
         return self._stop - self._start
 
     def view(self) -> memoryview:
-        """The payload's bytes, read-only."""
+        """Return the payload's bytes, read-only."""
         return self._content.view()[self._start : self._stop]
 
     def payload(self, kind: int) -> Any:
@@ -99,7 +99,7 @@ class ArrowMessage:
         return self._stop - self._start
 
     def columns(self) -> Columns:
-        """The rows, which use the packet's memory."""
+        """Return the rows, which use the packet's memory."""
         if self._columns is None:
             import pyarrow as pa
 
@@ -136,7 +136,7 @@ class MessageRows:
 
 
 def payload_of(envelope: Envelope) -> Any:
-    """The payload, decoded if it is from a packet."""
+    """Return the payload, decoded if it is from a packet."""
     payload = envelope.payload
     return (
         payload.payload(envelope.kind)
@@ -146,7 +146,7 @@ def payload_of(envelope: Envelope) -> Any:
 
 
 def payload_bytes(envelope: Envelope) -> bytes:
-    """The encoded payload."""
+    """Return the encoded payload."""
     payload = envelope.payload
     if isinstance(payload, EncodedPayload):
         return bytes(payload.view())
@@ -156,7 +156,7 @@ def payload_bytes(envelope: Envelope) -> bytes:
 
 
 def encode_payload(envelope: Envelope) -> Envelope:
-    """The envelope with its payload encoded on its own."""
+    """Return the envelope with its payload encoded on its own."""
     data = payload_bytes(envelope)
     return envelope._replace(payload=EncodedPayload(MemoryContent(data), 0, len(data)))
 

@@ -180,14 +180,14 @@ class HeadraceDataSink(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """The format's name."""
+        """Return the format's name."""
         return SINKS
 
     def streamWriter(self, schema: Any, overwrite: bool) -> StreamSinkWriter:
-        """The writer for a streaming query."""
+        """Return the writer for a streaming query."""
         return StreamSinkWriter(read_plan(self.options["plan"]).query)
 
     def writer(self, schema: Any, overwrite: bool) -> Any:
-        """The writer for a batch."""
+        """Return the writer for a batch."""
         batch = int(self.options.get("batch", "0"))
         return BatchSinkWriter(read_plan(self.options["plan"]), batch)

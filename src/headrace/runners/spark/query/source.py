@@ -63,14 +63,14 @@ def _coordinator(plan: DriverPlan) -> Coordinator:
 
 
 def _no_states(epoch: int) -> States:
-    """A batch is a single micro-batch, so there are no states of earlier ones."""
+    """Return no states: a batch is a single micro-batch."""
     return {}
 
 
 def _read_task(
     ref: ProgramRef, partition: InputPartition, writing: int | None
 ) -> Iterator[pa.RecordBatch]:
-    """The packets of a task. ``writing``: the micro-batch, if the task also writes to the sinks."""
+    """Yield the packets of a task; ``writing``: the micro-batch, if it also writes to sinks."""
     assert isinstance(partition, TaskPartition)
     job = worker_job(ref)
     task: SourceTaskInput = pickle.loads(partition.data)
@@ -128,7 +128,7 @@ class StreamReader(DataSourceStreamReader):
 
     @encodes_errors
     def initialOffset(self) -> dict[str, Any]:
-        """The start offset of this generation of Spark's checkpoint."""
+        """Return the start offset of this generation of Spark's checkpoint."""
         if self._origin is not None:
             return dict(self._origin.start)
         return self._coordinator.initial(wall_clock_ms()).to_json()
@@ -175,7 +175,7 @@ class StreamReader(DataSourceStreamReader):
 
     @encodes_errors
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:
-        """The source tasks between two offsets."""
+        """Return the source tasks between two offsets."""
         first, last = Offset.from_json(start), Offset.from_json(end)
         if first.epoch == last.epoch:
             return []  # the first micro-batch of a generation, without new records
@@ -207,7 +207,7 @@ class BatchReader(DataSourceReader):
 
     @encodes_errors
     def partitions(self) -> Sequence[InputPartition]:
-        """The source tasks that read the whole input."""
+        """Return the source tasks that read the whole input."""
         assert self._plan is not None
         coordinator = _coordinator(self._plan)
         now_ms, began_ms = wall_clock_ms(), monotonic_ms()
@@ -236,17 +236,17 @@ class HeadraceDataSource(DataSource):
 
     @classmethod
     def name(cls) -> str:
-        """The format's name."""
+        """Return the format's name."""
         return FORMAT
 
     def schema(self) -> str:
-        """The columns of packets."""
+        """Return the columns of packets."""
         return WIRE_DDL
 
     def streamReader(self, schema: Any) -> StreamReader:
-        """The reader for a streaming query."""
+        """Return the reader for a streaming query."""
         return StreamReader(read_plan(self.options["plan"]))
 
     def reader(self, schema: Any) -> BatchReader:
-        """The reader for a batch."""
+        """Return the reader for a batch."""
         return BatchReader(read_plan(self.options["plan"]))

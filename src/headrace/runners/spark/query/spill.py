@@ -133,11 +133,11 @@ class SpilledEnvelopes(Generic[Reader]):
         return bool(self._by_reader)
 
     def readers(self) -> list[Reader]:
-        """The readers that have envelopes, sorted."""
+        """Return the readers that have envelopes, sorted."""
         return sorted(self._by_reader)
 
     def targets(self) -> Iterator[str]:
-        """The target of each envelope."""
+        """Return the target of each envelope."""
         return (envelope.target for each in self._by_reader.values() for *_, envelope in each)
 
     def pop(self, reader: Reader) -> Iterator[Envelope]:

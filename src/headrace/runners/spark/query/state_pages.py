@@ -31,7 +31,7 @@ class BucketState:
         self.headers: dict[str, bytes] = pickle.loads(self._stored) if self._stored else {}
 
     def of(self, vertex: VertexProgram, group: int, max_bytes: int) -> PageStore:
-        """The store of one group of a vertex, for records of at most ``max_bytes``."""
+        """Return the store of one group of a vertex, for records of at most ``max_bytes``."""
         return _GroupPages(self, f"{vertex.id}/{group}/", max_bytes)
 
     def flush(self) -> None:

@@ -21,14 +21,14 @@ StoredRecord = tuple[int, str, bytes]
 
 
 def vertex_of(name: str) -> str:
-    """The vertex of a record ``<vertex>/<group>/<page>``."""
+    """Return the vertex of a record ``<vertex>/<group>/<page>``."""
     return name.rsplit("/", 2)[0]
 
 
 def records_of_vertices(
     stored: Iterable[StoredRecord], wanted: Collection[str]
 ) -> Iterator[StoredRecord]:
-    """The records of some vertices, with headers restricted to these."""
+    """Yield the records of some vertices, with headers restricted to these."""
     for bucket, name, data in stored:
         if name == HEADER:
             headers: Mapping[str, bytes] = pickle.loads(data)
@@ -47,7 +47,7 @@ def redistribute(
     vertices: tuple[VertexProgram, ...],
     before: Mapping[str, int],
 ) -> list[tuple[int, int, str, bytes]]:
-    """The records of vertices with operator state, redistributed to their number of instances.
+    """Redistribute the records of vertices with operator state to their number of instances.
 
     ``before``: the earlier numbers of instances. The records' stage is 0.
     """
@@ -88,7 +88,7 @@ def backends_of(program: JobProgram, stored: Iterable[tuple[int, str, bytes]]) -
 
 
 def records_of(savepoint: Savepoint, program: JobProgram) -> Iterator[dict[str, Any]]:
-    """A savepoint as records of Spark's state stores, with stage and bucket."""
+    """Yield a savepoint as records of Spark's state stores, with stage and bucket."""
     keys, page_bytes = bucket_keys(program.partitions), program.settings.page_bytes
     stages = {vertex.id: vertex.stage for stage in program.stages for vertex in stage}
     pages: dict[tuple[str, int], MemoryPages] = {}

@@ -46,7 +46,7 @@ class Traffic:
             self._tally(self._sender(envelope.sender), BYTES_OUT).count += size_bytes
 
     def _sender(self, sender: int) -> str:
-        """The id of the first operator in the task with a sender number."""
+        """Return the id of the first operator in the task with a sender number."""
         if sender >= SENDERS_PER_VERTEX:
             return self._vertices[sender // SENDERS_PER_VERTEX - 1]
         if sender >= FIRST_OF_DATAFRAMES:

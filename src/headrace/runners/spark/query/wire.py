@@ -59,7 +59,7 @@ _WORD = 0xFFFFFFFF
 
 @lru_cache
 def bucket_keys(partitions: int) -> tuple[int, ...]:
-    """For each partition, a number that Spark's hash partitioning assigns to it."""
+    """Return one number per partition that Spark's hash partitioning assigns to it."""
     numbers: dict[int, int] = {}
     number = 0
     while len(numbers) < partitions:
@@ -88,7 +88,7 @@ def _rotate_left(word: int, bits: int) -> int:
 
 
 def target_partitions(envelope: Envelope, partitions: int, reader: int) -> Sequence[int]:
-    """The partitions that get an envelope, if ``reader`` is the next stage.
+    """Return the partitions that get an envelope, if ``reader`` is the next stage.
 
     An envelope for all tasks goes to all partitions of its stage; up to there it is sent once.
     """
@@ -172,7 +172,7 @@ def pack_singly(
 
 
 def rows_of(batch: pa.RecordBatch) -> Iterator[Row]:
-    """The rows of a record batch."""
+    """Return the rows of a record batch."""
     return map(Row._make, zip(*(column.to_pylist() for column in batch.columns), strict=True))
 
 
@@ -207,7 +207,7 @@ def _record_batch(rows: list[Row]) -> pa.RecordBatch:
 
 
 def empty_batch() -> pa.RecordBatch:
-    """A record batch without rows."""
+    """Return a record batch without rows."""
     return pa.RecordBatch.from_pylist([], schema=_ARROW)
 
 

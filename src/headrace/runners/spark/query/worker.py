@@ -67,7 +67,7 @@ class WorkerJob(Tasks):
         self.traffic = Traffic(program, self.metrics)
 
     def dataframe_chain(self, source: SourceProgram) -> Chain:
-        """The chain after a DataFrame, opened when first used."""
+        """Return the chain after a DataFrame, opened when first used."""
         chain = self._dataframe_chains.get(source.id)
         if chain is None:
             chain = self._dataframe_chains[source.id] = Chain(
@@ -80,7 +80,7 @@ class WorkerJob(Tasks):
         return chain
 
     def metrics_envelope(self, sender: int, group: int) -> Envelope | None:
-        """The metrics of this attempt of a task, addressed to the driver.
+        """Return the metrics of this attempt of a task, addressed to the driver.
 
         They are sent with the attempt's records, so they count only if these are committed.
         """
@@ -111,7 +111,7 @@ _jobs: dict[str, WorkerJob] = {}
 
 
 def worker_job(ref: ProgramRef) -> WorkerJob:
-    """The job of a run in this worker. Earlier runs on its checkpoint are closed, and old ones."""
+    """Return the job of a run in this worker; close old jobs, and those of its checkpoint."""
     if _jobs and next(reversed(_jobs)) == ref.run_id:
         return _jobs[ref.run_id]
     job = _jobs.pop(ref.run_id, None)
@@ -140,7 +140,7 @@ def _close(job: WorkerJob) -> None:
 
 
 def partition_id() -> int:
-    """The number of the current partition."""
+    """Return the number of the current partition."""
     context = TaskContext.get()
     return context.partitionId() if context is not None else 0
 
@@ -151,7 +151,7 @@ def _attempt() -> int:
 
 
 def attempt_name() -> str:
-    """A name that is unique among all attempts of all tasks."""
+    """Return a name that is unique among all attempts of all tasks."""
     context = TaskContext.get()
     number = context.taskAttemptId() if context is not None else 0
     return f"{number}-{os.getpid()}-{os.urandom(4).hex()}"
@@ -165,7 +165,7 @@ def batch_id(default: int = 0) -> int:
 
 
 def wire_rows(job: WorkerJob, sent: Iterator[Envelope | Row], reader: int = 1) -> Iterator[Row]:
-    """The rows that a task sends: packets of many envelopes; in a batch of one each, to be sorted.
+    """Return the rows that a task sends: packets of many envelopes; in a batch, of one each.
 
     Rows among the envelopes are packets that the task forwards. ``reader``: the next stage. A
     worker runs one attempt at a time, which starts here.

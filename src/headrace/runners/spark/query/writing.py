@@ -60,7 +60,7 @@ class TaskMessage:
 
 
 def writes_where_it_reads(program: JobProgram) -> bool:
-    """Whether tasks that read also write.
+    """Return whether tasks that read also write.
 
     ``program`` must be that of the driver, which has the sources.
     """
@@ -192,7 +192,7 @@ def _context(job: WorkerJob, sink: SinkProgram, batch: int) -> WriterContext:
 
 
 def sink_tasks(program: JobProgram) -> int:
-    """The maximum number of tasks that write to the sinks in a micro-batch, without DataFrames.
+    """Return the maximum number of tasks that write to sinks in a micro-batch (no DataFrames).
 
     After a keyed stage these are its partitions. Otherwise they are the source tasks, plus one that
     may announce new splits, and one that sends the time.

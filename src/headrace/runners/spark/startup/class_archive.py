@@ -45,7 +45,7 @@ class ClassArchive:
 
 
 def archive_of(java: JavaRuntime, environ: Mapping[str, str] | None = None) -> ClassArchive | None:
-    """The archive for a Java and the Spark that would run on it, whether it exists or not.
+    """Return the archive for a Java and the Spark that would run on it, whether it exists or not.
 
     None if there is no folder for it, or its path cannot be used in a JVM option.
     """
@@ -62,7 +62,7 @@ def archive_of(java: JavaRuntime, environ: Mapping[str, str] | None = None) -> C
 
 
 def archive_options(java: JavaRuntime) -> list[str]:
-    """The JVM options that use the archive; none if it does not exist."""
+    """Return the JVM options that use the archive; none if it does not exist."""
     archive = archive_of(java)
     return [archive.option] if archive is not None and archive.exists else []
 

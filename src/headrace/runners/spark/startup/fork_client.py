@@ -41,7 +41,7 @@ def main() -> None:
 
 
 def _ask(socket_path: str, arguments: list[str]) -> tuple[Any, int]:
-    """The connection, and the id of the forked process; 0 if there is none."""
+    """Return the connection, and the id of the forked process; 0 if there is none."""
     server = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         server.connect(socket_path)

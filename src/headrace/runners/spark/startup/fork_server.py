@@ -51,7 +51,7 @@ class Request:
 
     @classmethod
     def read(cls, message: bytes) -> Request:
-        """The request in a message of ``fork_client``."""
+        """Return the request in a message of ``fork_client``."""
         count, *parts = (os.fsdecode(part) for part in message.split(b"\0"))
         arguments, (folder, *lines) = parts[: int(count)], parts[int(count) :]
         pairs = (line.partition("=") for line in lines)
@@ -59,7 +59,7 @@ class Request:
 
 
 def can_serve(request: Request, environment: Mapping[str, str]) -> bool:
-    """Whether a fork of a process with this environment equals a new process.
+    """Return whether a fork of a process with this environment equals a new process.
 
     It does not if a variable differs that the interpreter or a library reads when it starts.
     """

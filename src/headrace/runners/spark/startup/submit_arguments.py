@@ -56,7 +56,7 @@ def submitted_in_files(settings: Mapping[str, str]) -> Iterator[None]:
 
 
 def _split(arguments: list[str]) -> tuple[str | None, list[str]]:
-    """The properties file in arguments of ``spark-submit``, and the other arguments."""
+    """Return the properties file in arguments of ``spark-submit``, and the other arguments."""
     properties_file, rest = None, []
     left = iter(arguments)
     for argument in left:
@@ -70,7 +70,7 @@ def _split(arguments: list[str]) -> tuple[str | None, list[str]]:
 
 
 def _java_options(settings: Mapping[str, str], folder: Path) -> dict[str, str]:
-    """The settings with JVM options, as references to argument files."""
+    """Return the settings with JVM options, as references to argument files."""
     named = {}
     for key in _JAVA_OPTIONS:
         if settings.get(key):
@@ -92,7 +92,7 @@ def _options(key: str, text: str) -> list[str]:
 
 
 def _argument(option: str) -> str:
-    """A line of an argument file. Source: the manual of the java command."""
+    """Return a line of an argument file. Source: the manual of the java command."""
     quoted = option.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{quoted}"\n'
 

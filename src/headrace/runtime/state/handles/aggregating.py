@@ -31,7 +31,7 @@ class AggregatingHandle(Handle):
         self._function = fitted_aggregate(function, type_info, name)
 
     def get(self) -> Any:
-        """The function's result for the accumulator, or None when nothing was added."""
+        """Return the function's result for the accumulator, or None when nothing was added."""
         stored = self._read()
         return None if stored is None else self._function.get_result(stored)
 
@@ -48,13 +48,13 @@ class AggregatingHandle(Handle):
 
 
 def accumulator_data(function: Any, declared: TypeInformation | None) -> TypeData | None:
-    """The type of a function's accumulators as data: the function's own, or the declared one."""
+    """Return the accumulator type as data: that of the function, otherwise the declared one."""
     own: TypeData | None = getattr(function, "accumulator_data", None)
     return data_of(declared) if own is None else own
 
 
 def fitted_aggregate(function: Any, declared: TypeInformation | None, state: str) -> Any:
-    """An aggregate function whose accumulators fit a type, or the one given, if all do."""
+    """Return an aggregate function whose accumulators fit a type, or the one given, if all do."""
     fit = fit_of(declared, state, "an accumulator")
     return function if fit is None else _FittedAggregate(function, fit)
 

@@ -40,7 +40,7 @@ def fits_of_map(declared: TypeInformation | None, state: str) -> tuple[Fit, Fit]
 
 
 def named(error: TypeMismatchError, what: str, state: str) -> TypeMismatchError:
-    """The same error, saying what of which state does not fit."""
+    """Return the same error, saying what of which state does not fit."""
     said = error.message.removeprefix("a value")
     return TypeMismatchError(f"{what} of state {state!r}{said}", where=error.where, hint=error.hint)
 

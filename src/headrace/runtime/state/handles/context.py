@@ -49,7 +49,7 @@ class KeyContext:
         """The task is also run when nothing but time has passed; those of sources are not."""
 
     def user_key(self) -> Any:
-        """The current key as the user's key selector gave it."""
+        """Return the current key as the user's key selector gave it."""
         key = self.key
         return key.value() if type(key) is SerializedKey else key
 
@@ -67,7 +67,7 @@ class KeyContext:
         self.event_ms = timer.time_ms if is_event_time else self.watermark
 
     def clock(self, ttl: Ttl) -> int:
-        """The time (ms) by which a value expires."""
+        """Return the time (ms) by which a value expires."""
         if not ttl.event_time:
             return self.now_ms
         return self.event_ms if self.event_ms is not None else MIN_WATERMARK

@@ -26,7 +26,7 @@ class ListHandle(Handle):
         self._fit = fit_of_elements(type_info, name)
 
     def get(self) -> list[Any]:
-        """The elements under the current key, oldest first; empty when there are none."""
+        """Return the elements under the current key, oldest first; empty when there are none."""
         return list(self)
 
     def __iter__(self) -> Iterator[Any]:

@@ -36,7 +36,7 @@ class MapHandle(Handle):
         """Keys and values are put as they come: one question for two in the usual case."""
 
     def _find(self, key: Any) -> tuple[bool, Any]:
-        """Whether the map has a key, in the form of its type, and the value."""
+        """Return whether the map has a key, in the form of its type, and the value."""
         if type(key) not in EXACT:
             key = to_internal_key(key)
         stored = self._stored()
@@ -56,7 +56,7 @@ class MapHandle(Handle):
         return True, value
 
     def get(self, key: Any) -> Any:
-        """The value under a map key, or None."""
+        """Return the value under a map key, or None."""
         if not self._is_kept_as_is:
             if self._fits is not None:
                 key = self._fits[0](key)
@@ -71,7 +71,7 @@ class MapHandle(Handle):
         return self._find(key)[1]
 
     def contains(self, key: Any) -> bool:
-        """True when the map key is present."""
+        """Return True if the map key is present."""
         if self._fits is not None:
             key = self._fits[0](key)
         return self._find(key)[0]
@@ -139,7 +139,7 @@ class MapHandle(Handle):
         self._changed()
 
     def items(self) -> Iterator[tuple[Any, Any]]:
-        """The entries; the map may be changed while they are read."""
+        """Return the entries; the map may be changed while they are read."""
         stored = self._stored()
         if stored is None:
             return iter(())
@@ -158,15 +158,15 @@ class MapHandle(Handle):
         return iter(pairs)
 
     def keys(self) -> Iterator[Any]:
-        """The map keys."""
+        """Return the map keys."""
         return (key for key, _ in self.items())
 
     def values(self) -> Iterator[Any]:
-        """The map values."""
+        """Return the map values."""
         return (value for _, value in self.items())
 
     def is_empty(self) -> bool:
-        """True when the map has no entry."""
+        """Return True if the map has no entry."""
         if self._ttl is None:
             return not self._stored()
         return next(self.items(), None) is None

@@ -31,7 +31,7 @@ class ReducingHandle(Handle):
         self._reduce = reduce if fit is None else _fitting(reduce, fit)
 
     def get(self) -> Any:
-        """The reduced value, or None when nothing was added."""
+        """Return the reduced value, or None when nothing was added."""
         return self._read()
 
     def add(self, value: Any) -> None:

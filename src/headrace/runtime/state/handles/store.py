@@ -82,7 +82,7 @@ class StateStore:
         self._operator_slots[slot] = StateKind(layout, type)
 
     def in_namespaces(self) -> NamespacedStates:
-        """The states that the operator has for each pair of key and namespace."""
+        """Return the states that the operator has for each pair of key and namespace."""
         states = self._namespaced
         if states is None:
             states = self._namespaced = NamespacedStates(self._context, self._operator)
@@ -91,31 +91,31 @@ class StateStore:
         return states
 
     def of(self, state_descriptor: Any) -> Any:
-        """The state of a descriptor of any kind."""
+        """Return the state of a descriptor of any kind."""
         getter = _GETTERS.get(getattr(state_descriptor, "kind", ""))
         if getter is None:
             raise PlanError(f"expected a StateDescriptor, not {state_descriptor!r}")
         return getter(self, state_descriptor)
 
     def get_state(self, state_descriptor: Any) -> ValueHandle:
-        """A value per key."""
+        """Return a value per key."""
         return self._handle(state_descriptor, ValueHandle)
 
     def get_list_state(self, state_descriptor: Any) -> ListHandle:
-        """A list per key."""
+        """Return a list per key."""
         return self._handle(state_descriptor, ListHandle)
 
     def get_map_state(self, state_descriptor: Any) -> MapHandle:
-        """A map per key."""
+        """Return a map per key."""
         return self._handle(state_descriptor, MapHandle)
 
     def get_reducing_state(self, state_descriptor: Any) -> ReducingHandle:
-        """A reduced value per key."""
+        """Return a reduced value per key."""
         function = state_descriptor.get_reduce_function()
         return self._handle(state_descriptor, ReducingHandle, function.reduce)
 
     def get_aggregating_state(self, state_descriptor: Any) -> AggregatingHandle:
-        """An accumulator per key."""
+        """Return an accumulator per key."""
         return self._handle(
             state_descriptor, AggregatingHandle, state_descriptor.get_agg_function()
         )

@@ -97,26 +97,26 @@ class PagedBackend(StateBackend):
         self._plain.declare(slot, kind)
 
     def kinds(self) -> Mapping[str, StateKind]:
-        """The kinds of the slots that were declared, or are stored."""
+        """Return the kinds of the slots that were declared, or are stored."""
         return self._plain.kinds()
 
     def single_slot_view(self, slot: str) -> Values | None:
-        """The values of the only slot, page by page as they are asked for."""
+        """Return the values of the only slot, page by page as they are asked for."""
         return self._plain.single_slot_view(slot)
 
     def end_single_slot_view(self) -> None:
         self._plain.end_single_slot_view()
 
     def single_slot_items(self, slot: str) -> Iterable[tuple[Any, Any]]:
-        """Every key with the value of the only slot, page by page."""
+        """Return every key with the value of the only slot, page by page."""
         return self._plain.single_slot_items(slot)
 
     def keys(self) -> Iterator[Any]:
-        """Every key that has a non-empty entry, page by page."""
+        """Return every key that has a non-empty entry, page by page."""
         return self._plain.keys()
 
     def scan(self) -> Iterator[tuple[Any, Entry]]:
-        """Every key and its non-empty entry, to be read only, page by page."""
+        """Return every key and its non-empty entry, to be read only, page by page."""
         return self._plain.scan()
 
     def size(self) -> StateSize:

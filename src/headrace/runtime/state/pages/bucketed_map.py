@@ -23,20 +23,20 @@ class BucketPages(HashedPages):
 
     @staticmethod
     def compact(value: Any) -> Any:
-        """The value itself, if nobody can change it any more."""
+        """Return the value itself, if nobody can change it any more."""
         return value if is_immutable(value) else MISSING
 
     @staticmethod
     def expanded(stored: Any) -> Any:
-        """The value itself."""
+        """Return the value itself."""
         return stored
 
     def serialize(self, key: Any, value: Any, old: Stored | None) -> Stored:
-        """The value, pickled alone."""
+        """Return the value, pickled alone."""
         return pickle.dumps(value, 5)
 
     def deserialize(self, stored: Stored) -> Any:
-        """A fresh value."""
+        """Return a fresh value."""
         assert isinstance(stored, bytes)
         return pickle.loads(stored)
 
@@ -62,7 +62,7 @@ class BucketedMap(MutableMapping[Any, Any]):
 
     @classmethod
     def of(cls, items: dict[Any, Any], store: PageStore, id_: int, page_bytes: int) -> BucketedMap:
-        """A bucketed map of these items, not written yet."""
+        """Return a bucketed map of these items, not written yet."""
         made = cls(store, ("m", id_, 1, 0, 0), page_bytes)
         made._pages.fill(items)
         made._length = len(items)
@@ -98,19 +98,19 @@ class BucketedMap(MutableMapping[Any, Any]):
         return self._length
 
     def keys(self) -> KeysView[Any]:
-        """The keys, bucket by bucket."""
+        """Return the keys, bucket by bucket."""
         return KeysView(self)
 
     def items(self) -> ItemsView[Any, Any]:
-        """The items, bucket by bucket."""
+        """Return the items, bucket by bucket."""
         return _Items(self, self._pages.items)
 
     def values(self) -> ValuesView[Any]:
-        """The values, bucket by bucket."""
+        """Return the values, bucket by bucket."""
         return _Values(self, self._pages.items)
 
     def scan(self) -> Iterator[tuple[Any, Any]]:
-        """The items, to be read only: bucket by bucket, none of which is kept."""
+        """Return the items, to be read only: bucket by bucket, none of which is kept."""
         return self._pages.scan()
 
     def clear(self) -> None:

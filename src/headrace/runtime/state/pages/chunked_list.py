@@ -44,7 +44,7 @@ class ChunkedList:
 
     @classmethod
     def of(cls, items: list[Any], store: PageStore, id_: int, page_bytes: int) -> ChunkedList:
-        """A chunked list of these items, not written yet."""
+        """Return a chunked list of these items, not written yet."""
         made = cls(store, ("l", id_, 0, 0, 0), page_bytes)
         made._new = items
         return made
@@ -66,7 +66,7 @@ class ChunkedList:
         yield from self._new  # sees what is appended meanwhile, as a list's iterator does
 
     def scan(self) -> Iterator[Any]:
-        """The elements, to be read only: chunk by chunk, none of which is kept."""
+        """Yield the elements, to be read only: chunk by chunk, none of which is kept."""
         for number in range(self._chunks):
             loaded = self._loaded.get(number)
             yield from (

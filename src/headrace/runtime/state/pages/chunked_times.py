@@ -113,7 +113,7 @@ class ChunkedTimes(TimeBuffer):
 
     @classmethod
     def of(cls, buffer: TimeBuffer, store: PageStore, id_: int, page_bytes: int) -> ChunkedTimes:
-        """A chunked buffer with the records of a plain one, not written yet."""
+        """Return a chunked buffer with the records of a plain one, not written yet."""
         before_all, leaf = MIN_WATERMARK - 1, _Leaf([], []).data()
         head = (0, before_all, before_all, 0, leaf, leaf, leaf)
         made = cls(store, ("b", id_, pickle.dumps(head, 5)), page_bytes)
@@ -126,7 +126,7 @@ class ChunkedTimes(TimeBuffer):
         return bool(self._recent.firsts)
 
     def tail(self) -> TimeBuffer:
-        """The newest records as a plain buffer."""
+        """Return the newest records as a plain buffer."""
         return TimeBuffer(self.times, self.values)
 
     def add(self, timestamp: int, value: Any) -> None:
@@ -231,7 +231,7 @@ class ChunkedTimes(TimeBuffer):
         return bool(self.times or self._recent.firsts)
 
     def __len__(self) -> int:
-        """How many records there are; every chunk is read for it."""
+        """Return how many records there are; every chunk is read for it."""
         return sum(1 for _ in self)
 
     def __iter__(self) -> Iterator[tuple[int, Any]]:
@@ -285,7 +285,7 @@ class ChunkedTimes(TimeBuffer):
         return _Chunk(times, values, data)
 
     def _reaching(self, first_ms: int, last_ms: int) -> Iterator[_Chunk]:
-        """The chunks that may have records from one moment to another."""
+        """Yield the chunks that may have records from one moment to another."""
         if not self._recent.firsts or first_ms > self._last_ms:
             return
         firsts = [*self._top.firsts, self._recent.firsts[0]]
@@ -403,7 +403,7 @@ class ChunkedTimes(TimeBuffer):
     # The directory
 
     def _leaf(self, number: int) -> _Leaf:
-        """A leaf of the directory by its place; the last one is the newest."""
+        """Return a leaf of the directory by its place; the last one is the newest."""
         if number == len(self._top.numbers):
             return self._recent
         name = self._top.numbers[number]

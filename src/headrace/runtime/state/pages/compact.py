@@ -27,12 +27,12 @@ Layout = tuple[tuple[str, str], ...]
 
 
 def layout_of(schema: Schema) -> Layout:
-    """The layout of the states that are declared."""
+    """Return the layout of the states that are declared."""
     return tuple((slot, kind.layout) for slot, kind in schema)
 
 
 def compactor(layout: Layout) -> Callable[[Entry], Any]:
-    """A function that gives the compact form of an entry, or ``MISSING`` where it has none."""
+    """Return a function that returns an entry's compact form; ``MISSING`` if it has none."""
     if not layout or any(kind == TIMES for _, kind in layout):
         # Buffers are pickled alone: what is compact is read with every other key's.
         return lambda entry: MISSING
@@ -58,7 +58,7 @@ def compactor(layout: Layout) -> Callable[[Entry], Any]:
 
 
 def expander(layout: Layout) -> Callable[[Any], Entry]:
-    """A function that makes an entry from its compact form; they share nothing changeable."""
+    """Return a function that makes an entry from its compact form, without shared objects."""
     if len(layout) > 1:
         return _expander_of_many(layout)
     if not layout:
@@ -72,13 +72,13 @@ def expander(layout: Layout) -> Callable[[Any], Entry]:
 
 
 def holds_containers(layout: Layout) -> bool:
-    """True when something in an entry's compact form could be changed in place."""
+    """Return True if something in an entry's compact form could be changed in place."""
     return any(kind in _EXPAND for _, kind in layout)
 
 
 @lru_cache(maxsize=256)  # each call of a group asks for it
 def packer(layout: Layout, big: frozenset[type]) -> Callable[[Entry], Any] | None:
-    """A function that gives what of an entry is pickled, if it is pickled alone.
+    """Return a function that gives what of an entry is pickled, if it is pickled alone.
 
     None where that is the entry itself. An entry with buffers by time is a tuple, by the order of
     its states: names, and references to a class, would be most of what a small one costs. One with
@@ -104,7 +104,7 @@ def packer(layout: Layout, big: frozenset[type]) -> Callable[[Entry], Any] | Non
 
 @lru_cache(maxsize=256)
 def unpacker(layout: Layout) -> Callable[[tuple[Any, ...]], Entry]:
-    """A function that gives the entry of what ``packer`` gave."""
+    """Return a function that gives the entry of what ``packer`` gave."""
     lines = [f"{_names(layout)} = values" if layout else "() = values", "entry = {}"]
     for number, (_, kind) in enumerate(layout):
         name = f"value_{number}"
@@ -119,7 +119,7 @@ def _names(layout: Layout) -> str:
 
 
 def _slots(layout: Layout) -> dict[str, str]:
-    """The names of states by the names that generated functions have for them.
+    """Return the names of states by the names that generated functions have for them.
 
     They are the objects that were declared: where an operator looks up these, a dictionary compares
     no characters.
@@ -128,7 +128,7 @@ def _slots(layout: Layout) -> dict[str, str]:
 
 
 def _generated(head: str, lines: Sequence[str], names: dict[str, Any]) -> Callable[[Any], Any]:
-    """A function by its text. Without a loop over the slots an entry takes half the time."""
+    """Return a function by its text. Without a loop over the slots an entry takes half the time."""
     _, name, _ = re.split(r"[ (]", head, maxsplit=2)
     exec("\n    ".join([head, *lines]), names)
     made: Callable[[Any], Any] = names[name]

@@ -134,13 +134,13 @@ class EntryPages(HashedPages):
         return plain, packed
 
     def written(self, page: Page) -> bytes:
-        """A page's bytes: its format, the number of its schema, and its entries."""
+        """Return a page's bytes: its format, the number of its schema, and its entries."""
         samples = islice(page.plain.items(), 1)
         number = self._schemas.number_of(self._schema)
         return pickle_immutable((PAGE_FORMAT, number, page.plain, page.packed), samples)
 
     def serialize(self, key: Any, value: Entry, old: Stored | None) -> Stored:
-        """The entry, pickled alone, or ``(rest, refs)``.
+        """Return the entry, pickled alone, or ``(rest, refs)``.
 
         Raises:
             UnpicklableStateError: a value in it cannot be pickled.
@@ -171,7 +171,7 @@ class EntryPages(HashedPages):
                 self._schemas.note_class(*seen)
 
     def deserialize(self, stored: Stored) -> Entry:
-        """A fresh entry; big lists, maps and buffers in it are read when they are used.
+        """Return a fresh entry; big lists, maps and buffers in it are read when they are used.
 
         Raises:
             CheckpointError: an object in it lacks a field of its class.
@@ -198,7 +198,7 @@ class EntryPages(HashedPages):
         return entry
 
     def copy(self, stored: Stored) -> Entry:
-        """A fresh entry of which nothing else is remembered."""
+        """Return a fresh entry of which nothing else is remembered."""
         before = {*self._read}
         entry = self.deserialize(stored)
         for id_ in self._read.keys() - before:
@@ -206,7 +206,7 @@ class EntryPages(HashedPages):
         return entry
 
     def values_of(self, slot: str) -> Iterator[tuple[Any, Any]]:
-        """Every key with the value of the only slot, to be read only."""
+        """Yield every key with the value of the only slot, to be read only."""
         for page in self._each_page():
             if page.live or [name for name, _ in self._schema] != [slot]:
                 for key in [*{**page.plain, **page.packed, **page.live}]:
@@ -341,6 +341,6 @@ class EntryPages(HashedPages):
 
 
 def _named(stored: Stored, layout: Layout) -> Stored:
-    """An entry that was pickled alone, with the names of its states."""
+    """Return an entry that was pickled alone, with the names of its states."""
     found = pickle.loads(stored) if isinstance(stored, bytes) else None
     return pickle.dumps(unpacker(layout)(found), 5) if type(found) is tuple else stored

@@ -84,7 +84,7 @@ class HashedPages(ABC):
 
     @abstractmethod
     def deserialize(self, stored: Stored) -> Any:
-        """The live value, a fresh object."""
+        """Return the live value, a fresh object."""
 
     @abstractmethod
     def discard(self, stored: Stored) -> None:
@@ -96,7 +96,7 @@ class HashedPages(ABC):
         return plain, packed
 
     def written(self, page: Page) -> bytes:
-        """A page's bytes."""
+        """Return a page's bytes."""
         return pickle.dumps((page.plain, page.packed), 5)
 
     def spill_large(self, page: Page) -> bool:
@@ -104,7 +104,7 @@ class HashedPages(ABC):
         return False
 
     def fetch(self, key: Any, absent: Any = MISSING) -> Any:
-        """The live value of a key: the same object until ``flush``.
+        """Return the live value of a key: the same object until ``flush``.
 
         If the key is missing, ``absent`` is inserted and returned.
         """
@@ -136,18 +136,18 @@ class HashedPages(ABC):
         return before
 
     def holds(self, key: Any) -> bool:
-        """True when the key has a value."""
+        """Return True if the key has a value."""
         return self._holds(self.page_of(key), key)
 
     def keys(self) -> Iterator[Any]:
-        """Every key, page by page; pages of which nothing is touched are not kept."""
+        """Yield every key, page by page; pages of which nothing is touched are not kept."""
         for page in self._each_page():
             for key in [*{**page.plain, **page.packed, **page.live}]:
                 if self._holds(page, key):
                     yield key
 
     def items(self) -> Iterator[tuple[Any, Any]]:
-        """Every key and value; values that can be changed are live afterwards."""
+        """Yield every key and value; values that can be changed are live afterwards."""
         for page in self._each_page():
             for key in [*{**page.plain, **page.packed, **page.live}]:
                 if not self._holds(page, key):
@@ -157,7 +157,7 @@ class HashedPages(ABC):
                 yield key, self.fetch(key) if live else self.expanded(value)
 
     def scan(self) -> Iterator[tuple[Any, Any]]:
-        """Every key and value, to be read only; what was not touched before is not kept."""
+        """Yield every key and value, to be read only; what was not touched before is not kept."""
         for page in self._each_page():
             for key in [*{**page.plain, **page.packed, **page.live}]:
                 if not self._holds(page, key):
@@ -169,7 +169,7 @@ class HashedPages(ABC):
                 yield key, value
 
     def copy(self, stored: Stored) -> Any:
-        """A fresh object of which nothing else is remembered."""
+        """Return a fresh object of which nothing else is remembered."""
         return self.deserialize(stored)
 
     def clear(self) -> None:
@@ -240,11 +240,11 @@ class HashedPages(ABC):
                     page.dirty = True
 
     def _same(self, page: Page, key: Any, value: Any) -> bool:
-        """True when a value that was not reported as changed is equal to what was read."""
+        """Return True if a value that was not reported as changed is equal to what was read."""
         return not self.watched or key not in page.plain or self.compact(value) == page.plain[key]
 
     def _weigh(self, dirty: list[Page], entries_before: int) -> int:
-        """The bytes of all pages as they will be; an estimate where sizes are not known yet."""
+        """Return the bytes that all pages will have; estimated where sizes are not known yet."""
         size_bytes = self.table.size_bytes
         if self.table.entries <= entries_before:
             return size_bytes * self.table.entries // max(1, entries_before)
@@ -339,18 +339,18 @@ class HashedPages(ABC):
         self._mask = (1 << (count - 1).bit_length()) - 1
 
     def page_of(self, key: Any) -> Page:
-        """The page that a key falls into."""
+        """Return the page that a key falls into."""
         number = self.number_of(key)
         page = self._pages.get(number)
         return self.page(number) if page is None else page
 
     def number_of(self, key: Any) -> int:
-        """The number of the page that a key falls into."""
+        """Return the number of the page that a key falls into."""
         number = self.hash_of(key) & self._mask
         return number if number < self.table.count else number & (self._mask >> 1)
 
     def page(self, number: int) -> Page:
-        """A page, read if it is not here yet."""
+        """Return a page, read if it is not here yet."""
         page = self._pages.get(number)
         if page is None:
             page = self._pages[number] = Page()

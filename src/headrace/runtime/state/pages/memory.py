@@ -12,7 +12,7 @@ class MemoryPages:
         self.records: dict[str, bytes] = dict(records or {})
 
     def get(self, name: str) -> bytes | None:
-        """The bytes under a name, or None."""
+        """Return the bytes under a name, or None."""
         return self.records.get(name)
 
     def put(self, name: str, data: bytes) -> None:

@@ -22,7 +22,7 @@ not written again."""
 
 
 def schema_of(kinds: Mapping[str, StateKind]) -> Schema:
-    """The schema of entries whose states were declared so."""
+    """Return the schema of entries whose states were declared so."""
     return tuple((name, kinds[name]) for name in sorted(kinds))
 
 
@@ -49,7 +49,7 @@ class Schemas:
         self._known, self._seen, self.text = [], {}, NO_SCHEMAS
 
     def number_of(self, schema: Schema) -> int:
-        """The number of a schema; a new one gets the next."""
+        """Return the number of a schema; a new one gets the next."""
         if schema not in self._known:
             self._known.append(schema)
             self._write()
@@ -83,14 +83,14 @@ class Schemas:
         self._write()
 
     def seen(self, state: str) -> SeenFields:
-        """The fields that the dataclasses of a state's values had."""
+        """Return the fields that the dataclasses of a state's values had."""
         return self._seen.get(state, {})
 
     def _write(self) -> None:
         self.text = json.dumps([self._known, self._seen])
 
     def schema(self, number: Any, owner: str | None) -> Schema:
-        """The schema of a number that was read from a page.
+        """Return the schema of a number that was read from a page.
 
         Raises:
             CheckpointError: the header knows no such schema.
@@ -105,7 +105,7 @@ class Schemas:
         )
 
     def kinds(self) -> dict[str, StateKind]:
-        """The kind of each state that pages may hold, as it was declared last."""
+        """Return the kind of each state that pages may hold, as it was declared last."""
         return {name: kind for schema in self._known for name, kind in schema}
 
 

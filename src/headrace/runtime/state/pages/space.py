@@ -77,12 +77,12 @@ class PagedEntries(KeyedTable):
             check_seen(owner, slot, self._schemas.seen(slot))
 
     def kinds(self) -> Mapping[str, StateKind]:
-        """The kinds of the slots that were declared, or are stored."""
+        """Return the kinds of the slots that were declared, or are stored."""
         self._open_header()
         return {**self._stored_kinds, **self._kinds}
 
     def single_slot_view(self, slot: str) -> Values | None:
-        """The values of the only slot, page by page as they are asked for."""
+        """Return the values of the only slot, page by page as they are asked for."""
         if self._view is None:
             self._view = PagedValues(self.pages(), slot)
         return self._view
@@ -95,7 +95,7 @@ class PagedEntries(KeyedTable):
             self._view = None
 
     def single_slot_items(self, slot: str) -> Iterable[tuple[Any, Any]]:
-        """Every key with the value of the only slot, page by page."""
+        """Return every key with the value of the only slot, page by page."""
         pages = self.pages()
         if self._view is not None:
             self._view.write_back()
@@ -111,11 +111,11 @@ class PagedEntries(KeyedTable):
         self.pages().remove_all()
 
     def keys(self) -> Iterator[Any]:
-        """Every key that has a non-empty entry, page by page."""
+        """Return every key that has a non-empty entry, page by page."""
         return self._folded().keys()
 
     def scan(self) -> Iterator[tuple[Any, Entry]]:
-        """Every key and its non-empty entry, to be read only, page by page."""
+        """Return every key and its non-empty entry, to be read only, page by page."""
         return self._folded().scan()
 
     def _folded(self) -> EntryPages:
@@ -124,7 +124,7 @@ class PagedEntries(KeyedTable):
         return self.pages()
 
     def pages(self) -> EntryPages:
-        """The pages; reads the header when they are asked for first."""
+        """Return the pages; reads the header when they are asked for first."""
         pages = self._opened
         if pages is None:
             self._open_header()

@@ -50,22 +50,22 @@ class PagedTables(NamespaceTables):
             space.declare(slot, kind)
 
     def kinds(self) -> Mapping[str, StateKind]:
-        """The kind of the slot that was declared, or is stored."""
+        """Return the kind of the slot that was declared, or is stored."""
         self._open_header()
         return self._template().kinds()
 
     def namespaces(self) -> list[Any]:
-        """The namespaces that have a table."""
+        """Return the namespaces that have a table."""
         self._open_header()
         return [*self._stored, *(one for one in self._open if one not in self._stored)]
 
     def has(self, namespace: Any) -> bool:
-        """Whether a namespace has a table."""
+        """Return whether a namespace has a table."""
         self._open_header()
         return namespace in self._open or namespace in self._stored
 
     def table(self, namespace: Any) -> PagedEntries:
-        """The entries of a namespace."""
+        """Return the entries of a namespace."""
         found = self._open.get(namespace)
         if found is None:
             self._open_header()
@@ -103,7 +103,7 @@ class PagedTables(NamespaceTables):
         return self._schemas, tuple(tables)
 
     def _template(self) -> PagedEntries:
-        """A space of the declared and the stored kinds, which must go together."""
+        """Return a space of the declared and the stored kinds, which must go together."""
         return self._space("w.", NO_PAGES)
 
     def _space(self, prefix: str, state: SpaceState) -> PagedEntries:

@@ -34,7 +34,7 @@ class PagedValues(Values):
         """The entries of keys that were pickled alone: they may have been changed in place."""
 
     def absent(self, key: Any) -> Any:
-        """The value of a key; once enough of a page were asked for, all its values are here."""
+        """Load the value of a key; after several loads from a page, load all of its values."""
         pages = self._pages
         number = pages.number_of(key)
         page = pages.page(number)

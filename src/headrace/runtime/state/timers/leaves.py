@@ -45,7 +45,7 @@ class LeafStore:
         self.new_id = new_id
 
     def read(self, place: Place, wide: bool) -> list[Item]:
-        """The timers of a place, in order."""
+        """Return the timers of a place, in order."""
         name = f"{self._letter}{place[0]}.{place[1]}"
         # An empty bucket of a wide leaf has no record; a narrow leaf is never empty.
         data = self._store.get(name) if wide else get_required_record(self._store, name)
@@ -91,7 +91,7 @@ class LeafStore:
         return parts
 
     def get_directory(self) -> Leaves:
-        """The directory from its own record."""
+        """Return the directory from its own record."""
         leaves: Leaves = pickle.loads(get_required_record(self._store, f"{self._letter}d"))
         return leaves
 

@@ -103,7 +103,7 @@ class TimerPages(TimerStore):
         return timer
 
     def scan(self) -> Iterator[tuple[int, Timer]]:
-        """Every timer with its order of registration, as they will fire, leaf by leaf."""
+        """Yield every timer with its order of registration, as they will fire, leaf by leaf."""
         live = sorted((timer[0], order, timer) for timer, order in self._live.items())
         firsts = self._directory()
         start = 0
@@ -144,7 +144,7 @@ class TimerPages(TimerStore):
         return self._state
 
     def _next(self) -> Item | None:
-        """The earliest timer in memory; deleted ones are thrown away on the way to it."""
+        """Return the earliest timer in memory; deleted ones are thrown away on the way to it."""
         if self._read_state is not None:
             self._open()
         heap, ready, live = self._heap, self._ready, self._live
@@ -176,7 +176,7 @@ class TimerPages(TimerStore):
         return self._firsts
 
     def _place(self, timer: Timer) -> Place | None:
-        """The leaf and bucket where a timer would lie, or None when there is none for it."""
+        """Return the leaf and bucket where a timer would lie, or None when there is none for it."""
         firsts = self._directory()
         if not firsts:
             return None
@@ -242,7 +242,7 @@ class TimerPages(TimerStore):
         self._floor = None
 
     def _unloaded(self, id_: int) -> int:
-        """How many timers of a leaf are not loaded; 1 stands for any number."""
+        """Return how many timers of a leaf are not loaded; 1 stands for any number."""
         wide = self._wide.get(id_)
         if wide is None:
             return (id_, 0) not in self._loaded
