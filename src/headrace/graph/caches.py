@@ -72,7 +72,7 @@ class CachesOfJob:
         return node if inputs == node.inputs else replace(node, inputs=inputs)
 
     def _in_place_of(self, edge: Edge) -> tuple[Edge, ...]:
-        """What an edge becomes: where it leads out of a cache, the edges of the cache."""
+        """Return the edges in place of one: those of the cache, if it comes from a cache."""
         if edge.source not in self._edges:
             source = self._nodes[edge.source]
             return (edge if source is edge.source else replace(edge, source=source),)

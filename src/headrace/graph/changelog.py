@@ -17,7 +17,7 @@ Modes = dict[Transformation, ChangelogMode | None]
 
 
 def changelog_modes(nodes: Sequence[Transformation]) -> Modes:
-    """What the main output of each node has; None where nobody declares it.
+    """Return the changelog mode of each node's main output; None if it is not declared.
 
     Shapes: ``nodes`` have every node after those that feed it.
     """

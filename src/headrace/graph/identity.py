@@ -50,7 +50,7 @@ class Identities:
 
 
 def _edge_details(edge: Edge) -> Iterator[str]:
-    """What distinguishes an edge from others between the same nodes."""
+    """Yield texts that distinguish an edge from others between the same nodes."""
     if edge.tag is not None:
         yield edge.tag.tag_id
     if edge.input:
@@ -106,7 +106,7 @@ def _kind(node: Transformation) -> str:
 
 
 def _details(node: Transformation, fed: Feeds) -> tuple[str, ...]:
-    """What distinguishes a node from others of its kind and name."""
+    """Return texts that distinguish a node from others of its kind and name."""
     if isinstance(node, SourceTransformation):
         return (node.source.locator,)
     if isinstance(node, SinkTransformation) and node.sink.locator:

@@ -75,7 +75,7 @@ class KeyGroupValues(Metric):
         self._found: dict[int, Number] = {}
 
     def set(self, group: int, value: Number) -> None:
-        """Note a group's figure."""
+        """Set the value of a key group."""
         self._found[group] = value
 
     def figures(self) -> dict[str, Number]:

@@ -77,7 +77,7 @@ def merge(into: dict[MetricId, MetricValue], reported: Mapping[MetricId, MetricV
 def merged(
     known: Mapping[MetricId, MetricValue], reported: Mapping[MetricId, MetricValue]
 ) -> dict[MetricId, MetricValue]:
-    """As ``merge``, in a new dictionary: another thread may be reading ``known``."""
+    """Merge like ``merge``, into a new dictionary: another thread may be reading ``known``."""
     result = dict(known)
     merge(result, reported)
     return result

@@ -231,14 +231,14 @@ class CheckpointedOperator(Operator):
         )
 
     def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
-        """Hand the watermark to the operator of the instance."""
+        """Pass the watermark to the operator of the instance."""
         if self._instance is None:
             push_watermark(watermark, idle)
         else:
             self._instance.operator.watermark(watermark, idle, push_watermark)
 
     def snapshot(self) -> Any:
-        """If there were records, call ``snapshot_state`` and store the lists."""
+        """Call ``snapshot_state`` and store the lists, if there were records."""
         instance = self._instance
         assert instance is not None, "restore() comes before snapshot()"
         node = self.node  # noqa: F841  for ``annotate``

@@ -47,7 +47,7 @@ class ContextUsage:
 
 
 def inspect_function(target: Any) -> ContextUsage:
-    """What a function object uses; nothing for a plain callable, which has no context.
+    """Return what a function object uses; nothing for a plain callable, without a context.
 
     Calls by ``getattr`` with a computed name, or from installed packages, are not found. If there
     is an ``on_timer`` method and no timer is found, processing-time timers are assumed.

@@ -38,7 +38,7 @@ class StatefulOperator(KeyedOperator):
             open_function(function, context)
 
     def reject_record(self, value: Any, timestamp: int | None) -> None:
-        """Stands for ``push``: keyed operators get blocks with keys, never single records."""
+        """Raise an error: the ``push`` of keyed operators, which get blocks with keys only."""
         raise AssertionError(f"{self.node.name} was pushed a record without a key")
 
     def fire_timer(self, timer: Timer, is_event_time: bool) -> None:
@@ -69,7 +69,7 @@ class SteppedOperator(StatefulOperator):
         """Return the steps, one for each input."""
 
     def steps_before(self) -> tuple[Step, ...]:
-        """Steps that come before those of each input: they set the current key."""
+        """Return the steps before those of each input: they set the current key."""
         lines = (
             "$at.key = key",
             "$at.entry = $enter(key)",
@@ -80,7 +80,7 @@ class SteppedOperator(StatefulOperator):
         return (Step(lines, {"key_context": self.key_context}, prologue=prologue),)
 
     def steps_after(self, outputs: Outputs) -> Sequence[Step]:
-        """Steps that come after those of each input: the operators that follow in the chain."""
+        """Return the steps after those of each input: the operators that follow in the chain."""
         return outputs.row()
 
     def bind(self, outputs: Outputs) -> Push:

@@ -45,7 +45,7 @@ class ProcessContext:
         return MIN_WATERMARK if self._timestamp is None else self._timestamp
 
     def timer_service(self) -> ProcessContext:
-        """This context, for the current times."""
+        """Return this context, which has the current times."""
         return self
 
     def current_processing_time(self) -> int:

@@ -80,7 +80,7 @@ class ReduceSpec(OperatorSpec):
         return ReduceOperator(self)
 
     def combiner(self, selector: UserFunction, key_type: Any, by_time: bool) -> Combiner | None:
-        """Only if the last value of each key is all that is emitted."""
+        """Return a combiner if only the final value of each key is emitted."""
         if self.emits != "last" or not self.associative:
             return None
         return Combiner(CombineSpec(selector, self.function, key_type), self)
@@ -118,11 +118,11 @@ class ReduceOperator(SteppedOperator):
         context.states.declare(SLOT, VALUE, timed(self._spec.record_type))
 
     def steps_before(self) -> tuple[Step, ...]:
-        """None: the step of a reduction sets the current key itself."""
+        """Return no steps: the step of a reduction sets the current key itself."""
         return ()
 
     def steps_after(self, outputs: Outputs) -> Sequence[Step]:
-        """None if only the last results are emitted, which is done in ``finish``."""
+        """Return no steps if only final results are emitted, in ``finish``."""
         return () if self._only_last else outputs.row()
 
     def steps(self, outputs: Outputs) -> tuple[Step, ...]:

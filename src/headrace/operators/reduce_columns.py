@@ -108,7 +108,7 @@ class ReducedColumnsBuilder:
         return cls(schema, columns.shape)
 
     def build(self, results: Sequence[tuple[Any, int | None]]) -> Columns | None:
-        """Pairs ``(record, timestamp)`` as columns; None if that would change a record."""
+        """Convert pairs ``(record, timestamp)`` to columns; None if that would change a record."""
         import pyarrow as pa
 
         fields = _fields_by_column(self.schema.names, self.shape, [record for record, _ in results])

@@ -104,7 +104,7 @@ class _Columns:
     def _obstacle(
         self, link: Link, chain: ChainProgram, exchanges: dict[str, ExchangeProgram]
     ) -> str:
-        """Why what a link leads to takes no columns; empty where it does."""
+        """Return the reason why a link's target takes no columns; empty if it takes them."""
         if link.kind == "sink":
             return _find_sink_obstacle(self._sinks.get(link.target))
         if link.kind == "node":

@@ -95,7 +95,7 @@ def _traits(node: NodeProgram) -> str:
 
 
 def plan_json(graph: StreamGraph, program: JobProgram) -> str:
-    """``{"nodes": [{id, type, pact, contents, parallelism, predecessors}]}``, as Flink's plan."""
+    """Return Flink's plan JSON: nodes with id, type, pact, contents, parallelism, predecessors."""
     nodes = []
     for node in graph.nodes:
         pact = "Operator"

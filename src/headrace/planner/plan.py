@@ -227,7 +227,7 @@ class _Planner:
         return ChainProgram(self._ids.nodes[draft.head], draft.nodes, exchanges)
 
     def _place(self, draft: _Draft) -> tuple[bool, int]:
-        """Vertices in the order in which they were met, then sources."""
+        """Return the sort key of a draft: vertices in the order of discovery, then sources."""
         return draft.head not in self._vertices, draft.number
 
     def _vertex(self, draft: _Draft) -> VertexProgram:

@@ -68,7 +68,7 @@ class Delivery:
 
 
 def _prefix(sink: SinkProgram, group: int) -> str:
-    """Flink's prefix of printed lines: the identifier, and the subtask (from 1) if several."""
+    """Return Flink's prefix of printed lines: identifier, and subtask (from 1) if several."""
     identifier = sink.sink.identifier
     number = ""
     if sink.parallelism > 1:

@@ -69,7 +69,7 @@ class Machine:
         return None if began is None else Process(self.host, self.identity, pid, began)
 
     def current_process(self) -> Process:
-        """This process."""
+        """Return this process."""
         return Process(
             self.host, self.identity, self.current_pid, self.began(self.current_pid) or ""
         )

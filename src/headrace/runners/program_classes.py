@@ -90,7 +90,7 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no
 
 
 def _restore_secrets(bare: KeepsSecrets, variables: tuple[str, ...]) -> KeepsSecrets:
-    """Called when unpickling: add the secrets from the environment."""
+    """Add the secrets from the environment; called by pickle when loading."""
     secrets = {name: os.environ[name] for name in variables if name in os.environ}
     _missing.extend(f"{name}, for {bare!r}" for name in variables if name not in secrets)
     return bare.with_secrets(secrets) if secrets else bare
@@ -99,7 +99,7 @@ def _restore_secrets(bare: KeepsSecrets, variables: tuple[str, ...]) -> KeepsSec
 def _make_class(
     make: Callable[..., type], arguments: tuple[Any, ...], module: str, name: str
 ) -> type:
-    """Called when unpickling.
+    """Create a class; called by pickle when loading.
 
     A class defined in a function is not registered: it has no importable name.
     """

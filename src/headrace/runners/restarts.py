@@ -21,7 +21,7 @@ class NoRestarts:
     """Never restart."""
 
     def delay_ms(self, now_ms: int) -> int | None:
-        """None: no restart."""
+        """Return None: no restart."""
         return None
 
 

@@ -139,14 +139,14 @@ class BlockBuffer:
         self.channel_starts: list[tuple[int, Channel]] = []
 
     def start_channel(self, channel: Channel) -> None:
-        """From now on records belong to this channel."""
+        """Assign the following records to this channel."""
         position = len(self.values)
         if self.channel_starts and self.channel_starts[-1][0] == position:
             self.channel_starts.pop()
         self.channel_starts.append((position, channel))
 
     def copy_values(self) -> None:
-        """From now on every value is copied when it comes."""
+        """Copy each of the following values when it is added."""
         self.values = [serialize_record(value, self.layouts) for value in self.values]
         self.copied = True
 

@@ -74,7 +74,7 @@ class TaskContext:
         return self._task_info.attempt()
 
     def get_task_name_with_subtasks(self) -> str:
-        """Such as ``Map (2/4)``."""
+        """Return the name with the subtask, such as ``Map (2/4)``."""
         return f"{self._name} ({self._task_info.subtask() + 1}/{self._task_info.parallelism})"
 
     def get_job_parameter(self, key: str, default_value: str) -> str:
@@ -82,7 +82,7 @@ class TaskContext:
         return self._task_info.job_parameters.get(key, default_value)
 
     def get_metrics_group(self) -> MetricGroup:
-        """Where the operator registers its metrics."""
+        """Return the operator's metric group, in which metrics are registered."""
         return self._metrics
 
     def _keyed(self, what: str) -> StateStore:

@@ -54,13 +54,13 @@ def annotate(error: BaseException) -> None:
 
 
 def is_sink_error(error: BaseException) -> bool:
-    """Return whether it came out of what encodes records for a sink, at the end of a chain."""
+    """Return whether the exception was raised while a record was encoded for a sink."""
     variables = _find_operator_variables(error.__traceback__)
     return variables is not None and variables["node"].kind == "sink"
 
 
 def unwrap_user_error(error: BaseException) -> BaseException:
-    """Return the exception that a user raised, where Python made another of it on its way.
+    """Return the user's exception, if Python has replaced it on its way up.
 
     A ``StopIteration`` that leaves a generator becomes a ``RuntimeError`` (PEP 479). If the
     generator is Headrace's, and not the user's, that hides what happened.
@@ -76,7 +76,7 @@ def unwrap_user_error(error: BaseException) -> BaseException:
 
 
 class unwrapping_user_errors:
-    """Inside a ``with``: what a user raised comes out as it was raised (see ``unwrap_user_error``).
+    """Raise the user's exception, not its replacement (``unwrap_user_error``), from a ``with``.
 
     A class, since a generator with ``contextmanager`` could not raise a ``StopIteration`` either.
     """
@@ -96,7 +96,7 @@ class unwrapping_user_errors:
 
 
 def to_job_failure(error: BaseException) -> BaseException:
-    """What a job fails with if a task raised ``error``; the notes name operator and record.
+    """Return the exception that a job fails with if a task raised ``error``.
 
     ``sys.exit`` in a function would end the process that happens to run it. An interrupt is meant
     for the program, and not for its functions. Both become errors of the job.
@@ -117,9 +117,10 @@ def to_job_failure(error: BaseException) -> BaseException:
 
 
 class sink_error_notes:  # a function to its callers
-    """Inside a ``with``: the sink is named in the notes of what is raised.
+    """Add a note with the sink to exceptions raised within a ``with`` block.
 
-    ``doing``: such as ``writing``. A class for the reason that ``unwrapping_user_errors`` is one.
+    ``doing``: what is done with the sink, such as ``writing``. It is a class for the same reason
+    as ``unwrapping_user_errors``.
     """
 
     def __init__(self, sink: SinkProgram, doing: str) -> None:
@@ -163,7 +164,7 @@ def _is_sink_frame(frame: FrameType) -> bool:
 
 
 def user_traceback(error: BaseException) -> str:
-    """Return the traceback as text, from the first frame of the user's code on, with the notes."""
+    """Return the traceback as text, starting at the user's code, with the notes."""
     return "".join(traceback.format_exception(type(error), error, user_frames(error)))
 
 
@@ -180,7 +181,7 @@ def user_frames(error: BaseException) -> TracebackType | None:
 
 
 def _find_operator_variables(trace: TracebackType | None) -> dict[str, Any] | None:
-    """Return the variables of the innermost operator, with the key and window that it fired."""
+    """Return the local variables of the innermost operator's frame, with key and window."""
     found: dict[str, Any] | None = None
     while trace is not None:
         frame = trace.tb_frame
@@ -216,7 +217,7 @@ _LOCAL_CLASS = re.compile(r"Can't (?:pickle|get) local (?:object|attribute) .*?(
 
 
 def _hint_at_local_class(error: BaseException) -> None:
-    """Add what to do if pickle refused an object because its class is inside a function."""
+    """Add a hint if pickle failed because a class is defined inside a function."""
     found = _LOCAL_CLASS.match(str(error))
     if found is None or not isinstance(error, AttributeError | pickle.PicklingError):
         return
@@ -229,7 +230,7 @@ def _hint_at_local_class(error: BaseException) -> None:
 
 
 def _hint_at_new_field(error: BaseException) -> None:
-    """Add why an object of a dataclass may lack a field that its class has."""
+    """Add a hint if an object lacks a field that was added to its dataclass later."""
     if not isinstance(error, AttributeError) or error.name not in missing_fields(error.obj):
         return
     hint = (

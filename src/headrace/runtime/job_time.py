@@ -14,7 +14,7 @@ SLOWDOWN_FACTOR = 2
 
 
 class ClockReading(NamedTuple):
-    """What the clocks of a machine show, in ms: its time of day, and one that never goes back."""
+    """A reading of a machine's wall clock and monotonic clock, in ms."""
 
     wall_ms: int
     monotonic_ms: int
@@ -32,7 +32,7 @@ class JobTime(NamedTuple):
 
 
 class _HasTimes(Protocol):
-    """An offset: what the checkpoint knows of the time."""
+    """An offset, with the times of the last micro-batch."""
 
     @property
     def now_ms(self) -> int: ...
@@ -42,7 +42,7 @@ class _HasTimes(Protocol):
 
 
 class JobClock:
-    """Gives the times of one run's micro-batches; ``started`` is read when the run starts."""
+    """Computes the times of one run's micro-batches; ``started``: the clocks at its start."""
 
     def __init__(self, started: ClockReading) -> None:
         self._started = self._last = started

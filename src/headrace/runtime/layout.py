@@ -44,7 +44,7 @@ class StatefulPart:
 
 @dataclass(frozen=True)
 class Layout:
-    """The parts of a program that keep something, and how many stages it has.
+    """The stateful parts of a program, and its stages.
 
     ``stages``: the ids of the vertices of each stage, in order. ``given_up``: the ids of parts
     whose state nobody claimed; it still lies where it was, so they must not come back.
@@ -82,7 +82,7 @@ class Layout:
         return cls(parts, stages, tuple(found["given_up"]))
 
     def following(self, before: Layout) -> Layout:
-        """Return the layout of a program that goes on from what another one left."""
+        """Return this layout as the successor of another one, with what was given up before."""
         mine = {part.id for part in self.parts}
         gone = (part.id for part in before.parts if part.id not in mine)
         return replace(self, given_up=(*before.given_up, *gone))
@@ -96,7 +96,7 @@ class Layout:
         return tuple(part for part in self.parts if part.uid is None)
 
     def warning(self) -> str | None:
-        """What may be lost when the program changes, in a sentence; None where nothing may."""
+        """Return a sentence about state that a changed program may lose; None if there is none."""
         names = [f"{part.role} {part.name!r}" for part in self.parts_without_uid()]
         if not names:
             return None
@@ -139,7 +139,7 @@ def check_layout_change(
     ignore_unclaimed: bool,
     states: Callable[[], States] | None = None,
 ) -> None:
-    """Raise where a program cannot go on from what another one left.
+    """Check that a program can resume from the layout of another one.
 
     ``states``: gives the states that were kept, in words. They are known to the state alone, so it
     is called only where an operator is gone.

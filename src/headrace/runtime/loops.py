@@ -34,7 +34,7 @@ _STEP_NAME = re.compile(r"\$(\w+)")
 
 @dataclass(frozen=True)
 class Step:
-    """One operator's part of a generated function.
+    """The part of one operator in a generated function.
 
     ``lines`` work on the variables ``value`` and ``timestamp``. The steps that follow stand in the
     block that the last line opens, or else at the depth of that line; ``cleanup`` stands after
@@ -144,7 +144,7 @@ def _with_size_check(step: Step) -> Step:
 
 
 def call_step(push: Push) -> Step:
-    """Return a step that hands the record to a function: the end of a row."""
+    """Return a step that calls a function with the record: the last step of a chain."""
     return Step(("$push(value, timestamp)",), {"push": push})
 
 
@@ -191,13 +191,13 @@ def _compile_source(head: str, steps: Sequence[Step], depth: int, label: str) ->
 
 @lru_cache(maxsize=1024)
 def _compiled_code(source: str, file: str) -> CodeType:
-    """Compiled once in a process: each micro-batch of a job makes the same functions again."""
+    """Compile a source text; cached, as each micro-batch of a job needs the same functions."""
     return compile(source, file, "exec")
 
 
 @lru_cache(maxsize=4096)
 def _indented(lines: tuple[str, ...], number: int, depth: int) -> tuple[str, ...]:
-    """Return a step's lines, indented, with the step's number in its own names."""
+    """Return a step's lines, indented, with the step's number added to its ``$`` names."""
     return tuple("    " * depth + _STEP_NAME.sub(rf"\g<1>_{number}", line) for line in lines)
 
 

@@ -72,7 +72,7 @@ class Outputs:
         return self._sides.get(tag_id, drop_record)
 
     def side_columns(self, tag_id: str) -> PushColumns:
-        """What takes columns for a side output; they become records where nobody takes columns."""
+        """Return a push of columns for a side output; it converts them if records are needed."""
         found = self.columns_by_side.get(tag_id)
         if found is not None:
             return found
@@ -87,7 +87,7 @@ class Outputs:
 
 
 def drop_record(value: Any, timestamp: int | None) -> None:
-    """Take a record that nobody reads."""
+    """Drop a record: the push of an output without a consumer."""
 
 
 @dataclass(frozen=True)
@@ -132,7 +132,7 @@ class Traits:
 
 
 class OperatorSpec(ABC):
-    """A frozen description of one operator; subclasses are dataclasses compared by value."""
+    """The description of an operator; subclasses are frozen dataclasses, compared by value."""
 
     traits: Traits = Traits()
 
@@ -163,26 +163,26 @@ class OperatorSpec(ABC):
 
     @property
     def why_rows(self) -> str:
-        """Why columns become records before it, in a few words, where it does not take columns."""
+        """The reason, in a few words, why the operator takes no columns; for ``explain``."""
         return ""
 
     def accepts(self, input: int) -> ChangelogMode | None:
-        """Of which kinds the rows of an input may be; None, the default: of any."""
+        """Return the row kinds that an input accepts; None (the default): all kinds."""
         return None
 
     def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
-        """Of which kinds the rows of the main output may be, by those of each input.
+        """Return the row kinds of the main output, given those of each input.
 
-        None, the default: of any, as a user's function makes them; nothing is checked.
+        None (the default): a user's function decides, so nothing is checked.
         """
         return None
 
     def with_final_results(self) -> Self:
-        """Return the same, emitting only its last results; itself where it has no choice."""
+        """Return a spec that emits final results only; itself if it has no such choice."""
         return self if self.emits is None else replace(self, emits="last")  # type: ignore[type-var]
 
     def combiner(self, selector: UserFunction, key_type: Any, by_time: bool) -> Combiner | None:
-        """What may put records together before a key exchange; None: every record must be sent.
+        """Return a combiner for a key exchange before the operator; None: send every record.
 
         ``selector`` and ``key_type`` give a record's key. ``by_time``: the operator gets all
         records in the order of their timestamps, whatever order they are sent in; none is late.
@@ -207,10 +207,10 @@ class OperatorSpec(ABC):
 
 @dataclass(frozen=True)
 class Combiner:
-    """What stands before a key exchange, and what follows from it.
+    """A combiner before a key exchange, and the operator after the exchange.
 
-    ``spec``: its operator, which emits for several records one that stands for them, with their
-    key. ``receiver``: the spec of the operator after the exchange, which takes that.
+    ``spec``: the operator that emits partial results, each with its key. ``receiver``: the spec of
+    the operator after the exchange, which merges partial results.
     """
 
     spec: OperatorSpec
@@ -258,7 +258,11 @@ ProcessColumns = Callable[["ColumnKeys", "Columns"], None]
 
 
 class Operator:
-    """The mutable logic of one operator in one task, made by its spec."""
+    """The running operator of one task, made by ``OperatorSpec.build``.
+
+    The chain calls its hooks in this order: ``open``, ``bind``; then for each task run ``restore``,
+    records, ``tick`` and ``watermark``, ``complete``, ``snapshot``; and ``close`` at the end.
+    """
 
     one_to_one = False
     """True when it emits one record for each, and has no step that says so (``Step``)."""
@@ -291,7 +295,7 @@ class Operator:
         return (self.bind(outputs),)
 
     def bind_columns(self, outputs: Outputs) -> PushColumns:
-        """Return the function that takes columns, where ``Traits`` say that the operator can.
+        """Return the function that takes columns; required if ``Traits.takes_columns``.
 
         Called after ``bind``. It emits columns by ``outputs.columns``, rows by ``outputs.main``.
         """
@@ -302,30 +306,46 @@ class Operator:
         return (self.bind_columns(outputs),)
 
     def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
-        """Take the input's watermark; by default it is passed on.
+        """Process a watermark (ms) of the input; by default, pass it on.
 
-        With several inputs, it is the least of those that are not idle.
+        With several inputs it is the minimum over the inputs that are not idle. ``push_watermark``
+        passes a watermark and idleness on to the operators downstream.
         """
         push_watermark(watermark, idle)
 
     def tick(self) -> None:
-        """A chunk of records has passed (where periodic watermarks are due)."""
+        """Emit periodic watermarks; called by the chain after each chunk of records.
+
+        By default nothing happens.
+        """
 
     def complete(self) -> None:
-        """The records of this task run have all come: emit what is still held back.
+        """Emit everything that the operator still buffers.
 
-        Called before ``snapshot``, and before the last ``tick``. Watermarks may follow.
+        Called by the chain after the last record of a task run, before the last ``tick`` and before
+        ``snapshot``. Watermarks may follow it. By default nothing happens.
         """
 
     def snapshot(self) -> Any | None:
-        """What the operator must find again in the next micro-batch, beside keyed state."""
+        """Return what ``restore`` gets in the next micro-batch; None for nothing.
+
+        Called by the chain at the end of each task run. Keyed state is stored separately. The
+        result must be picklable.
+        """
         return None
 
     def restore(self, state: Any | None) -> None:
-        """Go on from a snapshot; None starts afresh. Called before each task run."""
+        """Set the operator to a result of ``snapshot``; None: to its initial state.
+
+        Called by the chain before each task run, and in a source before each split. The
+        implementation must overwrite everything that an earlier run or split has left.
+        """
 
     def reopen(self) -> None:
-        """After ``restore``: the input had ended, and may go on. No watermark was reached yet."""
+        """Reset the watermark, as an input that had ended gets records again.
+
+        Called by the chain after ``restore``, if another program continues the job's state.
+        """
 
     def close(self) -> None:
         """Release what user functions hold."""
@@ -334,22 +354,26 @@ class Operator:
 
 
 class KeyedOperator(Operator, ABC):
-    """An operator at the head of a vertex, driven block by block with keys."""
+    """An operator with keyed state: the first one of a vertex, which gets blocks with keys."""
 
     @abstractmethod
     def process(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
-        """Take the records of a block, in order; with several inputs, those of the first."""
+        """Process the records of a block in order; with several inputs, those of the first.
+
+        Called by the task. The implementation must set the current key for each record. The three
+        sequences have the same length; ``timestamps`` None: no record has one.
+        """
 
     def processors(self) -> tuple[ProcessBlock, ...]:
         """Return a function for the blocks of each input; by default, one input."""
         return (self.process,)
 
     def process_columns(self, keys: ColumnKeys, columns: Columns) -> None:
-        """Take the records of a block of columns, in order; with ``Traits.takes_columns``.
+        """Process a block of columns in order; required if ``Traits.takes_columns``.
 
-        Records come by ``process`` where a sender had rows.
+        Blocks of rows are still passed to ``process``, if a sender had rows.
         """
         raise NotImplementedError(f"{type(self).__name__} says that it takes columns, and does not")
 
@@ -358,7 +382,15 @@ class KeyedOperator(Operator, ABC):
         return (self.process_columns,)
 
     def fire_timer(self, timer: Timer, is_event_time: bool) -> None:
-        """A timer is due; the key is entered by the operator."""
+        """Handle a timer that is due; ``is_event_time``: which of the two clocks it belongs to.
+
+        Called by the task in the order of time. The implementation must set the current key itself,
+        by ``key_context.enter_timer``.
+        """
 
     def finish(self, backend: StateBackend) -> None:
-        """The bounded input has ended and all timers have fired (batch only)."""
+        """Emit the final results of a batch; by default nothing happens.
+
+        Called by the task for each key group, after the end of the input and after the last timer.
+        ``backend`` holds the state of the key group.
+        """

@@ -19,38 +19,38 @@ _DEPTH = 4
 
 
 class Overflow(Protocol):
-    """Envelopes put aside, first in, first out."""
+    """A queue for output that cannot be sent yet, as a call is not over; first in, first out."""
 
     def put(self, envelope: Envelope) -> None:
-        """Put an envelope aside with its present content."""
+        """Store an envelope as it is now; later changes of its records have no effect."""
 
     def drain(self) -> Iterator[Envelope]:
-        """Return all that was put aside; nothing is left afterwards."""
+        """Remove and yield all envelopes."""
 
     def clear(self) -> None:
-        """Drop what was put aside."""
+        """Remove all envelopes."""
 
     def __bool__(self) -> bool:
         """Return whether something was put aside."""
 
 
 class MemoryOverflow:
-    """Keeps what is put aside in memory: for receivers in this process, who hold it anyway."""
+    """An ``Overflow`` in memory, for receivers in the same process."""
 
     def __init__(self) -> None:
         self._envelopes: deque[Envelope] = deque()
 
     def put(self, envelope: Envelope) -> None:
-        """Put an envelope aside with its present content."""
+        """Store an envelope as it is now; later changes of its records have no effect."""
         self._envelopes.append(envelope._replace(payload=isolate_for_receiver(envelope.payload)))
 
     def drain(self) -> Iterator[Envelope]:
-        """Yield all that was put aside."""
+        """Remove and yield all envelopes."""
         while self._envelopes:
             yield self._envelopes.popleft()
 
     def clear(self) -> None:
-        """Drop what was put aside."""
+        """Remove all envelopes."""
         self._envelopes.clear()
 
     def __bool__(self) -> bool:

@@ -33,9 +33,10 @@ _FIXED_COST_DECAY = 0.95
 
 @dataclass(frozen=True)
 class Pace:
-    """What a micro-batch may take: time in ms, and records between the least and the most.
+    """The target duration of a micro-batch in ms, and the limits of its number of records.
 
-    ``max_target_ms``: the most that ``target_ms`` is stretched to by a large fixed price.
+    ``max_target_ms``: the maximum of the target, which a large fixed cost raises.
+    ``first_records``: the budget of the first micro-batch.
     """
 
     target_ms: int
@@ -46,7 +47,10 @@ class Pace:
 
 
 class Pacer:
-    """Plans budgets; time comes in. One per run, as nothing of it must outlive a restart."""
+    """Computes the record budget of each micro-batch from the durations of earlier ones.
+
+    Each run has a new one: a restart forgets earlier durations.
+    """
 
     def __init__(self, pace: Pace) -> None:
         self._pace = pace
@@ -68,15 +72,16 @@ class Pacer:
         return self._budget
 
     def begin_epoch(self, epoch: int, now_ms: int) -> None:
-        """The micro-batch ``epoch`` begins."""
+        """Record that the micro-batch ``epoch`` begins at ``now_ms``."""
         self._epoch, self._planned_ms, self._records = epoch, now_ms, None
 
     def set_record_count(self, epoch: int, record_count: int) -> None:
-        """The micro-batch ``epoch`` holds so many records, or about so many."""
+        """Set the exact or approximate number of records in the micro-batch ``epoch``."""
         if epoch == self._epoch:
             self._records = record_count
 
     def _update_budget(self, record_count: int, duration_ms: int) -> None:
+        """Adapt the budget to a micro-batch that has ended; without records, keep it."""
         if not record_count:
             return  # timers alone: a budget would not have helped
         self._update_fixed_cost(record_count, duration_ms)
@@ -96,9 +101,9 @@ class Pacer:
         self._budget = self._clamp_budget(round(new_budget))
 
     def _update_fixed_cost(self, record_count: int, duration_ms: int) -> None:
-        """Estimate the fixed price, from this micro-batch and the last one of another size.
+        """Update the estimated fixed cost of a micro-batch, its duration without records.
 
-        A line through the two gives the price of a micro-batch without records.
+        It is extrapolated from this micro-batch and the last one of a different size.
         """
         for other, other_ms in reversed(self._seen):
             if max(record_count, other) >= _MIN_SIZE_RATIO * min(record_count, other):

@@ -71,7 +71,7 @@ class ChainProgram:
         )
 
     def order(self) -> list[str]:
-        """Node ids, every node before those that it feeds."""
+        """Return the node ids in topological order."""
         seen: dict[str, None] = {}
         stack = [(self.root, self._fed_by(self.root))]  # depth first, however long the chain is
         while stack:
@@ -264,7 +264,7 @@ class JobProgram:
         return f"{self.fingerprint}-{self.changes}" if self.changes else self.fingerprint
 
     def following(self, identity: str, copied: bool = False) -> JobProgram:
-        """This program where the last one on the job's state had an identity (empty: not known).
+        """Return this program as the successor of the one with ``identity`` (empty: unknown).
 
         ``copied``: the state was taken from elsewhere, where others may have run on it since.
         """

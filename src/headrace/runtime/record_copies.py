@@ -71,7 +71,7 @@ def serialize_record(value: Any, layouts: dict[RecordLayout, int]) -> Serialized
 def deserialize_records(
     values: Iterable[SerializedRecord], layouts: Sequence[RecordLayout]
 ) -> list[Any]:
-    """New values with the content that was detached."""
+    """Return new records from the results of ``serialize_record``."""
     loads: Callable[[Any], Any] = pickle.loads
     if not layouts:
         return [*map(loads, values)]
@@ -82,7 +82,7 @@ def deserialize_records(
 
 
 def copy_record(value: Any) -> Any:
-    """What another task would receive: a copy, or the value itself if nobody can change it."""
+    """Return a copy of a record, as another task would get it; an immutable one itself."""
     if is_immutable(value):
         return value
     layouts: dict[RecordLayout, int] = {}
@@ -166,7 +166,7 @@ def _inherits_from_object(kind: type, name: str) -> bool:
 
 
 def _compile_builder(kind: type, attributes: tuple[str, ...]) -> _Build:
-    """Code with an assignment per attribute: a fifth of the cost of a dictionary per object."""
+    """Compile a function that assigns each attribute: five times faster than a dictionary."""
     targets = "".join(f", made.{name}" for name in attributes)
     lines = f"def make(parts):\n made = new(kind)\n _{targets}, = parts\n return made"
     names: dict[str, Any] = {"new": object.__new__, "kind": kind}

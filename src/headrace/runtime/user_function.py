@@ -69,7 +69,7 @@ def copy_function_object(target: Any) -> Any:
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no types
-    """Pickles data and not code: that goes into ``shared``, and the bytes hold its position."""
+    """Pickles data only; functions, classes and modules are referred to by index in ``shared``."""
 
     def __init__(self, file: io.BytesIO) -> None:
         super().__init__(file, protocol=5)
@@ -90,7 +90,7 @@ class _Unpickler(pickle.Unpickler):
 
 
 def open_function(function: UserFunction, context: Any) -> Any:
-    """What a user function's ``open`` gives back; None if it has none."""
+    """Call a user function's ``open``, if it has one, and return the result."""
     opener = getattr(function.target, "open", None)
     if function.method is not None and callable(opener):
         return opener(context)
@@ -98,7 +98,7 @@ def open_function(function: UserFunction, context: Any) -> Any:
 
 
 def close_function(function: UserFunction) -> Any:
-    """What a user function's ``close`` gives back; None if it has none."""
+    """Call a user function's ``close``, if it has one, and return the result."""
     closer = getattr(function.target, "close", None)
     if function.method is not None and callable(closer):
         return closer()

@@ -13,7 +13,7 @@ from headrace.runtime.program import JobProgram, VertexProgram
 
 
 def reopened_watermark(watermark: int) -> int:
-    """Return the watermark (ms) of what may go on though it had ended: the least there is."""
+    """Return the watermark (ms) of a reopened input: the minimum if it had ended."""
     return MIN_WATERMARK if watermark >= MAX_WATERMARK else watermark
 
 
@@ -37,7 +37,7 @@ class ChannelWatermarks:
         self.restart({} if state is None else state, current)
 
     def restart(self, state: ChannelState, current: int) -> None:
-        """Go on with these channels."""
+        """Set the channels and the current watermark."""
         self.state = state
         self.current = current
         self._active: list[tuple[int, Channel]] | None = None
@@ -53,7 +53,7 @@ class ChannelWatermarks:
         }
 
     def forget_splits(self, exchange: str) -> None:
-        """Drop the splits that an exchange has brought; the watermark stays.
+        """Drop the splits of an exchange; the watermark stays.
 
         If they alone were idle, or not idle, the next ``update`` says so.
         """
@@ -63,7 +63,7 @@ class ChannelWatermarks:
         self.idle = idle
 
     def update(self, channel: Channel, watermark: int, idle: bool = False) -> bool:
-        """Take one mark; True when the combined watermark or the idleness changed."""
+        """Process one mark; return True if the combined watermark or the idleness changed."""
         known = self.state.get(channel)
         if known is not None:
             if watermark < known[0]:
@@ -128,7 +128,10 @@ class InputWatermarks(ChannelWatermarks):
     def restart(
         self, state: ChannelState, current: int, reached: Sequence[int] | None = None
     ) -> None:
-        """Go on with these channels. ``reached``: each input's watermark; None: as it is now."""
+        """Set the channels and the current watermark.
+
+        ``reached``: the watermark of each input; None: the present ones stay.
+        """
         super().restart(state, current)
         if reached is None:
             reached = self.reached()
@@ -148,7 +151,7 @@ class InputWatermarks(ChannelWatermarks):
         return tuple(inputs.current for inputs in self._inputs)
 
     def update(self, channel: Channel, watermark: int, idle: bool = False) -> bool:
-        """Take one mark; True when the combined watermark or the idleness changed."""
+        """Process one mark; return True if the combined watermark or the idleness changed."""
         inputs = self._inputs[self._input_of(channel)]
         inputs.update(channel, watermark, idle)
         self.state[channel] = inputs.state[channel]
@@ -186,11 +189,11 @@ class NodeInputs:
         return self._each.watermark(number)
 
     def update(self, channel: Channel, watermark: int, idle: bool) -> bool:
-        """Take one mark; True when the combined watermark or the idleness changed."""
+        """Process one mark; return True if the combined watermark or the idleness changed."""
         return self.all.update(channel, watermark, idle)
 
     def restore(self, stored: tuple[Any, ...] | None) -> None:
-        """Go on from what ``stored`` gave, for channels that it knows; None starts afresh."""
+        """Restore the result of ``stored``, for known channels; None: the initial state."""
         known, current, *reached = stored or ({}, MIN_WATERMARK)
         state = {c: known.get(_name_of(c), (MIN_WATERMARK, False)) for c in self.all.state}
         if self.several:
@@ -199,7 +202,7 @@ class NodeInputs:
             self.all.restart(state, current)
 
     def reopen(self) -> None:
-        """Let what has ended go on."""
+        """Reset the watermarks of ended channels, as they get records again."""
         state = {c: (reopened_watermark(at), idle) for c, (at, idle) in self.all.state.items()}
         current = reopened_watermark(self.all.current)
         if self.several:
@@ -208,7 +211,7 @@ class NodeInputs:
             self.all.restart(state, current)
 
     def stored(self) -> tuple[Any, ...]:
-        """As plain data; its second field is the combined watermark."""
+        """Return plain data for ``restore``; its second field is the combined watermark."""
         known = {_name_of(channel): mark for channel, mark in self.all.state.items()}
         if not self.several:
             return known, self.all.current
@@ -245,7 +248,10 @@ class EmptyGroupIdleness:
         return self._siblings.get(channel.exchange, []) if self._siblings else []
 
     def mark_active_groups(self, watermarks: ChannelWatermarks, blocks: Iterable[Block]) -> None:
-        """Before a micro-batch: channels with a mark are active, those that never had one idle."""
+        """Mark channels idle that never had a watermark, except those with a mark in ``blocks``.
+
+        The task calls it before each micro-batch.
+        """
         if not self._siblings:
             return
         with_marks = {

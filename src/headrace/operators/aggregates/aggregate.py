@@ -246,7 +246,7 @@ def fold_of(function: UserFunction) -> Fold | None:
 
 
 def reduction_of(function: UserFunction) -> RecordFold | None:
-    """As ``fold_of``, but only a fold whose accumulator is a record."""
+    """Return ``fold_of(function)`` if its accumulator is a record, otherwise None."""
     fold = fold_of(function)
     return fold if isinstance(fold, RecordFold) else None
 

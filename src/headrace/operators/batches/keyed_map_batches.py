@@ -37,11 +37,11 @@ class KeyedMapBatchesSpec(OperatorSpec):
     label = "MapBatches"
 
     def accepts(self, input: int) -> ChangelogMode | None:
-        """Inserts only: a batch cannot hold the kind of a row."""
+        """Return inserts only: a batch has no row kinds."""
         return ChangelogMode.insert_only()
 
     def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
-        """Inserts only."""
+        """Return inserts only."""
         return ChangelogMode.insert_only()
 
     def build(self) -> Operator:

@@ -37,11 +37,11 @@ class MapBatchesSpec(OperatorSpec):
     label = "MapBatches"
 
     def accepts(self, input: int) -> ChangelogMode | None:
-        """Inserts only: a batch cannot hold the kind of a row."""
+        """Return inserts only: a batch has no row kinds."""
         return ChangelogMode.insert_only()
 
     def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
-        """Inserts only."""
+        """Return inserts only."""
         return ChangelogMode.insert_only()
 
     def build(self) -> Operator:
@@ -130,7 +130,7 @@ def as_batch_function(pandas: bool, function: Callable[..., Any]) -> Callable[..
 
 
 def timestamps_array(timestamps: list[int | None]) -> Any:
-    """Timestamps as an Arrow array; None if no record has one."""
+    """Return timestamps as an Arrow array; None if no record has one."""
     import pyarrow as pa
 
     times = pa.array(timestamps, pa.int64())

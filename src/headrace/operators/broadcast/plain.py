@@ -56,7 +56,7 @@ class BroadcastProcessOperator(CoProcessOperator):
         self._states = make_broadcast_states(context, self._spec.states, node)
 
     def contexts(self) -> tuple[ProcessContext, ...]:
-        """Only the context of the broadcast input gives writable state."""
+        """Return the contexts; only that of the broadcast input has writable state."""
         return ReadOnlyContext(self.key_context, self._states), BroadcastContext(
             self.key_context, self._states
         )

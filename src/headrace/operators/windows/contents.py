@@ -86,7 +86,7 @@ class Contents(ABC):
 
     @abstractmethod
     def from_records(self, values: list[Any]) -> list[Any]:
-        """Return the window function's inputs from a list of records; if there is an evictor."""
+        """Return the window function's inputs from a list of records, if there is an evictor."""
 
     @abstractmethod
     def inputs(self, state: Any, keeps_state: bool) -> list[Any]:

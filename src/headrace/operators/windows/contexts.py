@@ -126,10 +126,10 @@ class FunctionContext:
         return self._key_context.watermark
 
     def window_state(self) -> Any:
-        """State of this key and window."""
+        """Return the state store of this key and window."""
         self._states.enter(namespace_of(self.current_window))
         return self._states
 
     def global_state(self) -> Any:
-        """State of this key, for all of its windows."""
+        """Return the state store of this key, for all of its windows."""
         return self._context

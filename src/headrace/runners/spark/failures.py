@@ -86,7 +86,7 @@ def raise_encoded(error: BaseException) -> NoReturn:
 
 
 def encodes_errors(method: Callable[P, T]) -> Callable[P, T]:
-    """Decorator for methods that Spark calls: the driver can decode exceptions that they raise."""
+    """Decorate a method that Spark calls: the driver can decode the exceptions it raises."""
 
     @functools.wraps(method)
     def encode_errors(*arguments: P.args, **named: P.kwargs) -> T:

@@ -44,7 +44,7 @@ def _is_connection_error(error: BaseException) -> bool:
 
 @contextmanager
 def without_py4j_logging() -> Iterator[None]:
-    """Leave py4j's log entries of a lost connection out, inside a ``with``: the error says it once.
+    """Suppress py4j's log entries of a lost connection within a ``with`` block.
 
     py4j writes them with the root logger, so the level of its own logger has no effect (0.10.9).
     """

@@ -134,7 +134,7 @@ def begin_from(
 
 @contextmanager
 def _ownership_of(checkpoint_folder: CheckpointFolder) -> Iterator[None]:
-    """Own the checkpoint within a ``with`` block."""
+    """Acquire the checkpoint within a ``with`` block."""
     ownership = Ownership(checkpoint_folder.store, checkpoint_folder.signals, this_machine())
     ownership.acquire(uuid.uuid4().hex)
     try:

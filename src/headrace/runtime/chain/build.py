@@ -161,7 +161,7 @@ class ChainBuilder:
         return TaskContext(name, site, self._task_info, metrics, key_context, uid)
 
     def _open(self, node: NodeProgram) -> None:
-        """Make the node's operator, and find the node that follows it in a row."""
+        """Create and open the node's operator, and find the node to fuse with it."""
         if node.spec is None:
             self._steps[node.id] = None
         else:
@@ -218,7 +218,7 @@ class ChainBuilder:
         return operator is not None and operator.one_to_one
 
     def _writer(self, link: Link) -> ExchangeWriter:
-        """Where a link leaves the chain."""
+        """Return the writer through which a link leaves the chain."""
         return self.exchanges[link.target] if link.kind == "exchange" else self._sink(link.target)
 
     def _called_nodes(self) -> set[str]:
@@ -233,7 +233,7 @@ class ChainBuilder:
         return called | {self.program.root}
 
     def _build(self, node: NodeProgram, called: bool) -> None:
-        """Make the functions that take the node's watermarks and, where it is called, records."""
+        """Create the node's functions for watermarks and, if ``called``, for single records."""
         step, operator = self._steps[node.id], self.operators.get(node.id)
         if operator is None:
             outputs = self.outputs(node)
@@ -254,7 +254,7 @@ class ChainBuilder:
         )
 
     def outputs(self, node: NodeProgram) -> Outputs:
-        """Where a node emits."""
+        """Return the outputs of a node, created at the first call."""
         made = self._outputs_by_node.get(node.id)
         if made is None:
             made = self._outputs_by_node[node.id] = self._make_outputs(node)

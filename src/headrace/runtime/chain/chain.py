@@ -91,7 +91,7 @@ class Chain:
 
     @property
     def root_outputs(self) -> Outputs:
-        """Where the root emits."""
+        """The outputs of the root."""
         return self._builder.outputs(self.program.nodes[self.program.root])
 
     def push_watermark(self, watermark: int, idle: bool = False) -> None:
@@ -99,23 +99,23 @@ class Chain:
         self._builder.watermark_pushes[self.program.root](watermark, idle)
 
     def announce(self) -> None:
-        """Tell every receiver the watermark that it has from here, though it may know it.
+        """Send the current watermark to every receiver, even if it is known there.
 
-        One that has none yet gets the least there is, and waits for what this chain sends. Where
-        branches meet, and where watermarks are made, the one that holds there is sent.
+        A receiver without a watermark gets the minimum, and so waits for this chain. Downstream of
+        a union or of a watermark generator, the watermark of that operator is sent.
         """
         self._builder.unannounced.update(self._builder.inputs)
         self.push_watermark(MIN_WATERMARK)
 
     def tick(self) -> None:
-        """A chunk has passed: let watermark generators emit."""
+        """Call ``tick`` of the operators, after each chunk: watermark generators may emit."""
         for operator in self._builder.ticking_operators:
             operator.tick()
 
     def complete(self) -> None:
-        """The records of this task run have all come: operators emit what they hold back.
+        """Call ``complete`` of the operators, upstream first: they emit what they buffer.
 
-        To be called again after what may make operators emit: a ``push_watermark``, say.
+        Call it after the last record of a task run, and again after a ``push_watermark``.
         """
         for operator in self._builder.buffering_operators:
             operator.complete()
@@ -152,12 +152,12 @@ class Chain:
         return (*self._exchanges.values(), *self._sinks.values())
 
     def begin_shared_channel(self) -> None:
-        """From now on records and marks belong to the one channel of all tasks of a DataFrame."""
+        """Assign the following records and marks to the common channel of a DataFrame's tasks."""
         for exchange, writer in self._exchanges.items():
             writer.begin(Channel(exchange, group=ALL_TASKS), merged=True)
 
     def begin_channel(self, split: str, states: Mapping[str, Any]) -> None:
-        """From now on records and marks belong to a split; operators go on from its states."""
+        """Assign the following records and marks to a split, and restore the operators' states."""
         for exchange, writer in self._exchanges.items():
             writer.open_channel(Channel(exchange, split))
         for writer in self._sinks.values():
@@ -165,7 +165,7 @@ class Chain:
         self.restore(states)
 
     def restore(self, states: Mapping[str, Any]) -> None:
-        """Let operators that keep time of their own go on from ``snapshot``'s result.
+        """Call ``restore`` of the operators with a result of ``snapshot``.
 
         One chain serves many splits or key groups: what is not restored here leaks between them.
         """
@@ -175,14 +175,14 @@ class Chain:
             inputs.restore(states.get(input_watermarks_key(node_id)))
 
     def reopen(self) -> None:
-        """Let time begin again: the input had ended, and another program may read more."""
+        """Call ``reopen`` of the operators: an input that had ended gets records again."""
         for operator in self.operators.values():
             operator.reopen()
         for inputs in self._builder.inputs.values():
             inputs.reopen()
 
     def snapshot(self) -> dict[str, Any]:
-        """What operators must find again in the next micro-batch, by node id.
+        """Return the states of the operators for ``restore``, by node id.
 
         The watermarks of a node's inputs, if it has several, are under ``<node id>/inputs``.
         """
@@ -197,7 +197,7 @@ class Chain:
 
     @property
     def is_full(self) -> bool:
-        """True when what waits should leave, by records or by bytes."""
+        """Whether the buffers have reached their limit of records or bytes."""
         send_context = self.send_context
         if send_context.overflow or self.buffered_records() >= self._job.settings.flush_records:
             return True
@@ -207,7 +207,7 @@ class Chain:
         return max(send_context.buffered_bytes, found) >= MAX_BUFFERED_BYTES
 
     def drain(self, early: bool = False) -> Iterator[Envelope]:
-        """Give out what was gathered; ``early``: but for what gains by waiting for more."""
+        """Yield and remove all buffered output; ``early``: keep small batches of columns."""
         yield from self.send_context.overflow.drain()
         self.send_context.buffered_bytes = 0
         for writer in self._exchanges.values():
@@ -218,7 +218,7 @@ class Chain:
         yield from self._drain_sinks()
 
     def drain_sinks(self) -> Iterator[Envelope]:
-        """Give out what was gathered for sinks, in the name of the group at work."""
+        """Yield and remove the buffered output for sinks, under the current group's number."""
         yield from self.send_context.overflow.drain()
         yield from self._drain_sinks()
 
@@ -227,7 +227,7 @@ class Chain:
             yield from writer.drain()
 
     def _spill(self) -> None:
-        """In the middle of a call, when nothing can leave: move all buffers into the overflow."""
+        """Move all buffers into the overflow, in the middle of a call, when nothing can be sent."""
         send_context = self.send_context
         send_context.buffered_bytes = 0
         for writer in (*self._exchanges.values(), *self._sinks.values()):

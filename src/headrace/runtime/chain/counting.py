@@ -27,7 +27,7 @@ class OutputPort(NamedTuple):
 
 
 class ChainCounts:
-    """What measures each output of a chain.
+    """The record counts of a chain's outputs.
 
     ``one_to_one``: whether a node gives one record for each. ``writer``: by the kind and the
     target of a link that leaves the chain, the measure of what has left there.
@@ -61,11 +61,11 @@ class ChainCounts:
                 self._measures[port] = self._measures_of(port)
 
     def tally(self, node_id: str, tag: str | None = None) -> Tally | None:
-        """What each record of an output must raise; None where something else measures it."""
+        """Return the tally to count an output's records in; None if another measure counts them."""
         return self._tallies.get(OutputPort(node_id, tag))
 
     def register(self, metrics: MetricGroup, job: JobProgram) -> None:
-        """Let the figures of each operator, and of the sinks, be read from the measures."""
+        """Register the metrics of all operators and sinks, which read the measures."""
         for node in self._program.nodes.values():
             group = metrics.of_operator(node.id, node.name).measured
             group.of_kind(RECORDS_IN, MeasuredSum).add(self._input_measures(node.id))
@@ -88,7 +88,7 @@ class ChainCounts:
         return tuple(each for port in feeders for each in self._measures[port])
 
     def _measures_of(self, port: OutputPort) -> tuple[Measure, ...]:
-        """What measures an output; that of the nodes before it is known."""
+        """Return the measures whose sum counts an output; the nodes upstream must be done."""
         after = self._downstream_measure(port)
         if after is not None:
             return (after,)
@@ -97,7 +97,7 @@ class ChainCounts:
         return (self._tallies.setdefault(port, Tally()),)
 
     def _downstream_measure(self, port: OutputPort) -> Measure | None:
-        """What leaves the chain measures an output that it all comes from, in a straight row."""
+        """Return the writer that counts an output: it gets all of its records and no others."""
         passed: list[OutputPort] = []
         found: Measure | OutputPort | None = port
         while isinstance(found, OutputPort):
@@ -110,7 +110,7 @@ class ChainCounts:
         return found
 
     def _straight_after(self, port: OutputPort) -> Measure | OutputPort | None:
-        """What measures all of an output, or the next output with as many records."""
+        """Return the measure of an output, or the next output with the same number of records."""
         links = [
             link
             for target, link in self._links.get(port, {}).items()

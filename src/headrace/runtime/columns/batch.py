@@ -29,7 +29,7 @@ _KINDS = tuple(RowKind)
 
 
 class Columns:
-    """Records as columns; nobody changes them.
+    """Records as immutable columns.
 
     ``batch``: a pyarrow record batch. ``shape``: makes the records of a batch. ``times``: an int64
     array of timestamps in ms, with nulls, as long as the batch; None: no record has one.
@@ -128,7 +128,7 @@ class Columns:
         return None if self.base._times is None else Timestamps(self)
 
     def rows(self) -> list[Any]:
-        """Return fresh records, as the source would have given them; a ``Row`` has its kind."""
+        """Return new records, as the source would read them; a ``Row`` has its row kind."""
         rows, kinds = self.shape(self.batch), self.kinds
         if kinds is not None:
             for row, kind in zip(rows, kinds.tolist(), strict=True):
@@ -156,7 +156,7 @@ class Columns:
             push(value, timestamp)
 
     def take(self, order: np.ndarray[Any, Any]) -> Columns:
-        """Return the rows of these numbers, in this order."""
+        """Return the rows at these indices, in this order."""
         import pyarrow as pa
 
         indices = pa.array(order)
@@ -169,7 +169,7 @@ class Columns:
         return Columns(self.batch, self.shape, times, self.kinds)
 
     def with_times_of_column(self, name: str) -> Columns | None:
-        """With the timestamps of a column: integers in ms, or points in time.
+        """Return the records with the timestamps of a column: integers in ms, or Arrow timestamps.
 
         None where the column is not there, has nulls, or is of another type.
         """
@@ -189,11 +189,11 @@ class Columns:
 
     @property
     def apart(self) -> tuple[bool, bool]:
-        """Whether timestamps and row kinds stand after the fields in a message."""
+        """Whether a message has timestamps and row kinds as columns after the fields."""
         return self.times is not None, self.kinds is not None
 
     def write_into(self, out: BytesIO) -> None:
-        """Write one Arrow message after what is in ``out``: all there is beside the shape.
+        """Append one Arrow message to ``out``, with everything but the shape.
 
         ``from_buffer`` reads it again.
         """

@@ -25,7 +25,7 @@ PushRows = Callable[[list[Any], Any], None]
 
 
 class _Event(NamedTuple):
-    """A mark, or a change of channel, between two gathered rows; it holds for every group.
+    """A mark, or a change of channel, between two buffered rows, for every group.
 
     ``row``: how many rows come before it. ``mark`` None: from here on rows belong to ``channel``.
     """
@@ -36,7 +36,7 @@ class _Event(NamedTuple):
 
 
 class ColumnExchangeWriter(ExchangeWriter):
-    """Gathers columns, or rows where some come, for the groups of a vertex.
+    """Buffers columns, or rows, for the groups of a vertex.
 
     At any time it holds columns or rows, not both. When the other kind comes, what is there is put
     aside, so that a receiver reads everything in the order in which it was sent.
@@ -66,13 +66,13 @@ class ColumnExchangeWriter(ExchangeWriter):
         return self._rows + super()._unsent_records()
 
     def open_channel(self, channel: Channel) -> None:
-        """From now on records and marks belong to this channel."""
+        """Assign the following records and marks to this channel."""
         super().open_channel(channel)
         if self._gathered:
             self._start_channel(channel)
 
     def write_watermark(self, watermark: int, idle: bool) -> None:
-        """Put a watermark after what was gathered so far, for every receiver."""
+        """Write a watermark (ms) behind the buffered records, for every receiver."""
         if not self._gathered:
             super().write_watermark(watermark, idle)
             return
@@ -93,7 +93,7 @@ class ColumnExchangeWriter(ExchangeWriter):
         return self._bytes or super().buffered_bytes()
 
     def push_columns(self, columns: Columns, rows: PushRows) -> None:
-        """Gather columns; if these do not give the key groups, ``rows`` gets the records."""
+        """Buffer columns; ``rows`` gets their records if only those have the key groups."""
         groups = self._routing.groups_of(columns)
         if groups is None:
             rows(*columns.rows_to_send())
@@ -120,7 +120,7 @@ class ColumnExchangeWriter(ExchangeWriter):
             yield from super().drain()
 
     def _begin_columns(self) -> None:
-        """Put rows that wait aside, so that they leave before the columns that come now."""
+        """Put buffered rows aside, so that they are sent before the following columns."""
         waiting = [buffer for buffer in self.buffers if buffer is not None]
         if not self.merged:
             self._start_channel(self.channel)
@@ -195,12 +195,12 @@ class ColumnExchangeWriter(ExchangeWriter):
 
 
 def empty_of(block: Block, keyed: bool) -> Block:
-    """Return the same block without its (no) columns: it brings marks alone."""
+    """Return a block with the marks of an empty block of columns, but without columns."""
     return block._replace(keys=[] if keyed else None, values=[], timestamps=None)
 
 
 class ByGroup:
-    """Sorts rows by their groups; those of one partition lie next to each other."""
+    """Sorts rows by group; groups of one partition are adjacent."""
 
     def __init__(self, groups: int, partitions: int) -> None:
         self._groups = groups

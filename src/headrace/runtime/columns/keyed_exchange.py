@@ -33,7 +33,7 @@ _Gathered = list[tuple[Columns, "np.ndarray[Any, Any]"]]
 
 
 class KeyedColumnExchangeWriter(KeyedExchangeWriter):
-    """Gathers columns and rows for the groups of a vertex.
+    """Buffers columns and rows for the groups of a keyed vertex.
 
     Rows leave before columns. So what a group emits under one watermark keeps its order, if it is
     rows and then columns; where it is not, or columns come that are not like the others, all that
@@ -79,7 +79,7 @@ class KeyedColumnExchangeWriter(KeyedExchangeWriter):
         super()._switch_to(watermark)
 
     def _close_rows(self) -> None:
-        """No row goes into a buffer any more without a call of ``buffer``."""
+        """Make each row call ``buffer``, which first puts buffered columns aside."""
         if self._before_columns is None and any(self.buffers):
             self._before_columns = [*self.buffers]
             self.buffers[:] = [None] * self.groups
@@ -113,7 +113,7 @@ class KeyedColumnExchangeWriter(KeyedExchangeWriter):
         return 0 < self._bytes < MAX_BUFFERED_BYTES and not self.buffered_records()
 
     def push_columns(self, columns: Columns, rows: PushRows) -> None:
-        """Gather columns; ``rows`` gets the records where these must be looked at."""
+        """Buffer columns; ``rows`` gets their records if only those have the key groups."""
         groups = self._routing.groups_of(columns)
         if groups is None:
             rows(*columns.rows_to_send())
@@ -133,7 +133,7 @@ class KeyedColumnExchangeWriter(KeyedExchangeWriter):
             self.send_context.spill_buffers()
 
     def drain(self) -> Iterator[Envelope]:
-        """One block for each receiver that gets records, or the time, from the groups at work."""
+        """Yield one block for each receiver that gets records or the watermark."""
         self._open_rows()
         if self.buffered_records() or not self._gathered:
             yield from super().drain()

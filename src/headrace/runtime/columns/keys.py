@@ -94,7 +94,7 @@ def key_groups(keys: ColumnKeys, groups: KeyGroups) -> np.ndarray[Any, Any] | No
 
 
 def _hashed_integers(column: Any) -> np.ndarray[Any, Any] | None:
-    """``stable_hash`` of all integers at once; None for nulls, large numbers and other types."""
+    """Return ``stable_hash`` of all integers; None for nulls, large numbers and other types."""
     import numpy as np
     import pyarrow as pa
 

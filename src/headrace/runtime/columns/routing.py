@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class Routing(ABC):
-    """Gives the groups of rows, and their keys."""
+    """Computes the groups of rows, and their keys; the columnar key selector of an exchange."""
 
     @abstractmethod
     def groups_of(self, columns: Columns) -> np.ndarray[Any, Any] | None:
@@ -63,7 +63,7 @@ class ToSubtasks(Routing):
 
 
 def routing_of(program: ExchangeProgram, writer: ExchangeWriter) -> Routing:
-    """To which groups the rows go that an exchange carries."""
+    """Return the routing of an exchange's rows to groups."""
     if program.mode == "key":
         return ByKey(program.key_columns, program.groups)
     return ToSubtasks(writer, program.mode)

@@ -12,7 +12,7 @@ from headrace.runtime.exchange.writer import ExchangeWriter, count_buffered
 
 
 class ColumnSinkWriter(ExchangeWriter):
-    """Gathers columns or rows for a sink, in their order. ``buffered_records`` counts rows only."""
+    """Buffers columns or rows for a sink, in order; ``buffered_records`` counts rows only."""
 
     def __init__(self, *arguments: Any) -> None:
         super().__init__(*arguments)
@@ -29,7 +29,7 @@ class ColumnSinkWriter(ExchangeWriter):
         return sum(map(len, self._gathered)) + super()._unsent_records()
 
     def push_columns(self, columns: Columns) -> None:
-        """Gather columns; what waits as rows, or as other columns, is put aside."""
+        """Buffer columns; put buffered rows, and columns of other kinds, aside first."""
         found = self._gathered
         if count_buffered(self.buffers) or (found and not found[-1].is_like(columns)):
             for envelope in self.drain():

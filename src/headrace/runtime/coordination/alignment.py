@@ -17,7 +17,7 @@ LoadStates = Callable[[int], States]
 
 
 class WatermarkAlignment:
-    """Decides which splits of the sources keep their position in the next micro-batch."""
+    """Finds splits to pause in the next micro-batch (Flink's watermark alignment)."""
 
     def __init__(self, sources: Iterable[SourceProgram], load_states: LoadStates) -> None:
         self._sources = [source for source in sources if source.alignment is not None]

@@ -39,7 +39,7 @@ StateChanges = Mapping[tuple[str, str], SplitState | None]
 
 
 class Coordinator:
-    """Plans micro-batches for all sources of a job. Pure: clock, offsets and states come in."""
+    """Plans the micro-batches of all sources of a job; time and offsets are arguments."""
 
     def __init__(
         self,
@@ -221,7 +221,7 @@ class Coordinator:
         return inputs
 
     def reporting_plan(self, start: Offset, end: Offset) -> list[SourceTaskInput]:
-        """Return the plan; its first task also reports what is left of each source after ``end``.
+        """Return the plan, whose first task also reports the unread records of each source.
 
         What is left is no part of the plan: it may be another when a micro-batch is run again.
         """
@@ -274,7 +274,7 @@ class Coordinator:
         return split_works
 
     def committed(self, offset: Offset) -> None:
-        """Everything up to this offset is in the sinks."""
+        """Tell the enumerators that everything up to this offset is committed."""
         for source_id, enumerator in self._enumerators.items():
             enumerator.committed(offset.source(source_id).ends())
 

@@ -37,13 +37,13 @@ VERSION = 1
 
 
 def source_key(source_id: object) -> str:
-    """What a source is called in an offset."""
+    """Return the key of a source in an offset."""
     return str(source_id)
 
 
 @dataclass(frozen=True)
 class WorkLimits:
-    """How the work of an epoch is cut: at most so many tasks, watermarks so far apart."""
+    """The maximum number of tasks of an epoch, and the number of records between watermarks."""
 
     tasks: int
     chunk_records: int
@@ -51,7 +51,7 @@ class WorkLimits:
 
 @dataclass(frozen=True)
 class SourceProgress:
-    """What one epoch reads of one source. Both ends of every split's range are known from it.
+    """The ranges of one source that one epoch reads.
 
     A range starts at the split's position in the offset before, or in ``started``; it ends at the
     position in ``positions``, or in ``finished`` (None: the enumerator alone knows the end).
@@ -73,7 +73,7 @@ class SourceProgress:
     """The last watermark was sent for what another stop would have left open."""
 
     def carried_over(self) -> SourceProgress:
-        """Return the same positions in a later epoch: nothing starts and nothing finishes."""
+        """Return the progress of a later epoch that reads nothing."""
         if not self.started and not self.finished:
             return self
         return replace(self, started={}, finished={})
@@ -130,7 +130,7 @@ NO_PROGRESS = SourceProgress()
 
 @dataclass(frozen=True)
 class Offset:
-    """The end of an epoch (a planned micro-batch), and what it takes to plan it again."""
+    """The end of an epoch (a planned micro-batch), with all that is needed to plan it again."""
 
     epoch: int
     now_ms: int
@@ -144,7 +144,7 @@ class Offset:
         return self.sources.get(source_key(source_id), NO_PROGRESS)
 
     def merged_with_earlier(self, earlier: Offset) -> Offset:
-        """One epoch for two that follow each other: what starts or finishes in either."""
+        """Merge the epoch before into this one: splits start and finish as in either."""
         sources = {}
         for key, found in self.sources.items():
             first = earlier.sources.get(key, NO_PROGRESS)

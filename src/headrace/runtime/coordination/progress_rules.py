@@ -13,7 +13,7 @@ from headrace.runtime.program import SourceProgram
 
 
 def first_positions(source: SourceProgram, answer: Any) -> dict[str, JsonValue]:
-    """What ``initial`` returned, as JSON.
+    """Check what ``initial`` returned, and return it as JSON.
 
     Raises:
         JobError: it is no mapping from splits to JSON positions.
@@ -24,7 +24,7 @@ def first_positions(source: SourceProgram, answer: Any) -> dict[str, JsonValue]:
 def resumed_positions(
     source: SourceProgram, before: SourceProgress, answer: Any
 ) -> dict[str, JsonValue]:
-    """What ``resume`` returned, as JSON.
+    """Check what ``resume`` returned, and return it as JSON.
 
     Raises:
         JobError: it is no mapping, or has other splits than it was given.
@@ -42,7 +42,7 @@ def validated_progress(
     answer: Any,
     paused: frozenset[str],
 ) -> SourceProgress:
-    """What ``advance`` returned, as JSON, with the first positions of all new splits.
+    """Check what ``advance`` returned; return it as JSON, with first positions of new splits.
 
     ``initial``: the splits and first positions that were not in the offset before.
 

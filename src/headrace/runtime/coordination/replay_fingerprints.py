@@ -39,7 +39,7 @@ FOR_WATERMARKS = ""
 def replay_fingerprints(
     program: JobProgram, known: Collection[str] | None = None
 ) -> dict[str, str]:
-    """Fingerprints by the id of each sink that commits by task, and under ``FOR_WATERMARKS``.
+    """Return fingerprints by the id of each sink with task commits, and for ``FOR_WATERMARKS``.
 
     ``known``: the ids of the sources that count; None: all. A source that is new has nothing in a
     micro-batch that was planned without it.
@@ -58,7 +58,7 @@ def commits_by_task(sink: SinkProgram) -> bool:
 
 
 class _Fingerprints:
-    """Walks upstream from sinks, and remembers what it found of each vertex."""
+    """Computes fingerprints upstream from sinks; those of vertices are cached."""
 
     def __init__(self, program: JobProgram, known: Collection[str] | None) -> None:
         self._program = program
@@ -108,7 +108,7 @@ class _Fingerprints:
         return _digest([exchange.mode, exchange.groups, sender])
 
     def _round_robin_inputs(self, feeder: SourceProgram | VertexProgram) -> list[Any]:
-        """What decides the receiver of a record where an exchange distributes records in turn.
+        """Return what determines the receivers of a round-robin exchange.
 
         Steps before the exchange may drop records. Numbers of senders depend on how many sources
         there are, and on whether the receivers are those of the program before (its fingerprint).

@@ -20,7 +20,7 @@ _OWN_END = "its end"
 
 
 def stop_of(source: Any) -> str:
-    """Where a connector's ``Source`` stops, as it is written into offsets; empty if it does not."""
+    """Return where a connector's ``Source`` stops, as text for offsets; empty if it does not."""
     if source is None:  # a program as the workers have it
         return ""
     if source.stops_at:

@@ -21,7 +21,7 @@ after this many records: small ones at 1, 16, 256, 768 … records. It costs som
 
 
 class SendContext:
-    """What every endpoint of one task run shares: who sends, when, and in which order."""
+    """The data that all exchange writers of a task run share: sender, time and sequence number."""
 
     __slots__ = (
         "buffered_bytes",
@@ -59,7 +59,7 @@ class SendContext:
         watermark: int | None,
         keep_buffers: bool,
     ) -> None:
-        """Start a task run. ``watermark`` is None in a source, else that of the keyed task.
+        """Start a task run; ``watermark``: that of the keyed task, None in a source.
 
         ``keep_buffers``: what the run before it gathered is kept, and leaves together with this
         run's.
@@ -86,4 +86,4 @@ class SendContext:
 
 
 def _nothing() -> None:
-    """Nothing to relieve yet: the chain is being built."""
+    """Do nothing: the placeholder for ``spill`` while the chain is built."""

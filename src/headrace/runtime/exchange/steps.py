@@ -20,7 +20,7 @@ from headrace.runtime.record_copies import copy_record, serialize_record
 
 
 class ValueWithKey:
-    """What a combiner sends: a value that stands for records of a key, and their key.
+    """A partial result of a combiner, with the key of its records.
 
     The key is fitted to its declared type; the receiver gets the value alone.
     """
@@ -121,7 +121,7 @@ _BUFFER_NAMES = {
 
 
 def _buffer_lines(writer: ExchangeWriter, unshared: bool) -> tuple[str, ...]:
-    """Lines that put a record into ``$buffer``.
+    """Return the lines that put a record into ``$buffer``.
 
     ``unshared``: nobody else holds the record, so it need not be copied before the block is
     encoded.

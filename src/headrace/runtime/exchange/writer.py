@@ -15,9 +15,9 @@ from headrace.runtime.record_copies import RecordLayout
 
 
 class ExchangeWriter:
-    """Gathers records for ``groups`` receivers and gives them back as envelopes.
+    """Buffers records for ``groups`` receivers; ``drain`` returns them as envelopes.
 
-    ``to_all``: the only receiver stands for all tasks.
+    Flink's ``ResultPartitionWriter``. ``to_all``: the only buffer is for all tasks.
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class ExchangeWriter:
 
     @property
     def count(self) -> int:
-        """How many records have come so far (see ``metrics.measures.Measure``)."""
+        """The number of records written since this writer was made (a ``Measure``)."""
         return self._sent_records + self._unsent_records()
 
     def _unsent_records(self) -> int:
@@ -73,7 +73,7 @@ class ExchangeWriter:
             self.buffers[:] = [None] * self.groups
 
     def open_channel(self, channel: Channel) -> None:
-        """From now on records and marks belong to this channel."""
+        """Assign the following records and marks to this channel."""
         self.channel = channel
         self.watermark = None
         for buffer in self.buffers:
@@ -94,9 +94,9 @@ class ExchangeWriter:
         return buffer
 
     def write_watermark(self, watermark: int, idle: bool) -> None:
-        """Put a watermark after what was gathered so far, for every receiver.
+        """Write a watermark (ms) behind the buffered records, for every receiver.
 
-        A sink's endpoint only stores it: a split's watermark is the least over all its endpoints.
+        A sink's writer only stores it: a split's watermark is the minimum over its writers.
         """
         self.watermark = watermark
         if self.exchange is None:
@@ -127,7 +127,7 @@ class ExchangeWriter:
 
     @property
     def prefers_larger_batches(self) -> bool:
-        """Whether what is gathered should wait for more, if it need not leave."""
+        """Whether the buffered records should wait for more, unless they must be sent."""
         return False
 
     def drain(self) -> Iterator[Envelope]:
@@ -165,7 +165,7 @@ class ExchangeWriter:
 
 
 class KeyedExchangeWriter(ExchangeWriter):
-    """The end of a keyed stage, whose groups all go through one sequence of watermarks.
+    """The writer of a keyed stage, whose groups all have the same sequence of watermarks.
 
     What several groups emit, one run after another, goes into the same blocks. A block for each
     pair of groups would be short. Records are kept by the watermark under which they were emitted,
@@ -220,7 +220,7 @@ class KeyedExchangeWriter(ExchangeWriter):
         return BlockBuffer(self.watermark, self._layouts[group])
 
     def write_watermark(self, watermark: int, idle: bool) -> None:
-        """What comes from now on is emitted under this watermark."""
+        """Set the watermark (ms) under which the following records are emitted."""
         self._switch_to(watermark)
         if self._last is None or watermark >= self._last.watermark:
             self._last = Mark(0, self.channel, watermark, idle)
@@ -231,7 +231,7 @@ class KeyedExchangeWriter(ExchangeWriter):
         return count_buffered(self.buffers) + self._records_by_watermark
 
     def drain(self) -> Iterator[Envelope]:
-        """One block for each receiver that gets records, or the time, from the groups at work here.
+        """Yield one block for each receiver that gets records, or the watermark, from these groups.
 
         Receivers without a record get the time from the group of their own number.
         """
@@ -258,7 +258,7 @@ class KeyedExchangeWriter(ExchangeWriter):
         return group % self.send_context.group_count in announces
 
     def _mark_announced(self, announces: set[int]) -> None:
-        """All has left, and the last mark with it."""
+        """Record that all buffers, and the last mark, were sent by the groups in ``announces``."""
         self._announced.update(dict.fromkeys(announces, self._last))
         self._clear_buffers()
 
@@ -275,7 +275,7 @@ class KeyedExchangeWriter(ExchangeWriter):
 
 
 def writer_arguments(send_context: SendContext, program: ExchangeProgram) -> tuple[Any, ...]:
-    """What an ``ExchangeWriter`` of an exchange is made of."""
+    """Return the constructor arguments of an exchange's ``ExchangeWriter``."""
     mode = program.mode
     return (
         *(send_context, program.stage, program.target, program.groups, mode == "key", program.id),

@@ -291,7 +291,7 @@ def page_hasher(max_parallelism: int) -> Callable[[Any], int]:
 
 
 def pair_page_hasher(max_parallelism: int) -> Callable[[tuple[Any, Any]], int]:
-    """``page_hasher`` for pairs of key and namespace: all pairs of a key have one hash.
+    """Return ``page_hasher`` for pairs of key and namespace; the namespace has no effect.
 
     ``stable_hash`` is written out: it is called for every pair that a micro-batch touches.
     """

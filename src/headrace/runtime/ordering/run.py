@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class Run(NamedTuple):
-    """Records that are read one after another, all of one input.
+    """Consecutive records of one input.
 
     Shapes: ``keys`` is None (no keys) or as long as ``values``, ``timestamps`` is None or as long.
     ``start``: how many records of the input's block come before a run that is a part of it.
@@ -32,7 +32,7 @@ class Run(NamedTuple):
         return cls(block.keys, values, block.timestamps, block.input)
 
     def slice(self, start: int, stop: int) -> Run:
-        """Return the records from one place, before another."""
+        """Return the records from index ``start`` up to ``stop``."""
         if not start and stop == len(self.values):
             return self
         keys, values, timestamps, number, before = self

@@ -31,7 +31,7 @@ Reached = Mapping[Any, tuple[int, bool]]
 
 
 class _Piece(NamedTuple):
-    """A run of a block that is not decoded yet."""
+    """A range of a block's records, not decoded yet."""
 
     block: Block
     start: int
@@ -117,7 +117,7 @@ def merge_senders(blocks: Sequence[Block], senders: Sequence[int], reached: Reac
 
 
 class _OpenedBlocks:
-    """The decoded records of the blocks that are being read, each until its last run is read."""
+    """The decoded records of blocks, each kept until its last run is read."""
 
     def __init__(self, pieces: Iterable[_Piece]) -> None:
         self._left: dict[int, int] = {}
@@ -196,7 +196,7 @@ def _merge_lanes(
 
 
 def _sender_lane(number: int, blocks: Iterable[Block]) -> _Lane:
-    """What one sender sent, in its order."""
+    """Yield the pieces and marks of one sender, in order."""
     lane: _Lane = deque()
     for block in blocks:
         position = 0
@@ -211,7 +211,7 @@ def _sender_lane(number: int, blocks: Iterable[Block]) -> _Lane:
 
 
 def _split_runs(block: Block) -> Iterator[tuple[int, Any, Mark | None]]:
-    """Where the runs of a block end: (position, the run's channel, the mark that stands there).
+    """Yield the end of each run in a block: (position, the run's channel, the mark there).
 
     The records of a block without ``channel_starts`` belong to the channel of the next mark.
     """

@@ -108,7 +108,7 @@ def channels_now(
     input_channels: Sequence[Any],
     exchange_of: Callable[[Any], Hashable | None] = exchange_of_group_channel,
 ) -> dict[Any, ChannelState]:
-    """Channels before, for the inputs of now.
+    """Map the channels of an earlier program to the inputs of this one.
 
     Where the groups of an exchange are others than before, none of the old watermarks belongs to a
     new group. All of them begin as groups that never had a record do, unless the old ones have

@@ -38,7 +38,7 @@ def create_savepoint(
     batch_id: int,
     committers: Mapping[str, Committer] | None = None,
 ) -> Savepoint:
-    """Return all of a run's state, as it is after a micro-batch."""
+    """Create a savepoint: all state of a run after the micro-batch ``batch_id``."""
     parts, operators = PartWriter(), []
     watermarks, tasks = [], []
     for vertex in (vertex for stage in program.stages for vertex in stage):
@@ -105,7 +105,10 @@ def restore_savepoint(
     program: JobProgram,
     get_backend: Callable[[VertexProgram, int], StateBackend],
 ) -> None:
-    """Put a savepoint into new backends of a program."""
+    """Import a savepoint into new backends of a program.
+
+    ``get_backend`` returns the backend of a vertex's key group, or of ``ALL_GROUPS``.
+    """
     for vertex in (vertex for stage in program.stages for vertex in stage):
         id_ = vertex.id
         entry = savepoint.manifest.operator(id_)

@@ -33,7 +33,7 @@ Keyed = TypeVar("Keyed", StateRecord, TimerRecord)
 
 
 def assign_key_groups(records: Iterable[Keyed], key_groups: int) -> Iterator[Keyed]:
-    """Yield the same records with the key groups that their keys have among ``key_groups``.
+    """Assign each record to its key group among ``key_groups``, for a changed number.
 
     Their order stays. What lies in one group afterwards may come from several groups before:
     states may be imported as they come, timers of one moment keep their order where they had one.
@@ -48,7 +48,7 @@ def assign_key_groups(records: Iterable[Keyed], key_groups: int) -> Iterator[Key
 def redistribute_list_elements(
     records: Iterable[StateRecord], before: int, instances: int
 ) -> Iterator[StateRecord]:
-    """Yield the elements of lists of ``before`` instances, in equal shares among those of now.
+    """Redistribute the list elements of ``before`` instances evenly to ``instances``.
 
     A record is an element of the list that its key names (see ``operators/checkpointed.py``). Each
     list is cut in its order: by instance, then by position. As many instances keep their own.
@@ -73,7 +73,7 @@ def import_backend(
     namespaced_kinds: Kinds | None = None,
     table_kinds: Kinds | None = None,
 ) -> None:
-    """Put the records of one operator and key group into a backend, and flush it.
+    """Import the records of one operator and key group into a backend, and flush it.
 
     The records of one state of one key are in the order of their positions; a timer's moment and
     order decide nothing here: timers of one moment are registered as they come. ``kinds``: those of
@@ -123,7 +123,7 @@ def _register(record: TimerRecord, backend: StateBackend) -> None:
 
 
 class _Importer:
-    """Puts records into entries, of which one is at hand."""
+    """Imports savepoint records into a table; the entry of the last record is cached."""
 
     def __init__(self, declare: Declare, enter: Enter, kinds: Kinds) -> None:
         self._declare_state, self._enter = declare, enter
@@ -135,12 +135,12 @@ class _Importer:
         self.reset()
 
     def reset(self) -> None:
-        """Forget the entry at hand: the backend was flushed."""
+        """Drop the cached entry, as the backend was flushed."""
         self._place: tuple[bytes, bytes | None] | None = None
         self._entry: Entry = {}
 
     def import_record(self, record: StateRecord) -> None:
-        """Put one record into its entry."""
+        """Import one record."""
         if record.encoding != PICKLE:
             raise _damaged(record, f"has the encoding {record.encoding!r}, which is unknown here")
         place = record.key, record.namespace

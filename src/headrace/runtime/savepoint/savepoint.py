@@ -20,7 +20,7 @@ from headrace.runtime.savepoint.records import StateRecord, TimerRecord
 
 
 def part_name(table: str, operator: str | None = None, key_group: int | None = None) -> str:
-    """``table``, or ``table/operator/key group`` where it is written in parts."""
+    """Return the name of a part: ``table``, or ``table/operator/key group``."""
     return table if operator is None else f"{table}/{operator}/{key_group}"
 
 
@@ -65,9 +65,10 @@ class Savepoint:
     def read_keyed_state(
         self, operator_id: str, key_groups: int, instances: bool = False
     ) -> dict[int, list[StateRecord | TimerRecord]]:
-        """States, then timers, of an operator, by key group among as many as there are now.
+        """Return an operator's states, then its timers, by key group of the current program.
 
-        ``instances``: the groups are instances, among which elements of lists are shared out.
+        ``key_groups``: their current number. ``instances``: the groups are subtasks with operator
+        state, among which list elements are redistributed.
         """
         entry = self.manifest.operator(operator_id)
         before = range(0 if entry is None else entry.key_groups)
@@ -90,9 +91,9 @@ class Savepoint:
         return groups
 
     def read_broadcast_state(self, operator_id: str) -> Iterator[StateRecord]:
-        """Return the state that the tasks of an operator share, the same for each of them.
+        """Return the broadcast state of an operator, which all its tasks share.
 
-        Its key group is ``ALL_GROUPS``, however many key groups there are.
+        Its records have the key group ``ALL_GROUPS``.
         """
         return self.read(part_name("states", operator_id, ALL_GROUPS))
 

@@ -88,7 +88,7 @@ def _of_entry(
 
 
 def _pieces(kind: str, stored: Any) -> Iterable[tuple[bytes | None, Any]]:
-    """What becomes a record each: (a map's key, a value)."""
+    """Return the pieces of a state that become records: pairs (key in a map or None, value)."""
     if kind == LIST:
         elements = stored.scan() if isinstance(stored, ChunkedList) else stored
         return ((None, element) for element in elements)

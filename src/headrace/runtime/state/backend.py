@@ -18,7 +18,7 @@ Entry = dict[Any, Any]
 
 
 class Timer(NamedTuple):
-    """A moment (ms) at which ``key`` (in ``namespace``) wants to be called."""
+    """A timer of ``key`` (in ``namespace``), which fires at ``time_ms``."""
 
     time_ms: int
     key: Any
@@ -26,7 +26,7 @@ class Timer(NamedTuple):
 
 
 class StateSize(NamedTuple):
-    """How much state there is. ``entries``: of keys, and of pairs of key and namespace.
+    """The size of state. ``entries``: of keys, and of pairs of key and namespace.
 
     ``size_bytes``: of the pages with these entries, without big values that lie apart; None: not
     known.
@@ -75,7 +75,7 @@ class PageStore(Protocol):
         """Store bytes under a name."""
 
     def remove(self, name: str) -> None:
-        """Forget a name; one that is not there is no error."""
+        """Remove a name; a missing one is no error."""
 
 
 class TimerStore(ABC):
@@ -87,7 +87,7 @@ class TimerStore(ABC):
 
     @abstractmethod
     def delete(self, timer: Timer) -> None:
-        """Remove a timer; one that is not there is no error."""
+        """Remove a timer; a missing one is no error."""
 
     @abstractmethod
     def earliest_ms(self) -> int | None:
@@ -95,9 +95,9 @@ class TimerStore(ABC):
 
     @abstractmethod
     def pop_due(self, time_ms: int) -> Timer | None:
-        """Remove and give back the next timer at or before ``time_ms``, or None.
+        """Remove and return the next timer at or before ``time_ms``, or None.
 
-        Timers of one moment come in the order in which they were registered.
+        Timers with equal times are returned in the order of registration.
         """
 
     @abstractmethod
@@ -120,7 +120,7 @@ class KeyedTable(ABC):
 
     @abstractmethod
     def declare(self, slot: str, kind: StateKind) -> None:
-        """Say what a slot holds: a value, a list, a map (a dict) or a ``TimeBuffer``.
+        """Declare the kind of a slot: a value, a list, a map (a dict) or a ``TimeBuffer``.
 
         Where it expires, each value is a pair with the time (ms) of its last use. A backend may
         give list and map values back as objects of its own that behave like a ``list`` (append,
@@ -145,7 +145,7 @@ class KeyedTable(ABC):
 
     @abstractmethod
     def end_single_slot_view(self) -> None:
-        """Go back to entries: there is a second slot. Values handed out before stay valid."""
+        """End the single-slot view, as there is a second slot; values read before stay valid."""
 
     @abstractmethod
     def single_slot_items(self, slot: str) -> Iterable[tuple[Any, Any]]:
@@ -174,7 +174,7 @@ class NamespaceTables(ABC):
 
     @abstractmethod
     def declare(self, slot: str, kind: StateKind) -> None:
-        """Say what the only slot of all tables holds.
+        """Declare the kind of the only slot of all tables.
 
         Raises:
             CheckpointError: what is stored is of another kind or type.
@@ -201,7 +201,7 @@ class NamespaceTables(ABC):
 
     @abstractmethod
     def drop(self, namespace: Any) -> None:
-        """Remove a table with all that is in it."""
+        """Remove a table with its content."""
 
     def scan(self) -> Iterator[tuple[tuple[Any, Any], Entry]]:
         """Yield every pair of key and namespace with its entry, to be read only."""
@@ -237,4 +237,4 @@ class StateBackend(KeyedTable):
 
     @abstractmethod
     def flush(self) -> None:
-        """Write what changed. Live entries are invalid afterwards, except in the heap backend."""
+        """Write all changes to the store; entries read before are invalid (not on the heap)."""

@@ -1,4 +1,4 @@
-"""State that a whole task shares: one copy, which only its broadcast input changes.
+"""Broadcast state: one copy per task, which only the task's broadcast input changes.
 
 During a call it is in dictionaries. Between calls it lies in the pages of a backend, so a small
 change rewrites one page. Every change is recorded, so that it can be taken back and made again:
@@ -20,7 +20,7 @@ _ANY_VALUE = StateKind(VALUE)
 
 
 class Change(NamedTuple):
-    """The old and the new content of a key of a map: a pair (order, value), or ``MISSING``."""
+    """A change of a key: its old and new pair (order, value), or ``MISSING``."""
 
     state: str
     key: Any
@@ -29,7 +29,7 @@ class Change(NamedTuple):
 
 
 class BroadcastStateMap:
-    """A map that a task shares. Only the side of the broadcast input may change it.
+    """A broadcast state: one map per task, which only the broadcast input may change.
 
     Items come in the order in which their keys were first put. A value is copied when it is put,
     and when the writing side reads it: that side must put a value again after changing it.
@@ -94,7 +94,7 @@ class BroadcastStateMap:
         self._change(Change(self.name, copy_record(key), before, (order, copy_record(value))))
 
     def remove(self, key: Any) -> None:
-        """Forget a key; one that is not there is no error.
+        """Remove a key; a missing one is no error.
 
         Raises:
             PlanError: this is not the side of the broadcast input.
@@ -103,7 +103,7 @@ class BroadcastStateMap:
         self._change(Change(self.name, key, before, MISSING))
 
     def clear(self) -> None:
-        """Forget all keys.
+        """Remove all keys.
 
         Raises:
             PlanError: this is not the side of the broadcast input.
@@ -121,7 +121,7 @@ class BroadcastStateMap:
         self._owner.changes.append(change)
 
     def set_entry(self, key: Any, found: Any) -> None:
-        """Hold a pair (order, value), or ``MISSING``, under a key; no change is recorded."""
+        """Set a pair (order, value), or ``MISSING``, for a key, without recording a change."""
         if found is MISSING:
             self._entries.pop(key, None)
         elif key not in self._entries:
@@ -131,18 +131,18 @@ class BroadcastStateMap:
             self._entries[key] = found
 
     def sort(self) -> None:
-        """Bring the keys into their order."""
+        """Sort the keys by their order of insertion."""
         self._entries = dict(sorted(self._entries.items(), key=lambda item: item[1][0]))
         self._in_order = True
 
     def drop_entries(self) -> None:
-        """Hold nothing."""
+        """Remove all keys, without recording changes."""
         self._entries = {}
         self._in_order = True
 
 
 class BroadcastStateStore:
-    """The shared maps of one operator in one task, by name."""
+    """The broadcast states of one operator in one task, by name."""
 
     def __init__(self, operator: str | None = None) -> None:
         self._operator = operator
@@ -167,12 +167,12 @@ class BroadcastStateStore:
         return found
 
     def next_order(self) -> int:
-        """Return the place of a key that is new."""
+        """Return the order number of a new key."""
         self._order += 1
         return self._order
 
     def load(self, backend: StateBackend) -> None:
-        """Take the content of a backend.
+        """Load the content of a backend.
 
         Raises:
             CheckpointError: a map was stored with another type.
@@ -189,24 +189,24 @@ class BroadcastStateStore:
                 self._order = max(self._order, found[0])
 
     def take_changes(self) -> tuple[Change, ...]:
-        """Return the changes since the last call."""
+        """Return the changes since the last call, and forget them."""
         found = tuple(self.changes)
         self.changes.clear()
         return found
 
     def apply_changes(self, changes: Iterable[Change]) -> None:
-        """Make changes again."""
+        """Apply changes that another group of the task made."""
         for name, key, _, after in changes:
             self.map(name).set_entry(key, after)
 
     def revert_changes(self, changes: Iterable[Change]) -> None:
-        """Take changes back, the last of them first."""
+        """Undo changes, the last one first."""
         for name, key, before, _ in reversed([*changes]):
             self.map(name).set_entry(key, before)
 
 
 def write_changes(changes: Iterable[Change], backend: StateBackend) -> None:
-    """Write changes into a backend, and flush it."""
+    """Write changes to a backend, and flush it."""
     changes = [*changes]
     for name in dict.fromkeys(change.state for change in changes):
         backend.declare(name, backend.kinds().get(name, _ANY_VALUE))

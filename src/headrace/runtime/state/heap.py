@@ -93,7 +93,7 @@ class HeapEntries(KeyedTable):
         self.changed = deque(maxlen=0).append
 
     def declare(self, slot: str, kind: StateKind) -> None:
-        """Note the kind; it must be the one of before."""
+        """Declare the kind of a slot; it must equal an earlier declaration."""
         known = self._kinds.setdefault(slot, kind)
         if known != kind:
             check_state(slot, known, kind, self.owner)
@@ -116,7 +116,7 @@ class HeapEntries(KeyedTable):
         return self._view[0]
 
     def end_single_slot_view(self) -> None:
-        """Go back to entries."""
+        """End the single-slot view."""
         if self._view is not None:
             values, slot = self._view
             self._view = None
@@ -176,7 +176,7 @@ class HeapTables(NamespaceTables):
         self.owner: str | None = None
 
     def declare(self, slot: str, kind: StateKind) -> None:
-        """Note the kind; it must be the one of before."""
+        """Declare the kind of a slot; it must equal an earlier declaration."""
         self._kinds.owner = self.owner
         self._kinds.declare(slot, kind)
 
@@ -212,7 +212,7 @@ class HeapTables(NamespaceTables):
         self._tables.pop(namespace, None)
 
     def flush(self) -> None:
-        """Drop what is empty."""
+        """Drop empty tables and entries."""
         for namespace, table in [*self._tables.items()]:
             table.flush()
             if next(table.keys(), self) is self:

@@ -64,7 +64,7 @@ def is_compatible(before: StateKind, now: StateKind) -> bool:
 
 
 def check_state(state: str, before: StateKind, now: StateKind, operator: str | None = None) -> None:
-    """Refuse to read a state as something else than it was stored as.
+    """Check that a stored state can be read as it is declared now.
 
     Raises:
         CheckpointError: the kind, the type or the time-to-live changed.

@@ -43,7 +43,7 @@ class _Quiescent(TimerStore):
 
 @contextmanager
 def quiescent(backend: StateBackend) -> Iterator[Dropped]:
-    """The count of dropped timers. Inside the ``with``, new timers of both clocks are dropped.
+    """Drop new timers of both clocks within a ``with`` block, and count them.
 
     Otherwise, after the last record of a batch, a timer that sets the next one would never end.
     """

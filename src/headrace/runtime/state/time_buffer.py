@@ -114,7 +114,7 @@ class TimeBuffer:
         return len(self.times)
 
     def __iter__(self) -> Iterator[tuple[int, Any]]:
-        """Pairs of timestamp and record, to be read only; what is read for them is not kept."""
+        """Yield pairs of timestamp and record, read-only; loaded chunks are not kept."""
         return zip(self.times, self.values, strict=True)
 
     def __repr__(self) -> str:

@@ -45,6 +45,6 @@ class Ttl:
         return now_ms >= stamp + self.ttl_ms
 
     def cleanup_ms(self, now_ms: int) -> int:
-        """When to look for expired values again; rounded up, so that few timers are needed."""
+        """Return the time (ms) of the next cleanup, rounded up so that few timers are needed."""
         step = max(self.ttl_ms // _CLEANUPS_PER_TTL, 1)
         return -(-(now_ms + self.ttl_ms) // step) * step

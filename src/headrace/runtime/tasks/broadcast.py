@@ -26,10 +26,10 @@ Place = tuple[int, int]
 
 
 class BroadcastInput:
-    """What one vertex gets by broadcast in one call of its stage, and its shared state.
+    """The broadcast input of one vertex in one call of its stage, and its broadcast state.
 
-    ``blocks``: in the order of (sender, seq). ``backend``: of the shared state. The groups of a
-    call are worked in the same order whenever a micro-batch is repeated.
+    ``blocks``: sorted by (sender, seq). ``backend``: holds the broadcast state. The groups of a
+    call must run in the same order if a micro-batch is repeated.
     """
 
     def __init__(
@@ -70,7 +70,7 @@ class BroadcastInput:
         return first
 
     def merged_blocks(self, reached: Reached) -> list[Block]:
-        """One block for each broadcast input: its records and marks in the order of the task."""
+        """Return one block for each broadcast input, with its records and marks merged."""
         if self._merged_blocks is None:
             self._merged_blocks = [
                 merge_senders(blocks, senders, reached)._replace(input=number)
@@ -96,9 +96,9 @@ class BroadcastInput:
     def record_changes(
         self, place: Place, changes: tuple[Change, ...], for_all: bool = False
     ) -> None:
-        """Record what the records at a place changed.
+        """Record the changes that the broadcast records at a place made.
 
-        ``for_all``: they reached for the keys of all groups, so each group must run the operator.
+        ``for_all``: they used the keys of all groups, so each group must run the operator.
         """
         self._changes.setdefault(place, changes)
         if for_all:
@@ -109,11 +109,11 @@ class BroadcastInput:
         return place in self._for_all
 
     def changes_at(self, place: Place) -> tuple[Change, ...]:
-        """What the records at a place changed."""
+        """Return the changes that the broadcast records at a place made."""
         return self._changes[place]
 
     def finish(self) -> None:
-        """Write what has changed, once all groups are done."""
+        """Write all changes to the backend; call it after the last group."""
         changes = [change for each in self._changes.values() for change in each]
         if changes:
             write_changes(changes, self._backend)

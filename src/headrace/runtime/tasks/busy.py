@@ -13,9 +13,9 @@ T = TypeVar("T")
 def count_busy_time(
     envelopes: Iterator[T], clock_ns: Callable[[], int], busy_ns: Tally
 ) -> Iterator[T]:
-    """What ``envelopes`` gives; the time (ns) in which it works is added to ``busy_ns``.
+    """Yield the envelopes, and add the time (ns) to produce them to ``busy_ns``.
 
-    The time in which others take what it gives does not count.
+    The time that the consumer takes does not count.
     """
     while True:
         began = clock_ns()

@@ -29,7 +29,7 @@ READ_AHEAD_BYTES = 64 << 20
 
 
 class RecordingStore:
-    """A ``PageStore`` that remembers, of every name it is asked for, what was there before.
+    """A ``PageStore`` that records the earlier content of each name that is used.
 
     A name that is written before it was read is read first, so that ``before`` is never what this
     call wrote. ``before``: name to bytes, None for a name that was not there.
@@ -53,7 +53,7 @@ class RecordingStore:
         self._store.put(name, data)
 
     def remove(self, name: str) -> None:
-        """Forget a name."""
+        """Remove a name."""
         if name not in self.before:
             self._note(name, self._store.get(name))
         self._store.remove(name)
@@ -65,7 +65,7 @@ class RecordingStore:
 
 
 class RecordingBackend(PagedBackend):
-    """Paged state that remembers what it read, for one call."""
+    """Paged state for one call, which records what the call reads."""
 
     def __init__(self, store: PageStore, max_parallelism: int, page_bytes: int = 16384) -> None:
         self.recording = RecordingStore(store)
@@ -74,7 +74,7 @@ class RecordingBackend(PagedBackend):
 
 @dataclass(frozen=True)
 class FailedCall:
-    """A call of a keyed task that failed, as it was before the call.
+    """A failed call of a keyed task: its input and state before the call.
 
     ``operator``: the name of the vertex's head. ``blocks``: as ``block.encode`` gives them.
     ``pages``: what was read of the state; None where the call began without any, on the heap (a
@@ -144,11 +144,11 @@ def failed_call(
 
 
 class _Enough(Exception):
-    """Read-ahead has read as much as it may."""
+    """Raised if read-ahead has reached its limit."""
 
 
 class _Before:
-    """The ``PageStore`` as it was before the call, to be read only; what is read is recorded."""
+    """The read-only ``PageStore`` of the state before the call; reads are recorded."""
 
     def __init__(self, recording: RecordingStore) -> None:
         self._recording = recording
@@ -168,10 +168,10 @@ class _Before:
 
 
 def _read_ahead(recording: RecordingStore, task: KeyedTask, task_input: TaskInput) -> None:
-    """Read what the call would have read next, so that a mended program finds it.
+    """Read what the call would have read next, so that a corrected program finds it.
 
-    That is the state of every key of the input, and of every timer and window that may be due. It
-    may be less: reading stops at what cannot be read, as that may be why the call failed.
+    Read the state of each key of the input, and of timers and windows that may be due. Stop at
+    state that cannot be read, as that may be why the call failed.
     """
     settings = task.job.settings
     backend = PagedBackend(_Before(recording), task.vertex.groups, settings.page_bytes)
@@ -208,7 +208,7 @@ def _read_all(entry: Entry) -> None:
 
 
 class _CapturedPages:
-    """The ``PageStore`` of a call that is made again: what was captured, and what it writes."""
+    """The ``PageStore`` of a replay: the captured pages, and those that the replay writes."""
 
     def __init__(self, pages: Mapping[str, bytes | None]) -> None:
         self._pages = {**pages}
@@ -229,14 +229,14 @@ class _CapturedPages:
 
 
 class _CapturedBackend(PagedBackend):
-    """The state of a call that is made again."""
+    """The state of a replay."""
 
     def __init__(self, pages: _CapturedPages, max_parallelism: int, page_bytes: int) -> None:
         super().__init__(pages, max_parallelism, page_bytes)
         self._captured = pages
 
     def flush(self) -> None:
-        """Write what changed, to see whether it can be written.
+        """Serialize the changes, to see whether that is possible.
 
         Nobody reads the result. So when the number of pages changes, pages that were not captured
         are not needed.
@@ -251,9 +251,9 @@ class _CapturedBackend(PagedBackend):
 
 
 class Replay:
-    """A captured call, ready to be made again; ``program`` is what its bytes hold.
+    """A captured call that can be repeated; ``program``: unpickled from the call.
 
-    User functions are opened when it is made. ``missing``: the secrets that it is made without.
+    The constructor opens the user functions. ``missing``: secrets that are not available.
     """
 
     def __init__(self, call: FailedCall, program: JobProgram, missing: Sequence[str] = ()) -> None:
@@ -279,16 +279,16 @@ class Replay:
 
     @property
     def records(self) -> int:
-        """How many records the call was given."""
+        """The number of records in the call's input."""
         return sum(len(block.values) for block in self._blocks)
 
     @property
     def lacks_state(self) -> bool:
-        """Whether the call asked for state that was not captured."""
+        """Whether the replay has read state that was not captured."""
         return self._pages.lacks is not None
 
     def run(self) -> Iterator[Envelope]:
-        """Make the call: gives out what it sends, and raises what its functions raise."""
+        """Repeat the call: yield its output, and raise what the user functions raise."""
         call = self._call
         shared = None if call.shared is None else BroadcastInput.from_bytes(call.shared)
         given = TaskInput(call.group, self._blocks, call.now_ms, call.senders, shared)

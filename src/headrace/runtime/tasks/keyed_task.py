@@ -47,7 +47,9 @@ once, while they are in the processor's cache (docs/adr/0010-cost-per-record.md)
 
 
 class TaskInput(NamedTuple):
-    """What one group of one vertex gets in one micro-batch, in the order of (sender, seq).
+    """The input of one key group of a vertex in one micro-batch.
+
+    ``blocks``: sorted by (sender, seq).
 
     ``senders``: the sender of each block; empty if all blocks have the same sender.
     ``broadcast``: what all groups of the task get, for a vertex that has a broadcast input.
@@ -71,7 +73,7 @@ def _describe_root(vertex: VertexProgram) -> str:
 
 
 class KeyedTask:
-    """Drives a vertex: one object per worker process and vertex, for all groups in turn.
+    """Runs a vertex: one object per worker process and vertex, for one group after another.
 
     ``advance`` does the work of a group: blocks, state and time in; envelopes out. State is in the
     backend it is given, and nowhere else. ``run_group`` and ``drain`` serve several groups
@@ -121,12 +123,12 @@ class KeyedTask:
         self._bytes_of = measured.of_kind(STATE_BYTES, KeyGroupValues)
 
     def advance(self, task: TaskInput, backend: StateBackend) -> Iterator[Envelope]:
-        """Work through a micro-batch; gives out what is to be sent, and flushes the backend."""
+        """Process a group's micro-batch; yield all output, and flush the backend."""
         yield from self.run_group(task, backend, keep_buffers=False)
         yield from self.drain()
 
     def drain(self) -> Iterator[Envelope]:
-        """Give out what waits to be sent."""
+        """Yield and remove the buffered output."""
         return self._timed(self._chain.drain())
 
     def _timed(self, work: Iterator[Envelope]) -> Iterator[Envelope]:
@@ -135,11 +137,11 @@ class KeyedTask:
     def run_group(
         self, task: TaskInput, backend: StateBackend, keep_buffers: bool
     ) -> Iterator[Envelope]:
-        """Work through a group's micro-batch and flush the backend.
+        """Process a group's micro-batch; yield output, and flush the backend.
 
-        If there are few records for a next stage, they wait for ``drain``, unless the chain makes
-        watermarks of its own. ``keep_buffers``: records that wait already are of other groups in
-        this micro-batch. If not, they are of a call that failed, and are dropped.
+        A few records for the next stage are buffered until ``drain``, unless the chain has
+        watermark generators. ``keep_buffers``: whether buffered records are of other groups in this
+        micro-batch; otherwise they are of a failed call, and are dropped.
         """
         return self._timed(self._run_group(task, backend, keep_buffers))
 
@@ -214,7 +216,7 @@ class KeyedTask:
             yield from chain.drain_sinks()
 
     def _report_state_size(self, group: int, backend: StateBackend) -> None:
-        """Note the group's watermark, and the size of its state."""
+        """Set the metrics of the group's watermark and of the size of its state."""
         self._watermark_of.set(group, self._watermarks.current)
         if self._context.states is None and not self.vertex.has_operator_state:
             return  # it keeps no state
@@ -224,7 +226,7 @@ class KeyedTask:
             self._bytes_of.set(group, size_bytes)
 
     def _restore_channels(self, header: Mapping[str, Any]) -> ChannelWatermarks:
-        """Where the channels stood at the end of the last micro-batch.
+        """Return the channel watermarks as they were after the last micro-batch.
 
         If another program ran then, channels of old exchanges are dropped, and new ones are added.
         One that had ended may go on: if it does not, its end is sent again.
@@ -264,7 +266,7 @@ class KeyedTask:
         return self.vertex.inputs.get(channel[0], 0)
 
     def _merge_inputs(self, task: TaskInput) -> Iterator[Read | int]:
-        """Records and marks, in the one order that every run of a micro-batch agrees on.
+        """Return records and marks in a deterministic order, equal in each run of a micro-batch.
 
         In a batch there may be watermarks (ms) between them, which the operator alone gets.
         """
@@ -295,12 +297,12 @@ class KeyedTask:
             self._runs_broadcast = broadcast_input.claim_first_run() or not self.vertex.keyed
 
     def _leave_broadcast(self) -> None:
-        """Take this group's changes back: the next group begins with the same shared state."""
+        """Revert this group's changes: the next group starts with the same broadcast state."""
         if self._broadcast_states is not None:
             self._broadcast_states.revert_changes(self._changes)
 
     def _broadcast_records(self, run: Run) -> None:
-        """Run the operator on broadcast records, or repeat the changes that it made."""
+        """Run the operator on broadcast records, or apply the changes that an earlier run made."""
         broadcast_input, broadcast_states, place = (
             self._broadcast_input,
             self._broadcast_states,
@@ -391,7 +393,7 @@ class KeyedTask:
         self._chain.push_watermark(watermarks.current, watermarks.idle)
 
     def _advance_event_time(self, watermark: int) -> Iterator[Envelope]:
-        """Let the operator's event time go on: the timers that are due fire."""
+        """Advance the event time, and fire the event-time timers that are due."""
         chain, send_context = self._chain, self._chain.send_context
         if watermark > chain.key_context.watermark:
             chain.key_context.watermark = watermark

@@ -36,7 +36,7 @@ from headrace.runtime.tasks.busy import count_busy_time
 
 
 class SplitState(NamedTuple):
-    """What a split's operators remember from one micro-batch to the next."""
+    """The watermark (ms) and operator states of a split between two micro-batches."""
 
     watermark: int
     nodes: Mapping[str, Any]
@@ -54,7 +54,7 @@ is: downstream of a keyed stage every key group gets each of them from every oth
 
 @dataclass(frozen=True)
 class SplitWork:
-    """What a task does for one split: read ranges, and say how the split stands.
+    """The work of a task on one split: ranges to read, and changes of the split's status.
 
     ``announce``: the split is new, so every receiver must know of it before it advances.
     ``resends_watermark``: the split is known, but its receivers are new: its watermark is sent
@@ -73,7 +73,7 @@ class SplitWork:
 
     @property
     def only_announces(self) -> bool:
-        """True where the split is not read and its state is not announced."""
+        """True if nothing of the split is read."""
         return (
             not self.ranges
             and not self.finished
@@ -83,7 +83,7 @@ class SplitWork:
 
     @property
     def records(self) -> int:
-        """About how many records it reads."""
+        """The approximate number of records to read."""
         return sum(split_range.records for split_range in self.ranges)
 
 
@@ -106,12 +106,12 @@ class SourceTaskInput:
 
     @property
     def records(self) -> int:
-        """About how many records it reads."""
+        """The approximate number of records to read."""
         return sum(work.records for work in self.work)
 
 
 class SourceMeasures:
-    """What is measured of one source beside what its chain counts."""
+    """The metrics of one source that its chain does not count."""
 
     def __init__(self, source: SourceProgram, metrics: MetricGroup) -> None:
         measured = metrics.of_operator(source.id, source.name).measured
@@ -123,7 +123,7 @@ class SourceMeasures:
         self._bytes_left = measured.of_kind(PENDING_BYTES, KeyGroupValues)
 
     def pending(self, left: Pending) -> None:
-        """Note what is left to read."""
+        """Set the metrics of unread records and bytes."""
         if left.records is not None:
             self._records_left.set(0, left.records)
         if left.size_bytes is not None:
@@ -160,7 +160,7 @@ class SourceTask:
         return reader
 
     def run(self, task: SourceTaskInput) -> Iterator[Envelope]:
-        """Do the work of one task; gives out blocks as they fill, and the splits' new states.
+        """Run one task; yield full blocks, and at the end the new states of its splits.
 
         A finished split's state is None.
         """
@@ -268,7 +268,7 @@ class SourceTask:
     def _read_chunks(
         self, chain: Chain, reader: SplitReader, split_range: SplitRange
     ) -> Iterator[Chunk | ColumnChunk]:
-        """What a range holds: columns where the reader has them and the chain takes them."""
+        """Yield the chunks of a range: columns if the reader has them and the chain takes them."""
         if chain.push_columns is not None:
             found = reader.read_columns(split_range)
             if found is not None:

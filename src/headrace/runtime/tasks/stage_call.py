@@ -15,9 +15,10 @@ MakeBackend = Callable[[VertexProgram, int], StateBackend]
 
 
 class StageCall:
-    """The groups that one call works through: what they send goes to the same blocks.
+    """Runs the groups of one call of a stage, which share output blocks.
 
-    ``backend_of`` gives the backend of a vertex's group, or of ``ALL_GROUPS``.
+    ``backend_of`` returns the backend of a vertex's group; for ``ALL_GROUPS``, that of the
+    broadcast state.
     """
 
     def __init__(self, backend_of: MakeBackend | None = None) -> None:
@@ -39,7 +40,7 @@ class StageCall:
     def run_group(
         self, task: KeyedTask, task_input: TaskInput, backend: StateBackend
     ) -> Iterator[Envelope]:
-        """Work through a group's micro-batch. The groups of a vertex come in ascending order."""
+        """Process a group's micro-batch; call it for the groups of a vertex in ascending order."""
         if task.vertex.broadcast:
             shared = self.broadcast(task.vertex)
             now_ms = max(task_input.now_ms, shared.now_ms)
@@ -49,9 +50,9 @@ class StageCall:
         return task.run_group(task_input, backend, keep_buffers)
 
     def drain(self, except_for: Collection[str] = ()) -> Iterator[Envelope]:
-        """What still waits to be sent, except by the vertices ``except_for``; stores shared state.
+        """Yield the buffered output, without that of ``except_for``; write the broadcast state.
 
-        To be called when all groups are done.
+        Call it after all groups.
         """
         for task in self._begun:
             if task.vertex.id not in except_for:

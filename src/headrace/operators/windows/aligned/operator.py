@@ -343,7 +343,7 @@ class AlignedWindowOperator(StatefulOperator):
         return merged.items()
 
     def _stored_value(self, table: KeyedTable, key: Any) -> Any:
-        """What a table has for a key, or None."""
+        """Return the value of a key in a table, or None."""
         if self._folding is None:
             return table.enter(key).get(SLOT)
         view = table.single_slot_view(SLOT)

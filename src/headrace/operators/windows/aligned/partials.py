@@ -71,7 +71,7 @@ class PartialAggregatesShape:
         ]
 
     def unpack(self, batch: Any) -> Iterator[tuple[Any, int, Any, int]]:
-        """Key, pane, accumulator and number of records, of each partial aggregate."""
+        """Yield key, pane, accumulator and number of records of each partial aggregate."""
         keys: Any = [python_values(batch.column(name)) for name in self.keys]
         keys = keys[0] if len(keys) == 1 else zip(*keys, strict=True)
         panes, counts = (batch.column(name).to_pylist() for name in (PANE, COUNT))
@@ -141,7 +141,7 @@ class PartialAggregator:
         return None if pane_starts is None else pa.array(pane_starts)
 
     def aggregate(self, projected: Sequence[ProjectedBatch]) -> Any:
-        """One partial aggregate for each key and pane, as a record batch."""
+        """Aggregate to one partial aggregate for each key and pane, as a record batch."""
         import pyarrow as pa
 
         names = [*self.shape.first_record_columns, PANE, *self._aggregates]
@@ -186,14 +186,14 @@ class PartialAggregator:
         return {name: each for name, each in by_name if each.field is not None}
 
     def to_columns(self, batch: Any) -> Columns:
-        """Partial aggregates as they are sent; the timestamp is the last moment of the pane."""
+        """Return partial aggregates as they are sent; the timestamp is the last of the pane."""
         import pyarrow.compute as pc
 
         times = pc.add(batch.column(PANE), self.pane_ms - 1)
         return Columns(batch, self.shape, times)
 
     def accumulators(self, batch: Any) -> list[Any]:
-        """Key, pane and accumulator of each partial aggregate."""
+        """Return key, pane and accumulator of each partial aggregate."""
         return [(key, pane, accumulator) for key, pane, accumulator, _ in self.shape.unpack(batch)]
 
     def results(self, batch: Any, function: Any) -> tuple[Any, Shape]:

@@ -19,7 +19,7 @@ class Schedule:
         self._events: list[tuple[int, bool, int]] = []
 
     def cleanup_ms(self, start: int) -> int:
-        """When the window that starts at ``start`` is removed (ms)."""
+        """Return the time (ms) when the window that starts at ``start`` is removed."""
         return min(start + self._size_ms - 1 + self._lateness_ms, MAX_WATERMARK)
 
     def add_window(self, start: int, reached_ms: int) -> None:

@@ -31,7 +31,7 @@ from headrace.runtime.user_function import UserFunction
 
 
 def fold_expressions(contents: Contents, accumulator: str) -> tuple[str, str, dict[str, Any]]:
-    """Python expressions for the first and for a further value, and the functions that they call.
+    """Return the expressions for the first and for a further value, and the functions they call.
 
     ``accumulator``: the expression of the accumulator so far.
     """

@@ -57,7 +57,7 @@ def add_window(mapping: WindowMapping, assigner: Any, new: Any, on_merge: OnMerg
 
 
 def _add_touching(mapping: WindowMapping, new: TimeWindow, on_merge: OnMerge) -> TimeWindow:
-    """As ``add_window``, for assigners that merge windows which overlap or touch.
+    """Add a window like ``add_window``, if overlapping and touching windows are merged.
 
     It takes a third of the time, as the assigner is not called.
     """

@@ -68,7 +68,7 @@ class WindowOperator(StatefulOperator):
             context.states.declare(MERGING_SLOT)
 
     def _stored_contents_spec(self) -> Contents:
-        """What is stored of a window's records."""
+        """Return the spec of what is stored of a window's records."""
         return self._spec.contents
 
     def bind(self, outputs: Outputs) -> Push:
@@ -224,7 +224,7 @@ class WindowOperator(StatefulOperator):
     # The end of windows
 
     def _cleanup_ms(self, window: Any) -> int:
-        """When the window is removed (ms)."""
+        """Return the time (ms) when the window is removed."""
         end: int = window.max_timestamp()
         if end > MAX_WATERMARK:
             raise window_out_of_range_error(window)

@@ -121,7 +121,7 @@ def matching_pairs(
 
 
 def _codes(first: Any, second: Any) -> tuple[Numbers, int] | None:
-    """Integer codes of both columns' values, equal for equal values, and the number of codes."""
+    """Return integer codes of both columns, equal for equal values, and the number of codes."""
     import pyarrow as pa
     from pyarrow import types
 

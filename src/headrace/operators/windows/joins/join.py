@@ -56,7 +56,7 @@ class WindowJoinSpec(WindowSpec):
     label = "WindowJoin"
 
     def combiner(self, selector: UserFunction, key_type: Any, by_time: bool) -> Combiner | None:
-        """None: every record must be sent."""
+        """Return None: every record must be sent."""
         return None
 
     def build(self) -> Operator:

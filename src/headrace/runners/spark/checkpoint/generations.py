@@ -70,7 +70,7 @@ class Generation:
         return cls(found["number"], found["first_batch"], origin)
 
     def without_origin_if(self, committed: bool) -> Generation:
-        """This generation, without its origin if its first micro-batch was ``committed``."""
+        """Return this generation, without its origin if its first micro-batch was ``committed``."""
         return replace(self, origin=None) if committed else self
 
     def following(

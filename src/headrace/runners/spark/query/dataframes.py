@@ -104,7 +104,7 @@ def materialize_dataframes(
 def union_dataframes(
     frame: DataFrame, program: JobProgram, ref: ProgramRef, order: Sequence[str] = ()
 ) -> DataFrame:
-    """Union the envelopes of other sources with those of the DataFrames.
+    """Return the union of the envelopes of other sources and of the DataFrames.
 
     ``order``: source ids in the order that the query must keep; others follow.
     """

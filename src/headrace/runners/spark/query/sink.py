@@ -152,7 +152,7 @@ class BatchSinkWriter(_SinkCommit, DataSourceArrowWriter):
         self._batch, self._is_last = batch, plan.program.batch
 
     def _saved_states(self, epoch: int, committables: Sequence[StateChanges]) -> States:
-        """States are saved only in a stream."""
+        """Save the states in a stream; a batch has none."""
         return (
             merge_states({}, committables)
             if self._is_last

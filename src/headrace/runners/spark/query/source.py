@@ -134,7 +134,7 @@ class StreamReader(DataSourceStreamReader):
         return self._coordinator.initial(wall_clock_ms()).to_json()
 
     def getDefaultReadLimit(self) -> ReadLimit:
-        """No limit: the job's own settings limit micro-batches."""
+        """Return no limit: the job's own settings limit micro-batches."""
         return ReadAllAvailable()
 
     @encodes_errors

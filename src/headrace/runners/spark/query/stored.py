@@ -58,7 +58,7 @@ def redistribute(
 
 
 def backends_of(program: JobProgram, stored: Iterable[tuple[int, str, bytes]]) -> Backends:
-    """State backends of the records, by vertex and key group.
+    """Return state backends with the records, by vertex and key group.
 
     Each bucket has a copy of broadcast state; the first one found is used.
     """

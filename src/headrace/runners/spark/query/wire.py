@@ -69,7 +69,7 @@ def bucket_keys(partitions: int) -> tuple[int, ...]:
 
 
 def _spark_hash(number: int) -> int:
-    """Spark's hash of an int: MurmurHash3 (x86, 32 bits) of one word, seed 42, signed.
+    """Return Spark's hash of an int: MurmurHash3 (x86, 32 bits) of one word, seed 42, signed.
 
     Source: ``Murmur3_x86_32.hashInt`` of Spark 4.3, used by its hash partitioning.
     """

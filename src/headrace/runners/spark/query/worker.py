@@ -158,7 +158,7 @@ def attempt_name() -> str:
 
 
 def batch_id(default: int = 0) -> int:
-    """Spark's number of the current micro-batch."""
+    """Return Spark's number of the current micro-batch."""
     context = TaskContext.get()
     value = context.getLocalProperty("streaming.sql.batchId") if context is not None else None
     return int(value) if value is not None else default

@@ -78,7 +78,7 @@ def can_serve(request: Request, environment: Mapping[str, str]) -> bool:
 
 
 def module_path(current_path: Sequence[str], own_variable: str, request: Request) -> list[str]:
-    """``sys.path`` of a new ``python -m``: its folder, its ``PYTHONPATH``, and the interpreter's.
+    """Return ``sys.path`` of a new ``python -m``: folder, ``PYTHONPATH``, and interpreter.
 
     ``current_path``: that of this process, and ``own_variable`` its ``PYTHONPATH``.
     """
@@ -147,7 +147,7 @@ class _Server:
             connection.close()
 
     def _become(self, request: Request, streams: list[int], connection: socket.socket) -> None:
-        """In the fork: run the module, and exit."""
+        """Run the module in the forked process, and exit."""
         code = 1
         try:
             signal.set_wakeup_fd(-1)

@@ -90,7 +90,7 @@ def machine_java(environ: Mapping[str, str] | None = None) -> JavaRuntime | None
 
 
 def ensure_java(environ: MutableMapping[str, str] | None = None) -> JavaRuntime:
-    """``find_java()``, with ``JAVA_HOME`` set for this process and its children.
+    """Call ``find_java``, and set ``JAVA_HOME`` for this process and its children.
 
     Call it before the first SparkSession: pyspark's launcher, and local executors, use
     ``JAVA_HOME``.

@@ -263,7 +263,7 @@ class _Launch:
         SparkContext._ensure_initialized(gateway=gateway)
 
     def workers_start(self) -> contextlib.AbstractContextManager[None]:
-        """Within this ``with`` block, workers are started with the launch's interpreter."""
+        """Start workers with the launch's interpreter within a ``with`` block."""
         return _workers_start_as(self.python, chosen=bool(self.chosen))
 
     def wait(self) -> None:

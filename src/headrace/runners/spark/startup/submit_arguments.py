@@ -25,7 +25,7 @@ _JAVA_OPTIONS = ("spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptio
 
 @contextmanager
 def submitted_in_files(settings: Mapping[str, str]) -> Iterator[None]:
-    """Within this ``with`` block, a JVM that pyspark launches starts with the settings.
+    """Pass the settings to a JVM that pyspark launches within a ``with`` block.
 
     As for settings on the command line, those in the user's ``PYSPARK_SUBMIT_ARGS`` have priority
     over them, and they have priority over ``spark-defaults.conf``.
@@ -98,7 +98,7 @@ def _argument(option: str) -> str:
 
 
 def _properties(settings: Mapping[str, str]) -> str:
-    """Lines of a properties file. Source: the documentation of ``java.util.Properties.load``."""
+    """Return a properties file. Source: the documentation of ``java.util.Properties.load``."""
     return "".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in settings.items())
 
 

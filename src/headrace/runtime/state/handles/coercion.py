@@ -19,17 +19,17 @@ Fit = Callable[[Any], Any]
 
 
 def fit_of(declared: TypeInformation | None, state: str, what: str = "a value") -> Fit | None:
-    """What makes values fit a type; None where every value does."""
+    """Return a function that coerces values to a type; None if no value needs it."""
     return None if declared is None else _checking(unrounded(declared), state, what)
 
 
 def fit_of_elements(declared: TypeInformation | None, state: str) -> Fit | None:
-    """What makes elements fit the type of a list state."""
+    """Return a function that coerces elements to the type of a list state; None if not needed."""
     return fit_of(declared.elem_type if isinstance(declared, ListTypeInfo) else None, state)
 
 
 def fits_of_map(declared: TypeInformation | None, state: str) -> tuple[Fit, Fit] | None:
-    """What makes keys, and what makes values fit the type of a map state; None: all do."""
+    """Return functions that coerce keys and values of a map state; None if not needed."""
     if not isinstance(declared, MapTypeInfo):
         return None
     of_key = _checking(declared._key_type_info, state, "a map key")

@@ -12,7 +12,7 @@ from headrace.runtime.state.ttl import CLEANUP, Ttl
 
 
 class KeyContext:
-    """Where a task stands: the current key, what is kept for it, and the two clocks (ms)."""
+    """The current key of a task, its state, and the event time and processing time (ms)."""
 
     __slots__ = (
         "backend",
@@ -54,12 +54,12 @@ class KeyContext:
         return key.value() if type(key) is SerializedKey else key
 
     def enter(self, key: Any) -> None:
-        """Make ``key`` the current key."""
+        """Set the current key."""
         self.key = key
         self.entry = self.look_up(key)
 
     def enter_timer(self, timer: Timer, is_event_time: bool) -> None:
-        """Make a timer's key the current one; its time is that of its own clock only.
+        """Set the current key, and the time of the timer's clock, to those of a timer.
 
         Under a processing-time timer event time is the watermark.
         """
@@ -73,7 +73,7 @@ class KeyContext:
         return self.event_ms if self.event_ms is not None else MIN_WATERMARK
 
     def schedule_cleanup(self, ttl: Ttl, now_ms: int) -> None:
-        """Ask for a look at this key's expired values once they may have expired."""
+        """Register a cleanup timer for the current key, at the time when values may expire."""
         backend = self.backend
         timers = backend.event_timers if ttl.event_time else backend.processing_timers
         timers.register(Timer(ttl.cleanup_ms(now_ms), self.key, CLEANUP))

@@ -44,7 +44,7 @@ class Handle:
         context.entries.changed(context.key)
 
     def clear(self) -> None:
-        """Forget the value under the current key."""
+        """Clear the value of the current key."""
         context, entry = self._context, self._entry()
         if context.values is None:
             if entry.pop(self._slot, None) is not None:
@@ -55,11 +55,11 @@ class Handle:
             self._changed()
 
     def purge(self) -> None:
-        """Remove what has expired under the current key."""
+        """Remove the expired values of the current key."""
         raise NotImplementedError
 
     def _stored(self) -> Any:
-        """What the slot holds under the current key, or None."""
+        """Return the stored value of the slot for the current key, or None."""
         entry = self._entry()
         if self._context.values is None:
             return entry.get(self._slot)

@@ -35,7 +35,7 @@ class ReducingHandle(Handle):
         return self._read()
 
     def add(self, value: Any) -> None:
-        """Reduce one more value into the state."""
+        """Combine one more value with the state by the reduce function."""
         if self._fit is not None:
             value = self._fit(value)
         stored = self._read()

@@ -46,7 +46,7 @@ class StateStore:
         """A user's function has asked for a state."""
 
     def attach(self, backend: StateBackend) -> None:
-        """Work on another backend from now on, outside of any key."""
+        """Use another backend; there is no current key until one is set."""
         backend.owner = self._operator
         self._context.backend = backend
         self._attach_entries(backend)
@@ -74,7 +74,7 @@ class StateStore:
             context.look_up = context.values.__getitem__
 
     def declare(self, slot: str, layout: str = VALUE, type: TypeData | None = None) -> None:
-        """Say what the operator itself keeps in a slot of its entries, without a handle.
+        """Declare a slot that the operator uses directly, without a handle.
 
         ``layout``: ``VALUE``, ``LIST``, ``MAP`` or ``TIMES``; ``KeyedTable.declare`` says how each
         lies in an entry. ``type``: the declared type as data; None: anything.
@@ -150,7 +150,7 @@ class StateStore:
         self._end_view()
 
     def _end_view(self) -> None:
-        """From now on keys have entries of several slots."""
+        """End the single-slot view: keys have entries with several slots."""
         context, entries = self._context, self._context.entries
         if context.values is not None:
             context.values = None
@@ -160,7 +160,7 @@ class StateStore:
                 context.enter(context.key)
 
     def keys_of(self, name: str) -> Iterator[Any]:
-        """Enter, one after another, the keys that hold something in a state; gives each out.
+        """Yield the keys that have a value in a state; each is the current key while it is used.
 
         They come in the order of their hashes, which is the same at every repetition.
         """
@@ -171,7 +171,7 @@ class StateStore:
                 yield key
 
     def purge(self, event_time: bool) -> None:
-        """Remove what has expired under the current key by one clock.
+        """Remove the expired state of the current key; ``event_time``: which clock to use.
 
         Every write has scheduled a look at what it wrote, so none is scheduled here.
         """
@@ -206,18 +206,18 @@ class NamespacedStates(StateStore):
         return self._context.key[1]
 
     def attach(self, backend: StateBackend) -> None:
-        """Work on another backend from now on, outside of any key."""
+        """Use another backend; there is no current key until one is set."""
         self._context.backend = backend
         self._attach_entries(backend.in_namespaces)
 
     def enter(self, namespace: Any) -> None:
-        """Go to a namespace of the task's current key; it is hashable, and picklable."""
+        """Set the namespace under the task's current key; it must be hashable and picklable."""
         context = self._context
         context.key = pair = (self._task.key, namespace)
         context.entry = context.look_up(pair)
 
     def clear(self) -> None:
-        """Forget all states of the pair at hand, those that this run has not asked for included."""
+        """Clear all states of the current pair of key and namespace, including unused ones."""
         context = self._context
         if context.values is not None and len(context.entries.kinds()) > 1:
             self._end_view()

@@ -41,7 +41,7 @@ class BucketPages(HashedPages):
         return pickle.loads(stored)
 
     def discard(self, stored: Stored) -> None:
-        """Nothing to do: values of a map have no records of their own."""
+        """Do nothing: values of a map have no records of their own."""
 
 
 class BucketedMap(MutableMapping[Any, Any]):

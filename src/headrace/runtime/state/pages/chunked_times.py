@@ -52,7 +52,7 @@ class _Leaf:
         self.numbers.insert(place, number)
 
     def data(self) -> bytes:
-        """What is stored of it."""
+        """Return the serialized leaf."""
         return pickle.dumps((self.firsts, self.numbers), 5)
 
 
@@ -299,7 +299,7 @@ class ChunkedTimes(TimeBuffer):
                 yield self._chunk(leaf.numbers[place])
 
     def _at_or_before(self, moment_ms: int) -> tuple[_Leaf, int] | None:
-        """Where the last chunk stands that begins at or before a moment."""
+        """Return leaf and index of the last chunk that begins at or before a moment, or None."""
         leaf = self._recent
         if not leaf.firsts or leaf.firsts[0] > moment_ms:
             number = bisect_right(self._top.firsts, moment_ms) - 1
@@ -312,7 +312,7 @@ class ChunkedTimes(TimeBuffer):
         return (self._top.firsts or self._recent.firsts)[0]
 
     def _begins(self, leaf: _Leaf, first_ms: int) -> None:
-        """The first chunk of all begins earlier or later than before."""
+        """Set the first timestamp of the first chunk, also in the upper level of the directory."""
         leaf.firsts[0] = first_ms
         if leaf is not self._recent:
             self._top.firsts[0] = first_ms

@@ -91,7 +91,7 @@ class EntryPages(HashedPages):
         self._dropped: dict[int, tuple[Any, ...]] = {}
 
     def reshape(self) -> None:
-        """Take note of the states declared since; not once pages were read."""
+        """Recompute the layout after states were declared; no effect after a page was read."""
         if not self._pages:
             self._schema = schema_of(self._kinds)
             layout = self._layout = layout_of(self._schema)
@@ -102,7 +102,7 @@ class EntryPages(HashedPages):
             self._unpack = unpacker(layout)
 
     def read(self, data: bytes) -> tuple[dict[Any, Any], dict[Any, Stored]]:
-        """What lies in a page, compact and pickled; entries of another schema are pickled here.
+        """Return a page's compact and pickled values; entries of an older schema are pickled.
 
         Raises:
             CheckpointError: the page has another format, or a schema that nobody knows.
@@ -287,7 +287,7 @@ class EntryPages(HashedPages):
     def _place(
         self, slot: Any, value: Any, old: tuple[Any, ...] | None
     ) -> tuple[tuple[Any, ...] | None, Any]:
-        """Where the value of a slot lies, once written there, or None and what stays inline."""
+        """Store a large value outside its page; return (reference or None, the inline value)."""
         declared = self._kinds.get(slot[0] if isinstance(slot, tuple) else slot)
         kind = None if declared is None else declared.layout
         # One record belongs to one slot: whoever shares it gets a copy.

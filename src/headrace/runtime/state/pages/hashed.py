@@ -31,7 +31,7 @@ _SCALES = (1, 2, 4, 8, 16)
 
 
 def call_cost(scale: int, pages: float, keys: int) -> float:
-    """What reaching ``keys`` keys costs, a call being 1 and a page of the usual size as well.
+    """Return the cost of reading ``keys`` keys; a call costs 1, and so does a normal page.
 
     ``pages``: how many there would be at the usual size; ``scale``: how many times as large they
     are. Large pages are cheap where every page is touched anyway, small ones where few are.
@@ -80,7 +80,7 @@ class HashedPages(ABC):
 
     @abstractmethod
     def serialize(self, key: Any, value: Any, old: Stored | None) -> Stored:
-        """What to store for a key's value, in place of ``old``."""
+        """Return the stored form of a key's value, which replaces ``old``."""
 
     @abstractmethod
     def deserialize(self, stored: Stored) -> Any:
@@ -88,10 +88,10 @@ class HashedPages(ABC):
 
     @abstractmethod
     def discard(self, stored: Stored) -> None:
-        """Called with what was stored for a key that is gone."""
+        """Release records that the stored value of a removed key refers to; called by ``flush``."""
 
     def read(self, data: bytes) -> tuple[dict[Any, Any], dict[Any, Stored]]:
-        """What lies in a page, compact and pickled, from its bytes."""
+        """Parse a page; return its compact values and its pickled ones, by key."""
         plain, packed = pickle.loads(data)
         return plain, packed
 

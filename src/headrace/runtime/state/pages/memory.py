@@ -20,5 +20,5 @@ class MemoryPages:
         self.records[name] = data
 
     def remove(self, name: str) -> None:
-        """Forget a name; one that is not there is no error."""
+        """Remove a name; a missing one is no error."""
         self.records.pop(name, None)

@@ -39,7 +39,7 @@ class Schemas:
         self.text = NO_SCHEMAS
 
     def set_stored(self, text: str) -> None:
-        """Take what the header says."""
+        """Set the schemas from the header."""
         self.text = text
         known, seen = _parsed(text)
         self._known, self._seen = [*known], {state: {**fields} for state, fields in seen.items()}
@@ -71,7 +71,7 @@ class Schemas:
             self._write()
 
     def join(self, text: str) -> None:
-        """Take what other ``Schemas`` say, which have gone on from the same ones."""
+        """Merge other ``Schemas`` that started from the same header."""
         if text in (self.text, NO_SCHEMAS):
             return
         other = Schemas()
@@ -111,6 +111,6 @@ class Schemas:
 
 @lru_cache(maxsize=256)
 def _parsed(text: str) -> tuple[list[Schema], dict[str, dict[str, list[str]]]]:
-    """What a text says; every key group of an operator has the same one, call after call."""
+    """Parse the stored schemas; cached, as all key groups of an operator have the same text."""
     known, seen = json.loads(text)
     return [tuple((name, StateKind(*kind)) for name, kind in schema) for schema in known], seen

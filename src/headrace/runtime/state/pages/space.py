@@ -49,7 +49,7 @@ class PagedEntries(KeyedTable):
         self.changed = self._changed.add
 
     def set_stored(self, state: SpaceState, schemas: str) -> None:
-        """Take what the header says, and compare the kinds with those declared."""
+        """Set the stored state from the header, and check the declared kinds against it."""
         self._state = state
         if schemas != NO_SCHEMAS:
             self._schemas.set_stored(schemas)
@@ -58,7 +58,7 @@ class PagedEntries(KeyedTable):
             self._check(slot)
 
     def declare(self, slot: str, kind: StateKind) -> None:
-        """Say what a slot holds.
+        """Declare the kind of a slot.
 
         Big lists come back as ``ChunkedList``, big buffers by time as ``ChunkedTimes``, big maps
         as ``BucketedMap``, which is iterated over bucket by bucket; small maps keep the order of

@@ -35,14 +35,14 @@ class PagedTables(NamespaceTables):
         self._open: dict[Any, tuple[int, PagedEntries]] = {}
 
     def set_stored(self, state: TablesState) -> None:
-        """Take what the header says, and compare the kinds with those declared."""
+        """Set the stored state from the header, and check the declared kinds against it."""
         self._schemas, tables = state
         self._stored = {namespace: (id_, space) for namespace, id_, space in tables}
         if self._declared:
             self._template()
 
     def declare(self, slot: str, kind: StateKind) -> None:
-        """Say what the only slot of all tables holds."""
+        """Declare the kind of the only slot of all tables."""
         self._declared[slot] = kind
         self._open_header()
         self._template()
@@ -80,7 +80,7 @@ class PagedTables(NamespaceTables):
         self._stored.pop(namespace, None)
 
     def stored_states(self) -> list[SpaceState]:
-        """What is stored of each table."""
+        """Return the stored state of each table."""
         return [state for _, state in self._stored.values()]
 
     def flush(self) -> TablesState | None:

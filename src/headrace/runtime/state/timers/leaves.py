@@ -76,7 +76,7 @@ class LeafStore:
         self._store.put(name, pickle.dumps(leaf, 5))
 
     def put_wide(self, items: list[Item]) -> tuple[int, tuple[int, int]]:
-        """Store the timers of one moment as a new wide leaf: its id, ``(buckets, timers)``."""
+        """Store the timers of one moment as a new wide leaf; return id and (buckets, timers)."""
         id_ = self.new_id()
         buckets = -(-len(items) // LEAF_TIMERS)
         for bucket, part in self.by_bucket(items, buckets).items():
@@ -84,7 +84,7 @@ class LeafStore:
         return id_, (buckets, len(items))
 
     def by_bucket(self, items: list[Item], buckets: int) -> dict[int, list[Item]]:
-        """Timers by bucket, in order in each."""
+        """Return timers by bucket, in order in each."""
         parts: dict[int, list[Item]] = {}
         for item in items:
             parts.setdefault(self.hash_of(item[2].key) % buckets, []).append(item)

@@ -157,7 +157,7 @@ class TimerPages(TimerStore):
         return heap[0] if heap else None
 
     def _open(self) -> None:
-        """Learn from the header when the earliest timer is."""
+        """Read the time of the earliest timer from the header, once."""
         if self._read_state is not None:
             self._state = self._read_state()
             self._read_state = None
@@ -200,7 +200,7 @@ class TimerPages(TimerStore):
         return place
 
     def _touch(self, timer: Timer) -> None:
-        """Note that the place of a loaded timer changed."""
+        """Mark the leaf and bucket of a timer as changed."""
         if self._clean:
             place = self._place(timer)
             if place is not None:
