@@ -254,8 +254,8 @@ class MetricGroup:
                 raise
             for number, figures_found in found:
                 for suffix, value in figures_found.items():
-                    whole = f"{scope}.{suffix}" if suffix else scope
-                    key = MetricId(self._operator, self._name, whole, number)
+                    full_name = f"{scope}.{suffix}" if suffix else scope
+                    key = MetricId(self._operator, self._name, full_name, number)
                     result[key] = MetricValue(metric.merge_rules[suffix], value)
         for group in self._groups.values():
             result |= group.values(subtask)

@@ -100,7 +100,7 @@ def spec_of(build: Build, declared: TypeInformation | None) -> OperatorSpec:
     env = StreamExecutionEnvironment.get_execution_environment()
     stream = env.from_collection([1]).map(lambda number: Row(k="a", v=number), declared)
     timed = stream.assign_timestamps_and_watermarks(STRATEGY)
-    node = build(timed.key_by(lambda record: record.k))._own
+    node = build(timed.key_by(lambda record: record.k))._configurable_operator
     assert node is not None and node.spec is not None
     return node.spec
 

@@ -24,7 +24,7 @@ def spec_of(build: Callable[[KeyedStream], DataStream]) -> OperatorSpec:
     """The spec of the operator that ``build`` puts after a keyed stream of (key, number)."""
     env = StreamExecutionEnvironment.get_execution_environment()
     stream = env.from_collection([("a", 1)]).assign_timestamps_and_watermarks(STRATEGY)
-    node = build(stream.key_by(lambda record: record[0]))._own
+    node = build(stream.key_by(lambda record: record[0]))._configurable_operator
     assert node is not None and node.spec is not None
     return node.spec
 

@@ -43,18 +43,18 @@ class Stream(OperatorSettings):
     ) -> None:
         self._nodes = nodes
         self._edges = edges
-        self._own = operator
+        self._configurable_operator = operator
         self._follow_up_nodes = followers
 
     def _operator(self, call: str) -> Transformation:
-        if self._own is None:
+        if self._configurable_operator is None:
             raise PlanError(
                 f"{call}() needs an operator, but this stream is made by union, a side output or a"
                 " way of partitioning",
                 where={"stream": self._described()},
                 hint=f"call {call}() on the stream before it, or after the next operator",
             )
-        return self._own
+        return self._configurable_operator
 
     def _followers(self) -> tuple[Transformation, ...]:
         return self._follow_up_nodes
@@ -64,8 +64,8 @@ class Stream(OperatorSettings):
         if len(self._edges) > 1:
             return "union of " + ", ".join(edge.source.name for edge in self._edges)
         node, tag = self._edges[0].source, self._edges[0].tag
-        if self._own is not None:
-            node = self._own
+        if self._configurable_operator is not None:
+            node = self._configurable_operator
         uid = f" (uid={node.uid})" if node.uid else ""
         side = f", side output {tag.tag_id!r}" if tag else ""
         return f"{node.name}{uid}{side}, built at {node.site}"

@@ -110,7 +110,7 @@ class DataGeneratorSource(Source):
             def make(index: int) -> Any:
                 return two(index, seeded(seed + index))
 
-        return IndexedReader(_Made(make))
+        return IndexedReader(_GeneratedRecords(make))
 
 
 @dataclass(frozen=True)
@@ -147,7 +147,7 @@ class _Columns:
         return batch
 
 
-class _Made:
+class _GeneratedRecords:
     """Generates chunks of new records, as a job may change the records that it gets."""
 
     def __init__(self, make: Callable[[int], Any]) -> None:
@@ -161,12 +161,12 @@ class _Made:
             values = [make(index) for index in range(at, to)]
             if all_immutable(values):
                 return values
-        made = [_own(make, index) for index in range(at, to)]
+        made = [_private_copy(make, index) for index in range(at, to)]
         self._all_plain = all_immutable(made)
         return made
 
 
-def _own(make: Callable[[int], Any], index: int) -> Any:
+def _private_copy(make: Callable[[int], Any], index: int) -> Any:
     """The record, copied if the function that made it may still refer to it or a part of it."""
     value, holders = _with_holders(make, index)
     if is_immutable(value) or (holders <= _ALONE and _holds_plain(value)):

@@ -84,7 +84,7 @@ class HttpLookup(AsyncFunction[Any, Any], KeepsSecrets):
         self._threads: ThreadPoolExecutor | None = None
         self._closed = False
         self._outage_log = OutageLog()
-        self._own: Any = None
+        self._thread_local: Any = None
         self._open: list[http.client.HTTPConnection] = []
 
     def __repr__(self) -> str:
@@ -124,7 +124,7 @@ class HttpLookup(AsyncFunction[Any, Any], KeepsSecrets):
         """Start the threads; each opens its connection with its first request."""
         self._closed = False
         self._threads = ThreadPoolExecutor(self._count, "headrace http")
-        self._own = threading.local()
+        self._thread_local = threading.local()
 
     def close(self) -> None:
         """Close the connections, and end the threads after their current request."""
@@ -182,7 +182,7 @@ class HttpLookup(AsyncFunction[Any, Any], KeepsSecrets):
     def _connection(self, scheme: str, place: str) -> tuple[http.client.HTTPConnection, bool]:
         """This thread's connection to a host, and whether it was open before."""
         known: dict[tuple[str, str], http.client.HTTPConnection]
-        known = self._own.__dict__.setdefault("known", {})
+        known = self._thread_local.__dict__.setdefault("known", {})
         connection = known.get((scheme, place))
         if connection is None:
             options = {"context": ssl.create_default_context()} if scheme == "https" else {}

@@ -65,8 +65,8 @@ def first(pair: Any) -> Any:
 
 
 def node_of(stream: DataStream) -> Transformation:
-    assert stream._own is not None
-    return stream._own
+    assert stream._configurable_operator is not None
+    return stream._configurable_operator
 
 
 class Map(CoMapFunction):
@@ -154,7 +154,7 @@ def test_operators_and_their_names_are_pyflinks(
     if keyed:
         connected = connected.key_by(first, first, Types.STRING())
     stream = getattr(connected, call)(function, Types.STRING())
-    node = stream.uid("mine").set_parallelism(1)._own
+    node = stream.uid("mine").set_parallelism(1)._configurable_operator
     assert node.spec.kind == kind and node.spec.traits.inputs == 2
     assert (stream.get_name(), node.uid, node.parallelism) == (name, "mine", 1)
     assert stream.get_type() == Types.STRING()
@@ -218,7 +218,7 @@ def test_key_types_must_be_equal(one: DataStream, two: DataStream) -> None:
     numbers = two.key_by(1, Types.INT())
     with pytest.raises(PlanError, match="different types: STRING and INT"):
         one.key_by(0, Types.STRING()).connect(numbers).process(KeyedProcess())
-    assert one.key_by(1).connect(numbers).process(KeyedProcess())._own is not None
+    assert one.key_by(1).connect(numbers).process(KeyedProcess())._configurable_operator is not None
 
 
 def test_other_streams_are_of_the_same_environment(one: DataStream, two: DataStream) -> None:
@@ -247,8 +247,13 @@ def test_broadcast(one: DataStream, two: DataStream) -> None:
     assert keyed.get_name() == "Keyed-Co-Process-Broadcast"
     by_key, to_all = (edge.partitioning for edge in node_of(keyed).inputs)
     assert isinstance(by_key, ByKey) and to_all == Broadcast()
-    assert keyed._own is not None and keyed._own.spec is not None
-    assert keyed._own.spec.traits.shared and keyed._own.spec.traits.keyed
+    assert (
+        keyed._configurable_operator is not None and keyed._configurable_operator.spec is not None
+    )
+    assert (
+        keyed._configurable_operator.spec.traits.shared
+        and keyed._configurable_operator.spec.traits.keyed
+    )
 
 
 def test_broadcast_functions_need_their_kind_of_stream(one: DataStream, two: DataStream) -> None:
@@ -329,7 +334,9 @@ def test_states_that_were_not_declared_are_found_when_the_graph_is_built(
         with pytest.raises(PlanError, match=f"the broadcast state '{name}' is not declared"):
             one.connect(two.broadcast(declared)).process(function)
     for function in (Rules(), Owned(RULES), Made(), Chosen()):
-        assert one.connect(two.broadcast(RULES)).process(function)._own is not None
+        assert (
+            one.connect(two.broadcast(RULES)).process(function)._configurable_operator is not None
+        )
     with pytest.raises(PlanError, match="'rules' is not declared"):
         one.key_by(0).connect(two.broadcast(OTHER)).process(KeyedRules())
 

@@ -222,17 +222,25 @@ def test_names_and_types() -> None:
     keyed = timed(env).key_by(lambda record: record[0])
     summed = keyed.window(TUMBLING).sum(1)
     assert summed.get_name() == "TumblingEventTimeWindows"
-    node = keyed.window(TUMBLING).aggregate(Sum(), Described(), output_type=Types.LONG())._own
+    node = (
+        keyed.window(TUMBLING)
+        .aggregate(Sum(), Described(), output_type=Types.LONG())
+        ._configurable_operator
+    )
     assert node is not None
     assert node.description == (
         "Window(TumblingEventTimeWindows(3000, 0), EventTimeTrigger, Sum, Described)"
     )
     of_all = timed(env).window_all(TUMBLING).process(All())
-    assert of_all._own is not None
-    assert of_all._own.description == (
+    assert of_all._configurable_operator is not None
+    assert of_all._configurable_operator.description == (
         "AllWindow(TumblingEventTimeWindows(3000, 0), EventTimeTrigger, All)"
     )
-    assert of_all._own.parallelism == of_all._own.max_parallelism == 1
+    assert (
+        of_all._configurable_operator.parallelism
+        == of_all._configurable_operator.max_parallelism
+        == 1
+    )
     typed = env.from_collection([(1,)], Types.TUPLE([Types.INT()])).key_by(lambda one: one[0])
     windows = typed.count_window(2)
     assert windows.get_input_type() == Types.TUPLE([Types.INT()])
@@ -349,6 +357,12 @@ def test_each_task_has_its_own_functions() -> None:
 
 def windowed_spec(assigner: Any, function: Any) -> Any:
     env = StreamExecutionEnvironment.get_execution_environment()
-    node = timed(env).key_by(lambda record: record[0]).window(assigner).aggregate(function)._own
+    node = (
+        timed(env)
+        .key_by(lambda record: record[0])
+        .window(assigner)
+        .aggregate(function)
+        ._configurable_operator
+    )
     assert node is not None
     return node.spec

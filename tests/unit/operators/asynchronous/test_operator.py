@@ -353,7 +353,7 @@ def test_what_is_in_the_cache_is_emitted_at_once(wait: Any) -> None:
 
     released = threading.Event()
     waits = wait(environment().from_collection([1]), city, SOON, cache=LookupCache())
-    with ProcessHarness(waits._own.spec) as harness:
+    with ProcessHarness(waits._configurable_operator.spec) as harness:
         harness.process("a")
         busy = asyncio.run_coroutine_threadsafe(no_loop(), event_loop())
         try:
@@ -381,7 +381,7 @@ def test_what_is_in_the_cache_overtakes_no_watermark(wait: Any, expected: list[s
             return [value]
 
     waits = wait(environment().from_collection([1]), AfterThat(), SOON, cache=LookupCache())
-    with ProcessHarness(waits._own.spec) as harness:
+    with ProcessHarness(waits._configurable_operator.spec) as harness:
         channel = Channel("input 0")
         harness.process("a")
         values, marks = ["b", "a", "a"], [Mark(2, channel, 7)]
@@ -440,7 +440,7 @@ def test_watermarks_of_a_failed_task_run_are_dropped() -> None:
             return value if value == 13 else [value]
 
     waits = AsyncDataStream.unordered_wait(environment().from_collection([1]), Bare(), SOON)
-    node = waits._own
+    node = waits._configurable_operator
     assert node is not None and node.spec is not None
     with ProcessHarness(node.spec) as harness:
         channel = Channel("input 0")

@@ -350,11 +350,11 @@ class MonitoredFolder(SplitEnumerator):
     def _entries(self) -> list[tuple[str, int]]:
         if self._log is None:
             data = self.files.read(self._log_path) or b""
-            whole = data[: data.rfind(b"\n") + 1]
-            if len(whole) < len(data):
+            complete = data[: data.rfind(b"\n") + 1]
+            if len(complete) < len(data):
                 # A crash truncated the last entry; no position can refer to it yet.
-                self.files.truncate(self._log_path, len(whole))
-            self._log = [self._entry(line) for line in whole.splitlines()]
+                self.files.truncate(self._log_path, len(complete))
+            self._log = [self._entry(line) for line in complete.splitlines()]
             self._known = {path for path, _ in self._log}
         return self._log
 

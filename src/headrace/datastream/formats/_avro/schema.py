@@ -188,11 +188,11 @@ class _Definitions(Walker[Node]):
         return [self.visit(branch) for branch in node]
 
     def record(self, node: Node) -> Node:
-        def whole(record: Node) -> Node:
+        def expand(record: Node) -> Node:
             fields = [{**field, "type": self.visit(field["type"])} for field in record["fields"]]
             return {**record, "fields": fields}
 
-        return self._once(node["name"], whole)
+        return self._once(node["name"], expand)
 
     def array(self, node: Node) -> Node:
         return {**node, "items": self.visit(node["items"])}
@@ -203,8 +203,8 @@ class _Definitions(Walker[Node]):
     def scalar(self, node: Node, kind: str) -> Node:
         return self._once(node["name"], lambda named: named) if kind in NAMED else node
 
-    def _once(self, name: str, whole: Callable[[Node], Node]) -> Node:
+    def _once(self, name: str, expand: Callable[[Node], Node]) -> Node:
         if name in self._defined:
             return name
         self._defined.add(name)
-        return whole(self._named[name])  # without the entries that fastavro adds to a schema
+        return expand(self._named[name])  # without the entries that fastavro adds to a schema

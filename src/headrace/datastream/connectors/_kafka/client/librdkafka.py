@@ -100,13 +100,13 @@ class LibrdkafkaClients:
 
     def admin(self) -> dict[str, Any]:
         """The properties of an ``AdminClient``."""
-        return {**CONNECTING, **self.properties.for_admin(), **self._own}
+        return {**CONNECTING, **self.properties.for_admin(), **self._connection}
 
     def consumer(self) -> dict[str, Any]:
         """The properties of a consumer."""
         group = {"group.id": resolve_references("group.id", self.group or "headrace")}
         given = {**CONNECTING, **DEFAULTS, **self.properties.for_consumer()}
-        return {**given, **FORCED, **self._own, **group}
+        return {**given, **FORCED, **self._connection, **group}
 
     @property
     def isolation(self) -> str:
@@ -115,7 +115,7 @@ class LibrdkafkaClients:
         return resolve_references("isolation.level", given)
 
     @property
-    def _own(self) -> dict[str, str]:
+    def _connection(self) -> dict[str, str]:
         name = self.properties.get("client.id") or self.prefix or "headrace"
         own = {"bootstrap.servers": self.servers, "client.id": name}
         return {key: resolve_references(key, value) for key, value in own.items()}

@@ -63,15 +63,15 @@ class KafkaReader(SplitReader):
             return
         try:
             yield from self._chunks(split, at, end)
-        except _TopicGone as gone:
+        except _TopicGone as error:
             self._drop(split)
             if self.on_changed == "fail":
-                raise gone.job_error(split) from None
+                raise error.job_error(split) from None
             _log.warning(
                 "%s: the topic %s; offsets %d to %d are skipped",
-                *(split.name, gone.what, gone.at, end),
+                *(split.name, error.what, error.at, end),
             )
-            yield Chunk([], skipped=end - gone.at)
+            yield Chunk([], skipped=end - error.at)
         except BaseException:
             self._drop(split)  # its position is unknown now
             raise
@@ -201,8 +201,8 @@ class KafkaReader(SplitReader):
             topic = self._cluster.describe([split.topic]).get(split.topic)
         if topic is None or topic.id == split.topic_id:
             return  # of a deleted topic, only records fetched before can be read
-        gone = _TopicGone(at, again=True)
-        raise gone.job_error(split) if anew else gone
+        error = _TopicGone(at, again=True)
+        raise error.job_error(split) if anew else error
 
     def _reconnect(self) -> None:
         """Wait, and drop the client with its cached metadata."""
