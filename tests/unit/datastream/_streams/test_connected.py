@@ -247,13 +247,9 @@ def test_broadcast(one: DataStream, two: DataStream) -> None:
     assert keyed.get_name() == "Keyed-Co-Process-Broadcast"
     by_key, to_all = (edge.partitioning for edge in node_of(keyed).inputs)
     assert isinstance(by_key, ByKey) and to_all == Broadcast()
-    assert (
-        keyed._configurable_operator is not None and keyed._configurable_operator.spec is not None
-    )
-    assert (
-        keyed._configurable_operator.spec.traits.shared
-        and keyed._configurable_operator.spec.traits.keyed
-    )
+    node = keyed._configurable_operator
+    assert node is not None and node.spec is not None
+    assert node.spec.traits.broadcast_state and node.spec.traits.keyed
 
 
 def test_broadcast_functions_need_their_kind_of_stream(one: DataStream, two: DataStream) -> None:
