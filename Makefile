@@ -25,9 +25,9 @@ demo: $(STAMP) ## a trading day on Spark: as a stream with a live display, then 
 	@$(BIN)/headrace demo trades $(ARGS)
 
 .PHONY: test
-test: $(STAMP) ## all tests but the proofs: first those without Spark and servers, then those with them
-	$(BIN)/python -m pytest -m "not spark and not proof" -n auto --durations=10 $(ARGS)
-	$(BIN)/python -m pytest -m "spark and not proof" -n 2 --dist loadgroup --durations=10 $(ARGS)
+test: $(STAMP) ## all tests but the proofs: those without Spark, servers and further processes first
+	$(BIN)/python -m pytest -m "not (spark or slow or proof)" -n auto --durations=10 $(ARGS)
+	$(BIN)/python -m pytest -m "(spark or slow) and not proof" -n 2 --dist loadgroup --durations=10 $(ARGS)
 
 .PHONY: affected
 affected: $(STAMP) ## the tests that what you changed may break (ARGS="--since main --all": and those with Spark)

@@ -12,7 +12,10 @@ import pytest
 from headrace.dev import from_machine
 from tests.servers import ANY_FREE_PORT, Server, serving
 
-pytestmark = pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks into /proc")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(not os.path.isdir("/proc/self"), reason="looks into /proc"),
+]
 
 
 def open_to_others(folder: Path) -> list[str]:

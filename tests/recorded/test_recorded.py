@@ -37,7 +37,6 @@ def test_all_programs_answer_as_recorded() -> None:
 
 
 @pytest.mark.spark
-@pytest.mark.slow
 @pytest.mark.timeout(900)
 def test_programs_on_spark_answer_as_recorded() -> None:
     known = recording()

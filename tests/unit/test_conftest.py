@@ -33,6 +33,7 @@ pytest.skip("missing: a library", allow_module_level=True)
 """
 
 
+@pytest.mark.slow
 def test_missing_is_a_failure_in_ci(tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text((ROOT / "tests/conftest.py").read_text())
     (tmp_path / "test_inside.py").write_text(INSIDE)

@@ -80,6 +80,7 @@ def without_marks(text: str) -> list[str]:
     return [line for line in text.splitlines() if line.strip(" ~^")]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("by", ["python", "headrace"])
 def test_a_failing_function_is_reported_in_a_few_lines(tmp_path: Path, by: str) -> None:
     done = run(tmp_path, FAILS, by)
@@ -92,6 +93,7 @@ def test_a_failing_function_is_reported_in_a_few_lines(tmp_path: Path, by: str) 
     assert operator.startswith("operator: invert (uid=i)") and record == "record:   0"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("text", "line"), [(NO_FUNCTION, 9), (NOT_PICKLED, 11)])
 def test_a_program_that_cannot_be_built_shows_its_line(
     tmp_path: Path, text: str, line: int
@@ -102,11 +104,13 @@ def test_a_program_that_cannot_be_built_shows_its_line(
     assert "headrace.errors." in done.stderr.splitlines()[3]
 
 
+@pytest.mark.slow
 def test_every_frame_is_shown_to_whom_asks(tmp_path: Path) -> None:
     done = run(tmp_path, FAILS, **{FULL_VARIABLE: "1"})
     assert "launch.py" in done.stderr and "local.py" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_failed_job_that_nobody_waits_for_is_reported_once(tmp_path: Path) -> None:
     done = run(tmp_path, FAILS_LATER)
     assert done.returncode == 0
@@ -115,6 +119,7 @@ def test_a_failed_job_that_nobody_waits_for_is_reported_once(tmp_path: Path) -> 
     assert "in invert" in done.stderr and "record:   0" in done.stderr
 
 
+@pytest.mark.slow
 def test_a_failed_job_that_is_waited_for_is_reported_once(tmp_path: Path) -> None:
     waiting = FAILS_LATER.replace(
         "return 1 // value", "time.sleep(0.3)\n    return 1 // value"

@@ -36,6 +36,8 @@ from bench.peers.protocol import Task
 from bench.targets import TARGETS, Measured, ratio
 from bench.throughput import Plan, figures
 
+pytestmark = pytest.mark.slow
+
 LOCAL = {"runner": "local"}
 
 

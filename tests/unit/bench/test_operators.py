@@ -10,6 +10,8 @@ import pytest
 from bench.environments import ROOT
 from bench.measure import operators
 
+pytestmark = pytest.mark.slow
+
 
 def test_each_case_gives_the_same_on_both_backends_and_again() -> None:
     for name, case in operators.CASES.items():

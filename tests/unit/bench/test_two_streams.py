@@ -14,6 +14,8 @@ from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.testing import run_pipeline
 
+pytestmark = pytest.mark.slow
+
 RECORDS, KEYS = 4_000, 50
 
 

@@ -19,6 +19,8 @@ from bench.peers.protocol import Task
 from bench.tally import LastByKey
 from bench.targets import TARGETS, Measured
 
+pytestmark = pytest.mark.slow
+
 LOCAL = {"runner": "local"}
 JOBS = ("wt", "wp", "ws", "we", "wc", "csv", "csvw")
 

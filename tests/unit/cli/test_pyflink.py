@@ -68,6 +68,7 @@ def headrace_pyflink(folder: Path, *arguments: str) -> subprocess.CompletedProce
     )
 
 
+@pytest.mark.slow
 def test_in_this_process(tmp_path: Path) -> None:
     done = headrace_pyflink(tmp_path, "execution.target=local")
     assert done.stdout == RESULT, done.stderr

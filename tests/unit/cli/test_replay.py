@@ -174,6 +174,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_classes_of_a_script_travel_in_the_file(tmp_path: Path) -> None:
     (tmp_path / "job.py").write_text(SCRIPT)
     environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}

@@ -11,6 +11,8 @@ import pytest
 
 from headrace.cli.run import split_fresh
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = """
 import os, sys
 import beside

@@ -81,6 +81,7 @@ def test_a_new_requirement_is_missed() -> None:
     ]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("old", "code"), [("", 0), ("pandas>=2.2.3,<3", 1)])
 def test_this_repositorys_lock(tmp_path: Path, old: str, code: int) -> None:
     files = [ROOT / "pyproject.toml", ROOT / "scripts/check_lock.py"]

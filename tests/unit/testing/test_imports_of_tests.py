@@ -5,6 +5,10 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 
 def test_a_pipeline_of_rows_starts_without_pyarrow() -> None:
     code = (

@@ -73,6 +73,7 @@ def test_hashes_do_not_change(key: Any, expected: int) -> None:
     assert stable_hash(key) == expected
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", ["1", "4711"])
 def test_hashes_are_equal_in_another_interpreter(seed: str) -> None:
     done = subprocess.run(
@@ -312,6 +313,7 @@ def test_no_two_keys_of_kin_types_are_parted(keys: list[Any]) -> None:
         assert known == hashed
 
 
+@pytest.mark.slow
 @settings(max_examples=examples(2))
 @given(st.lists(kin, min_size=20, max_size=60))
 def test_hashes_of_kin_types_are_equal_in_another_interpreter(keys: list[Any]) -> None:

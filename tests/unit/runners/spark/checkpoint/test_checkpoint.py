@@ -673,6 +673,7 @@ def test_a_folder_that_was_moved_points_into_itself_again(
 # Who may use it.
 
 
+@pytest.mark.slow
 def test_a_second_driver_is_refused_with_the_address_of_the_first(tmp_path: Path) -> None:
     holder = subprocess.Popen(
         [sys.executable, "-c", HOLD, str(tmp_path)],

@@ -21,6 +21,8 @@ from headrace.runners.spark.startup.fork_server import (
 )
 from headrace.runners.spark.startup.interpreter import worker_python
 
+pytestmark = pytest.mark.slow
+
 MODULE = ["-m", "pyspark.daemon", "pyspark.worker"]
 SERVER = {"PATH": "/bin", "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"}
 
