@@ -245,7 +245,7 @@ def test_arguments_are_checked() -> None:
         numbers.map_batches(lambda batch: batch, format="polars")  # type: ignore[arg-type]
     with pytest.raises(PlanError, match="number of records in a batch"):
         numbers.map_batches(lambda batch: batch, batch_size=0)
-    with pytest.raises(PlanError, match="no form in Arrow"):
+    with pytest.raises(PlanError, match="cannot be represented in Arrow"):
         numbers.map_batches(lambda batch: batch, Types.PICKLED_BYTE_ARRAY())
     with pytest.raises(WrongFunctionError, match="KeyedMapBatchesFunction"):
         numbers.key_by(lambda value: value).map_batches(Scale())  # type: ignore[arg-type]
