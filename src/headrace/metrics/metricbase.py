@@ -184,6 +184,7 @@ class MetricGroup:
     def _inner(
         self, key: tuple[str, ...], scope: tuple[str, ...], operator: str, name: str
     ) -> MetricGroup:
+        """Return the inner group under a key, created at the first call."""
         group = self._groups.get(key)
         if group is None:
             group = self._groups[key] = MetricGroup(scope, operator, name)

@@ -179,6 +179,10 @@ class _Columns:
         exchanges: dict[str, ExchangeProgram],
         gives: bool,
     ) -> Link:
+        """Return the link, set to carry columns or with the reason why not.
+
+        ``gives``: whether the node may emit columns.
+        """
         if not gives and node.id not in self._passing:
             return link
         obstacle = self._obstacle(link, chain, exchanges)

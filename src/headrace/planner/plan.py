@@ -190,6 +190,7 @@ class _Planner:
     def _connect(
         self, draft: _Draft, edge: Edge, target: Transformation, partitioning: Partitioning
     ) -> str:
+        """Add an exchange from a draft to the vertex of ``target``; return the exchange's id."""
         vertex = self._vertices[target]
         exchange_id = self._ids.exchange(edge, target, draft.head)
         draft.feeds.append((exchange_id, vertex))
@@ -231,6 +232,7 @@ class _Planner:
         return draft.head not in self._vertices, draft.number
 
     def _vertex(self, draft: _Draft) -> VertexProgram:
+        """Return the program of a draft's vertex."""
         channels: list[Channel] = []
         for feeder in sorted(draft.fed_by.values(), key=self._place):
             feeding = [exchange for exchange, fed in feeder.feeds if fed is draft]
@@ -275,6 +277,7 @@ class _Planner:
         }
 
     def _source(self, draft: _Draft) -> SourceProgram:
+        """Return the program of a draft's source."""
         head = draft.head
         assert isinstance(head, SourceTransformation)
         chain = self._chain(draft)

@@ -179,6 +179,10 @@ class LocalRun:
         sink_envelopes: list[Envelope],
         split_states: list[Mapping[tuple[str, str], SplitState]],
     ) -> None:
+        """Sort envelopes by destination: a later stage, the sinks, or the split states.
+
+        Adds them to the last three arguments. ``pending_by_stage``: the input of later stages.
+        """
         for envelope in envelopes:
             if envelope.kind == Kind.SOURCE_STATE:
                 split_states.append(envelope.payload[1])
@@ -198,6 +202,7 @@ class LocalRun:
         sink_envelopes: list[Envelope],
         split_states: list[Mapping[tuple[str, str], SplitState]],
     ) -> None:
+        """Run all groups of a stage that have input, and route their output."""
         vertices = {vertex.id: vertex for vertex in self.program.stages[stage_number - 1]}
         by_group: dict[tuple[str, int], list[Envelope]] = {}
         for envelope in sorted(envelopes, key=lambda e: (e.sender, e.seq)):

@@ -166,6 +166,10 @@ def push(keys, values, timestamps):
 
 
 def _compile_source(head: str, steps: Sequence[Step], depth: int, label: str) -> Any:
+    """Generate the source of a function from its head and steps, and compile it.
+
+    ``depth``: the indentation level of the first step. ``label``: for the file name in tracebacks.
+    """
     names: dict[str, Any] = {}
     prologue: list[str] = []
     body: list[str] = []

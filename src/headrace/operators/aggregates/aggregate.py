@@ -200,6 +200,7 @@ class FirstRecord(RecordFold):
 
 
 def _combine_field(first: Any, second: Any, field: int | str, combine: BinaryFunction) -> Any:
+    """Return a copy of ``first`` whose field is combined with that of ``second``."""
     if not has_fields(second):
         require_position_zero(field, second)
         return combine(first, second)

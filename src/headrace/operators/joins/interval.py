@@ -282,6 +282,7 @@ class IntervalJoinOperator(JoinOperator):
         return earliest
 
     def _set_timer(self, key: Any, entry: Entry, cleanup_ms: int, moment_ms: int) -> None:
+        """Register the key's timer, and store it with the watermark of the next expiry."""
         at = round_up_to_grid(moment_ms, self._grid_ms)
         entry[TIMER_SLOT] = cleanup_ms, at
         self.key_context.backend.event_timers.register(Timer(at, key))

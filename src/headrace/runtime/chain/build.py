@@ -157,6 +157,7 @@ class ChainBuilder:
         operator: str | None = None,
         uid: str | None = None,
     ) -> TaskContext:
+        """Create the runtime context of a node; without ``key_context`` it has no keyed state."""
         metrics = self._metrics.of_operator(operator or name, name)
         return TaskContext(name, site, self._task_info, metrics, key_context, uid)
 
@@ -432,6 +433,10 @@ class ChainBuilder:
     def _merging_watermarks(
         self, parent: str, child: str, number: int, push_watermark: PushWatermark
     ) -> PushWatermark:
+        """Return a watermark push from ``parent`` into input ``number`` of ``child``.
+
+        It passes on the combined watermark of all of the child's inputs, when that changes.
+        """
         inputs = self.inputs.setdefault(child, NodeInputs(1))
         channel = Channel(parent, group=number if inputs.several else None)
         inputs.add(channel)

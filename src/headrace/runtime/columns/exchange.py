@@ -162,6 +162,10 @@ class ColumnExchangeWriter(ExchangeWriter):
         events: list[_Event],
         before: dict[int, list[int]],
     ) -> Iterator[Envelope]:
+        """Yield the envelope of a group's columns and marks; none if it has neither.
+
+        ``before``: by event row, the number of rows of each group that come before it.
+        """
         marks, channel_starts = list[Mark](), list[tuple[int, Channel]]()
         for row, channel, mark in events:
             position = before[row][group]

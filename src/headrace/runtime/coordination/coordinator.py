@@ -153,6 +153,11 @@ class Coordinator:
         monotonic_ms: int,
         paused_splits: frozenset[str],
     ) -> SourceProgress:
+        """Ask a source's enumerator how far to read next, and find its idle splits.
+
+        ``monotonic_ms``: the job's monotonic time, for idleness and enumerators. ``paused_splits``:
+        splits that watermark alignment keeps at their positions.
+        """
         enumerator, before = self._enumerators[source.id], start.source(source.id)
         if self._resumes(source, start):
             before = _resume_source(source, before, enumerator, monotonic_ms)
@@ -243,6 +248,10 @@ class Coordinator:
         states: States,
         program_changed: bool,
     ) -> list[SplitWork]:
+        """Return the work on each split of a source between two offsets, without empty work.
+
+        ``program_changed``: the receivers are those of another program: all splits are announced.
+        """
         known = {**start.positions, **start.stopped}
         splits = dict.fromkeys([*known, *end.started, *end.positions, *end.finished])
         # Of those that stay at their stop nothing is read, and the enumerator is not asked.

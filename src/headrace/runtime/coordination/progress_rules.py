@@ -144,6 +144,7 @@ def _is_json(value: Any) -> bool:
 def _contract_error(
     source: SourceProgram, rule: str, split: str | None = None, hint: str | None = None
 ) -> JobError:
+    """Return the error for an enumerator that breaks a rule of its contract."""
     where = {"source": f"{source.name} (uid={source.uid or 'none'})"}
     if split is not None:
         where["split"] = split

@@ -64,6 +64,7 @@ def _of_entry(
     entry: Entry,
     kinds: Any,
 ) -> Iterator[StateRecord]:
+    """Yield the records of one entry; ``namespace`` None: the entry of a key alone."""
     for state, stored in entry.items():
         kind, _, expires = kinds.get(state, _UNDECLARED)
         for position, (item, value) in enumerate(_pieces(kind, stored)):

@@ -86,6 +86,7 @@ def fields_of(kind: type) -> tuple[str, list[str]] | None:
 
 
 def _refusal(operator: str | None, state: str, name: str, field: str) -> CheckpointError:
+    """Return the error for a state whose objects lack a field of their dataclass."""
     of = "" if operator is None else f" of operator {operator!r}"
     return CheckpointError(
         f"the state {state!r}{of} holds an object of {name} that was stored before the"

@@ -111,6 +111,10 @@ class AlignedWindowOperator(StatefulOperator):
         initial: Callable[[Any], Any],
         add: Callable[[Any, Any], Any],
     ) -> None:
+        """Add records to the accumulators of their windows or panes.
+
+        ``initial(value)`` makes an accumulator, ``add(accumulator, value)`` adds to it.
+        """
         node, missing = self.node, MISSING  # noqa: F841
         offset, pane_ms = self._grid.offset_ms, self._grid.pane_ms
         targets_by_pane: dict[int, _PaneTargets] = {}
@@ -147,6 +151,7 @@ class AlignedWindowOperator(StatefulOperator):
         initial: Callable[[Any], Any],
         add: Callable[[Any, Any], Any],
     ) -> None:
+        """Add a record to all tables of its pane, and fire again windows that have fired before."""
         is_shared = False
         for table, changed in pane_targets.targets:
             # Functions may change their input, so no two windows share a record.

@@ -124,6 +124,7 @@ class WindowOperator(StatefulOperator):
     def _add_to_merging_windows(
         self, value: Any, timestamp: int | None, moment: int, windows: Any
     ) -> bool:
+        """Add a record to its merging windows. Return False if all of them have ended."""
         trigger, was_added, key_context = self._trigger_context, False, self.key_context
         mapping = self._mapping()
         for window in windows:

@@ -93,6 +93,7 @@ class WindowJoinOperator(BufferedColumnsOperator):
         values: list[Any],
         timestamps: list[int | None] | None,
     ) -> None:
+        """Process records of one side (0: left, 1: right), tagged with that side."""
         self.process(keys, [*map(self._spec.tags[side], values)], timestamps)
 
     def column_processors(self) -> tuple[ProcessColumns, ...]:

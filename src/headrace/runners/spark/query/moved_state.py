@@ -168,6 +168,7 @@ def _url_safe(folder: str) -> str:
 def _read_stage(
     spark: SparkSession, folder: str, stages: Stages, batch: int, number: int
 ) -> DataFrame:
+    """Read the state records of one stage (from 1) after a micro-batch, as a DataFrame."""
     if is_restored(folder):
         return spark.read.parquet(folder).where(F.col("stage") == number)
     reader = spark.read.format("statestore").option("path", _url_safe(folder))
