@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Kind(IntEnum):
-    """What an envelope's payload is."""
+    """The kind of an envelope's payload."""
 
     DATA = 0
     """A ``Block`` for an operator or a sink."""
@@ -39,10 +39,10 @@ class Kind(IntEnum):
 
 
 class Mark(NamedTuple):
-    """A watermark that stands between two records of a block.
+    """A watermark (ms) between two records of a block.
 
-    ``position``: how many records of the block come before it. ``channel``: whose watermark.
-    ``watermark`` in ms. ``idle``: the channel does not hold others back until its next mark.
+    ``position``: the number of the block's records before it. ``channel``: the channel whose
+    watermark it is. ``idle``: the channel does not hold others back until its next mark.
     """
 
     position: int
@@ -107,7 +107,7 @@ class Envelope(NamedTuple):
 
 
 class BlockBuffer:
-    """Collects records and marks for one group until they are flushed as a block."""
+    """Buffers records and marks for one receiver, until they become a block."""
 
     __slots__ = (
         "channel_starts",

@@ -15,12 +15,11 @@ greatest says that there are none: the source has ended."""
 
 
 class Channel(NamedTuple):
-    """Anything upstream that has a watermark of its own.
+    """A sender upstream with a watermark of its own.
 
-    ``exchange``: the id of the exchange that the marks come by. ``split``: the split of a source,
-    or None. ``group``: the key group or subtask upstream, or None where all of them go through the
-    same watermarks and count as one.
-    It is stored and sent as a plain tuple, which is equal to it.
+    ``exchange``: the id of the exchange that brings its marks. ``split``: the split of a source, or
+    None. ``group``: the key group or subtask upstream; None if all of them have the same watermarks
+    and count as one. It is stored and sent as a plain tuple, which is equal to it.
     """
 
     exchange: str
@@ -29,5 +28,5 @@ class Channel(NamedTuple):
 
     @property
     def of_dataframe(self) -> bool:
-        """True for the one channel of all tasks of a DataFrame: the least of their marks counts."""
+        """Whether this is the common channel of a DataFrame's tasks: their minimum counts."""
         return self.group == ALL_TASKS

@@ -16,10 +16,12 @@ from headrace.runtime.state.handles import KeyContext, StateStore
 
 @dataclass
 class TaskInfo:
-    """What is known of the task. ``subtask`` is called each time: a worker runs several tasks.
+    """What the functions of a task may know of the task.
 
-    ``overflow`` makes the place where a task puts aside what it emits in the middle of a call.
-    ``clock_ns`` tells how long a task works; only differences count.
+    ``subtask``: returns the current subtask's number; it is called each time, as a worker runs
+    several tasks. ``attempt``: returns the attempt's number, from 0. ``overflow``: makes the queue
+    for output in the middle of a call. ``clock_ns``: a clock for the working time, of which only
+    differences count.
     """
 
     subtask: Callable[[], int] = lambda: 0

@@ -22,11 +22,12 @@ SOURCE, OPERATOR, SINK = "source", "operator", "sink"
 
 @dataclass(frozen=True)
 class StatefulPart:
-    """A source, an operator with keyed state, or a sink that may hold records back.
+    """A source, an operator with state, or a sink that may hold records back.
 
-    ``stage``: where its state lies in Spark. ``key_groups``: over how many its keys are spread, or
-    how many instances have state; 0 where there is only state that its tasks share. ``instances``:
-    the state is that of instances, and is shared out anew where their number changes.
+    ``stage``: the number of the stage with its state on Spark. ``key_groups``: the number of its
+    key groups, or of instances with operator state; 0 if it has broadcast state only.
+    ``instances``: whether it has operator state, which is redistributed if the number of instances
+    changes.
     """
 
     id: str

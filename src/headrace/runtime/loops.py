@@ -36,15 +36,15 @@ _STEP_NAME = re.compile(r"\$(\w+)")
 class Step:
     """The part of one operator in a generated function.
 
-    ``lines`` work on the variables ``value`` and ``timestamp``. The steps that follow stand in the
-    block that the last line opens, or else at the depth of that line; ``cleanup`` stands after
-    them, at the same depth. A word after ``$`` is a name of the step's own: a variable, or one of
-    ``names``, which gives the object of each name. ``prologue`` and ``epilogue`` stand before and
-    after the loop over a chunk, so a step that has them can only be part of a loop.
+    ``lines``: source lines that use the variables ``value`` and ``timestamp``. The following steps
+    are inserted after the last line: in the block that it opens, otherwise at its depth;
+    ``cleanup`` comes after them, at the same depth. A word after ``$`` is a name of this step only:
+    a variable, or a key of ``names``, which has the objects. ``prologue`` and ``epilogue`` come
+    before and after the loop over a chunk; a step that has them can only be used in a loop.
     ``forwards_record``: the step emits the record that it gets, or nothing. ``size_check``: lines
-    that stand after ``lines`` where one record may become many within a call of the function. They
-    limit how much waits. A loop over a chunk has them only if a step fans out; if none does, the
-    task looks after each chunk.
+    after ``lines`` that limit the buffered output. They are needed if one record may become several
+    within a call: in a loop over a chunk, only after a step that fans out; otherwise the task
+    checks the size after each chunk.
     """
 
     lines: tuple[str, ...]
@@ -57,22 +57,22 @@ class Step:
 
     @property
     def fans_out(self) -> bool:
-        """True when one record may become several within the function."""
+        """Whether one record may become several within the function."""
         return any(line.lstrip().startswith("for ") for line in self.lines)
 
     @property
     def one_to_one(self) -> bool:
-        """True when every record goes on as one: nothing that follows stands in a block."""
+        """Whether every record is passed on once: the following steps are not in a block."""
         return _levels_opened(self.lines) == 0
 
     @property
     def loop_only(self) -> bool:
-        """True when the step must be in a loop over a chunk: it cannot take a single record."""
+        """Whether the step can only be used in a loop over a chunk, not for a single record."""
         return bool(self.prologue or self.epilogue)
 
     @property
     def nesting(self) -> Nesting:
-        """How much deeper the steps that follow stand."""
+        """By how much deeper the following steps are."""
         levels = _levels_opened(self.lines)
         # The lines that lead to the last one, and stand around it, are at depths that only rise.
         around: dict[int, str] = {}
@@ -88,7 +88,7 @@ class Step:
 class Nesting:
     """A depth in generated code: ``levels`` of indentation, of which ``blocks`` are loops.
 
-    Python refuses more than 100 levels, and more than 20 loops, ``try`` and ``with`` in each other.
+    Python allows at most 100 levels, and at most 20 nested loops, ``try`` and ``with``.
     """
 
     levels: int = 0
@@ -100,7 +100,7 @@ class Nesting:
 
     @property
     def fits(self) -> bool:
-        """Whether one generated function can be so deep, with room for its ends."""
+        """Whether a generated function may be so deep, with room for its last steps."""
         return self.levels <= _MAX_LEVELS and self.blocks <= _MAX_BLOCKS
 
 

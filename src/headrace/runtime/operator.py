@@ -34,14 +34,13 @@ Emits = Literal["each", "last"]
 
 
 class Outputs:
-    """Where an operator emits: ``main``, or ``side`` by tag id (a tag nobody reads is dropped).
+    """The outputs of an operator: ``main``, and ``side(tag_id)``, which may have no consumer.
 
-    ``columns`` takes ``Columns`` for the main output, and ``side_columns`` gives what takes them
-    for a side output, of an operator that takes columns itself; ``wants_columns``: what follows the
-    main output would have columns rather than rows.
-    ``key_groups``: over how many the main output is divided, where it is a single key exchange.
-    ``row``: gives the steps that the main output's records go through, for an operator that
-    generates a loop over a chunk.
+    ``columns`` and ``side_columns`` are the outputs for ``Columns``, used by operators that take
+    columns. ``wants_columns``: whether the operator after the main output prefers columns to rows.
+    ``key_groups``: the number of key groups of the exchange after the main output, if that is a key
+    exchange; otherwise 1. ``row``: returns the steps after the main output, for operators that
+    generate a loop over a chunk.
     """
 
     __slots__ = (
@@ -92,23 +91,25 @@ def drop_record(value: Any, timestamp: int | None) -> None:
 
 @dataclass(frozen=True)
 class Traits:
-    """What the planner may know of an operator; it never looks at the class.
+    """The properties of an operator that the planner uses; it never looks at the class.
 
-    ``keyed``: it must run downstream of a key exchange. ``state`` and ``timers``: what it keeps.
-    ``event_time``: it needs watermarks. ``assigns_time``: it replaces timestamps and watermarks.
-    ``side_outputs``: it may emit to tags. ``retains_emitted``: it keeps what it emits as its state.
-    ``inputs``: how many inputs it has; a union is one. ``broadcast_state``: it keeps broadcast
-    state, which only a broadcast input changes. ``takes_columns``: if an input has columns it gets
-    these (``bind_columns``, ``process_columns``; with several inputs ``bind_columns_inputs``,
-    ``column_processors``). If not, it gets records. ``gives_rows``: its results may be rows also
-    where it takes columns. ``gives_columns``: they are columns also where it takes rows.
-    ``side_columns``: where it takes columns, its side outputs may have columns, too.
-    ``passes_columns``: it can take columns, but it gets them only if an operator after it takes
-    them. ``calls_async``: it keeps records until something outside has answered. It gets copies of
-    those that someone could still change, and after a keyed operator it has a task of its own.
-    ``watermarks_in_batch``: in a batch it gets watermarks between timestamps, as in a stream;
-    others get none before the end. ``operator_state``: its ``state`` belongs to its instances, the
-    subtasks, and not to keys; it must be the head of a vertex.
+    ``keyed``: must run after a key exchange. ``state``, ``event_timers``, ``processing_timers``:
+    has keyed state, or such timers. ``event_time``: needs watermarks. ``assigns_time``: replaces
+    timestamps and watermarks. ``side_outputs``: may emit to side outputs. ``retains_emitted``: its
+    state contains records that it emits. ``inputs``: the number of inputs; a union is one.
+    ``broadcast_state``: has broadcast state, which only a broadcast input changes.
+    ``operator_state``: its state belongs to subtasks (Flink's operator state), not to keys; it must
+    be the first operator of a vertex.
+
+    ``takes_columns``: implements ``bind_columns`` or ``process_columns`` (with several inputs
+    ``bind_columns_inputs`` or ``column_processors``), and gets columns if the input has them.
+    ``passes_columns``: can take columns, but gets them only if an operator downstream takes them.
+    ``gives_rows``: may emit rows even for columns. ``gives_columns``: emits columns even for rows.
+    ``side_columns``: its side outputs may have columns too, if it takes columns.
+
+    ``calls_async``: buffers records until an external call returns. It gets copies of mutable
+    records, and it is not chained to a keyed operator. ``watermarks_in_batch``: gets watermarks
+    between timestamps in a batch too; other operators get only the final watermark.
     """
 
     keyed: bool = False
@@ -219,11 +220,12 @@ class Combiner:
 
 @dataclass(frozen=True)
 class Link:
-    """Where an output of a node goes: to a ``node``, an ``exchange`` or a ``sink``, by its id.
+    """Where an output of a node goes: to a ``node``, an ``exchange`` or a ``sink`` (``kind``).
 
-    ``tag`` None is the main output, else a side output's id. ``input``: the number of the node's
-    input that gets the records. ``columns``: columns may go there; if not, records do.
-    ``rows_because``: why columns, which could come here, become records.
+    ``target``: the id of the node, exchange or sink. ``tag``: the id of a side output; None for the
+    main output. ``input``: the number of the target's input. ``columns``: whether columns may be
+    sent; otherwise records are. ``rows_because``: why columns, which could be sent here, are
+    converted to records.
     """
 
     kind: str
@@ -238,9 +240,9 @@ class Link:
 class NodeProgram:
     """One operator of a chain.
 
-    ``id``: the name of its state, in this and any later program (see ``graph.identity``).
-    ``spec`` None: a source's root, an exchange or a sink. ``kind``: what errors call it.
-    ``gives``: of which kinds the rows of its main output may be, where that is declared.
+    ``id``: identifies its state, in this program and in later ones (see ``graph.identity``).
+    ``spec``: None for the root of a source, an exchange or a sink. ``kind``: the word for it in
+    errors. ``gives``: the row kinds of its main output, if they are declared.
     """
 
     id: str

@@ -24,14 +24,14 @@ from headrace.runtime.user_function import UserFunction
 
 @dataclass(frozen=True)
 class ExchangeProgram:
-    """How records leave a vertex for another.
+    """An exchange: how records are sent from a task to a vertex.
 
     ``target``: the id of the vertex. ``mode``: ``key``, ``custom``, ``round-robin``, ``forward`` or
-    ``broadcast``. ``groups``: how many key groups (or subtasks) the target has; where all of them
-    get every record, one stands for them. ``name`` and ``site`` are those of
-    the stream that feeds it. ``input``: by which input of the target's operator the records come.
-    ``combined``: a combiner before it may send records ``ValueWithKey``. ``columns``: it carries
-    columns, where they come; in the mode ``key`` those named ``key_columns`` hold the key.
+    ``broadcast``. ``groups``: the number of the target's key groups or subtasks; 1 for broadcast.
+    ``name`` and ``site``: those of the stream before the exchange. ``input``: the number of the
+    target operator's input. ``combined``: whether a combiner may send ``ValueWithKey``.
+    ``columns``: whether it may carry columns. ``key_columns``: the columns of the key, in the mode
+    ``key``.
     """
 
     id: str
@@ -53,9 +53,9 @@ class ExchangeProgram:
 
 @dataclass(frozen=True)
 class ChainProgram:
-    """Operators that run in one task without an exchange between them; ``root`` comes first.
+    """Operators that run in one task, without an exchange between them; ``root`` is the first.
 
-    ``columns``: the root is given columns, where there are any.
+    ``columns``: whether the root gets columns, if there are any.
     """
 
     root: str
@@ -89,7 +89,7 @@ class ChainProgram:
 
     @property
     def assigns_time(self) -> bool:
-        """True when some operator of the chain makes watermarks of its own."""
+        """Whether an operator of the chain has a watermark generator."""
         return any(map(_assigns_time, self.nodes.values()))
 
     def nodes_with_new_watermarks(self) -> frozenset[str]:
@@ -123,9 +123,10 @@ def _assigns_time(node: NodeProgram) -> bool:
 
 @dataclass(frozen=True)
 class SourceProgram:
-    """A source and its chain. ``source`` is None in the workers, who need its ``reader`` only.
+    """A source and the operators chained to it.
 
-    ``number``: its place among the sources, which orders the blocks of one task.
+    ``source``: None in workers, which need only its ``reader``. ``number``: its position among the
+    sources, which orders the blocks of a task.
     """
 
     id: str
@@ -145,11 +146,11 @@ class SourceProgram:
 
 @dataclass(frozen=True)
 class VertexProgram:
-    """What stands after an exchange: ``groups`` key groups (``keyed``) or subtasks.
+    """The operators after an exchange, run by ``groups`` key groups (``keyed``) or subtasks.
 
-    ``id``: that of its head operator. ``number``: its place in the job, which orders senders.
-    ``inputs``: by the id of an exchange, the number of the head's input; an exchange that is not in
-    it leads to the first. ``broadcast``: the inputs of which every task gets each record.
+    ``id``: that of its first operator. ``number``: its position in the job, which orders senders.
+    ``inputs``: the number of the first operator's input, by exchange id; 0 for exchanges that are
+    missing. ``broadcast``: the numbers of the inputs whose records every task gets.
     """
 
     id: str
@@ -165,7 +166,7 @@ class VertexProgram:
 
     @property
     def has_operator_state(self) -> bool:
-        """True where it keeps state of its instances, and not of keys."""
+        """Whether it has operator state, which belongs to subtasks and not to keys."""
         root = self.chain.nodes.get(self.chain.root)
         return root is not None and root.spec is not None and root.spec.traits.operator_state
 
@@ -176,7 +177,7 @@ class VertexProgram:
 
 @dataclass(frozen=True)
 class SinkProgram:
-    """A sink."""
+    """A sink, with the declared type of its records (``output_type``)."""
 
     id: str
     name: str
@@ -188,7 +189,7 @@ class SinkProgram:
 
     @property
     def keeps_state(self) -> bool:
-        """True when it may hold records back between micro-batches."""
+        """Whether it may hold records back between micro-batches."""
         return self.sink.executed_by is ExecutedBy.TASKS and self.sink.keeps_state
 
     @property
@@ -199,7 +200,7 @@ class SinkProgram:
 
 @dataclass(frozen=True)
 class SinkPlaceholder:
-    """Stands for a sink where nothing is written: it knows neither an address nor a password."""
+    """A sink without address and password, for programs that write nothing (replays)."""
 
     executed_by: ExecutedBy
     record_encoder: None = None
@@ -207,11 +208,13 @@ class SinkPlaceholder:
 
 @dataclass(frozen=True)
 class Settings:
-    """What a task must know of the job's configuration.
+    """The part of the job's configuration that tasks use.
 
-    ``capture_dir``: where failed calls of keyed tasks are written to; empty: nowhere.
-    ``value_bytes``: how large a value in state may be on Spark.
-    ``drain``: whether a source that stops ends event time (``runtime.stops``).
+    ``capture_dir``: the folder for failed calls of keyed tasks; empty: do not capture.
+    ``value_bytes``: the maximum size of a stored value in state on Spark. ``drain``: whether a
+    source that stops sends the final watermark (Flink's stop with drain). ``tick_ms``: the interval
+    of ticks, which send the processing time to all groups. ``pace``: the limits of the ``Pacer``;
+    None: each micro-batch has at most ``max_records``.
     """
 
     object_reuse: bool = False
@@ -230,14 +233,14 @@ class Settings:
 
 @dataclass(frozen=True)
 class JobProgram:
-    """Everything a worker needs.
+    """The plan of a job, as workers run it.
 
-    ``run_id`` differs for every start of the job; ``scope`` for every new checkpoint, and where a
-    job goes on from an older copy of one, so that a sink never takes one run's micro-batch for a
-    repetition of another's. ``partitions``: Spark's, for every keyed stage. ``fingerprint`` differs
-    if exchanges, stages or numbers of groups do. ``changes``: how often another program took the
-    job's state over. A task that finds another ``identity`` in its state sends all watermarks
-    again.
+    ``run_id`` is new at each start of the job. ``scope`` is new for each checkpoint, and if a job
+    resumes from an older copy of a checkpoint: it is a part of sink ids, so that a sink never
+    confuses micro-batches of two runs. ``partitions``: Spark's number of partitions of every keyed
+    stage. ``fingerprint``: a hash of exchanges, stages and numbers of groups. ``changes``: how
+    often another program has taken over the job's state. A task whose state has another
+    ``identity`` sends all watermarks again.
     """
 
     name: str
@@ -289,7 +292,7 @@ class JobProgram:
 
     @property
     def operators(self) -> list[NodeProgram | SinkProgram]:
-        """Its sources, operators and sinks; each after those that feed it."""
+        """The sources, operators and sinks, in topological order."""
         nodes = (chain.nodes[each] for chain in self.chains for each in chain.order())
         return [*nodes, *self.sinks]
 

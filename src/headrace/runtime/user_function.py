@@ -15,10 +15,9 @@ from headrace.errors import UnpicklableFunctionError
 
 @dataclass(frozen=True)
 class UserFunction:
-    """A user's function as the operators call it.
+    """A user's function: a plain callable (``method`` None), or an object with ``method``.
 
-    ``target`` is a plain callable (``method`` None) or an object with ``method`` and, perhaps,
-    ``open(runtime_context)`` and ``close()``.
+    The object, ``target``, may have ``open(runtime_context)`` and ``close()``.
     """
 
     target: Any

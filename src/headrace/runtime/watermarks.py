@@ -22,13 +22,12 @@ ChannelState = dict[Channel, tuple[int, bool]]
 
 
 class ChannelWatermarks:
-    """The least watermark over the active channels; it never falls.
+    """The minimum watermark (ms) of the active channels; it never falls.
 
-    A channel is anything that has a watermark of its own: a split, or an operator upstream. While
-    every channel is idle, the greatest of their watermarks holds (as in Flink's input valve). A
-    channel that has ended is ignored until all have ended.
-    ``state`` belongs to this object, and may be stored between micro-batches. After changing it,
-    call ``restart``, unless ``update`` was not called yet.
+    A channel is anything upstream with a watermark of its own: a split, or a task. While all
+    channels are idle, the maximum of their watermarks counts, as in Flink. An ended channel is
+    ignored until all have ended. ``state`` may be stored between micro-batches; after a change of
+    it, call ``restart``, unless ``update`` was not called yet.
     """
 
     __slots__ = ("_active", "current", "idle", "state")
@@ -111,11 +110,11 @@ class ChannelWatermarks:
 
 
 class InputWatermarks(ChannelWatermarks):
-    """The watermark of an operator with several inputs: the least of those that are not idle.
+    """The watermark (ms) of an operator with several inputs: the minimum of those not idle.
 
-    Each input has a watermark of its own, over its channels, which never falls. ``input_of`` gives
-    the input of a channel. An input without any watermark yet holds back the others, as in Flink.
-    While all inputs are idle, time stands still. One that has ended counts only once all have.
+    Each input has a watermark over its channels, which never falls. ``input_of`` returns the input
+    number of a channel. An input without a watermark holds the others back, as in Flink. While all
+    inputs are idle, the watermark stays. An ended input is ignored until all have ended.
     """
 
     __slots__ = ("_input_of", "_inputs")
@@ -169,10 +168,10 @@ class InputWatermarks(ChannelWatermarks):
 
 
 class NodeInputs:
-    """The watermarks of a node that several nodes feed, or one node by several inputs.
+    """The watermarks of a node inside a chain with several nodes upstream, or several inputs.
 
-    ``all``: over all inputs together. The channel of a node upstream is its id; if this node has
-    ``several`` inputs, the channel's group is the number of the input.
+    ``all``: the combined watermark. A channel is named by the id of the node upstream; if the node
+    has ``several`` inputs, the channel's group is the input number.
     """
 
     def __init__(self, count: int) -> None:
@@ -223,12 +222,13 @@ def _name_of(channel: Channel) -> Any:
 
 
 class EmptyGroupIdleness:
-    """Channels of key groups with watermarks of their own, of which many never get a record.
+    """Idleness of key groups upstream that have never sent a record.
 
-    A key group is no subtask: with few keys most groups stay empty, and the others must not wait
-    for them. As soon as one channel of an exchange has a watermark, those without any count as
-    idle. A channel's first watermark makes it active, from the beginning of that micro-batch.
-    Before that, and for the subtasks of other exchanges, the watermark waits for all, as in Flink.
+    It concerns exchanges whose key groups have watermarks of their own. With few keys most key
+    groups stay empty, and must not hold the others back. So as soon as one channel of an exchange
+    has a watermark, those without one are idle. A channel's first watermark makes it active, from
+    the beginning of that micro-batch. Before that, and for subtasks of other exchanges, the
+    watermark waits for all channels, as in Flink.
     """
 
     def __init__(self, vertex: VertexProgram, job: JobProgram) -> None:

@@ -26,10 +26,11 @@ class Timer(NamedTuple):
 
 
 class StateSize(NamedTuple):
-    """The size of state. ``entries``: of keys, and of pairs of key and namespace.
+    """The size of state.
 
-    ``size_bytes``: of the pages with these entries, without big values that lie apart; None: not
-    known.
+    ``entries``: the number of keys, and of pairs of key and namespace, that have state.
+    ``size_bytes``: of the pages with these entries, without large values, which are stored
+    separately; None: not known.
     """
 
     entries: int
@@ -41,10 +42,10 @@ MISSING: Any = object()
 
 
 class Values(dict[Any, Any], ABC):
-    """The values of an operator's only slot by key; a key without one gives ``MISSING``.
+    """A single-slot view: the values of a table's only slot, by key; ``MISSING`` if there is none.
 
-    Whoever sets a value tells the backend that it changed. After ``end_single_slot_view``,
-    ``fallback`` gives the values that are not here, out of entries.
+    After setting a value, call ``changed`` of the table. After ``end_single_slot_view``, missing
+    values are read from entries, by ``fallback``.
     """
 
     __slots__ = ("fallback",)
@@ -57,7 +58,7 @@ class Values(dict[Any, Any], ABC):
         return self.absent(key) if self.fallback is None else self.fallback(key)
 
     def absent(self, key: Any) -> Any:
-        """Return the value of a key that is not here."""
+        """Return the value of a key that is not loaded."""
         return MISSING
 
     @abstractmethod
@@ -66,7 +67,7 @@ class Values(dict[Any, Any], ABC):
 
 
 class PageStore(Protocol):
-    """Named byte strings: what Spark's state store is to a key group."""
+    """A store of byte strings by name, for one key group; on Spark, a part of its state store."""
 
     def get(self, name: str) -> bytes | None:
         """Return the bytes under a name, or None."""
@@ -79,7 +80,7 @@ class PageStore(Protocol):
 
 
 class TimerStore(ABC):
-    """Timers in the order of their time; registering one twice keeps one."""
+    """Timers ordered by time; a timer that is registered twice fires once."""
 
     @abstractmethod
     def register(self, timer: Timer) -> None:
@@ -106,7 +107,7 @@ class TimerStore(ABC):
 
 
 class KeyedTable(ABC):
-    """Entries by key."""
+    """Entries by key; an entry is a dictionary with a value per slot (state)."""
 
     enter: Callable[[Any], Entry]
     """Gives the live entry of a key, empty when nothing is stored.
@@ -136,11 +137,11 @@ class KeyedTable(ABC):
 
     @abstractmethod
     def single_slot_view(self, slot: str) -> Values | None:
-        """Return the values of the only slot, by key, without an entry around each: cheaper.
+        """Return the values of the only slot, by key: cheaper than an entry for each.
 
-        None where a key is known to hold another slot. Until ``flush`` (with the heap backend:
-        until ``end_single_slot_view``) they are what counts, and an entry that ``enter`` gives
-        is a copy.
+        None if a key may have another slot. The view is valid until ``flush`` (on the heap: until
+        ``end_single_slot_view``). Until then it holds the current values, and ``enter`` returns
+        copies.
         """
 
     @abstractmethod
@@ -165,11 +166,11 @@ class KeyedTable(ABC):
 
 
 class NamespaceTables(ABC):
-    """Entries by key in a table for each namespace, where many keys share a few namespaces.
+    """One table by key for each namespace, if many keys share few namespaces.
 
-    The windows of a day are such namespaces, sessions are not: each belongs to one key, and lies
-    ``in_namespaces``. A table costs nothing while nobody asks for it, and it goes as a whole. All
-    tables have the same only slot.
+    Aligned windows are such namespaces. Sessions are not: each belongs to one key, and is stored in
+    ``in_namespaces``. A table that is not used costs nothing, and it is removed as a whole. All
+    tables have the same single slot.
     """
 
     @abstractmethod
@@ -211,7 +212,7 @@ class NamespaceTables(ABC):
 
 
 class StateBackend(KeyedTable):
-    """Entries, timers and a small header for one operator in one key group."""
+    """The state of one operator in one key group: entries, timers and a small header."""
 
     event_timers: TimerStore
     processing_timers: TimerStore

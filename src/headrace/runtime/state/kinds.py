@@ -25,7 +25,10 @@ TIMES = "times"
 
 
 class StateKind(NamedTuple):
-    """``kind``: one of the six above. ``type``: the declared type as data, or None."""
+    """The kind of a state (one of the six above), and its declared type as data, or None.
+
+    ``expires``: whether it has a time-to-live.
+    """
 
     kind: str
     type: TypeData | None = None
@@ -33,7 +36,7 @@ class StateKind(NamedTuple):
 
     @property
     def layout(self) -> str:
-        """How it lies in an entry: ``value``, ``list``, ``map`` (a dict) or ``times``."""
+        """How it is stored in an entry: ``value``, ``list``, ``map`` (a dict) or ``times``."""
         return self.kind if self.kind in (LIST, MAP, TIMES) else VALUE
 
     def __str__(self) -> str:

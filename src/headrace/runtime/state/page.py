@@ -38,10 +38,10 @@ def get_required_record(store: PageStore, name: str) -> bytes:
 
 @dataclass(slots=True)
 class PageTable:
-    """How many pages there are and what they hold: bytes and entries.
+    """The number of pages, and what they contain: bytes and entries.
 
-    ``scale``: how many times as large as usual pages are meant to be. ``excess_cost``: what this
-    choice has cost so far beyond the best one, in calls.
+    ``scale``: the page size, as a multiple of the normal one. ``excess_cost``: by how much this
+    choice has been more expensive than the best one so far, in calls of the store.
     """
 
     count: int = 1
@@ -54,8 +54,8 @@ class PageTable:
 class Page:
     """A page in memory.
 
-    ``plain`` and ``packed`` are what is stored, ``live`` what was touched since it was loaded
-    (``MISSING`` for a removed key). ``size_bytes`` and ``entries`` are those in the store.
+    ``plain`` and ``packed``: the stored values. ``live``: the values that were used since it was
+    loaded (``MISSING``: removed). ``size_bytes`` and ``entries``: those in the store.
     """
 
     __slots__ = ("dirty", "entries", "live", "packed", "plain", "size_bytes")

@@ -12,13 +12,13 @@ from headrace.runtime.state.ttl import CLEANUP
 
 @dataclass
 class Dropped:
-    """How many timers of users were not taken."""
+    """The number of user timers that were dropped."""
 
     timers: int = 0
 
 
 class _Quiescent(TimerStore):
-    """The timers of another store; what is registered is dropped."""
+    """A view of a timer store that drops new timers."""
 
     def __init__(self, store: TimerStore, dropped: Dropped) -> None:
         self._store = store

@@ -8,11 +8,11 @@ from typing import Any
 
 
 class TimeBuffer:
-    """Records by timestamp (ms); those with equal timestamps keep the order of their arrival.
+    """Records sorted by timestamp (ms), and by arrival if timestamps are equal.
 
-    It lies in the slot of an entry that was declared as ``TIMES``. After a change, and after a
-    look-up if records can be changed in place, the entry is reported as changed. An empty buffer
-    has neither a first nor a last timestamp: whoever empties one removes its slot.
+    It is the value of a slot that was declared as ``TIMES``. Report its entry as changed after a
+    change, and after reading mutable records. An empty buffer has no first or last timestamp:
+    remove the slot when a buffer gets empty.
     """
 
     __slots__ = ("times", "values")
@@ -89,7 +89,7 @@ class TimeBuffer:
 
     @property
     def is_single(self) -> bool:
-        """Whether there is one record; a big buffer that has not been written has more."""
+        """Whether the buffer has exactly one record; False for a large one that was not written."""
         return len(self.times) == 1
 
     @property
@@ -99,7 +99,7 @@ class TimeBuffer:
 
     @property
     def least_ms(self) -> int:
-        """No record is earlier. Nothing is read for it, so it may be before the first record."""
+        """A lower bound of the timestamps, known without reading the first record."""
         return self.times[0]
 
     @property

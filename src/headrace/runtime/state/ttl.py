@@ -19,7 +19,7 @@ _CLEANUPS_PER_TTL = 8
 
 @dataclass(frozen=True)
 class Ttl:
-    """A time-to-live as the handles need it."""
+    """The time-to-live of a state."""
 
     ttl_ms: int
     event_time: bool = False
@@ -41,7 +41,7 @@ class Ttl:
         )
 
     def expired(self, stamp: int, now_ms: int) -> bool:
-        """Return True if a value of this stamp is past its time."""
+        """Return whether a value with this stamp (ms) has expired."""
         return now_ms >= stamp + self.ttl_ms
 
     def cleanup_ms(self, now_ms: int) -> int:
