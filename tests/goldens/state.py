@@ -27,7 +27,7 @@ from headrace.runtime.channel import Channel
 from headrace.runtime.coordination.offset import Offset, SourceProgress, WorkLimits
 from headrace.runtime.keys.key_groups import key_group_of
 from headrace.runtime.savepoint.arrow import from_batches, schema_of, to_batches
-from headrace.runtime.savepoint.header import header_to_savepoint
+from headrace.runtime.savepoint.header import export_headers
 from headrace.runtime.savepoint.manifest import Manifest, OperatorEntry
 from headrace.runtime.savepoint.records import SplitRecord, encode
 from headrace.runtime.savepoint.savepoint import PartWriter, Savepoint, part_name
@@ -171,7 +171,7 @@ def form() -> Savepoint:
         parts.put(part_name("timers", "sums", group), export_timers("sums", backend, group))
     rules = _rules()
     parts.put(part_name("states", "sums", ALL_GROUPS), export_states("sums", rules, ALL_GROUPS))
-    watermarks, tasks = header_to_savepoint("sums", [header()])
+    watermarks, tasks = export_headers("sums", [header()])
     parts.put("watermarks", watermarks)
     parts.put("tasks", tasks)
     parts.put("splits", [SplitRecord("clicks", "a", 40, encode({"times": (3, 40)}))])

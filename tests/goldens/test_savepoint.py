@@ -9,7 +9,7 @@ import pytest
 from headrace.connector import CommitterContext
 from headrace.runtime.coordination.offset import Offset
 from headrace.runtime.keys.key_groups import key_group_of
-from headrace.runtime.savepoint.header import header_from_savepoint
+from headrace.runtime.savepoint.header import import_header
 from headrace.runtime.savepoint.manifest import OperatorEntry
 from headrace.runtime.savepoint.read import import_backend
 from headrace.runtime.savepoint.records import SplitRecord, StateRecord, decode
@@ -128,7 +128,7 @@ def test_the_manifest(form: Savepoint) -> None:
 
 
 def test_watermarks_and_what_tasks_keep(form: Savepoint) -> None:
-    assert header_from_savepoint(form.read("watermarks"), form.read("tasks")) == state.header()
+    assert import_header(form.read("watermarks"), form.read("tasks")) == state.header()
 
 
 def test_what_splits_remember(form: Savepoint) -> None:

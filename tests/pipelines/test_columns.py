@@ -25,7 +25,7 @@ from headrace.datastream.connectors.file_system import FileSource
 from headrace.datastream.formats.parquet import ParquetColumnarRowInputFormat, ParquetFormat
 from headrace.runners import captures
 from headrace.runners.launch import program_of
-from headrace.runtime.columns.building import of_chunk
+from headrace.runtime.columns.building import from_chunk
 from headrace.runtime.columns.selectors import ByColumns, TimestampColumn
 from headrace.runtime.columns.shapes import NAMED_ROWS
 from headrace.testing import PipelineResults, run_pipeline
@@ -232,7 +232,7 @@ def test_a_deleted_row_counts_against_its_window() -> None:
     batch = pa.record_batch(
         {"user": [1, 2, 1, 1], "amount": [5, 7, 5, 2], "at": [1, 2, 3, 4], "kind": kinds}
     )
-    rows = of_chunk(ColumnChunk(batch, NAMED_ROWS, "kind")).rows()
+    rows = from_chunk(ColumnChunk(batch, NAMED_ROWS, "kind")).rows()
     assert rows[2].get_row_kind() is RowKind.DELETE
     env = StreamExecutionEnvironment()
     of_rows = env.from_collection(rows).assign_timestamps_and_watermarks(TIMES)
@@ -261,7 +261,7 @@ class KindedReader(indexed.IndexedReader):
         def chunk(at: int, to: int) -> ColumnChunk:
             return ColumnChunk(batch[at:to], NAMED_ROWS, "kind")
 
-        super().__init__(lambda _, at, to: of_chunk(chunk(at, to)).rows(), chunk)
+        super().__init__(lambda _, at, to: from_chunk(chunk(at, to)).rows(), chunk)
 
 
 def test_a_failure_names_the_operator_that_was_given_columns() -> None:

@@ -34,7 +34,7 @@ from headrace.datastream.window import (
     SlidingEventTimeWindows,
     TumblingEventTimeWindows,
 )
-from headrace.runtime.columns.building import of_chunk
+from headrace.runtime.columns.building import from_chunk
 from headrace.runtime.columns.selectors import ByColumns
 from headrace.runtime.columns.shapes import DICTS, NAMED_ROWS, Tuples
 
@@ -122,7 +122,7 @@ class _Reader(SplitReader):
 
     def read(self, split_range: SplitRange) -> Iterator[Chunk]:
         for chunk in self._chunks(split_range):
-            yield Chunk(of_chunk(chunk).rows())
+            yield Chunk(from_chunk(chunk).rows())
 
     def read_columns(self, split_range: SplitRange) -> Iterator[ColumnChunk]:
         return self._chunks(split_range)

@@ -18,7 +18,7 @@ from headrace.operators.aggregates.kernels import (
     running_results,
 )
 from headrace.runtime.columns.batch import Columns
-from headrace.runtime.columns.exactness import MISFITS, equal_array, widened
+from headrace.runtime.columns.exactness import MISFITS, to_exact_array, widen_type
 from headrace.runtime.columns.keys import ColumnKeys
 from headrace.runtime.columns.shapes import Dicts, NamedRows, Shape
 from headrace.runtime.state.backend import KeyedTable
@@ -102,7 +102,7 @@ class ReducedColumnsBuilder:
         if index is None:
             return None
         field = schema.field(index)
-        wide = widened(field.type)
+        wide = widen_type(field.type)
         if wide is not None:
             schema = schema.set(index, pa.field(field.name, wide))
         return cls(schema, columns.shape)
@@ -116,7 +116,7 @@ class ReducedColumnsBuilder:
             return None
         arrays = []
         for values, field in zip(fields, self.schema, strict=True):
-            array = equal_array(values, field.type)
+            array = to_exact_array(values, field.type)
             if array is None:
                 return None
             arrays.append(array)
@@ -179,7 +179,7 @@ def _prepend_stored(
         if number == index:
             fields.append(column)
             continue
-        array = equal_array(values[number], column.type)
+        array = to_exact_array(values[number], column.type)
         if array is None or types.is_dictionary(column.type):
             return None  # two dictionaries cannot be concatenated
         fields.append(pa.concat_arrays([array, column]))

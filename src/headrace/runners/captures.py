@@ -27,7 +27,7 @@ from headrace.runtime.tasks.capture import (
     FailedCall,
     RecordingBackend,
     Replay,
-    failed_call,
+    capture_failed_call,
 )
 from headrace.runtime.tasks.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.tasks.stage_call import StageCall
@@ -94,7 +94,9 @@ class Captures:
             if blocks is None:
                 assert encode_error is not None
                 raise encode_error
-            call = failed_call(task, task_input, blocks, backend, self._program(), error, shared)
+            call = capture_failed_call(
+                task, task_input, blocks, backend, self._program(), error, shared
+            )
             path = write_call(self._folder, call)
         except Exception as problem:  # it must not hide what the user's function raised
             reason = str(problem).partition("\n")[0]

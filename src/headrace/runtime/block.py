@@ -192,10 +192,10 @@ def isolate_for_receiver(block: Block) -> Block:
     values = block.values
     if block.immutable or not isinstance(values, list) or all_immutable(values):
         return block
-    return _copied(block)
+    return _copy_records(block)
 
 
-def _copied(block: Block) -> Block:
+def _copy_records(block: Block) -> Block:
     layouts: dict[RecordLayout, int] = {}
     values = []
     for value in block.values:
@@ -251,7 +251,7 @@ def encode_into(block: Block, out: io.BytesIO) -> None:
         out.truncate()
         if block.copied or not isinstance(error, ValueError | RecursionError):
             raise
-        encode_into(_copied(block), out)  # a record that contains itself
+        encode_into(_copy_records(block), out)  # a record that contains itself
 
 
 def pickle_immutable(value: Any, samples: Iterable[Any]) -> bytes:

@@ -77,7 +77,7 @@ class Step:
         # The lines that lead to the last one, and stand around it, are at depths that only rise.
         around: dict[int, str] = {}
         for line in self.lines:
-            depth = _depth(line)
+            depth = _depth_of(line)
             around = {d: outer for d, outer in around.items() if d < depth}
             around[depth] = line.lstrip()
         opened = [line for depth, line in around.items() if depth < levels]
@@ -177,11 +177,11 @@ def _compile_source(head: str, steps: Sequence[Step], depth: int, label: str) ->
     epilogue: list[str] = []
     for number, step in enumerate(steps):
         names.update({f"{name}_{number}": value for name, value in step.names.items()})
-        body += _indented(step.lines, number, depth)
+        body += _indent_lines(step.lines, number, depth)
         depth += _levels_opened(step.lines)
-        cleanups.append(_indented(step.cleanup, number, depth))
-        prologue += _indented(step.prologue, number, 1)
-        epilogue += _indented(step.epilogue, number, 1)
+        cleanups.append(_indent_lines(step.cleanup, number, depth))
+        prologue += _indent_lines(step.prologue, number, 1)
+        epilogue += _indent_lines(step.epilogue, number, 1)
     text = head.replace("    PROLOGUE", "\n".join(prologue or ["    pass"]))
     cleanup = chain.from_iterable(reversed(cleanups))
     source = "\n".join([text, *body, *cleanup, *epilogue]) + "\n"
@@ -200,15 +200,15 @@ def _compiled_code(source: str, file: str) -> CodeType:
 
 
 @lru_cache(maxsize=4096)
-def _indented(lines: tuple[str, ...], number: int, depth: int) -> tuple[str, ...]:
+def _indent_lines(lines: tuple[str, ...], number: int, depth: int) -> tuple[str, ...]:
     """Return a step's lines, indented, with the step's number added to its ``$`` names."""
     return tuple("    " * depth + _STEP_NAME.sub(rf"\g<1>_{number}", line) for line in lines)
 
 
 def _levels_opened(lines: Sequence[str]) -> int:
     """Return how many levels deeper than these lines begin the next step's lines begin."""
-    return _depth(lines[-1]) + lines[-1].endswith(":")
+    return _depth_of(lines[-1]) + lines[-1].endswith(":")
 
 
-def _depth(line: str) -> int:
+def _depth_of(line: str) -> int:
     return (len(line) - len(line.lstrip())) // 4

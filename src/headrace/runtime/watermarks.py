@@ -247,7 +247,7 @@ class EmptyGroupIdleness:
     def _of(self, channel: Channel) -> list[Channel]:
         return self._siblings.get(channel.exchange, []) if self._siblings else []
 
-    def mark_active_groups(self, watermarks: ChannelWatermarks, blocks: Iterable[Block]) -> None:
+    def update_idleness(self, watermarks: ChannelWatermarks, blocks: Iterable[Block]) -> None:
         """Mark channels idle that never had a watermark, except those with a mark in ``blocks``.
 
         The task calls it before each micro-batch.

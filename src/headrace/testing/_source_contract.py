@@ -21,7 +21,7 @@ from headrace.connector import (
     SplitEnumerator,
     SplitRange,
 )
-from headrace.runtime.columns.building import of_chunk
+from headrace.runtime.columns.building import from_chunk
 from headrace.testing._reading import (
     NO_LIMIT,
     START_MS,
@@ -53,7 +53,7 @@ def _records_and_timestamps(chunks: Iterable[Chunk | ColumnChunk]) -> list[tuple
     result: list[tuple[Any, int | None]] = []
     for chunk in chunks:
         if isinstance(chunk, ColumnChunk):
-            columns = of_chunk(chunk)
+            columns = from_chunk(chunk)
             stamps = columns.timestamps or [None] * len(columns)
             result += zip(columns.rows(), stamps, strict=True)
             continue

@@ -23,7 +23,7 @@ from headrace.operators.aggregates.aggregate import (
     fold_of,
 )
 from headrace.operators.aggregates.kernels import ROWS, grouped_aggregates
-from headrace.runtime.columns.exactness import AggregateKind, numbers_by_group
+from headrace.runtime.columns.exactness import AggregateKind, to_groupable_column
 from headrace.runtime.user_function import UserFunction
 
 HOWS: tuple[AggregateKind, ...] = ("count", "sum", "min", "max")
@@ -97,7 +97,7 @@ def test_arrays_by_group_give_what_records_give(kind: Any, data: st.DataObject) 
     column = pa.array(numbers, arrow)
     table: dict[str, Any] = {"key": keys, "row": range(len(rows))}
     hows = [how for how in HOWS if arrow != pa.string() or how != "sum"]
-    found = {how: numbers_by_group(column, how) for how in hows}
+    found = {how: to_groupable_column(column, how) for how in hows}
     given = {how: one.column for how, one in found.items() if one is not None}
     assert given or -0.0 in numbers
     wanted: list[tuple[str, AggregateKind]] = [(ROWS, "count"), *((how, how) for how in given)]

@@ -259,7 +259,7 @@ def said(*marks: Mark) -> list[Block]:
 
 def take(quiet: EmptyGroupIdleness, watermarks: ChannelWatermarks, *marks: Mark) -> int:
     """The watermark after a micro-batch with these marks."""
-    quiet.mark_active_groups(watermarks, said(*marks))
+    quiet.update_idleness(watermarks, said(*marks))
     for each in marks:
         if not quiet.should_ignore(watermarks, each):
             watermarks.update(each.channel, each.watermark, each.idle)
@@ -278,7 +278,7 @@ def test_groups_that_never_spoke_do_not_hold_back_those_that_did() -> None:
 def test_a_group_that_begins_counts_from_the_start_of_its_micro_batch() -> None:
     quiet, watermarks = quiet_groups()
     take(quiet, watermarks, Mark(0, "8", 100))
-    quiet.mark_active_groups(watermarks, said(Mark(0, "7@0", 50), Mark(0, "7@1", 5)))
+    quiet.update_idleness(watermarks, said(Mark(0, "7@0", 50), Mark(0, "7@1", 5)))
     watermarks.update(channel("7@0"), 50)
     assert watermarks.current == MIN_WATERMARK  # the records of 7@1 are still to come
     watermarks.update(channel("7@1"), 5)

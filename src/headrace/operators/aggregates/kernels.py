@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from headrace.operators.aggregates.aggregate import ExtremeRecord, RecordFold
-from headrace.runtime.columns.exactness import AggregateKind, numbers_in_turn, sums_fit
+from headrace.runtime.columns.exactness import AggregateKind, sums_fit, to_foldable_numbers
 from headrace.runtime.columns.shapes import Dicts, NamedRows, Tuples
 
 if TYPE_CHECKING:
@@ -43,7 +43,7 @@ def exact_numbers(fold: RecordFold, column: Any) -> Array | None:
     """Return a column's numbers as an array; None if results would not be exact."""
     if isinstance(fold, ExtremeRecord) and fold.last:
         return None  # kernels keep the first of equal records
-    return numbers_in_turn(column, fold.aggregate.kind)
+    return to_foldable_numbers(column, fold.aggregate.kind)
 
 
 def grouped_aggregates(
@@ -54,7 +54,7 @@ def grouped_aggregates(
 ) -> dict[str, Any]:
     """Group rows by the columns ``by``, and return the results as arrays by column name.
 
-    Groups are in the order of their first rows. ``aggregates``: columns (from ``numbers_by_group``)
+    Groups are ordered by their first rows. ``aggregates``: columns (from ``to_groupable_column``)
     and the aggregate of each. ``first_columns``: columns whose value in each group's first row is
     returned too.
     """

@@ -8,7 +8,7 @@ from typing import Any
 
 from headrace.errors import TypeMismatchError
 from headrace.runtime.columns.batch import Columns
-from headrace.runtime.columns.building import takeable
+from headrace.runtime.columns.building import to_takeable_arrays
 from headrace.runtime.columns.shapes import Shape
 
 
@@ -79,7 +79,7 @@ class ResultConverter:
         if len(set(names)) < len(names):
             raise TypeMismatchError(f"results have a column twice: {', '.join(names)}")
         if schema is None:
-            return takeable(batch)
+            return to_takeable_arrays(batch)
         if batch.schema.equals(schema):
             return batch
         if self.by_name:

@@ -85,9 +85,9 @@ class Chain:
         """Push a chunk of columns in at the root of a chain that takes them."""
         assert self.push_columns is not None, "this chain is given rows"
         if chunk.count:
-            from headrace.runtime.columns.building import of_chunk
+            from headrace.runtime.columns.building import from_chunk
 
-            self.push_columns(of_chunk(chunk))
+            self.push_columns(from_chunk(chunk))
 
     @property
     def root_outputs(self) -> Outputs:

@@ -173,7 +173,7 @@ class Columns:
 
         None where the column is not there, has nulls, or is of another type.
         """
-        times = _milliseconds(self.batch, name)
+        times = _to_milliseconds(self.batch, name)
         return None if times is None else self.with_times(times)
 
     def latest_ms(self) -> int | None:
@@ -285,7 +285,7 @@ def _none_if_inserted(kinds: Kinds) -> Kinds | None:
     return kinds if kinds.any() else None
 
 
-def _milliseconds(batch: Any, name: str) -> Any | None:
+def _to_milliseconds(batch: Any, name: str) -> Any | None:
     import numpy as np
     import pyarrow as pa
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from headrace.runtime.columns.batch import Kinds
 
 
-def of_chunk(chunk: ColumnChunk) -> Columns:
+def from_chunk(chunk: ColumnChunk) -> Columns:
     """Return the records of a chunk. A row without a kind is inserted.
 
     Raises:
@@ -23,23 +23,23 @@ def of_chunk(chunk: ColumnChunk) -> Columns:
     if chunk.row_kind is not None:
         kinds = _kinds_in(batch, chunk.row_kind)
         batch = batch.drop_columns([chunk.row_kind])
-    return Columns(takeable(batch), chunk.shape, chunk.timestamps, kinds)
+    return Columns(to_takeable_arrays(batch), chunk.shape, chunk.timestamps, kinds)
 
 
-def takeable(batch: Any) -> Any:
+def to_takeable_arrays(batch: Any) -> Any:
     """Return the same values in arrays that Arrow can take rows of, and put one after another.
 
     It cannot do so with views, and with runs. Of dictionaries that have a null it cannot make one,
     and it counts this null as a value.
     """
     for number, field in enumerate(batch.schema):
-        made = _takeable(batch.column(number))
+        made = _to_takeable_array(batch.column(number))
         if made is not None:
             batch = batch.set_column(number, field.name, made)
     return batch
 
 
-def _takeable(column: Any) -> Any | None:
+def _to_takeable_array(column: Any) -> Any | None:
     import pyarrow as pa
     import pyarrow.compute as pc
     from pyarrow import types

@@ -28,7 +28,7 @@ MISFITS = (TypeError, ValueError, OverflowError, ArithmeticError, NotImplemented
 make of Python's values, as unions."""
 
 
-def equal_alike(kind: Any) -> bool:
+def compares_like_python(kind: Any) -> bool:
     """Return whether values of an Arrow type are equal in Python where they are in Arrow."""
     from pyarrow import types
 
@@ -55,12 +55,12 @@ def have_exact_keys(schema: Any, names: Sequence[str]) -> bool:
         if at < 0:
             return False
         kind = schema.field(at).type
-        if not equal_alike(kind.value_type if types.is_dictionary(kind) else kind):
+        if not compares_like_python(kind.value_type if types.is_dictionary(kind) else kind):
             return False
     return True
 
 
-def widened(kind: Any) -> Any | None:
+def widen_type(kind: Any) -> Any | None:
     """Return the 64-bit type that holds all numbers of an Arrow type; None where there is none."""
     import pyarrow as pa
     from pyarrow import types
@@ -70,12 +70,12 @@ def widened(kind: Any) -> Any | None:
     return pa.float64() if types.is_float64(kind) or types.is_float32(kind) else None
 
 
-def numbers_in_turn(column: Any, kind: AggregateKind) -> Array | None:
+def to_foldable_numbers(column: Any, kind: AggregateKind) -> Array | None:
     """Return a column as 64-bit numbers for numpy's ``accumulate``; None if that is not exact.
 
     Sums of integers may still leave 64 bits: see ``sums_fit``.
     """
-    wide = widened(column.type)
+    wide = widen_type(column.type)
     if wide is None or column.null_count:
         return None
     found: Array = column.to_numpy(zero_copy_only=False)
@@ -91,11 +91,11 @@ class GroupedColumn(NamedTuple):
     max_abs_sum: int
 
 
-def numbers_by_group(column: Any, kind: AggregateKind) -> GroupedColumn | None:
+def to_groupable_column(column: Any, kind: AggregateKind) -> GroupedColumn | None:
     """Return a column for Arrow's aggregation by group, without nulls; None if it is not exact."""
     from pyarrow import types
 
-    dtype, wide = column.type, widened(column.type)
+    dtype, wide = column.type, widen_type(column.type)
     if kind == "count":
         return GroupedColumn(column, 0)
     if wide is None:
@@ -132,7 +132,7 @@ def sums_fit(values: Array, result_count: int, most_added: int) -> bool:
     return _max_abs(results) + _max_abs(added) * most_added <= MAX_INT64
 
 
-def equal_array(values: Sequence[Any], kind: Any) -> Any | None:
+def to_exact_array(values: Sequence[Any], kind: Any) -> Any | None:
     """Return an Arrow array that reads as these values, types and all; None where there is none."""
     import pyarrow as pa
     from pyarrow import types

@@ -49,7 +49,7 @@ class ColumnExchangeWriter(ExchangeWriter):
     ) -> None:
         super().__init__(*writer_arguments(send_context, program))
         self._routing = routing_of(program, self)
-        self._by_group = ByGroup(self.groups, partitions)
+        self._by_group = GroupSorter(self.groups, partitions)
         self._gathered: list[Columns] = []
         self._groups: list[np.ndarray[Any, Any]] = []
         self._events: list[_Event] = []
@@ -151,7 +151,7 @@ class ColumnExchangeWriter(ExchangeWriter):
         all_columns, events = concatenate_columns(self._gathered), self._events
         groups = self._groups[0] if len(self._groups) == 1 else np.concatenate(self._groups)
         self._clear_columns()
-        before = rows_before(groups, sorted({event.row for event in events}), self.groups)
+        before = count_rows_before(groups, sorted({event.row for event in events}), self.groups)
         for group, columns in self._by_group.slices(all_columns, groups):
             yield from self._block(group, columns, events, before)
 
@@ -194,16 +194,16 @@ class ColumnExchangeWriter(ExchangeWriter):
             input=self.input,
         )
         if not len(columns):
-            block = empty_of(block, self.keyed)
+            block = drop_columns(block, self.keyed)
         yield self._to_envelope(group, block)
 
 
-def empty_of(block: Block, keyed: bool) -> Block:
+def drop_columns(block: Block, keyed: bool) -> Block:
     """Return a block with the marks of an empty block of columns, but without columns."""
     return block._replace(keys=[] if keyed else None, values=[], timestamps=None)
 
 
-class ByGroup:
+class GroupSorter:
     """Sorts rows by group; groups of one partition are adjacent."""
 
     def __init__(self, groups: int, partitions: int) -> None:
@@ -229,7 +229,7 @@ class ByGroup:
             start = stop
 
 
-def rows_before(
+def count_rows_before(
     groups: np.ndarray[Any, Any], rows: Sequence[int], count: int
 ) -> dict[int, list[int]]:
     """Return the number of rows of each group before each of these rows, by row.

@@ -15,10 +15,10 @@ from headrace.runtime.block import Block, BlockBuffer, Envelope, Mark
 from headrace.runtime.channel import Channel
 from headrace.runtime.columns.batch import Columns, concatenate_columns
 from headrace.runtime.columns.exchange import (
-    ByGroup,
+    GroupSorter,
     PushRows,
-    empty_of,
-    rows_before,
+    count_rows_before,
+    drop_columns,
 )
 from headrace.runtime.columns.routing import routing_of
 from headrace.runtime.exchange.send_context import MAX_BUFFERED_BYTES, SendContext
@@ -46,7 +46,7 @@ class KeyedColumnExchangeWriter(KeyedExchangeWriter):
     ) -> None:
         super().__init__(*writer_arguments(send_context, program))
         self._routing = routing_of(program, self)
-        self._by_group = ByGroup(self.groups, partitions)
+        self._by_group = GroupSorter(self.groups, partitions)
         self._gathered: dict[int, _Gathered] = {}
         self._last_columns: Columns | None = None
         self._bytes = 0
@@ -157,7 +157,7 @@ class KeyedColumnExchangeWriter(KeyedExchangeWriter):
             concatenate_columns(parts),
             routes[0] if len(routes) == 1 else np.concatenate(routes),
         )
-        before = rows_before(groups, [at for at, _ in begins], self.groups)
+        before = count_rows_before(groups, [at for at, _ in begins], self.groups)
         self._sent_records += len(all_columns)
         for group, columns in self._by_group.slices(all_columns, groups):
             starts = [(before[at][group], watermark) for at, watermark in begins]
@@ -192,5 +192,5 @@ class KeyedColumnExchangeWriter(KeyedExchangeWriter):
             input=self.input,
         )
         if not len(columns):
-            block = empty_of(block, self.keyed)
+            block = drop_columns(block, self.keyed)
         return self._to_envelope(group, block)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from headrace.errors import UnstableKeyError
 from headrace.runtime.columns.batch import Columns
-from headrace.runtime.columns.exactness import equal_alike
+from headrace.runtime.columns.exactness import compares_like_python
 from headrace.runtime.columns.shapes import python_values
 from headrace.runtime.keys.key_groups import MIX, KeyGroups
 
@@ -119,7 +119,7 @@ def _encoded(column: Any) -> tuple[np.ndarray[Any, Any], list[Any]]:
         column = column.dictionary_decode()  # of a slice it holds what other rows have, too
     found = column.dictionary_encode(null_encoding="encode")
     codes, distinct = found.indices.to_numpy(), python_values(found.dictionary)
-    if equal_alike(column.type):
+    if compares_like_python(column.type):
         return codes, distinct
     # What differs in Arrow may be equal in Python: 0.0 and -0.0, times and dates once they are cut.
     numbers: dict[Any, int] = {}

@@ -86,7 +86,7 @@ class Coordinator:
         monotonic_ms = max(time.monotonic_ms, start.monotonic_ms)
         settings = self._job.settings
         budget = budget or Budget(settings.max_records, settings.max_bytes)
-        resuming = {s.id for s in self._sources.values() if self._resumes(s, start)}
+        resuming = {s.id for s in self._sources.values() if self._must_resume(s, start)}
         running = [
             s for s in self._sources.values() if s.id in resuming or not start.source(s.id).ended
         ]
@@ -115,7 +115,7 @@ class Coordinator:
     def ended(self, offset: Offset) -> bool:
         """Return True if every source planned here has ended, and none is to read on."""
         return all(
-            offset.source(source.id).ended and not self._resumes(source, offset)
+            offset.source(source.id).ended and not self._must_resume(source, offset)
             for source in self._sources.values()
         )
 
@@ -131,7 +131,7 @@ class Coordinator:
         """
         return self._has_dataframes and start.epoch > 0 and start.program != self._job.identity
 
-    def _resumes(self, source: SourceProgram, start: Offset) -> bool:
+    def _must_resume(self, source: SourceProgram, start: Offset) -> bool:
         """Return whether a source that an earlier run stopped must be read on in this run."""
         if source_key(source.id) not in start.sources:
             return False
@@ -159,7 +159,7 @@ class Coordinator:
         splits that watermark alignment keeps at their positions.
         """
         enumerator, before = self._enumerators[source.id], start.source(source.id)
-        if self._resumes(source, start):
+        if self._must_resume(source, start):
             before = _resume_source(source, before, enumerator, monotonic_ms)
         asked = source_key(source.id) in start.sources
         initial = {} if asked else first_positions(source, enumerator.initial(monotonic_ms))
@@ -191,7 +191,7 @@ class Coordinator:
             before, after = start.source(source.id), end.source(source.id)
             found: list[SplitWork] = []
             if not before.ended or before.suspended:
-                found = self._split_works(source, before, after, states, program_changed)
+                found = self._plan_split_work(source, before, after, states, program_changed)
             # Receivers would wait for ever: new ones for a source that ended before, and any for
             # one that never had a split.
             ends = after.ended and not after.suspended
@@ -231,16 +231,16 @@ class Coordinator:
         What is left is no part of the plan: it may be another when a micro-batch is run again.
         """
         first, *others = self.plan(start, end)
-        return [replace(first, pending=self._pending(end)), *others]
+        return [replace(first, pending=self._count_pending(end)), *others]
 
-    def _pending(self, offset: Offset) -> dict[str, Pending]:
+    def _count_pending(self, offset: Offset) -> dict[str, Pending]:
         found = {
             source_id: self._enumerators[source_id].pending(offset.source(source_id).positions)
             for source_id in self._sources
         }
         return {source_id: left for source_id, left in found.items() if left != Pending()}
 
-    def _split_works(
+    def _plan_split_work(
         self,
         source: SourceProgram,
         start: SourceProgress,
@@ -258,7 +258,7 @@ class Coordinator:
         still = {split for split, at in start.stopped.items() if end.stopped.get(split) == at}
         begins = {**known, **end.started}
         read = {split: at for split, at in begins.items() if split not in still}
-        ends = {split: at for split, at in end.ends().items() if split not in still}
+        ends = {split: at for split, at in end.end_positions().items() if split not in still}
         last = frozenset(end.finished) | (end.stopped.keys() - still)
         ranges: dict[str, list[SplitRange]] = {}
         for split_range in self._enumerators[source.id].ranges(read, ends, last):
@@ -285,7 +285,7 @@ class Coordinator:
     def committed(self, offset: Offset) -> None:
         """Tell the enumerators that everything up to this offset is committed."""
         for source_id, enumerator in self._enumerators.items():
-            enumerator.committed(offset.source(source_id).ends())
+            enumerator.committed(offset.source(source_id).end_positions())
 
     def close(self) -> None:
         """Close the enumerators."""

@@ -78,7 +78,7 @@ class SourceProgress:
             return self
         return replace(self, started={}, finished={})
 
-    def ends(self) -> dict[str, JsonValue]:
+    def end_positions(self) -> dict[str, JsonValue]:
         """Return the position of each split at the end of the epoch, without unknown ones."""
         known = {split: at for split, at in self.finished.items() if at is not None}
         return {**self.positions, **self.stopped, **known}

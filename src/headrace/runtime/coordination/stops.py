@@ -19,7 +19,7 @@ from headrace.runtime.program import SourceProgram
 _OWN_END = "its end"
 
 
-def stop_of(source: Any) -> str:
+def describe_stop(source: Any) -> str:
     """Return where a connector's ``Source`` stops, as text for offsets; empty if it does not."""
     if source is None:  # a program as the workers have it
         return ""
@@ -30,7 +30,7 @@ def stop_of(source: Any) -> str:
 
 def stop_changed(source: SourceProgram, before: SourceProgress) -> bool:
     """Return True if a source stops elsewhere than when the offset was written."""
-    return before.until is not None and before.until != stop_of(source.source)
+    return before.until is not None and before.until != describe_stop(source.source)
 
 
 def suspended_sources(sources: Iterable[SourceProgram], offset: Offset) -> set[Any]:
@@ -66,7 +66,7 @@ def progress_to_record(
     drained = before.drained or drained_split or (after.ended and not suspended)
     return replace(
         after,
-        until=stop_of(source.source),
+        until=describe_stop(source.source),
         stopped=stopped,
         finished=finished,
         suspended=suspended,
@@ -92,7 +92,7 @@ def check_not_drained(sources: Iterable[SourceProgram], offset: Offset) -> None:
             where={
                 "source": f"{source.name} (uid={source.uid or 'none'})",
                 "stopped at": before.until or "an end of its own",
-                "to stop at": stop_of(source.source) or "no end",
+                "to stop at": describe_stop(source.source) or "no end",
             },
             hint="run the bounded program again with `headrace run --no-drain --fresh`"
             " (headrace.stop.drain: false); then this program goes on from its checkpoint",
@@ -101,8 +101,8 @@ def check_not_drained(sources: Iterable[SourceProgram], offset: Offset) -> None:
 
 __all__ = [
     "check_not_drained",
+    "describe_stop",
     "progress_to_record",
     "stop_changed",
-    "stop_of",
     "suspended_sources",
 ]

@@ -69,12 +69,12 @@ def _lanes_of(
             merged.setdefault(block.merged_channel, []).append(block)
         else:
             by_sender.setdefault(senders[number] if senders else 0, []).append(block)
-    lanes = [_sender_lane(number, sent) for number, sent in enumerate(by_sender.values())]
+    lanes = [_read_sender_blocks(number, sent) for number, sent in enumerate(by_sender.values())]
     for channel, sent in sorted(merged.items(), key=itemgetter(0)):
         if channel.of_dataframe:
-            items = _dataframe_order(sent)
+            items = _read_dataframe_blocks(sent)
         else:
-            items = _merged_order(channel, sent, watermarks.get(channel, MIN_WATERMARK))
+            items = _merge_equal_watermarks(channel, sent, watermarks.get(channel, MIN_WATERMARK))
         lanes.append(deque((channel, item) for item in items))
     return lanes
 
@@ -195,7 +195,7 @@ def _merge_lanes(
         consider(number)
 
 
-def _sender_lane(number: int, blocks: Iterable[Block]) -> _Lane:
+def _read_sender_blocks(number: int, blocks: Iterable[Block]) -> _Lane:
     """Yield the pieces and marks of one sender, in order."""
     lane: _Lane = deque()
     for block in blocks:
@@ -229,7 +229,9 @@ def _split_runs(block: Block) -> Iterator[tuple[int, Any, Mark | None]]:
     yield len(block.values), channel, None
 
 
-def _merged_order(channel: Any, blocks: list[Block], reached: int) -> Iterator[_Piece | Mark]:
+def _merge_equal_watermarks(
+    channel: Any, blocks: list[Block], reached: int
+) -> Iterator[_Piece | Mark]:
     """Yield all senders' records under one watermark before any record under the next.
 
     Every group upstream goes through the same sequence of watermarks, so a record emitted
@@ -259,7 +261,7 @@ def _merged_order(channel: Any, blocks: list[Block], reached: int) -> Iterator[_
         yield last
 
 
-def _dataframe_order(blocks: list[Block]) -> Iterator[_Piece | Mark]:
+def _read_dataframe_blocks(blocks: list[Block]) -> Iterator[_Piece | Mark]:
     """Yield all records of a DataFrame, then one mark: its tasks read rows at the same time."""
     lowest: Mark | None = None
     for block in blocks:

@@ -30,13 +30,13 @@ ChannelState = tuple[int, bool]
 NODES = "nodes"
 
 
-def exchange_of_group_channel(channel: Sequence[Any]) -> str | None:
+def find_group_exchange(channel: Sequence[Any]) -> str | None:
     """Return the exchange that a group's channel belongs to; None for other channels."""
     exchange, _, group = Channel(*channel)
     return exchange if group is not None and group != ALL_TASKS else None
 
 
-def header_to_savepoint(
+def export_headers(
     operator: str, headers: Iterable[Header]
 ) -> tuple[list[WatermarkRecord], list[TaskRecord]]:
     """Return the headers of an operator's key groups, in their order, as records.
@@ -72,16 +72,16 @@ def header_to_savepoint(
     return watermarks, tasks
 
 
-def header_from_savepoint(
+def import_header(
     watermarks: Iterable[WatermarkRecord],
     tasks: Iterable[TaskRecord],
     input_channels: Sequence[Any] = (),
-    exchange_of: Callable[[Any], Hashable | None] = exchange_of_group_channel,
+    exchange_of: Callable[[Any], Hashable | None] = find_group_exchange,
 ) -> dict[str, Any]:
     """Return the header that every key group of an operator begins with; empty without any record.
 
     ``input_channels``: those that the operator has from the start in the program that goes on. Some
-    of them stand for key groups upstream, whose number may have changed: see ``channels_now``.
+    of them stand for key groups upstream, whose number may have changed: see ``map_channels``.
     """
     header: dict[str, Any] = {}
     channels: dict[Any, ChannelState] = {}
@@ -99,14 +99,14 @@ def header_from_savepoint(
     if nodes:
         header[NODES] = nodes
     if channels or header:
-        header["channels"] = channels_now(channels, input_channels, exchange_of)
+        header["channels"] = map_channels(channels, input_channels, exchange_of)
     return header
 
 
-def channels_now(
+def map_channels(
     channels: Mapping[Any, ChannelState],
     input_channels: Sequence[Any],
-    exchange_of: Callable[[Any], Hashable | None] = exchange_of_group_channel,
+    exchange_of: Callable[[Any], Hashable | None] = find_group_exchange,
 ) -> dict[Any, ChannelState]:
     """Map the channels of an earlier program to the inputs of this one.
 

@@ -13,7 +13,7 @@ from typing import Any
 from headrace.connector import Committer
 from headrace.runtime.block import ALL_GROUPS
 from headrace.runtime.program import JobProgram, VertexProgram, input_watermarks_key
-from headrace.runtime.savepoint.header import header_from_savepoint, header_to_savepoint
+from headrace.runtime.savepoint.header import export_headers, import_header
 from headrace.runtime.savepoint.manifest import Manifest, OperatorEntry
 from headrace.runtime.savepoint.read import import_backend
 from headrace.runtime.savepoint.records import SplitRecord, TaskRecord, decode, encode
@@ -50,7 +50,7 @@ def create_savepoint(
         for group, backend in sorted(groups.items()):
             parts.put(part_name("states", id_, group), export_states(id_, backend, group))
             parts.put(part_name("timers", id_, group), export_timers(id_, backend, group))
-        marks, others = header_to_savepoint(id_, [groups[group].header for group in sorted(groups)])
+        marks, others = export_headers(id_, [groups[group].header for group in sorted(groups)])
         watermarks += marks
         tasks += others
         operators.append(_entry(vertex, groups, shared))
@@ -118,7 +118,7 @@ def restore_savepoint(
         if entry.key_groups != vertex.groups:
             tasks = _without_chain_watermarks(tasks, vertex)
         header = pickle.dumps(
-            header_from_savepoint(
+            import_header(
                 [record for record in savepoint.read("watermarks") if record.operator == id_],
                 tasks,
                 vertex.input_channels,

@@ -84,17 +84,23 @@ def import_backend(
         CheckpointError: a record is missing or comes twice, or its encoding is unknown.
     """
     namespaced, tables, in_tables = backend.in_namespaces, backend.tables, table_kinds or {}
-    of_keys = _Importer(backend.declare, lambda key, _: _changing(backend, key), kinds or {})
+    of_keys = _Importer(
+        backend.declare, lambda key, _: _enter_for_change(backend, key), kinds or {}
+    )
     of_namespaces = _Importer(
-        namespaced.declare, lambda *pair: _changing(namespaced, pair), namespaced_kinds or {}
+        namespaced.declare,
+        lambda *pair: _enter_for_change(namespaced, pair),
+        namespaced_kinds or {},
     )
     of_tables = _Importer(
-        tables.declare, lambda key, namespace: _changing(tables.table(namespace), key), in_tables
+        tables.declare,
+        lambda key, namespace: _enter_for_change(tables.table(namespace), key),
+        in_tables,
     )
     size_bytes = 0
     for record in records:
         if isinstance(record, TimerRecord):
-            _register(record, backend)
+            _register_timer(record, backend)
             continue
         if record.namespace is None:
             of_keys.import_record(record)
@@ -111,12 +117,12 @@ def import_backend(
     backend.flush()
 
 
-def _changing(space: KeyedTable, key: Any) -> Entry:
+def _enter_for_change(space: KeyedTable, key: Any) -> Entry:
     space.changed(key)
     return space.enter(key)
 
 
-def _register(record: TimerRecord, backend: StateBackend) -> None:
+def _register_timer(record: TimerRecord, backend: StateBackend) -> None:
     timers = backend.event_timers if record.clock == EVENT else backend.processing_timers
     namespace = None if record.namespace is None else decode(record.namespace)
     timers.register(Timer(record.time_ms, decode_key(record.key), namespace))
@@ -142,7 +148,9 @@ class _Importer:
     def import_record(self, record: StateRecord) -> None:
         """Import one record."""
         if record.encoding != PICKLE:
-            raise _damaged(record, f"has the encoding {record.encoding!r}, which is unknown here")
+            raise _damaged_error(
+                record, f"has the encoding {record.encoding!r}, which is unknown here"
+            )
         place = record.key, record.namespace
         if place != self._place:
             space = None if record.namespace is None else decode(record.namespace)
@@ -152,7 +160,9 @@ class _Importer:
         if kind is None:
             kind = self._declare(record.state, StateKind(record.kind, None, expires))
         if (kind.kind, kind.expires) != (record.kind, expires):
-            raise _damaged(record, f"is a record of {record.kind} state, but was said to be {kind}")
+            raise _damaged_error(
+                record, f"is a record of {record.kind} state, but was said to be {kind}"
+            )
         value = decode(record.value)
         self._put(record, (value, record.stamp_ms) if expires else value)
 
@@ -164,13 +174,13 @@ class _Importer:
             return
         if record.kind not in (LIST, MAP):
             if state in entry:
-                raise _damaged(record, "comes twice")
+                raise _damaged_error(record, "comes twice")
             entry[state] = value
             return
         if stored is None:
             stored = entry[state] = [] if record.kind == LIST else {}
         if len(stored) != record.position:
-            raise _damaged(record, f"has the position {record.position}, not {len(stored)}")
+            raise _damaged_error(record, f"has the position {record.position}, not {len(stored)}")
         if record.kind == LIST:
             stored.append(value)
         else:
@@ -183,7 +193,7 @@ class _Importer:
         if buffer != self._buffer:
             self._buffer, self._added = buffer, 0
         if record.position != self._added:
-            raise _damaged(record, f"has the position {record.position}, not {self._added}")
+            raise _damaged_error(record, f"has the position {record.position}, not {self._added}")
         self._added += 1
         assert record.stamp_ms is not None
         self._entry.setdefault(record.state, TimeBuffer([], [])).add(record.stamp_ms, value)
@@ -194,7 +204,7 @@ class _Importer:
         return kind
 
 
-def _damaged(record: StateRecord, what: str) -> CheckpointError:
+def _damaged_error(record: StateRecord, what: str) -> CheckpointError:
     return CheckpointError(
         f"a record of state {record.state!r} of operator {record.operator!r} {what}",
         where={"key": repr(decode_key(record.key)), "key group": str(record.key_group)},

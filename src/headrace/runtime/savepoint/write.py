@@ -39,11 +39,11 @@ def export_states(operator: str, backend: StateBackend, key_group: int) -> Itera
     """Yield the state of keys, then that of keys in namespaces, then that of namespaces' tables."""
     kinds = backend.kinds()
     for key, entry in backend.scan():
-        yield from _of_entry(operator, key_group, encode_key(key), None, entry, kinds)
+        yield from _export_entry(operator, key_group, encode_key(key), None, entry, kinds)
     for space in (backend.in_namespaces, backend.tables):
         kinds = space.kinds()
         for (key, namespace), entry in space.scan():
-            yield from _of_entry(
+            yield from _export_entry(
                 operator, key_group, encode_key(key), encode(namespace), entry, kinds
             )
 
@@ -56,7 +56,7 @@ def export_timers(operator: str, backend: StateBackend, key_group: int) -> Itera
             yield TimerRecord(operator, clock, key_group, time_ms, order, encode_key(key), space)
 
 
-def _of_entry(
+def _export_entry(
     operator: str,
     key_group: int,
     key: bytes,
@@ -67,7 +67,7 @@ def _of_entry(
     """Yield the records of one entry; ``namespace`` None: the entry of a key alone."""
     for state, stored in entry.items():
         kind, _, expires = kinds.get(state, _UNDECLARED)
-        for position, (item, value) in enumerate(_pieces(kind, stored)):
+        for position, (item, value) in enumerate(_split_state(kind, stored)):
             stamp = None
             if kind == TIMES:
                 stamp, value = value
@@ -88,7 +88,7 @@ def _of_entry(
             )
 
 
-def _pieces(kind: str, stored: Any) -> Iterable[tuple[bytes | None, Any]]:
+def _split_state(kind: str, stored: Any) -> Iterable[tuple[bytes | None, Any]]:
     """Return the pieces of a state that become records: pairs (key in a map or None, value)."""
     if kind == LIST:
         elements = stored.scan() if isinstance(stored, ChunkedList) else stored

@@ -43,22 +43,22 @@ class RecordingStore:
     def get(self, name: str) -> bytes | None:
         """Return the bytes under a name, or None."""
         data = self._store.get(name)
-        self._note(name, data)
+        self._record_page(name, data)
         return data
 
     def put(self, name: str, data: bytes) -> None:
         """Store bytes under a name."""
         if name not in self.before:
-            self._note(name, self._store.get(name))
+            self._record_page(name, self._store.get(name))
         self._store.put(name, data)
 
     def remove(self, name: str) -> None:
         """Remove a name."""
         if name not in self.before:
-            self._note(name, self._store.get(name))
+            self._record_page(name, self._store.get(name))
         self._store.remove(name)
 
-    def _note(self, name: str, data: bytes | None) -> None:
+    def _record_page(self, name: str, data: bytes | None) -> None:
         if name not in self.before:
             self.before[name] = data
             self.read_bytes += len(data or b"")
@@ -101,7 +101,7 @@ class FailedCall:
     shared: bytes | None = None
 
 
-def failed_call(
+def capture_failed_call(
     task: KeyedTask,
     task_input: TaskInput,
     blocks: Sequence[bytes],

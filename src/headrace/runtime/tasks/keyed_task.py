@@ -129,9 +129,9 @@ class KeyedTask:
 
     def drain(self) -> Iterator[Envelope]:
         """Yield and remove the buffered output."""
-        return self._timed(self._chain.drain())
+        return self._count_busy_time(self._chain.drain())
 
-    def _timed(self, work: Iterator[Envelope]) -> Iterator[Envelope]:
+    def _count_busy_time(self, work: Iterator[Envelope]) -> Iterator[Envelope]:
         return count_busy_time(work, self.task_info.clock_ns, self._busy_ns)
 
     def run_group(
@@ -143,7 +143,7 @@ class KeyedTask:
         watermark generators. ``keep_buffers``: whether buffered records are of other groups in this
         micro-batch; otherwise they are of a failed call, and are dropped.
         """
-        return self._timed(self._run_group(task, backend, keep_buffers))
+        return self._count_busy_time(self._run_group(task, backend, keep_buffers))
 
     def _run_group(
         self, task: TaskInput, backend: StateBackend, keep_buffers: bool
@@ -152,7 +152,7 @@ class KeyedTask:
         self._backend = backend
         self._watermarks = self._restore_channels(header)
         self._enter_broadcast(task.broadcast)
-        self._empty_groups.mark_active_groups(self._watermarks, self._all_blocks(task))
+        self._empty_groups.update_idleness(self._watermarks, self._all_blocks(task))
         now_ms = max(task.now_ms, header.get("now", 0))
         watermark = self._watermarks.current
         chain.begin(

@@ -180,7 +180,9 @@ class SourceTask:
                     task.now_ms,
                     current_group,
                 )
-            yield from self._timed(work.source, self._run_split(chain, work, chunk_records))
+            yield from self._count_busy_time(
+                work.source, self._run_split(chain, work, chunk_records)
+            )
             if work.only_announces:
                 continue  # what is known of the split is up to its reader
             if work.finished:
@@ -191,7 +193,7 @@ class SourceTask:
             watermark = max(min(reached, default=MIN_WATERMARK), work.state.watermark)
             states[work.source, work.split] = SplitState(watermark, nodes)
         for source_id, chain in chains.items():
-            yield from self._timed(source_id, chain.drain())
+            yield from self._count_busy_time(source_id, chain.drain())
         if task.ticks:
             yield from self._tick_envelopes(task)
         stage = self._job.sink_stage
@@ -199,7 +201,7 @@ class SourceTask:
             stage, current_group, "", Kind.SOURCE_STATE, task.sender, 0, (task.epoch, states)
         )
 
-    def _timed(self, source_id: str, work: Iterator[Envelope]) -> Iterator[Envelope]:
+    def _count_busy_time(self, source_id: str, work: Iterator[Envelope]) -> Iterator[Envelope]:
         return count_busy_time(work, self._task_info.clock_ns, self._measures[source_id].worked_ns)
 
     def _sink_groups(self) -> int:

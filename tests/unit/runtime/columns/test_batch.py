@@ -19,7 +19,7 @@ from headrace.errors import TypeMismatchError
 from headrace.runtime.block import Block, Mark, decode, encode, isolate_for_receiver, records_of
 from headrace.runtime.channel import Channel
 from headrace.runtime.columns.batch import Columns, concatenate_columns
-from headrace.runtime.columns.building import of_chunk
+from headrace.runtime.columns.building import from_chunk
 from headrace.runtime.columns.keys import ColumnKeys
 from headrace.runtime.columns.selectors import TimestampColumn
 from headrace.runtime.columns.shapes import DICTS, NAMED_ROWS, Objects, PlainValues, Tuples
@@ -31,7 +31,7 @@ USERS = pa.record_batch({"user": ["a", "b", "c"]})
 def kinded(*kinds: int | None, shape: Any = NAMED_ROWS) -> Columns:
     """The users, with row kinds as a source gives them."""
     batch = USERS[: len(kinds)].append_column("kind", pa.array(kinds, pa.int8()))
-    return of_chunk(ColumnChunk(batch, shape, "kind"))
+    return from_chunk(ColumnChunk(batch, shape, "kind"))
 
 
 @dataclass(frozen=True)
@@ -118,7 +118,7 @@ def test_parts_with_and_without_kinds_are_joined() -> None:
 def test_row_kinds_that_are_none_are_refused(kinds: Any, name: str, message: str) -> None:
     batch = USERS[:2].append_column("kind", kinds)
     with pytest.raises(TypeMismatchError, match=message):
-        of_chunk(ColumnChunk(batch, NAMED_ROWS, name))
+        from_chunk(ColumnChunk(batch, NAMED_ROWS, name))
 
 
 def test_a_row_without_a_kind_is_inserted() -> None:

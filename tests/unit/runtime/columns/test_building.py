@@ -11,8 +11,8 @@ import pytest
 from headrace.connector import ColumnChunk
 from headrace.operators.batches.results import ResultConverter
 from headrace.runtime.columns.batch import Columns, concatenate_columns
-from headrace.runtime.columns.building import of_chunk
-from headrace.runtime.columns.exactness import numbers_by_group
+from headrace.runtime.columns.building import from_chunk
+from headrace.runtime.columns.exactness import to_groupable_column
 from headrace.runtime.columns.shapes import DICTS
 
 DICTIONARY = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2], pa.int8()), ["x", None, "y"])
@@ -37,7 +37,7 @@ def test_arrays_that_arrow_cannot_take_from(first: Any, second: Any, from_source
     def made(array: Any) -> Columns:
         batch = pa.record_batch({"value": array, "n": pa.array(range(len(array)))})
         if from_source:
-            return of_chunk(ColumnChunk(batch, DICTS))
+            return from_chunk(ColumnChunk(batch, DICTS))
         (columns,) = ResultConverter(None, True, DICTS).convert(batch, Columns(batch))
         return columns
 
@@ -45,6 +45,6 @@ def test_arrays_that_arrow_cannot_take_from(first: Any, second: Any, from_source
     wanted = [*first.to_pylist(), *second.to_pylist()]
     assert [row["value"] for row in whole.rows()] == wanted
     assert [row["value"] for row in whole.take(np.arange(len(wanted))[::-1]).rows()] == wanted[::-1]
-    counted = numbers_by_group(whole.batch.column(0), "count")
+    counted = to_groupable_column(whole.batch.column(0), "count")
     assert counted is not None
     assert counted.column.null_count == wanted.count(None)

@@ -10,11 +10,11 @@ import pytest
 
 from headrace.runtime.columns.exactness import (
     AggregateKind,
-    equal_array,
     have_exact_keys,
-    numbers_by_group,
-    numbers_in_turn,
     sums_fit,
+    to_exact_array,
+    to_foldable_numbers,
+    to_groupable_column,
 )
 
 LARGE = (1 << 63) - 1
@@ -43,12 +43,12 @@ def test_what_is_computed_of_a_column(
     values: list[Any], kind: Any, how: AggregateKind, in_turn: bool, by_group: bool
 ) -> None:
     column = pa.array(values, kind)
-    assert (numbers_in_turn(column, how) is not None) is in_turn
-    assert (numbers_by_group(column, how) is not None) is by_group
+    assert (to_foldable_numbers(column, how) is not None) is in_turn
+    assert (to_groupable_column(column, how) is not None) is by_group
 
 
 def test_sums_of_results_and_numbers_fit_to_the_last() -> None:
-    numbers = numbers_in_turn(pa.array([LARGE - 4, 2]), "sum")
+    numbers = to_foldable_numbers(pa.array([LARGE - 4, 2]), "sum")
     assert numbers is not None
     assert sums_fit(numbers, 1, 2) and not sums_fit(numbers, 1, 3)
     assert not sums_fit(numbers, 0, 2)
@@ -77,7 +77,7 @@ def test_keys_are_there_and_compare_as_in_python() -> None:
 def test_an_array_is_made_where_it_reads_as_the_values(
     values: list[Any], kind: Any, equal: bool
 ) -> None:
-    array = equal_array(values, kind)
+    array = to_exact_array(values, kind)
     assert (array is not None) is equal
     assert array is None or array.to_pylist() == values
 
@@ -86,4 +86,4 @@ def test_no_array_of_a_type_that_arrow_cannot_make() -> None:
     """Its errors are no ``ValueError``: folds of columns with unions go on with rows."""
     ints, texts = pa.array([1, 2]), pa.array(["a", "b"])
     union = pa.UnionArray.from_sparse(pa.array([0, 1], pa.int8()), [ints, texts])
-    assert equal_array(union.to_pylist(), union.type) is None
+    assert to_exact_array(union.to_pylist(), union.type) is None

@@ -26,7 +26,7 @@ from headrace.runners.spark.query.wire import Row, pack, pack_singly
 from headrace.runtime.block import Block, Envelope, Kind, decode, records_of
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.columns.batch import Columns
-from headrace.runtime.columns.building import of_chunk
+from headrace.runtime.columns.building import from_chunk
 from headrace.runtime.columns.keys import ColumnKeys
 from headrace.runtime.columns.selectors import ByColumns
 from headrace.runtime.columns.shapes import NAMED_ROWS
@@ -290,7 +290,7 @@ def test_row_kinds_survive_the_exchange() -> None:
     batch = pa.record_batch({"user": [1, 2, 1], "kind": pa.array([0, 3, 2], pa.int8())})
     chain = chain_by(ByColumns("user"))
     assert chain.push_columns is not None
-    columns = of_chunk(ColumnChunk(batch, NAMED_ROWS, "kind"))
+    columns = from_chunk(ColumnChunk(batch, NAMED_ROWS, "kind"))
     chain.push_columns(columns)
     chain.push_columns(columns[:1])  # which has no kinds
     received = [e for row in pack([*chain.drain()], 2) for e in opened(row)]

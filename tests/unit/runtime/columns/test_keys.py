@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from headrace.errors import UnstableKeyError
 from headrace.runtime.columns.batch import Columns
-from headrace.runtime.columns.exactness import equal_alike
+from headrace.runtime.columns.exactness import compares_like_python
 from headrace.runtime.columns.keys import ColumnKeys, key_groups
 from headrace.runtime.columns.selectors import (
     ByColumns,
@@ -181,4 +181,4 @@ def test_keys_that_are_equal_in_python_are_one(column: pa.Array) -> None:
     ids=str,
 )
 def test_types_that_compare_as_python_does(kind: Any, alike: bool) -> None:
-    assert equal_alike(kind) is alike
+    assert compares_like_python(kind) is alike

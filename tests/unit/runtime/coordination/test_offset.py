@@ -44,7 +44,7 @@ def test_what_is_done_in_an_epoch_is_not_in_the_next() -> None:
         SOURCE.positions,
     )
     assert carried_over.carried_over() is carried_over
-    assert SOURCE.ends() == {"a": 7, "b": [1, {"x": 2}], "c": 9}
+    assert SOURCE.end_positions() == {"a": 7, "b": [1, {"x": 2}], "c": 9}
 
 
 @pytest.mark.parametrize("version", [None, 0, 2, "1"])

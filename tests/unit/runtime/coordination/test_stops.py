@@ -13,7 +13,7 @@ from headrace.connector import Budget
 from headrace.errors import CheckpointError, JobError
 from headrace.runtime.coordination.coordinator import Coordinator
 from headrace.runtime.coordination.offset import Offset
-from headrace.runtime.coordination.stops import stop_of
+from headrace.runtime.coordination.stops import describe_stop
 from headrace.runtime.job_time import JobTime
 from headrace.runtime.program import SourceProgram
 from headrace.runtime.tasks.source_task import SourceTaskInput, SplitState
@@ -85,7 +85,7 @@ def test_a_split_stops_where_it_would_be_drained() -> None:
     assert records(tasks) == {"b": [(1, 3)]}  # what has stopped is not named again
     assert run.ended and run.suspended
     assert run.coordinator.latest(run.offset, JobTime(99, 99)) is run.offset
-    assert run.offset.source(0).ends() == {"a": 5, "b": 3}
+    assert run.offset.source(0).end_positions() == {"a": 5, "b": 3}
 
 
 def test_a_run_that_drains_finishes_them() -> None:
@@ -223,7 +223,7 @@ def test_a_source_resumes_the_splits_that_it_is_given() -> None:
 
 
 def test_where_a_source_stops() -> None:
-    assert [stop_of(w) for w in (Where("x"), Where(), Where(bounded=False), None)] == [
+    assert [describe_stop(w) for w in (Where("x"), Where(), Where(bounded=False), None)] == [
         "x",
         "its end",
         "",

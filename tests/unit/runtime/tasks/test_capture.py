@@ -82,7 +82,7 @@ class RecordingHarness(Harness):
             self.call(*blocks)
         error = raised.value
         arguments = self.task, self.given, self.sent, self.recorded, b"", error
-        return error, capture.failed_call(*arguments)
+        return error, capture.capture_failed_call(*arguments)
 
 
 def again(harness: RecordingHarness, call: FailedCall) -> Replay:

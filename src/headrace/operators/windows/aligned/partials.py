@@ -22,7 +22,7 @@ from headrace.runtime.columns.exactness import (
     AggregateKind,
     have_exact_keys,
     max_abs,
-    numbers_by_group,
+    to_groupable_column,
 )
 from headrace.runtime.columns.shapes import NAMED_ROWS, Dicts, NamedRows, Shape, python_values
 from headrace.runtime.exchange.steps import ValueWithKey
@@ -124,7 +124,7 @@ class PartialAggregator:
         max_abs_sum = 0
         for each in self._aggregates.values():
             at = column_index(columns, each.field)
-            numbers = None if at is None else numbers_by_group(batch.column(at), each.kind)
+            numbers = None if at is None else to_groupable_column(batch.column(at), each.kind)
             if numbers is None or (self.shape.record_shape and numbers.column.null_count):
                 return None
             arrays.append(numbers.column)
