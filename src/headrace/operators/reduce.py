@@ -23,7 +23,7 @@ from headrace.runtime.operator import (
 )
 from headrace.runtime.state.backend import StateBackend, Timer
 from headrace.runtime.state.handles import KeyContext
-from headrace.runtime.state.kinds import RESERVED_NAMES, VALUE, timed
+from headrace.runtime.state.kinds import RESERVED_NAMES, VALUE, timestamped_type
 from headrace.runtime.user_function import UserFunction
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ class ReduceOperator(SteppedOperator):
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         super().open(node, context, key_context)
         assert context.states is not None, "a reduction is keyed"
-        context.states.declare(SLOT, VALUE, timed(self._spec.record_type))
+        context.states.declare(SLOT, VALUE, timestamped_type(self._spec.record_type))
 
     def steps_before(self) -> tuple[Step, ...]:
         """Return no steps: the step of a reduction sets the current key itself."""

@@ -12,7 +12,7 @@ from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import NodeProgram
 from headrace.runtime.state.broadcast_state import BroadcastStateMap, BroadcastStateStore
 from headrace.runtime.state.handles.coercion import fits_of_map
-from headrace.runtime.state.kinds import VALUE, StateKind, data_of
+from headrace.runtime.state.kinds import VALUE, StateKind, type_data_of
 
 
 @dataclass(frozen=True)
@@ -135,7 +135,9 @@ class BroadcastStates:
         writable: dict[str, Any] = {}
         readable: dict[str, Any] = {}
         for each in declared:
-            state_map = broadcast_states.map(each.name, StateKind(VALUE, data_of(each.type_info)))
+            state_map = broadcast_states.map(
+                each.name, StateKind(VALUE, type_data_of(each.type_info))
+            )
             state = writable[each.name] = BroadcastMap(state_map, each.type_info)
             readable[each.name] = ReadOnlyBroadcastMap(state_map, state, operator)
         self.writable = _ByDescriptor(writable, types, operator).__getitem__

@@ -12,7 +12,7 @@ from headrace.operators.keyed import StatefulOperator
 from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import NodeProgram, OperatorSpec, Traits
 from headrace.runtime.state.handles import KeyContext
-from headrace.runtime.state.kinds import RESERVED_NAMES, TIMES, VALUE, data_of
+from headrace.runtime.state.kinds import RESERVED_NAMES, TIMES, VALUE, type_data_of
 from headrace.runtime.user_function import UserFunction
 
 TIMER_SLOT = RESERVED_NAMES + "join"
@@ -58,7 +58,7 @@ class JoinOperator(StatefulOperator):
     """The type of the state ``TIMER_SLOT``."""
 
     def __init__(self, spec: JoinSpec) -> None:
-        self._types = {LEFT: data_of(spec.left_type), RIGHT: data_of(spec.right_type)}
+        self._types = {LEFT: type_data_of(spec.left_type), RIGHT: type_data_of(spec.right_type)}
 
     def open(self, node: NodeProgram, context: TaskContext, key_context: KeyContext) -> None:
         super().open(node, context, key_context)

@@ -18,7 +18,7 @@ from headrace.runtime.state.kinds import (
     REDUCING,
     RESERVED_NAMES,
     StateKind,
-    data_of,
+    type_data_of,
 )
 from headrace.runtime.user_function import UserFunction
 
@@ -109,7 +109,7 @@ class Elements(Contents):
 
     @property
     def stored_kind(self) -> StateKind:
-        declared = data_of(self.record_type)
+        declared = type_data_of(self.record_type)
         return StateKind(LIST, declared and type_data("LIST", declared))
 
     def state(self, states: NamespacedStates) -> Any:
@@ -157,7 +157,7 @@ class Reduced(_FoldedContents):
 
     @property
     def stored_kind(self) -> StateKind:
-        return StateKind(REDUCING, data_of(self.reduced_type))
+        return StateKind(REDUCING, type_data_of(self.reduced_type))
 
     def state(self, states: NamespacedStates) -> Any:
         descriptor = _Descriptor(self.stored_kind, reduce=self.function.bound())

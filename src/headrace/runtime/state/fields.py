@@ -44,24 +44,24 @@ def check_fields(operator: str | None, entry: Mapping[Any, Any]) -> None:
         if kind is TimeBuffer and value.values:
             value = value.values[0]
         elif kind is not tuple or not value:
-            value = _first(value)
+            value = _first_object(value)
         else:
             value = value[0]  # a value that expires is a pair with the time of its last use
         if type(value) in _without_fields:
             continue
         for field in missing_fields(value):
-            raise _refusal(operator, str(state), type(value).__qualname__, field)
+            raise _missing_field_error(operator, str(state), type(value).__qualname__, field)
 
 
-def check_seen(operator: str | None, state: str, seen: SeenFields) -> None:
+def check_stored_fields(operator: str | None, state: str, seen: SeenFields) -> None:
     """Refuse a state whose objects lack a field of their class, as far as it can be imported.
 
     Raises:
         CheckpointError: the class has a field, without a plain default, that it did not have then.
     """
     for name, fields in seen.items():
-        for field in sorted(_needed_of(name).difference(fields)):
-            raise _refusal(operator, state, name.partition(":")[2], field)
+        for field in sorted(_required_fields_by_name(name).difference(fields)):
+            raise _missing_field_error(operator, state, name.partition(":")[2], field)
 
 
 def class_of_newest(value: Any) -> type:
@@ -85,7 +85,9 @@ def fields_of(kind: type) -> tuple[str, list[str]] | None:
     return f"{kind.__module__}:{kind.__qualname__}", fields
 
 
-def _refusal(operator: str | None, state: str, name: str, field: str) -> CheckpointError:
+def _missing_field_error(
+    operator: str | None, state: str, name: str, field: str
+) -> CheckpointError:
     """Return the error for a state whose objects lack a field of their dataclass."""
     of = "" if operator is None else f" of operator {operator!r}"
     return CheckpointError(
@@ -99,7 +101,7 @@ def _refusal(operator: str | None, state: str, name: str, field: str) -> Checkpo
 def missing_fields(value: Any) -> list[str]:
     """Return the dataclass fields that an object lacks, except those of ``field(init=False)``."""
     kind = type(value)
-    names = _known[kind] if kind in _known else _needed(kind)
+    names = _known[kind] if kind in _known else _required_fields(kind)
     if not names:
         _without_fields.add(kind)
     if not names or getattr(value, "__dict__", {}).keys() >= names:
@@ -107,7 +109,7 @@ def missing_fields(value: Any) -> list[str]:
     return sorted(name for name in names if not hasattr(value, name))
 
 
-def _first(value: Any) -> Any:
+def _first_object(value: Any) -> Any:
     if type(value) is list and value:
         value = value[0]
     elif type(value) is dict and value:
@@ -118,13 +120,13 @@ def _first(value: Any) -> Any:
     return value[0] if type(value) is tuple and value else value
 
 
-def _needed_of(name: str) -> frozenset[str]:
+def _required_fields_by_name(name: str) -> frozenset[str]:
     module, _, qualname = name.partition(":")
     try:
         found = reduce(getattr, qualname.split("."), importlib.import_module(module))
     except Exception:  # the module may be gone, or raise anything: reading an object says so
         return frozenset()
-    return _needed(found) if isinstance(found, type) else frozenset()
+    return _required_fields(found) if isinstance(found, type) else frozenset()
 
 
 def _is_pickled_by_hand(kind: type) -> bool:
@@ -140,7 +142,7 @@ _without_fields: set[type] = {*ATOMIC_TYPES}
 """The types that need none: atoms, and those that were met."""
 
 
-def _needed(kind: type) -> frozenset[str]:
+def _required_fields(kind: type) -> frozenset[str]:
     if kind not in _known:
         mine = dataclasses.is_dataclass(kind) and not _is_pickled_by_hand(kind)
         _known[kind] = frozenset(

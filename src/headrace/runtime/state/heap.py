@@ -20,7 +20,7 @@ from headrace.runtime.state.backend import (
     Values,
 )
 from headrace.runtime.state.kinds import StateKind, check_state
-from headrace.runtime.state.refusals import unpicklable
+from headrace.runtime.state.refusals import find_unpicklable_value
 from headrace.runtime.state.time_buffer import TimeBuffer
 
 DEAD_TIMERS = 64
@@ -261,7 +261,7 @@ class HeapBackend(HeapEntries, StateBackend):
         for slot, value in entry.items():
             kind = slot, _kind_of(value)
             if kind not in self._pickled:
-                refused = unpicklable(self.owner, slot, key, value)
+                refused = find_unpicklable_value(self.owner, slot, key, value)
                 if refused is not None:
                     raise refused
                 self._pickled.add(kind)

@@ -47,12 +47,12 @@ class StateKind(NamedTuple):
         return " ".join(words)
 
 
-def data_of(declared: TypeInformation | None) -> TypeData | None:
+def type_data_of(declared: TypeInformation | None) -> TypeData | None:
     """Return a declared type as data, where one is declared."""
     return None if declared is None else declared.to_data()
 
 
-def timed(declared: TypeInformation | None) -> TypeData | None:
+def timestamped_type(declared: TypeInformation | None) -> TypeData | None:
     """Return the type of a record with its timestamp (ms)."""
     return None if declared is None else type_data("TUPLE", declared.to_data(), type_data("LONG"))
 

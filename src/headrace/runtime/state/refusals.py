@@ -30,7 +30,7 @@ def check_size(data: bytes, most_bytes: int) -> None:
         raise error
 
 
-def refusal_of(
+def storage_error(
     operator: str | None,
     key: Any,
     entry: Mapping[Any, Any],
@@ -44,37 +44,37 @@ def refusal_of(
     here = {slot: value for slot, value in entry.items() if type(value) not in of_store}
     if isinstance(error, StateTooLargeError):
         if not error.where:
-            sizes = {slot: _size(value) for slot, value in here.items()}
+            sizes = {slot: _pickled_size(value) for slot, value in here.items()}
             large = [slot for slot, size in sizes.items() if size >= error.size_bytes]
             parts = [slot for slot in entry if slot not in here]
             slot = (large or parts or [max(sizes, key=sizes.__getitem__)])[0]
-            error.where = _place(operator, slot, key)
+            error.where = _describe_place(operator, slot, key)
         return error
     if isinstance(error, HeadraceError):
         return error
     for slot, value in here.items():
-        found = unpicklable(operator, slot, key, value)
+        found = find_unpicklable_value(operator, slot, key, value)
         if found is not None:
             return found
     if isinstance(error, TypeError | AttributeError | pickle.PicklingError):
         for slot in entry.keys() - here.keys():
-            return _refusal(error, _place(operator, slot, key))
+            return _unpicklable_error(error, _describe_place(operator, slot, key))
     return error
 
 
-def unpicklable(
+def find_unpicklable_value(
     operator: str | None, slot: Any, key: Any, value: Any
 ) -> UnpicklableStateError | None:
     """Return the error for a value of a state that cannot be pickled; None for any other value."""
     try:
         pickle.dumps(value, 5)
     except Exception as error:  # a class may raise anything when it is pickled
-        shown = f"{type(value).__name__} {_shown(value)}"
-        return _refusal(error, {**_place(operator, slot, key), "value": shown})
+        shown = f"{type(value).__name__} {_shorten(value)}"
+        return _unpicklable_error(error, {**_describe_place(operator, slot, key), "value": shown})
     return None
 
 
-def _refusal(error: Exception, where: Mapping[str, str]) -> UnpicklableStateError:
+def _unpicklable_error(error: Exception, where: Mapping[str, str]) -> UnpicklableStateError:
     return UnpicklableStateError(
         f"a value in state cannot be pickled: {type(error).__name__}: {error}",
         where=where,
@@ -83,19 +83,19 @@ def _refusal(error: Exception, where: Mapping[str, str]) -> UnpicklableStateErro
     )
 
 
-def _place(operator: str | None, slot: Any, key: Any) -> dict[str, str]:
+def _describe_place(operator: str | None, slot: Any, key: Any) -> dict[str, str]:
     of = {} if operator is None else {"operator": operator}
-    return {**of, "state": str(slot), "key": _shown(key)}
+    return {**of, "state": str(slot), "key": _shorten(key)}
 
 
-def _size(value: Any) -> int:
+def _pickled_size(value: Any) -> int:
     try:
         return len(pickle.dumps(value, 5))
     except Exception:  # it is not the size that is wrong with it
         return 0
 
 
-def _shown(value: Any) -> str:
+def _shorten(value: Any) -> str:
     try:
         text = repr(value)
     except Exception as error:  # a user's __repr__ must not hide the error

@@ -9,7 +9,7 @@ from headrace.common.typeinfo import TypeInformation
 from headrace.runtime.state.handles.coercion import Fit, fit_of
 from headrace.runtime.state.handles.context import KeyContext
 from headrace.runtime.state.handles.handle import Handle
-from headrace.runtime.state.kinds import AGGREGATING, data_of
+from headrace.runtime.state.kinds import AGGREGATING, type_data_of
 from headrace.runtime.state.ttl import Ttl
 
 
@@ -50,7 +50,7 @@ class AggregatingHandle(Handle):
 def accumulator_data(function: Any, declared: TypeInformation | None) -> TypeData | None:
     """Return the accumulator type as data: that of the function, otherwise the declared one."""
     own: TypeData | None = getattr(function, "accumulator_data", None)
-    return data_of(declared) if own is None else own
+    return type_data_of(declared) if own is None else own
 
 
 def fitted_aggregate(function: Any, declared: TypeInformation | None, state: str) -> Any:

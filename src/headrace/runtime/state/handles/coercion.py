@@ -20,7 +20,7 @@ Fit = Callable[[Any], Any]
 
 def fit_of(declared: TypeInformation | None, state: str, what: str = "a value") -> Fit | None:
     """Return a function that coerces values to a type; None if no value needs it."""
-    return None if declared is None else _checking(unrounded(declared), state, what)
+    return None if declared is None else _make_coercion(unrounded(declared), state, what)
 
 
 def fit_of_elements(declared: TypeInformation | None, state: str) -> Fit | None:
@@ -32,20 +32,20 @@ def fits_of_map(declared: TypeInformation | None, state: str) -> tuple[Fit, Fit]
     """Return functions that coerce keys and values of a map state; None if not needed."""
     if not isinstance(declared, MapTypeInfo):
         return None
-    of_key = _checking(declared._key_type_info, state, "a map key")
+    of_key = _make_coercion(declared._key_type_info, state, "a map key")
     of_value = fit_of(declared._value_type_info, state, "a map value")
     if of_key is None and of_value is None:
         return None
-    return of_key or _as_it_is, of_value or _as_it_is
+    return of_key or _identity, of_value or _identity
 
 
-def named(error: TypeMismatchError, what: str, state: str) -> TypeMismatchError:
+def add_state_name(error: TypeMismatchError, what: str, state: str) -> TypeMismatchError:
     """Return the same error, saying what of which state does not fit."""
     said = error.message.removeprefix("a value")
     return TypeMismatchError(f"{what} of state {state!r}{said}", where=error.where, hint=error.hint)
 
 
-def _checking(declared: TypeInformation, state: str, what: str) -> Fit | None:
+def _make_coercion(declared: TypeInformation, state: str, what: str) -> Fit | None:
     coerce = declared.coercer()
     if coerce is None:
         return None
@@ -54,10 +54,10 @@ def _checking(declared: TypeInformation, state: str, what: str) -> Fit | None:
         try:
             return coerce(value)
         except TypeMismatchError as error:
-            raise named(error, what, state) from None
+            raise add_state_name(error, what, state) from None
 
     return fit
 
 
-def _as_it_is(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value

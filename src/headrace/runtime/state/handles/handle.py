@@ -8,7 +8,7 @@ from headrace.common.typeinfo import TypeInformation
 from headrace.errors import NotKeyedError
 from headrace.runtime.state.backend import MISSING
 from headrace.runtime.state.handles.context import KeyContext
-from headrace.runtime.state.kinds import VALUE, StateKind, data_of
+from headrace.runtime.state.kinds import VALUE, StateKind, type_data_of
 from headrace.runtime.state.ttl import Ttl
 
 
@@ -27,7 +27,7 @@ class Handle:
         self._slot = name
         self._ttl = ttl
         self.type_info = type_info
-        self.stored_kind = StateKind(self.kind, data_of(type_info), ttl is not None)
+        self.stored_kind = StateKind(self.kind, type_data_of(type_info), ttl is not None)
         """What the slot is declared to hold."""
 
     def _entry(self) -> Any:

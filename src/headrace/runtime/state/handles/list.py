@@ -35,9 +35,9 @@ class ListHandle(Handle):
             return iter(())
         if self._ttl is None:
             return iter(stored)
-        return iter(self._live(stored, self._ttl))
+        return iter(self._drop_expired(stored, self._ttl))
 
-    def _live(self, stored: Iterable[tuple[Any, int]], ttl: Ttl) -> list[Any]:
+    def _drop_expired(self, stored: Iterable[tuple[Any, int]], ttl: Ttl) -> list[Any]:
         now = self._context.clock(ttl)
         if not ttl.return_expired:
             stored = [item for item in stored if not ttl.expired(item[1], now)]
@@ -48,7 +48,7 @@ class ListHandle(Handle):
                 self._context.schedule_cleanup(ttl, stamp)
         return [value for value, _ in items]
 
-    def _stamped(self, values: Iterable[Any], least: int = MIN_WATERMARK) -> Iterable[Any]:
+    def _add_stamps(self, values: Iterable[Any], least: int = MIN_WATERMARK) -> Iterable[Any]:
         ttl = self._ttl
         if ttl is None:
             return values
@@ -71,7 +71,7 @@ class ListHandle(Handle):
         stored = entry.get(self._slot)
         if stored is None:
             stored = entry[self._slot] = []
-        stored.extend(values if self._ttl is None else self._stamped(values))
+        stored.extend(values if self._ttl is None else self._add_stamps(values))
         if not stored:
             del entry[self._slot]
         self._changed()
@@ -85,7 +85,7 @@ class ListHandle(Handle):
             # A late record that rewrites the list does not make it older.
             stored = self._stored() or ()
             least = max((stamp for _, stamp in stored), default=MIN_WATERMARK)
-        self._replace(list(self._stamped(values, least)))
+        self._replace(list(self._add_stamps(values, least)))
 
     def _replace(self, new: list[Any]) -> None:
         if new:

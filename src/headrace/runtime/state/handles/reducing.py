@@ -28,7 +28,7 @@ class ReducingHandle(Handle):
     ) -> None:
         super().__init__(context, name, ttl, type_info)
         self._fit = fit = fit_of(type_info, name)
-        self._reduce = reduce if fit is None else _fitting(reduce, fit)
+        self._reduce = reduce if fit is None else _coerce_results(reduce, fit)
 
     def get(self) -> Any:
         """Return the reduced value, or None when nothing was added."""
@@ -46,5 +46,5 @@ class ReducingHandle(Handle):
         self._purge_single()
 
 
-def _fitting(reduce: Callable[[Any, Any], Any], fit: Fit) -> Callable[[Any, Any], Any]:
+def _coerce_results(reduce: Callable[[Any, Any], Any], fit: Fit) -> Callable[[Any, Any], Any]:
     return lambda value1, value2: fit(reduce(value1, value2))

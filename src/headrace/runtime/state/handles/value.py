@@ -8,7 +8,7 @@ from headrace.common._types.unrounded import unrounded
 from headrace.common.typeinfo import TypeInformation
 from headrace.errors import TypeMismatchError
 from headrace.runtime.state.backend import MISSING
-from headrace.runtime.state.handles.coercion import named
+from headrace.runtime.state.handles.coercion import add_state_name
 from headrace.runtime.state.handles.context import KeyContext
 from headrace.runtime.state.handles.handle import Handle
 from headrace.runtime.state.ttl import Ttl
@@ -43,7 +43,7 @@ class ValueHandle(Handle):
                 try:
                     value = self._coerce(value)
                 except TypeMismatchError as error:
-                    raise named(error, "a value", self._slot) from None
+                    raise add_state_name(error, "a value", self._slot) from None
             if self._ttl is not None:
                 self._write(value)
                 return

@@ -64,7 +64,7 @@ class BucketedMap(MutableMapping[Any, Any]):
     def of(cls, items: dict[Any, Any], store: PageStore, id_: int, page_bytes: int) -> BucketedMap:
         """Return a bucketed map of these items, not written yet."""
         made = cls(store, ("m", id_, 1, 0, 0), page_bytes)
-        made._pages.fill(items)
+        made._pages.set_all(items)
         made._length = len(items)
         return made
 
@@ -89,7 +89,7 @@ class BucketedMap(MutableMapping[Any, Any]):
         self._length -= 1
 
     def __contains__(self, key: object) -> bool:
-        return self._pages.holds(key)
+        return self._pages.contains(key)
 
     def __iter__(self) -> Iterator[Any]:
         return self._pages.keys()

@@ -141,9 +141,9 @@ class ChunkedTimes(TimeBuffer):
         chunk.add(timestamp, value)
         chunk.leaf = leaf
         if found is None:
-            self._begins(leaf, timestamp)
+            self._set_first_ms(leaf, timestamp)
         elif leaf is not self._recent:
-            self._note(leaf)  # it may be divided
+            self._mark_leaf_changed(leaf)  # it may be divided
 
     def between(self, first_ms: int, last_ms: int) -> tuple[list[int], list[Any]]:
         first_ms = max(first_ms, self._removed_ms + 1)
@@ -311,12 +311,12 @@ class ChunkedTimes(TimeBuffer):
     def _first_of_chunks(self) -> int:
         return (self._top.firsts or self._recent.firsts)[0]
 
-    def _begins(self, leaf: _Leaf, first_ms: int) -> None:
+    def _set_first_ms(self, leaf: _Leaf, first_ms: int) -> None:
         """Set the first timestamp of the first chunk, also in the upper level of the directory."""
         leaf.firsts[0] = first_ms
         if leaf is not self._recent:
             self._top.firsts[0] = first_ms
-            self._note(leaf)
+            self._mark_leaf_changed(leaf)
 
     def _remove_in_place(self) -> None:
         """Remove what counts no more from the chunks, as a record of such a moment is added."""
@@ -332,9 +332,9 @@ class ChunkedTimes(TimeBuffer):
             if not leaf.firsts:
                 self._drop_leaf()
             else:
-                self._begins(leaf, leaf.firsts[0])
+                self._set_first_ms(leaf, leaf.firsts[0])
         chunk.leaf = leaf
-        self._begins(leaf, chunk.times[0])
+        self._set_first_ms(leaf, chunk.times[0])
         self._removed_ms = MIN_WATERMARK - 1
 
     def _drop_before(self, moment_ms: int) -> None:
@@ -414,7 +414,7 @@ class ChunkedTimes(TimeBuffer):
             )
         return leaf
 
-    def _note(self, leaf: _Leaf) -> None:
+    def _mark_leaf_changed(self, leaf: _Leaf) -> None:
         self._changed_leaves.add(next(name for name, at in self._leaves.items() if at is leaf))
 
     def _drop_leaf(self) -> None:

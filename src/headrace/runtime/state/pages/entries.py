@@ -27,7 +27,7 @@ from headrace.runtime.state.pages.compact import (
 )
 from headrace.runtime.state.pages.hashed import HashedPages
 from headrace.runtime.state.pages.schemas import Schemas, schema_of
-from headrace.runtime.state.refusals import refusal_of
+from headrace.runtime.state.refusals import storage_error
 from headrace.runtime.state.time_buffer import TimeBuffer
 
 PAGE_FORMAT = 1
@@ -81,7 +81,7 @@ class EntryPages(HashedPages):
         self._kinds = kinds
         self._schemas = schemas
         self._owner = owner
-        self.reshape()
+        self.update_layout()
         self._new_id = new_id
         self._sampled: set[tuple[Any, type]] = set()
         self._entries_to_sample = _SAMPLED
@@ -90,7 +90,7 @@ class EntryPages(HashedPages):
         self._kept: set[int] = set()
         self._dropped: dict[int, tuple[Any, ...]] = {}
 
-    def reshape(self) -> None:
+    def update_layout(self) -> None:
         """Recompute the layout after states were declared; no effect after a page was read."""
         if not self._pages:
             self._schema = schema_of(self._kinds)
@@ -128,12 +128,12 @@ class EntryPages(HashedPages):
             if layout != self._layout:
                 expanded = expander(layout)
                 if packer(layout, _BIG) is not None:
-                    packed = {key: _named(stored, layout) for key, stored in packed.items()}
+                    packed = {key: _restore_names(stored, layout) for key, stored in packed.items()}
                 packed |= {key: pickle.dumps(expanded(value), 5) for key, value in plain.items()}
                 plain = {}
         return plain, packed
 
-    def written(self, page: Page) -> bytes:
+    def serialize_page(self, page: Page) -> bytes:
         """Return a page's bytes: its format, the number of its schema, and its entries."""
         samples = islice(page.plain.items(), 1)
         number = self._schemas.number_of(self._schema)
@@ -157,7 +157,7 @@ class EntryPages(HashedPages):
                         return data
             return self._spill(value, old)
         except Exception as error:
-            refused = refusal_of(self._owner, key, value, error, _BIG)
+            refused = storage_error(self._owner, key, value, error, _BIG)
             if refused is error:
                 raise
             raise refused from None
@@ -273,7 +273,7 @@ class EntryPages(HashedPages):
         rest: Entry = {}
         refs: dict[Any, tuple[Any, ...]] = {}
         for slot, value in entry.items():
-            ref, rest[slot] = self._place(slot, value, old_refs.get(slot))
+            ref, rest[slot] = self._store_value(slot, value, old_refs.get(slot))
             if ref is not None:
                 refs[slot] = ref
                 self._kept.add(ref[1])
@@ -281,10 +281,13 @@ class EntryPages(HashedPages):
             self.discard(old)
         data = pickle.dumps(rest, 5)
         if len(data) > SPILL_PAGES * self._page_bytes:
-            return (self._keep("e", data, old_rest if isinstance(old_rest, int) else None), refs)
+            return (
+                self._write_record("e", data, old_rest if isinstance(old_rest, int) else None),
+                refs,
+            )
         return (data, refs) if refs else data
 
-    def _place(
+    def _store_value(
         self, slot: Any, value: Any, old: tuple[Any, ...] | None
     ) -> tuple[tuple[Any, ...] | None, Any]:
         """Store a large value outside its page; return (reference or None, the inline value)."""
@@ -324,13 +327,13 @@ class EntryPages(HashedPages):
         if kind == "times" and type(value) is TimeBuffer:
             timed = ChunkedTimes.of(value, self._store, self._new_id(), self._page_bytes)
             return timed.flush(), None
-        return ("v", self._keep("v", data, old[1] if old and old[0] == "v" else None)), None
+        return ("v", self._write_record("v", data, old[1] if old and old[0] == "v" else None)), None
 
     def _record(self, letter: str, id_: int) -> bytes:
         data = self._read[id_] = get_required_record(self._store, f"{letter}{id_}")
         return data
 
-    def _keep(self, letter: str, data: bytes, id_: int | None) -> int:
+    def _write_record(self, letter: str, data: bytes, id_: int | None) -> int:
         """Write a record, in place of an old one if there was; gives back its id."""
         if id_ is None or id_ in self._kept:
             id_ = self._new_id()
@@ -340,7 +343,7 @@ class EntryPages(HashedPages):
         return id_
 
 
-def _named(stored: Stored, layout: Layout) -> Stored:
+def _restore_names(stored: Stored, layout: Layout) -> Stored:
     """Return an entry that was pickled alone, with the names of its states."""
     found = pickle.loads(stored) if isinstance(stored, bytes) else None
     return pickle.dumps(unpacker(layout)(found), 5) if type(found) is tuple else stored

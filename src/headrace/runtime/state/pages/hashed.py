@@ -95,7 +95,7 @@ class HashedPages(ABC):
         plain, packed = pickle.loads(data)
         return plain, packed
 
-    def written(self, page: Page) -> bytes:
+    def serialize_page(self, page: Page) -> bytes:
         """Return a page's bytes."""
         return pickle.dumps((page.plain, page.packed), 5)
 
@@ -135,7 +135,7 @@ class HashedPages(ABC):
             self.changed.add(key)
         return before
 
-    def holds(self, key: Any) -> bool:
+    def contains(self, key: Any) -> bool:
         """Return True if the key has a value."""
         return self._holds(self.page_of(key), key)
 
@@ -181,7 +181,7 @@ class HashedPages(ABC):
         self.table = PageTable()
         self._set_count(1)
 
-    def fill(self, values: dict[Any, Any]) -> None:
+    def set_all(self, values: dict[Any, Any]) -> None:
         """Take over the values of a new mapping that has no page yet."""
         for key in values:
             self.page_of(key).live[key] = values[key]
@@ -325,9 +325,9 @@ class HashedPages(ABC):
                 continue
             size_bytes = 0
             if page.plain or page.packed:
-                data = self.written(page)
+                data = self.serialize_page(page)
                 if len(data) > 4 * self._page_bytes * table.scale and self.spill_large(page):
-                    data = self.written(page)
+                    data = self.serialize_page(page)
                 store.put(f"{self._prefix}{number}", data)
                 size_bytes = len(data)
             elif page.size_bytes:

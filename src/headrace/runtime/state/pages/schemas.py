@@ -70,7 +70,7 @@ class Schemas:
         if seen[name] != before:
             self._write()
 
-    def join(self, text: str) -> None:
+    def merge(self, text: str) -> None:
         """Merge other ``Schemas`` that started from the same header."""
         if text in (self.text, NO_SCHEMAS):
             return
@@ -82,7 +82,7 @@ class Schemas:
                 self._note(state, name, fields)
         self._write()
 
-    def seen(self, state: str) -> SeenFields:
+    def stored_fields(self, state: str) -> SeenFields:
         """Return the fields that the dataclasses of a state's values had."""
         return self._seen.get(state, {})
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from headrace.runtime.state.backend import Entry, KeyedTable, Values
-from headrace.runtime.state.fields import check_seen
+from headrace.runtime.state.fields import check_stored_fields
 from headrace.runtime.state.kinds import StateKind, check_state
 from headrace.runtime.state.page import PageTable
 from headrace.runtime.state.pages.entries import EntryPages
@@ -67,14 +67,14 @@ class PagedEntries(KeyedTable):
         self._kinds[slot] = kind
         self._check(slot)
         if self._opened is not None:
-            self._opened.reshape()
+            self._opened.update_layout()
 
     def _check(self, slot: str) -> None:
         before = self._stored_kinds.get(slot)
         if before is not None:
             owner = self._owner()
             check_state(slot, before, self._kinds[slot], owner)
-            check_seen(owner, slot, self._schemas.seen(slot))
+            check_stored_fields(owner, slot, self._schemas.stored_fields(slot))
 
     def kinds(self) -> Mapping[str, StateKind]:
         """Return the kinds of the slots that were declared, or are stored."""
@@ -89,7 +89,7 @@ class PagedEntries(KeyedTable):
 
     def end_single_slot_view(self) -> None:
         if self._view is not None:
-            self._view.fold()
+            self._view.write_to_entries()
             self._view.clear()
             self._view.fallback = self.enter
             self._view = None
@@ -120,7 +120,7 @@ class PagedEntries(KeyedTable):
 
     def _folded(self) -> EntryPages:
         if self._view is not None:
-            self._view.fold()
+            self._view.write_to_entries()
         return self.pages()
 
     def pages(self) -> EntryPages:

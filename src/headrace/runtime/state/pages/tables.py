@@ -93,7 +93,7 @@ class PagedTables(NamespaceTables):
                 self._stored[namespace] = id_, state
                 known = Schemas()
                 known.set_stored(schemas)
-                known.join(self._schemas)
+                known.merge(self._schemas)
                 self._schemas = known.text
         self._open.clear()
         if not self._stored:

@@ -68,16 +68,16 @@ class PagedValues(Values):
             known = page.plain.keys() & pending
             if known:
                 pending -= known
-                live.update(dict.fromkeys(self._lay(page, known)))
+                live.update(dict.fromkeys(self._write_values(page, known)))
         new: dict[int, list[Any]] = {}
         for key in pending:
             new.setdefault(pages.number_of(key), []).append(key)
         for number, keys in new.items():
             page = pages.page(number)
-            live.update(dict.fromkeys(self._lay(page, keys)))
+            live.update(dict.fromkeys(self._write_values(page, keys)))
         self._to_live(live)
 
-    def _lay(self, page: Page, keys: Iterable[Any]) -> list[Any]:
+    def _write_values(self, page: Page, keys: Iterable[Any]) -> list[Any]:
         """Lay the values of keys into their page; gives back the keys whose values cannot."""
         pairs = [*zip(keys, map(self.__getitem__, keys), strict=True)]
         odd: list[Any] = []
@@ -90,7 +90,7 @@ class PagedValues(Values):
         page.dirty = True
         return odd
 
-    def fold(self) -> None:
+    def write_to_entries(self) -> None:
         """Make entries of what changed, for a caller that asks the pages for keys."""
         self._to_live(dict.fromkeys([*self._deserialized, *self._pages.changed]))
 

@@ -57,7 +57,7 @@ class TimerPages(TimerStore):
         live = self._live
         if timer in live:
             return
-        place = self._reach(timer)
+        place = self._load_place(timer)
         if timer in live:
             return
         if place is None:
@@ -71,24 +71,24 @@ class TimerPages(TimerStore):
 
     def delete(self, timer: Timer) -> None:
         if timer not in self._live:
-            self._reach(timer)
+            self._load_place(timer)
         if self._live.pop(timer, None) is not None:
-            self._touch(timer)
+            self._mark_changed(timer)
             if len(self._heap) + len(self._ready) > 2 * len(self._live) + LEAF_TIMERS:
                 self._remove_deleted()
 
     def earliest_ms(self) -> int | None:
-        item = self._next()
+        item = self._peek()
         if item is None or (self._floor is not None and self._floor < item[0]):
             return self._floor
         return item[0]
 
     def pop_due(self, time_ms: int) -> Timer | None:
-        item = self._next()
+        item = self._peek()
         floor = self._floor
         while floor is not None and floor <= time_ms and (item is None or item[0] >= floor):
             self._load_first()
-            item = self._next()
+            item = self._peek()
             floor = self._floor
         if item is None or item[0] > time_ms:
             return None
@@ -99,7 +99,7 @@ class TimerPages(TimerStore):
         timer = item[2]
         del self._live[timer]
         if self._clean:
-            self._touch(timer)
+            self._mark_changed(timer)
         return timer
 
     def scan(self) -> Iterator[tuple[int, Timer]]:
@@ -143,7 +143,7 @@ class TimerPages(TimerStore):
         self._floor = self._state[0] if self._state else None
         return self._state
 
-    def _next(self) -> Item | None:
+    def _peek(self) -> Item | None:
         """Return the earliest timer in memory; deleted ones are thrown away on the way to it."""
         if self._read_state is not None:
             self._open()
@@ -175,7 +175,7 @@ class TimerPages(TimerStore):
                 self._firsts, self._ids, self._wide = leaves
         return self._firsts
 
-    def _place(self, timer: Timer) -> Place | None:
+    def _locate(self, timer: Timer) -> Place | None:
         """Return the leaf and bucket where a timer would lie, or None when there is none for it."""
         firsts = self._directory()
         if not firsts:
@@ -189,9 +189,9 @@ class TimerPages(TimerStore):
             return None
         return id_, self._leaves.hash_of(timer.key) % wide[0]
 
-    def _reach(self, timer: Timer) -> Place | None:
+    def _load_place(self, timer: Timer) -> Place | None:
         """Load the place of a timer."""
-        place = self._place(timer)
+        place = self._locate(timer)
         if place is not None and place not in self._loaded:
             for item in self._read(place):
                 self._live[item[2]] = item[1]
@@ -199,10 +199,10 @@ class TimerPages(TimerStore):
             self._set_floor()
         return place
 
-    def _touch(self, timer: Timer) -> None:
+    def _mark_changed(self, timer: Timer) -> None:
         """Mark the leaf and bucket of a timer as changed."""
         if self._clean:
-            place = self._place(timer)
+            place = self._locate(timer)
             if place is not None:
                 self._clean.discard(place)
 
