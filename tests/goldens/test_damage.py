@@ -41,7 +41,7 @@ def no_spark(monkeypatch: pytest.MonkeyPatch) -> None:
     def starts(*_: Any) -> None:
         raise SparkStarts
 
-    monkeypatch.setattr(start, "session_for", starts)
+    monkeypatch.setattr(start, "get_session", starts)
     monkeypatch.setattr(start, "prepare", starts)
 
 

@@ -42,7 +42,7 @@ class CoMapOperator(Operator):
     def bind_inputs(self, outputs: Outputs) -> tuple[Push, ...]:
         """A push per input."""
         functions = self._spec.functions
-        return tuple(self._push(each.bound(), outputs.main) for each in functions)
+        return tuple(self._push(each.as_callable(), outputs.main) for each in functions)
 
     def _push(self, function: Any, down: Push) -> Push:
         node = self.node

@@ -60,7 +60,7 @@ class EnrichOperator(StatefulOperator):
 
     def bind(self, outputs: Outputs) -> Push:
         """Keyed operators take blocks; see ``processors``."""
-        self._down, self._join = outputs.main, self._spec.function.bound()
+        self._down, self._join = outputs.main, self._spec.function.as_callable()
         return self.reject_record
 
     def processors(self) -> tuple[ProcessBlock, ...]:

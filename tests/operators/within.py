@@ -35,7 +35,7 @@ class WithinOperator(Operator):
         spec = self._spec
         names = {
             "node": self.node,
-            "number": spec.number.bound(),
+            "number": spec.number.as_callable(),
             "low": spec.low,
             "high": spec.high,
         }

@@ -22,7 +22,7 @@ from headrace.datastream.connectors.file_system import FileSink, FileSource
 from headrace.datastream.formats.csv import CsvReaderFormat, CsvSchema
 from headrace.datastream.formats.parquet import ParquetBulkWriters, ParquetFormat
 from headrace.datastream.window import TumblingEventTimeWindows
-from headrace.runners.spark.startup.session import session_for
+from headrace.runners.spark.startup.session import get_session
 from headrace.runtime.columns.selectors import ByColumns
 from headrace.testing import run_pipeline
 from tests.pipelines.columns import DoubleSpec, WindowSumsSpec, adding
@@ -41,7 +41,7 @@ pytestmark = pytest.mark.spark
 
 @pytest.fixture(scope="module")
 def spark() -> SparkSession:
-    return session_for({}, 2)
+    return get_session({}, 2)
 
 
 def sums(source: Source, mode: str, takes: str = "columns") -> Any:

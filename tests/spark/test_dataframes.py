@@ -34,7 +34,7 @@ from headrace.datastream.state import ValueStateDescriptor
 from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.errors import CheckpointError
 from headrace.runners.spark.query.appended import HadoopFolder, append_once
-from headrace.runners.spark.startup.session import session_for
+from headrace.runners.spark.startup.session import get_session
 
 pytestmark = pytest.mark.spark
 
@@ -59,7 +59,7 @@ class CountPerTen(KeyedProcessFunction):
 
 @pytest.fixture(scope="module")
 def spark() -> SparkSession:
-    return session_for({}, 2)
+    return get_session({}, 2)
 
 
 def counts(frame: Any, mode: str) -> DataStream:
@@ -200,7 +200,7 @@ def windows_of(folder: Path, *names: str) -> JobClient:
     files = env.from_source(watched.build(), WatermarkStrategy.no_watermarks(), "files")
     files = files.uid("files").map(lambda line: ("file", int(line)))
     files = files.assign_timestamps_and_watermarks(BY_TIME)
-    frame = session_for({}, 2).readStream.text(str(folder / "rows"))
+    frame = get_session({}, 2).readStream.text(str(folder / "rows"))
     rows = env.from_source(
         headrace.from_dataframe(frame), WatermarkStrategy.no_watermarks(), "rows"
     )

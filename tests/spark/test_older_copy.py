@@ -24,7 +24,7 @@ from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
 from headrace.runners.spark.query.dataframes import last_written
 from headrace.runners.spark.savepoints import export_savepoint
-from headrace.runners.spark.startup.session import session_for
+from headrace.runners.spark.startup.session import get_session
 from headrace.runtime.program import SinkProgram
 from tests.connectors.sqlite_log import SqliteLogSink, connect
 from tests.connectors.test_sqlite_log import content, make_log
@@ -116,7 +116,7 @@ def test_a_copy_of_a_checkpoint_is_put_in_its_place(
     with pytest.raises(CheckpointError, match=f"it ends with micro-batch {ends_with}, and"):
         env: Any = environment(tmp_path, 70)
         program = program_of(StreamGraph.of(env._take_sinks()), env._configuration, "sums")
-        export_savepoint(session_for({}, None), str(checkpoint), program)
+        export_savepoint(get_session({}, None), str(checkpoint), program)
     assert in_the_log(tmp_path) == before
 
     environment(tmp_path, 70, **{"headrace.restore.write-again": "true"}).execute("sums")
@@ -151,7 +151,7 @@ def checkpoint_of_log(spark: SparkSession, table: Path, version: int, app: str, 
 
 
 def test_deltas_log_says_which_micro_batches_a_table_has(tmp_path: Path) -> None:
-    spark, table = session_for({}, None), tmp_path / "table"
+    spark, table = get_session({}, None), tmp_path / "table"
     by_path = SinkProgram("s", "s", None, DataFrameSink("delta", str(table)))
     assert last_written(spark, by_path, "s-1") == -1
     delta_log(table, ("s-1", 0), ("s-1", 1), ("another", 7))

@@ -20,8 +20,8 @@ from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
 from headrace.runners.spark.checkpoint.layout import CheckpointFolder
 from headrace.runners.spark.checkpoint.metadata import CheckpointMetadata
-from headrace.runners.spark.savepoints import begin_from, export_savepoint
-from headrace.runners.spark.startup.session import session_for
+from headrace.runners.spark.savepoints import export_savepoint, start_from_savepoint
+from headrace.runners.spark.startup.session import get_session
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.savepoint.job_state import (
     create_savepoint,
@@ -160,7 +160,7 @@ def on_the_heap(savepoint: Savepoint, program: JobProgram) -> Savepoint:
 def test_a_job_goes_on_elsewhere_from_its_savepoint(tmp_path: Path) -> None:
     """Twice: with other key groups, partitions and stages. On the heap in between it is equal."""
     run_some(tmp_path, 0)
-    spark = session_for({}, None)
+    spark = get_session({}, None)
     for number in (0, 1):
         base = str(tmp_path / f"checkpoints {number}")
         savepoint = round_trip(export_savepoint(spark, base, program(tmp_path, number)))
@@ -168,9 +168,9 @@ def test_a_job_goes_on_elsewhere_from_its_savepoint(tmp_path: Path) -> None:
         there = on_the_heap(savepoint, following)
         for table in ("states", "timers", "splits"):
             assert records_of(there)[table] == records_of(savepoint)[table] != Counter()
-        begin_from(savepoint, str(tmp_path / f"checkpoints {number + 1}"), following)
+        start_from_savepoint(savepoint, str(tmp_path / f"checkpoints {number + 1}"), following)
         with pytest.raises(CheckpointError, match="has a checkpoint already"):
-            begin_from(savepoint, str(tmp_path / f"checkpoints {number + 1}"), following)
+            start_from_savepoint(savepoint, str(tmp_path / f"checkpoints {number + 1}"), following)
         scopes = {scope_of(tmp_path, each) for each in (number, number + 1)}
         assert len(scopes) == 2  # no sink takes its micro-batches for those of the other checkpoint
         if number == 0:
@@ -187,10 +187,10 @@ def test_a_job_goes_on_elsewhere_from_its_savepoint(tmp_path: Path) -> None:
 def test_what_the_program_does_not_claim_is_refused(tmp_path: Path) -> None:
     run_some(tmp_path, 0)
     base = str(tmp_path / "checkpoints 0")
-    savepoint = export_savepoint(session_for({}, None), base, program(tmp_path, 0))
+    savepoint = export_savepoint(get_session({}, None), base, program(tmp_path, 0))
     env = environment(tmp_path, 1)
     env.from_sequence(0, RECORDS - 1).uid("numbers").map(str).print()
     other = program_of(StreamGraph.of(env._take_sinks()), env._configuration, "tallies")
     with pytest.raises(CheckpointError, match=r"uid=tally.*its states: seen, total"):
-        begin_from(savepoint, str(tmp_path / "elsewhere"), other)
+        start_from_savepoint(savepoint, str(tmp_path / "elsewhere"), other)
     assert not (tmp_path / "elsewhere" / "tallies" / "job").exists()

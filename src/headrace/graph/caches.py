@@ -37,29 +37,29 @@ class CachesOfJob:
         self._edges: dict[Transformation, tuple[Edge, ...]] = {}
         self._nodes: dict[Transformation, Transformation] = {}
         self._keeping: list[SinkTransformation] = []
-        for node in sort_topologically(sinks, self._needed):
+        for node in sort_topologically(sinks, self._computed_inputs):
             if isinstance(node, CacheTransformation):
-                self._edges[node] = self._resolved(node)
+                self._edges[node] = self._resolve_cache(node)
             else:
-                self._nodes[node] = self._copied(node)
+                self._nodes[node] = self._copy_node(node)
         own = [self._nodes[sink] for sink in sinks]
         self.sinks = (
             *(sink for sink in own if isinstance(sink, SinkTransformation)),
             *self._keeping,
         )
 
-    def _needed(self, node: Transformation) -> tuple[Edge, ...]:
+    def _computed_inputs(self, node: Transformation) -> tuple[Edge, ...]:
         """Return the inputs of a node that are computed: none where it was kept."""
         if isinstance(node, CacheTransformation) and node not in self._kept:
             self._kept[node] = node.kept.reading() if self._keeps else None
         return () if self._kept.get(node) else node.inputs
 
-    def _resolved(self, cache: CacheTransformation) -> tuple[Edge, ...]:
+    def _resolve_cache(self, cache: CacheTransformation) -> tuple[Edge, ...]:
         """Return the edges by which the records of a cache come in this job."""
         source = self._kept[cache]
         if source is not None:
-            return (Edge(_read(cache, source)),)
-        into = tuple(new for edge in cache.inputs for new in self._in_place_of(edge))
+            return (Edge(_make_reader(cache, source)),)
+        into = tuple(new for edge in cache.inputs for new in self._replace_edge(edge))
         if self._keeps:
             sink, declared = cache.kept.writing(), cache.output_type
             self._keeping.append(
@@ -67,11 +67,11 @@ class CachesOfJob:
             )
         return into
 
-    def _copied(self, node: Transformation) -> Transformation:
-        inputs = tuple(new for edge in node.inputs for new in self._in_place_of(edge))
+    def _copy_node(self, node: Transformation) -> Transformation:
+        inputs = tuple(new for edge in node.inputs for new in self._replace_edge(edge))
         return node if inputs == node.inputs else replace(node, inputs=inputs)
 
-    def _in_place_of(self, edge: Edge) -> tuple[Edge, ...]:
+    def _replace_edge(self, edge: Edge) -> tuple[Edge, ...]:
         """Return the edges in place of one: those of the cache, if it comes from a cache."""
         if edge.source not in self._edges:
             source = self._nodes[edge.source]
@@ -82,7 +82,7 @@ class CachesOfJob:
         return tuple(replace(into, input=edge.input) for into in edges)
 
 
-def _read(cache: CacheTransformation, source: Source) -> Transformation:
+def _make_reader(cache: CacheTransformation, source: Source) -> Transformation:
     """Return the node that reads a cached stream; records keep their timestamps.
 
     A stream that had event time has it again: its one watermark is the end of the input.

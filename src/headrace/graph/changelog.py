@@ -28,7 +28,7 @@ def changelog_modes(nodes: Sequence[Transformation]) -> Modes:
         elif node.spec is not None:
             by_input: dict[int, list[ChangelogMode | None]] = {}
             for edge in node.inputs:
-                by_input.setdefault(edge.input, []).append(_on(edge, modes))
+                by_input.setdefault(edge.input, []).append(_mode_of_edge(edge, modes))
             modes[node] = node.spec.gives([union(by_input[number]) for number in sorted(by_input)])
     return modes
 
@@ -42,13 +42,13 @@ def check_changelog_modes(nodes: Sequence[Transformation]) -> None:
     modes = changelog_modes(nodes)
     for node in nodes:
         for edge in node.inputs:
-            given, accepted = _on(edge, modes), _accepted(node, edge.input)
+            given, accepted = _mode_of_edge(edge, modes), _accepted_mode(node, edge.input)
             if given is None or accepted is None or given.is_accepted_by(accepted):
                 continue
             several = node.spec is not None and node.spec.traits.inputs > 1
             at_input = f" by its input {edge.input}" if several else ""
             role = "sink" if isinstance(node, SinkTransformation) else "operator"
-            origin = _declaring(edge.source, accepted, modes)
+            origin = _find_declaring_node(edge.source, accepted, modes)
             raise PlanError(
                 f"{node.name!r} does not take the changes that {origin.name!r} gives",
                 where={
@@ -62,10 +62,12 @@ def check_changelog_modes(nodes: Sequence[Transformation]) -> None:
             )
 
 
-def _declaring(node: Transformation, accepted: ChangelogMode, modes: Modes) -> Transformation:
+def _find_declaring_node(
+    node: Transformation, accepted: ChangelogMode, modes: Modes
+) -> Transformation:
     """Return the node that declares a mode which does not fit: this one, or one upstream."""
     while node.spec is not None and node.spec.gives([None] * node.spec.traits.inputs) is None:
-        given = {edge.source: _on(edge, modes) for edge in node.inputs}
+        given = {edge.source: _mode_of_edge(edge, modes) for edge in node.inputs}
         node = next(
             source
             for source, mode in given.items()
@@ -74,11 +76,11 @@ def _declaring(node: Transformation, accepted: ChangelogMode, modes: Modes) -> T
     return node
 
 
-def _on(edge: Edge, modes: Modes) -> ChangelogMode | None:
+def _mode_of_edge(edge: Edge, modes: Modes) -> ChangelogMode | None:
     return modes[edge.source] if edge.tag is None else None
 
 
-def _accepted(node: Transformation, number: int) -> ChangelogMode | None:
+def _accepted_mode(node: Transformation, number: int) -> ChangelogMode | None:
     if isinstance(node, SinkTransformation):
         mode: ChangelogMode | None = node.sink.accepts
         return mode

@@ -92,11 +92,11 @@ def keeps_state(node: Transformation) -> bool:
 
 
 def _generate_id(node: Transformation, fed: Feeds) -> str:
-    kind = _kind(node)
-    return f"{kind}-{_digest((kind, node.name, *_details(node, fed)))}"
+    kind = _kind_of(node)
+    return f"{kind}-{_digest((kind, node.name, *_node_details(node, fed)))}"
 
 
-def _kind(node: Transformation) -> str:
+def _kind_of(node: Transformation) -> str:
     if isinstance(node, SourceTransformation):
         return str(node.source.kind)
     if isinstance(node, SinkTransformation):
@@ -105,7 +105,7 @@ def _kind(node: Transformation) -> str:
     return node.spec.kind
 
 
-def _details(node: Transformation, fed: Feeds) -> tuple[str, ...]:
+def _node_details(node: Transformation, fed: Feeds) -> tuple[str, ...]:
     """Return texts that distinguish a node from others of its kind and name."""
     if isinstance(node, SourceTransformation):
         return (node.source.locator,)

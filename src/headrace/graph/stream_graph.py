@@ -176,20 +176,20 @@ def _source_without_watermarks(node: Transformation) -> Transformation | None:
     found = [find_source_without_watermarks(edges) for edges in inputs.values()]
     timed = None in found
     return next(
-        (bare for bare in found if bare is not None and not (timed and _bounded(bare))), None
+        (bare for bare in found if bare is not None and not (timed and _is_bounded(bare))), None
     )
 
 
 def find_source_without_watermarks(edges: Sequence[Edge]) -> Transformation | None:
     """Return a source whose records come by these edges without a watermark strategy, or None."""
-    for upstream in _upstream(edges, through=lambda edge: not _assigns_time(edge.source)):
+    for upstream in _walk_upstream(edges, through=lambda edge: not _assigns_time(edge.source)):
         spec = upstream.spec
         if spec is None or not spec.traits.assigns_time:
             if isinstance(upstream, SourceTransformation):
                 return upstream
             continue
         strategy = getattr(spec, "strategy", None)
-        if strategy is not None and not strategy.generates_watermarks and not _bounded(upstream):
+        if strategy is not None and not strategy.generates_watermarks and not _is_bounded(upstream):
             return upstream
     return None
 
@@ -198,15 +198,15 @@ def _assigns_time(node: Transformation) -> bool:
     return node.spec is not None and node.spec.traits.assigns_time
 
 
-def _bounded(node: Transformation) -> bool:
+def _is_bounded(node: Transformation) -> bool:
     return all(
         upstream.source.bounded
-        for upstream in (node, *_upstream(node.inputs))
+        for upstream in (node, *_walk_upstream(node.inputs))
         if isinstance(upstream, SourceTransformation)
     )
 
 
-def _upstream(
+def _walk_upstream(
     edges: Sequence[Edge], through: Callable[[Edge], bool] = lambda edge: True
 ) -> Iterator[Transformation]:
     """Yield the nodes that feed edges, each once, the first edge's first and nearest first.

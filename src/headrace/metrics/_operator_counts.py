@@ -105,7 +105,7 @@ class BatchCounts:
         Raises:
             KeyError: no operator has this name, or several have it.
         """
-        return _only(name, self.total_operators)
+        return _find_single(name, self.total_operators)
 
     def source(self, name: str) -> SourceCounts:
         """Return the counts, since the run began, of the only source with this name.
@@ -113,13 +113,13 @@ class BatchCounts:
         Raises:
             KeyError: no source has this name, or several have it.
         """
-        return _only(name, self.total_sources)
+        return _find_single(name, self.total_sources)
 
 
 Counts = TypeVar("Counts", OperatorCounts, SourceCounts)
 
 
-def _only(name: str, counts: Iterable[Counts]) -> Counts:
+def _find_single(name: str, counts: Iterable[Counts]) -> Counts:
     found = [each for each in counts if each.name == name]
     if len(found) != 1:
         raise KeyError(f"{len(found)} of them have the name {name!r}")
@@ -221,7 +221,7 @@ def source_counts(
                 int(_value(figures, RECORDS_IN) or 0),
                 int(_value(figures, BAD_RECORDS) or 0),
                 watermark,
-                _lag(watermark, now_ms),
+                _event_time_lag(watermark, now_ms),
                 _int_value(figures, PENDING_RECORDS),
                 _int_value(figures, PENDING_BYTES),
             )
@@ -229,7 +229,7 @@ def source_counts(
     return tuple(made)
 
 
-def _lag(watermark: int | None, now_ms: int) -> int | None:
+def _event_time_lag(watermark: int | None, now_ms: int) -> int | None:
     ended = watermark == MAX_WATERMARK
     return None if watermark is None or ended else now_ms - watermark
 

@@ -180,8 +180,8 @@ class CombineOperator(CombiningOperator):
     def step(self) -> Step:
         names = {
             "node": self.node,
-            "key_of": typed_selector(self._spec.selector.bound(), self._spec.key_type),
-            "reduce": self._spec.function.bound(),
+            "key_of": typed_selector(self._spec.selector.as_callable(), self._spec.key_type),
+            "reduce": self._spec.function.as_callable(),
             "reduced": self._reduced,
             "missing": MISSING,
             "operator": self,

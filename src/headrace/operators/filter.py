@@ -35,5 +35,5 @@ class FilterOperator(Operator):
 
     def step(self) -> Step:
         """Return a step that calls the function with the record itself, not with a copy."""
-        names = {"node": self.node, "function": self._spec.function.bound()}
+        names = {"node": self.node, "function": self._spec.function.as_callable()}
         return Step(("node = $node", "if $function(value):"), names)

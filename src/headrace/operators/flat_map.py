@@ -30,7 +30,7 @@ class FlatMapOperator(Operator):
 
     def step(self) -> Step:
         """Return a step that emits each result; a generator runs while results are emitted."""
-        function = self._spec.function.bound()
+        function = self._spec.function.as_callable()
         # Most functions return a list, so it is checked first.
         check = (
             "if type($results) is not $list and type($results) not in $expected: $check($results)"

@@ -151,7 +151,7 @@ class KeyedProcessOperator(SteppedOperator):
         return KeyedContext(self.key_context), TimerContext(self.key_context)
 
     def steps(self, outputs: Outputs) -> tuple[Step, ...]:
-        return (results_step(self.node, self._spec.function.bound(), self._context, outputs),)
+        return (results_step(self.node, self._spec.function.as_callable(), self._context, outputs),)
 
     def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
         """Call ``on_timer`` under the timer's key."""

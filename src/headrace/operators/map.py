@@ -28,5 +28,5 @@ class MapOperator(Operator):
         self._spec = spec
 
     def step(self) -> Step:
-        names = {"node": self.node, "function": self._spec.function.bound()}
+        names = {"node": self.node, "function": self._spec.function.as_callable()}
         return Step(("node = $node", "value = $function(value)"), names)

@@ -78,7 +78,7 @@ class ProcessOperator(Operator):
 
     def elements(self) -> tuple[Any, ...]:
         """Return the functions for the records of each input."""
-        return (self._spec.function.bound(),)
+        return (self._spec.function.as_callable(),)
 
     def contexts(self) -> tuple[ProcessContext, ...]:
         """Return the contexts of these functions."""

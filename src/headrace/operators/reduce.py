@@ -140,7 +140,7 @@ class ReduceOperator(SteppedOperator):
         names = {
             "node": self.node,
             "key_context": self.key_context,
-            "function": self._spec.function.bound(),
+            "function": self._spec.function.as_callable(),
         }
         prologue = (
             "$enter, $changed = $key_context.backend.enter, $key_context.backend.changed",

@@ -70,12 +70,12 @@ class _Columns:
         if not self._taking:
             return self._program
         sources = tuple(
-            replace(each, chain=self._chain(each.chain, has_columns(each)))
+            replace(each, chain=self._set_chain_columns(each.chain, has_columns(each)))
             for each in self._program.sources
         )
         stages = tuple(
             tuple(
-                replace(each, chain=self._chain(each.chain, each.id in self._given))
+                replace(each, chain=self._set_chain_columns(each.chain, each.id in self._given))
                 for each in stage
             )
             for stage in self._program.stages
@@ -88,10 +88,10 @@ class _Columns:
         exchanges = {exchange.id: exchange for exchange in chain.exchanges}
         for node_id in reversed(chain.order()):
             node = chain.nodes[node_id]
-            if self._takes(node, chain, exchanges):
+            if self._can_take_columns(node, chain, exchanges):
                 self._taking.add(node_id)
 
-    def _takes(
+    def _can_take_columns(
         self, node: NodeProgram, chain: ChainProgram, exchanges: dict[str, ExchangeProgram]
     ) -> bool:
         if node.spec is not None and node.spec.traits.takes_columns:
@@ -99,9 +99,9 @@ class _Columns:
         if node.spec is not None and not node.spec.traits.passes_columns:
             return False
         links = (link for link in node.links if link.tag is None)
-        return any(self._obstacle(link, chain, exchanges) == "" for link in links)
+        return any(self._find_obstacle(link, chain, exchanges) == "" for link in links)
 
-    def _obstacle(
+    def _find_obstacle(
         self, link: Link, chain: ChainProgram, exchanges: dict[str, ExchangeProgram]
     ) -> str:
         """Return the reason why a link's target takes no columns; empty if it takes them."""
@@ -123,7 +123,7 @@ class _Columns:
 
     # What gives columns
 
-    def _chain(self, chain: ChainProgram, begins: bool) -> ChainProgram:
+    def _set_chain_columns(self, chain: ChainProgram, begins: bool) -> ChainProgram:
         """Set the links that columns may use; ``begins``: whether the chain's input has columns."""
         exchanges = {exchange.id: exchange for exchange in chain.exchanges}
         root = chain.root in self._taking and begins
@@ -132,11 +132,11 @@ class _Columns:
         nodes: dict[str, NodeProgram] = {}
         for node_id in chain.order():
             node = chain.nodes[node_id]
-            gives = self._gives(node)
+            gives = self._may_emit_columns(node)
             if node_id == chain.root and node.spec is None and begins and not gives:
                 self._passing.add(node_id)
             links = [
-                self._link(node, link, chain, exchanges, gives)
+                self._set_columns(node, link, chain, exchanges, gives)
                 if link.tag is None or (gives and node.spec and node.spec.traits.side_columns)
                 else link
                 for link in node.links
@@ -163,7 +163,7 @@ class _Columns:
         )
         return replace(chain, nodes=nodes, exchanges=ends, columns=root)
 
-    def _gives(self, node: NodeProgram) -> bool:
+    def _may_emit_columns(self, node: NodeProgram) -> bool:
         if node.spec is None:
             return node.id in self._given
         traits = node.spec.traits
@@ -171,7 +171,7 @@ class _Columns:
             node.id in self._given and (traits.takes_columns or traits.passes_columns)
         )
 
-    def _link(
+    def _set_columns(
         self,
         node: NodeProgram,
         link: Link,
@@ -185,8 +185,8 @@ class _Columns:
         """
         if not gives and node.id not in self._passing:
             return link
-        obstacle = self._obstacle(link, chain, exchanges)
-        if obstacle and link.kind == "node" and _passes(chain.nodes[link.target]):
+        obstacle = self._find_obstacle(link, chain, exchanges)
+        if obstacle and link.kind == "node" and _passes_columns(chain.nodes[link.target]):
             self._passing.add(link.target)  # the reason is further on
             return link
         if gives and not obstacle:
@@ -201,7 +201,7 @@ def _why_rows(node: NodeProgram) -> str:
     return (node.spec.why_rows if node.spec is not None else "") or f"{node.name} takes records"
 
 
-def _passes(node: NodeProgram) -> bool:
+def _passes_columns(node: NodeProgram) -> bool:
     return node.spec is not None and node.spec.traits.passes_columns
 
 

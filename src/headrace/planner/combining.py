@@ -34,7 +34,7 @@ def with_combiners(program: JobProgram) -> JobProgram:
     combiners: dict[str, Combiner] = {}
     for stage in program.stages:
         for vertex in stage:
-            combiners.update(_combiners(leading.get(vertex.id, ()), vertex, program.batch))
+            combiners.update(_find_combiners(leading.get(vertex.id, ()), vertex, program.batch))
     if not combiners:
         return program
     receivers = {
@@ -43,14 +43,18 @@ def with_combiners(program: JobProgram) -> JobProgram:
         if exchange.id in combiners
     }
     stages = tuple(
-        tuple(_receiving(_sending(program, vertex, combiners), receivers) for vertex in stage)
+        tuple(
+            _set_receiver(_add_combiners(program, vertex, combiners), receivers) for vertex in stage
+        )
         for stage in program.stages
     )
-    sources = tuple(_sending(program, source, combiners) for source in program.sources)
+    sources = tuple(_add_combiners(program, source, combiners) for source in program.sources)
     return replace(program, sources=sources, stages=stages)
 
 
-def _combiners(leading: Iterable[ExchangeProgram], vertex: VertexProgram, batch: bool) -> Combiners:
+def _find_combiners(
+    leading: Iterable[ExchangeProgram], vertex: VertexProgram, batch: bool
+) -> Combiners:
     """Return the combiner before each exchange that leads to a vertex.
 
     None at all where one of them has none.
@@ -67,11 +71,11 @@ def _combiners(leading: Iterable[ExchangeProgram], vertex: VertexProgram, batch:
     return found
 
 
-def _sending(program: JobProgram, feeder: Feeder, combiners: Combiners) -> Feeder:
+def _add_combiners(program: JobProgram, feeder: Feeder, combiners: Combiners) -> Feeder:
     """Return a source or vertex with combiners before its exchanges."""
     chain = feeder.chain
     nodes = {
-        id_: replace(node, links=tuple(_through(link, combiners) for link in node.links))
+        id_: replace(node, links=tuple(_reroute_link(link, combiners) for link in node.links))
         for id_, node in chain.nodes.items()
     }
     exchanges = []
@@ -83,7 +87,7 @@ def _sending(program: JobProgram, feeder: Feeder, combiners: Combiners) -> Feede
         name = program.vertex(exchange.target).chain.nodes[exchange.target].name
         link = Link("exchange", exchange.id, None, exchange.input)
         node = NodeProgram(
-            *(_node_of(exchange.id), f"{combiner.spec.label} for {name}", None, exchange.site),
+            *(_combiner_id(exchange.id), f"{combiner.spec.label} for {name}", None, exchange.site),
             *(combiner.spec, (link,)),
         )
         nodes[node.id] = node
@@ -92,17 +96,17 @@ def _sending(program: JobProgram, feeder: Feeder, combiners: Combiners) -> Feede
     return replace(feeder, chain=changed)
 
 
-def _through(link: Link, combiners: Combiners) -> Link:
+def _reroute_link(link: Link, combiners: Combiners) -> Link:
     if link.kind == "exchange" and link.target in combiners:
-        return Link("node", _node_of(link.target), link.tag)
+        return Link("node", _combiner_id(link.target), link.tag)
     return link
 
 
-def _node_of(exchange: str) -> str:
+def _combiner_id(exchange: str) -> str:
     return f"{exchange}/combine"
 
 
-def _receiving(vertex: VertexProgram, receivers: Combiners) -> VertexProgram:
+def _set_receiver(vertex: VertexProgram, receivers: Combiners) -> VertexProgram:
     """Return a vertex whose operator, if a combiner feeds it, knows what it is sent."""
     combiner = receivers.get(vertex.id)
     if combiner is None:

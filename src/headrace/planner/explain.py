@@ -18,7 +18,7 @@ def explain_text(program: JobProgram) -> str:
     lines.append("Stage 0: sources")
     for source in program.sources:
         root = source.chain.nodes[source.chain.root]
-        lines.append(f"  Source {source.name}{_uid(source.uid)}{_traits(root)}")
+        lines.append(f"  Source {source.name}{_format_uid(source.uid)}{_format_traits(root)}")
         lines.extend(_chain_lines(program, source.chain, skip_root=True))
     for number, stage in enumerate(program.stages, 1):
         lines.append(f"Stage {number}")
@@ -27,11 +27,11 @@ def explain_text(program: JobProgram) -> str:
             lines.append(f"  Vertex {vertex.number} ({kind})")
             lines.extend(_chain_lines(program, vertex.chain, skip_root=False))
     for number, sink in enumerate(program.sinks):
-        lines.append(f"Sink {number}: {sink.name}{_uid(sink.uid)}")
+        lines.append(f"Sink {number}: {sink.name}{_format_uid(sink.uid)}")
     return "\n".join(lines)
 
 
-def _uid(uid: str | None) -> str:
+def _format_uid(uid: str | None) -> str:
     return f" [uid={uid}]" if uid else ""
 
 
@@ -42,10 +42,10 @@ def _chain_lines(program: JobProgram, chain: ChainProgram, skip_root: bool) -> l
     for node_id in chain.order():
         node = chain.nodes[node_id]
         if not (skip_root and node_id == chain.root):
-            lines.append(f"    {node.name}{_uid(node.uid)}{_traits(node)}")
+            lines.append(f"    {node.name}{_format_uid(node.uid)}{_format_traits(node)}")
         for link in node.links:
             tag = f" (side output {link.tag!r})" if link.tag else ""
-            columns = _columns(link)
+            columns = _format_columns(link)
             if link.kind == "sink":
                 lines.append(f"      -> sink {sinks.index(link.target)}{tag}{columns}")
             elif link.kind == "exchange":
@@ -61,7 +61,7 @@ def _chain_lines(program: JobProgram, chain: ChainProgram, skip_root: bool) -> l
     return lines
 
 
-def _columns(link: Link) -> str:
+def _format_columns(link: Link) -> str:
     """Return whether columns go along a link, and if not, though they could, why."""
     if link.columns:
         return " (columns, written as rows)" if link.rows_because else " (columns)"
@@ -73,7 +73,7 @@ def _format_input(node: NodeProgram, input_index: int) -> str:
     return f" (input {input_index})" if several else ""
 
 
-def _traits(node: NodeProgram) -> str:
+def _format_traits(node: NodeProgram) -> str:
     traits = Traits() if node.spec is None else node.spec.traits
     words = [
         word

@@ -95,17 +95,17 @@ class _Planner:
                 self._consumers.setdefault(edge.source, []).append((edge, node))
         self._apart: frozenset[Transformation] = frozenset()
         self._apart = operators_in_own_task(
-            graph, lambda edge, node: self._exchange(edge, node) is not None
+            graph, lambda edge, node: self._find_partitioning(edge, node) is not None
         )
 
     def program(self) -> JobProgram:
         """Return the whole program."""
         sources = [_Draft(source, index) for index, source in enumerate(self._graph.sources)]
         for draft in sources:
-            self._fill(draft)
+            self._fill_all(draft)
         self._set_stages(sources)
         options = self._options
-        vertices = [self._vertex(draft) for draft in self._vertices.values()]
+        vertices = [self._build_vertex(draft) for draft in self._vertices.values()]
         depth = max((vertex.stage for vertex in vertices), default=0)
         stages = tuple(
             tuple(vertex for vertex in vertices if vertex.stage == stage)
@@ -114,26 +114,26 @@ class _Planner:
         return JobProgram(
             name=options.name,
             run_id="",
-            sources=tuple(self._source(draft) for draft in sources),
+            sources=tuple(self._build_source(draft) for draft in sources),
             stages=stages,
-            sinks=tuple(self._sink(sink) for sink in self._graph.sinks),
+            sinks=tuple(self._build_sink(sink) for sink in self._graph.sinks),
             settings=options.settings,
             parallelism=options.parallelism,
             batch=options.batch,
             needs_ticks=self._needs_ticks(),
         )
 
-    def _fill(self, draft: _Draft) -> None:
+    def _fill_all(self, draft: _Draft) -> None:
         """Fill in a draft and all drafts downstream of it, depth first, without recursion."""
-        at_work = [self._filling(draft)]
+        at_work = [self._fill_one(draft)]
         while at_work:
             fed = next(at_work[-1], None)
             if fed is None:
                 at_work.pop()
             else:
-                at_work.append(self._filling(fed))
+                at_work.append(self._fill_one(fed))
 
-    def _filling(self, draft: _Draft) -> Iterator[_Draft]:
+    def _fill_one(self, draft: _Draft) -> Iterator[_Draft]:
         """Fill in a draft. Each new draft that it feeds is given out, to be filled in at once."""
         pending, seen = [draft.head], {draft.head}
         while pending:
@@ -144,7 +144,7 @@ class _Planner:
                 if isinstance(target, SinkTransformation):
                     links.append(Link("sink", self._ids.nodes[target], tag))
                     continue
-                partitioning = self._exchange(edge, target)
+                partitioning = self._find_partitioning(edge, target)
                 if partitioning is None:
                     links.append(Link("node", self._ids.nodes[target], tag, edge.input))
                     if target not in seen:
@@ -163,7 +163,7 @@ class _Planner:
                 gives=self._modes[node],
             )
 
-    def _exchange(self, edge: Edge, target: Transformation) -> Partitioning | None:
+    def _find_partitioning(self, edge: Edge, target: Transformation) -> Partitioning | None:
         """Return how records cross this edge, or None where they stay in the task."""
         if isinstance(edge.partitioning, ByKey) and not self._keyed(target):
             # Without keyed state downstream it makes no difference where a record is processed.
@@ -182,7 +182,7 @@ class _Planner:
     def _keyed(node: Transformation) -> bool:
         return node.spec is not None and node.spec.traits.keyed
 
-    def _groups(self, node: Transformation) -> int:
+    def _count_groups(self, node: Transformation) -> int:
         if self._keyed(node):
             return node.max_parallelism or self._options.max_parallelism
         return parallelism_of(node) or self._options.parallelism
@@ -200,8 +200,8 @@ class _Planner:
                 id=exchange_id,
                 target=self._ids.nodes[target],
                 stage=0,
-                mode=_mode(partitioning),
-                groups=1 if isinstance(partitioning, Broadcast) else self._groups(target),
+                mode=_mode_name(partitioning),
+                groups=1 if isinstance(partitioning, Broadcast) else self._count_groups(target),
                 label=partitioning.label,
                 name=edge.source.name,
                 site=str(target.site),
@@ -223,22 +223,22 @@ class _Planner:
                     pending.append(fed)
         self._stages = {self._ids.nodes[head]: made.stage for head, made in self._vertices.items()}
 
-    def _chain(self, draft: _Draft) -> ChainProgram:
+    def _build_chain(self, draft: _Draft) -> ChainProgram:
         exchanges = tuple(replace(e, stage=self._stages[e.target]) for e in draft.exchanges)
         return ChainProgram(self._ids.nodes[draft.head], draft.nodes, exchanges)
 
-    def _place(self, draft: _Draft) -> tuple[bool, int]:
+    def _sort_key(self, draft: _Draft) -> tuple[bool, int]:
         """Return the sort key of a draft: vertices in the order of discovery, then sources."""
         return draft.head not in self._vertices, draft.number
 
-    def _vertex(self, draft: _Draft) -> VertexProgram:
+    def _build_vertex(self, draft: _Draft) -> VertexProgram:
         """Return the program of a draft's vertex."""
         channels: list[Channel] = []
-        for feeder in sorted(draft.fed_by.values(), key=self._place):
+        for feeder in sorted(draft.fed_by.values(), key=self._sort_key):
             feeding = [exchange for exchange, fed in feeder.feeds if fed is draft]
             if feeder.head in self._vertices:
-                timed = self._chain(feeder).exchanges_with_new_watermarks()
-                groups: Sequence[int] = range(self._groups(feeder.head))
+                timed = self._build_chain(feeder).exchanges_with_new_watermarks()
+                groups: Sequence[int] = range(self._count_groups(feeder.head))
             elif _is_dataframe(feeder.head):
                 timed, groups = frozenset(feeding), [ALL_TASKS]
             else:
@@ -252,18 +252,18 @@ class _Planner:
             id=self._ids.nodes[draft.head],
             stage=draft.stage,
             keyed=self._keyed(draft.head),
-            groups=self._groups(draft.head),
+            groups=self._count_groups(draft.head),
             parallelism=parallelism_of(draft.head) or self._options.parallelism,
-            chain=self._chain(draft),
+            chain=self._build_chain(draft),
             input_channels=tuple(channels),
             number=draft.number,
-            inputs=self._inputs(draft),
+            inputs=self._input_numbers(draft),
             broadcast=frozenset(
                 edge.input for edge in draft.head.inputs if isinstance(edge.partitioning, Broadcast)
             ),
         )
 
-    def _inputs(self, draft: _Draft) -> dict[str, int]:
+    def _input_numbers(self, draft: _Draft) -> dict[str, int]:
         """Return the input number by exchange id; empty if the operator has one input."""
         spec = draft.head.spec
         if spec is None or spec.traits.inputs == 1:
@@ -276,11 +276,11 @@ class _Planner:
             if exchange.target == mine
         }
 
-    def _source(self, draft: _Draft) -> SourceProgram:
+    def _build_source(self, draft: _Draft) -> SourceProgram:
         """Return the program of a draft's source."""
         head = draft.head
         assert isinstance(head, SourceTransformation)
-        chain = self._chain(draft)
+        chain = self._build_chain(draft)
         strategies = [
             node.spec.strategy  # type: ignore[attr-defined]
             for node in chain.nodes.values()
@@ -299,13 +299,13 @@ class _Planner:
             parallelism=head.parallelism or self._options.parallelism,
             idle_timeout_ms=min(idle) if idle else None,
             alignment=aligned[0] if aligned else None,
-            one_task_per_split=not all(_mergeable(s) for s in strategies),
+            one_task_per_split=not all(_can_merge_ranges(s) for s in strategies),
             bad_record_tag=tag.tag_id if tag is not None else None,
             kind=head.source.kind,
             number=draft.number,
         )
 
-    def _sink(self, sink: SinkTransformation) -> SinkProgram:
+    def _build_sink(self, sink: SinkTransformation) -> SinkProgram:
         return SinkProgram(
             id=self._ids.nodes[sink],
             name=sink.name,
@@ -346,7 +346,7 @@ def partitioning_of(edge: Edge, target: Transformation) -> Partitioning:
     return Rebalance() if changes else edge.partitioning
 
 
-def _mergeable(strategy: WatermarkStrategy) -> bool:
+def _can_merge_ranges(strategy: WatermarkStrategy) -> bool:
     """Return True if tasks may read ranges of one split in parallel, merging by the maximum."""
     return uses_max_timestamp_only(type(strategy.create_generator()))
 
@@ -355,7 +355,7 @@ def _is_dataframe(node: Transformation) -> bool:
     return isinstance(node, SourceTransformation) and node.source.executed_by is ExecutedBy.SPARK
 
 
-def _mode(partitioning: Partitioning) -> str:
+def _mode_name(partitioning: Partitioning) -> str:
     if isinstance(partitioning, ByKey):
         return "key"
     if isinstance(partitioning, ByPartitioner):

@@ -82,7 +82,7 @@ class Layout:
         stages = tuple(tuple(stage) for stage in found["stages"])
         return cls(parts, stages, tuple(found["given_up"]))
 
-    def following(self, before: Layout) -> Layout:
+    def as_successor_of(self, before: Layout) -> Layout:
         """Return this layout as the successor of another one, with what was given up before."""
         mine = {part.id for part in self.parts}
         gone = (part.id for part in before.parts if part.id not in mine)

@@ -266,7 +266,7 @@ class JobProgram:
         """
         return f"{self.fingerprint}-{self.changes}" if self.changes else self.fingerprint
 
-    def following(self, identity: str, copied: bool = False) -> JobProgram:
+    def as_successor_of(self, identity: str, copied: bool = False) -> JobProgram:
         """Return this program as the successor of the one with ``identity`` (empty: unknown).
 
         ``copied``: the state was taken from elsewhere, where others may have run on it since.

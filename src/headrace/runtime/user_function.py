@@ -31,7 +31,7 @@ class UserFunction:
         name: str = getattr(self.target, "__name__", type(self.target).__name__)
         return name
 
-    def bound(self) -> Any:
+    def as_callable(self) -> Any:
         """Return the callable itself."""
         return self.target if self.method is None else getattr(self.target, self.method)
 

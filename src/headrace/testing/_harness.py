@@ -375,7 +375,7 @@ class KeyedHarness(_Harness):
         task_info = TaskInfo(max_parallelism=1, is_batch=batch)
         for selector in self._selectors.values():
             open_function(selector, TaskContext("key_by", str(site), task_info, self.metrics, None))
-        self._key_of = {number: each.bound() for number, each in self._selectors.items()}
+        self._key_of = {number: each.as_callable() for number, each in self._selectors.items()}
 
     def close(self) -> None:
         """Close the function and the key selectors; later calls have no effect."""

@@ -349,7 +349,7 @@ class _RestartingRun:
             savepoint = round_trip(self._savepoint())
             self._stores, self._heap = {}, {}
         next_job: JobProgram = pickle.loads(job)
-        after = self._start(next_job.following(before.program.identity, copied=by_savepoint))
+        after = self._start(next_job.as_successor_of(before.program.identity, copied=by_savepoint))
         check_layout_change(
             _state_layout(before.program), _state_layout(after.program), ignore_unclaimed=True
         )

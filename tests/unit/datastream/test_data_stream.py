@@ -271,8 +271,8 @@ def test_partition_custom(pairs: DataStream) -> None:
     assert edge.partitioning.selector.method == "get_key"
     (edge,) = pairs.partition_custom(lambda key, n: key % n, lambda v: v[1])._edges
     assert isinstance(edge.partitioning, ByPartitioner)
-    assert edge.partitioning.partitioner.bound()(7, 4) == 3
-    assert edge.partitioning.selector.bound()(("a", 7)) == 7
+    assert edge.partitioning.partitioner.as_callable()(7, 4) == 3
+    assert edge.partitioning.selector.as_callable()(("a", 7)) == 7
 
 
 def test_settings_act_on_the_operator(pairs: DataStream) -> None:

@@ -63,7 +63,7 @@ def test_a_missing_operator_is_refused_with_its_states() -> None:
 def test_it_may_be_given_up_but_does_not_come_back() -> None:
     before, without = layout(sums), layout(lambda s: s)
     check_layout_change(before, without, ignore_unclaimed=True)
-    after = without.following(before)
+    after = without.as_successor_of(before)
     assert after.given_up == ("sums",)
     check_layout_change(after, without, ignore_unclaimed=False)
     assert "was given up before" in refused(after, before)

@@ -25,6 +25,6 @@ from tests.unit.runtime.programs import job_of
 def test_a_program_is_the_one_before_it_only_if_nothing_came_between(
     last: str, copied: bool, now: str
 ) -> None:
-    program = replace(job_of(), fingerprint="one").following(last, copied)
+    program = replace(job_of(), fingerprint="one").as_successor_of(last, copied)
     assert program.identity == now
-    assert program.following(now) == program
+    assert program.as_successor_of(now) == program

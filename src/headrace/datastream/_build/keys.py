@@ -45,7 +45,7 @@ def check_stability(
         return
     coerce = None if key_type is None else key_type.coercer()
     try:
-        key = selector.bound()(value)
+        key = selector.as_callable()(value)
         key = key if coerce is None else coerce(key)
     except Exception:
         return  # the job will raise it again, with the record and the operator

@@ -95,7 +95,7 @@ class _Sorted(MapPartitionFunction):
         close_function(self._selector)
 
     def map_partition(self, values: Iterable[Any]) -> Iterable[Any]:
-        return sorted(values, key=self._selector.bound(), reverse=self._descending)
+        return sorted(values, key=self._selector.as_callable(), reverse=self._descending)
 
 
 class _PartitionFunction:
@@ -103,7 +103,7 @@ class _PartitionFunction:
 
     def __init__(self, function: UserFunction) -> None:
         self._user_function = function
-        self._function = function.bound()
+        self._function = function.as_callable()
 
     def open(self, runtime_context: RuntimeContext) -> None:
         open_function(self._user_function, runtime_context)

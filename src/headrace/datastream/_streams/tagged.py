@@ -49,7 +49,7 @@ class TaggedKey(KeySelector):
 
     def __init__(self, first: UserFunction, second: UserFunction) -> None:
         self._selectors = first, second
-        self._first, self._second = first.bound(), second.bound()
+        self._first, self._second = first.as_callable(), second.as_callable()
 
     def open(self, runtime_context: RuntimeContext) -> None:
         """Open both selectors."""
@@ -71,7 +71,7 @@ class CoGroupWindow(WindowFunction[Any, Any, Any, Any]):
 
     def __init__(self, function: UserFunction) -> None:
         self._user_function = function
-        self._function = function.bound()
+        self._function = function.as_callable()
 
     def open(self, runtime_context: RuntimeContext) -> None:
         """Open the user's function."""

@@ -153,7 +153,7 @@ class CachedCalls(Calls):
             results = await self._invoke(load.key)
             if isinstance(results, Iterable):
                 results = list(results)
-                self._cache.put(load.key, _unshared(results))
+                self._cache.put(load.key, _copy_results(results))
         except BaseException as error:  # as in Calls._work
             self._cache.statistics.failures += 1
             self._remove_load(load)
@@ -162,7 +162,7 @@ class CachedCalls(Calls):
             return
         self._remove_load(load)
         for call in load.waiting:
-            self._finish(call, _unshared(results), None)
+            self._finish(call, _copy_results(results), None)
 
     def _remove_load(self, load: _Load) -> None:
         if self._loads.get(load.key) is load:
@@ -178,7 +178,7 @@ class CachedCalls(Calls):
             load.task.cancel()
 
 
-def _unshared(results: Any) -> Any:
+def _copy_results(results: Any) -> Any:
     """Copy results, so that one record's consumer can change them without effect on others."""
     if not isinstance(results, list):
         return results

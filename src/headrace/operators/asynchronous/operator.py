@@ -91,8 +91,8 @@ class AsyncWaitOperator(Operator):
 
     def bind(self, outputs: Outputs) -> Push:
         spec, node, down = self._spec, self.node, outputs.main
-        key = None if spec.key is None else spec.key.bound()
-        join = None if spec.join is None else spec.join.bound()
+        key = None if spec.key is None else spec.key.as_callable()
+        join = None if spec.join is None else spec.join.as_callable()
         capacity = spec.capacity
 
         def emit(call: Call, node: Any = node) -> None:
@@ -212,7 +212,7 @@ def _close_function(function: UserFunction) -> None:
 
 
 def _call_settings(spec: AsyncWaitSpec) -> CallSettings:
-    function = spec.function.bound()
+    function = spec.function.as_callable()
     on_timeout = getattr(spec.function.target, "timeout", None)
     is_object = spec.function.method is not None
 

@@ -56,7 +56,7 @@ class KeyedMapBatchesOperator(StatefulOperator):
 
     def bind(self, outputs: Outputs) -> Push:
         self._outputs = outputs
-        self._function = as_batch_function(self._spec.pandas, self._spec.function.bound())
+        self._function = as_batch_function(self._spec.pandas, self._spec.function.as_callable())
         return self.reject_record
 
     def process(

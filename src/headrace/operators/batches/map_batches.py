@@ -58,7 +58,7 @@ class MapBatchesOperator(Operator):
 
     def bind(self, outputs: Outputs) -> Push:
         self._outputs = outputs
-        self._function = as_batch_function(self._spec.pandas, self._spec.function.bound())
+        self._function = as_batch_function(self._spec.pandas, self._spec.function.as_callable())
         records, batch_size = self._spec.records, self._spec.batch_size
         if records is None:
             return _reject_untyped

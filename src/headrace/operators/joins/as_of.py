@@ -129,7 +129,7 @@ class AsOfJoinOperator(JoinOperator):
         self._late_push = None if late is None else outputs.side(late)
         self._late_counter = self.context.get_metrics_group().counter("numLateRecordsDropped")
         self._context = PairContext()
-        self._function = self._spec.function.bound()
+        self._function = self._spec.function.as_callable()
         self._join = (
             self._call_with_context if self._spec.call == "process" else self._call_with_pair
         )

@@ -144,7 +144,7 @@ class IntervalJoinOperator(JoinOperator):
         )
         side, own_slot, other_slot = ("left", LEFT, RIGHT) if is_left else ("right", RIGHT, LEFT)
         retention_ms = self._spec.left_retention_ms if is_left else self._spec.right_retention_ms
-        element = self._spec.function.bound()
+        element = self._spec.function.as_callable()
         context = LeftContext() if is_left else RightContext()
         main, to_side = self._outputs.main, side_output_sender(self._outputs)
         may_return = not always_yields(element)

@@ -39,9 +39,9 @@ class WindowCall:
     with_key: bool
     with_context: bool
 
-    def bound(self) -> CallWindowFunction:
+    def as_callable(self) -> CallWindowFunction:
         """Return the function, wrapped to take all possible arguments."""
-        function = self.function.bound()
+        function = self.function.as_callable()
         if self.with_context:
             if self.with_key:
                 return lambda key, window, context, inputs: function(key, context, inputs)
@@ -160,17 +160,17 @@ class Reduced(_FoldedContents):
         return StateKind(REDUCING, type_data_of(self.reduced_type))
 
     def state(self, states: NamespacedStates) -> Any:
-        descriptor = _Descriptor(self.stored_kind, reduce=self.function.bound())
+        descriptor = _Descriptor(self.stored_kind, reduce=self.function.as_callable())
         return states.get_reducing_state(descriptor)
 
     def from_records(self, values: list[Any]) -> list[Any]:
-        reduce, accumulator = self.function.bound(), None
+        reduce, accumulator = self.function.as_callable(), None
         for value in values:
             accumulator = value if accumulator is None else reduce(accumulator, value)
         return [] if accumulator is None else [accumulator]
 
     def merge(self, first: Any, second: Any) -> Any:
-        return self.function.bound()(first, second)
+        return self.function.as_callable()(first, second)
 
 
 @dataclass(frozen=True)

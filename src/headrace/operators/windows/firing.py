@@ -33,7 +33,7 @@ class WindowFiring:
     ) -> None:
         self._copies = copies
         call = contents.window_function
-        self._window_function = None if call is None else call.bound()
+        self._window_function = None if call is None else call.as_callable()
         self._result = None if folding is None else folding.result
         self._key_context, self._context = key_context, context
         self._clear_function: Callable[[Any], None] | None = None

@@ -40,7 +40,7 @@ def column_fold(contents: Contents) -> Fold | None:
 def folding_of(contents: Contents) -> Folding | None:
     """Return the functions that fold the records; None if all records are stored."""
     if isinstance(contents, Reduced):
-        reduce = contents.function.bound()
+        reduce = contents.function.as_callable()
         return Folding(_identity, reduce, reduce, _identity)
     if isinstance(contents, Aggregated):
         function, fold = contents.fitted(), column_fold(contents)

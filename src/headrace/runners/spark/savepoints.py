@@ -94,7 +94,7 @@ def export_savepoint(spark: SparkSession, base: str, program: JobProgram) -> Sav
         )
 
 
-def begin_from(
+def start_from_savepoint(
     savepoint: Savepoint, base: str, program: JobProgram, ignore_unclaimed: bool = False
 ) -> None:
     """Make a checkpoint from which the program resumes at a savepoint.
@@ -117,7 +117,7 @@ def begin_from(
                 hint="choose another pipeline.name or another execution.checkpointing.dir",
             )
         checkpoint_folder.clear()
-        program = program.following(savepoint.manifest.offset["program"], copied=True)
+        program = program.as_successor_of(savepoint.manifest.offset["program"], copied=True)
         metadata = CheckpointMetadata.of(program)
         program = replace(program, scope=metadata.scope, partitions=metadata.partitions)
         restored.write(checkpoint_folder, _parquet(records_of(savepoint, program)))
@@ -178,4 +178,4 @@ def _parquet(found: Iterable[Mapping[str, Any]]) -> bytes:
     return bytes(out.getvalue())
 
 
-__all__ = ["begin_from", "export_savepoint"]
+__all__ = ["export_savepoint", "start_from_savepoint"]

@@ -25,7 +25,7 @@ from headrace.runners.restarts import restart_strategy
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
 from headrace.runners.spark.checkpoint.generations import Stages
 from headrace.runners.spark.query.shipped_dependencies import ShippedDependencies
-from headrace.runners.spark.startup.session import WORKERS_PYTHON, prepare, session_for
+from headrace.runners.spark.startup.session import WORKERS_PYTHON, get_session, prepare
 from headrace.runtime.layout import Layout, States
 from headrace.runtime.program import JobProgram, SinkProgram
 
@@ -83,7 +83,7 @@ def start_on_spark(
         from headrace.runners.spark.older_copy import with_consistent_sinks
         from headrace.runners.spark.query.dataframes import materialize_dataframes
 
-        spark = session_for(settings, parallelism)
+        spark = get_session(settings, parallelism)
         program = checkpoint.program
         program = replace(program, scope=checkpoint.scope, partitions=checkpoint.partitions)
         write_again = options.read(configuration, options.RESTORE_WRITE_AGAIN)
@@ -111,7 +111,7 @@ def _read_states(
     from headrace.runners.spark.startup.session import settings_of_query
 
     try:
-        spark = session_for(settings, parallelism)
+        spark = get_session(settings, parallelism)
         with settings_of_query(spark, 1, None, dataframes=True):
             return state_names(spark, folder, stages, batch)
     except (PySparkException, Py4JError) as error:

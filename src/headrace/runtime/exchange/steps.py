@@ -42,7 +42,7 @@ def exchange_step(writer: ExchangeWriter, program: ExchangeProgram, unshared: bo
 def key_step(writer: ExchangeWriter, program: ExchangeProgram, unshared: bool = False) -> Step:
     """Return a step that sends a record to its key group; ``unshared``: see ``_buffer_lines``."""
     assert program.selector is not None
-    select = program.selector.bound()
+    select = program.selector.as_callable()
 
     groups, serialized_types = KeyGroups(program.groups), set[type]()
 
@@ -193,7 +193,7 @@ def _subtask_selector(writer: ExchangeWriter, program: ExchangeProgram) -> Calla
     send_context, groups = writer.send_context, program.groups
     if program.mode == "custom":
         assert program.partitioner is not None and program.selector is not None
-        partition, select = program.partitioner.bound(), program.selector.bound()
+        partition, select = program.partitioner.as_callable(), program.selector.as_callable()
         return lambda value: int(partition(select(value), groups))
     if program.mode == "forward":
         return lambda value: send_context.current_group % groups

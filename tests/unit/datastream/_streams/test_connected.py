@@ -172,7 +172,7 @@ def test_keys_replace_those_before(one: DataStream, two: DataStream) -> None:
     connected = one.key_by(1).connect(two).key_by(first, 0)
     node = node_of(connected.process(KeyedProcess()))
     selectors = [edge.partitioning.selector for edge in node.inputs]  # type: ignore[attr-defined]
-    assert [selector.bound()(("a", 1)) for selector in selectors] == ["a", "a"]
+    assert [selector.as_callable()(("a", 1)) for selector in selectors] == ["a", "a"]
     keyed = one.key_by(0).connect(two.key_by(0)).process(KeyedProcess())
     assert all(isinstance(edge.partitioning, ByKey) for edge in node_of(keyed).inputs)
 
@@ -183,7 +183,7 @@ def test_keys_of_one_stream_alone_say_where_its_records_go(
     node = node_of(one.key_by(first).connect(two.broadcast()).process(Process()))
     by_key, broadcast = (edge.partitioning for edge in node.inputs)
     assert isinstance(by_key, ByPartitioner) and broadcast == Broadcast()
-    partition = by_key.partitioner.bound()
+    partition = by_key.partitioner.as_callable()
     assert {partition("a", 4), partition("a", 4)} < {0, 1, 2, 3}
 
 

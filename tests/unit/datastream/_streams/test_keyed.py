@@ -91,7 +91,7 @@ def test_a_function_with_an_open_has_the_key(env: StreamExecutionEnvironment) ->
 
 def test_keying_again_replaces_the_key(env: StreamExecutionEnvironment) -> None:
     stream = env.from_collection([("a", 1)]).key_by(0).key_by(lambda v: v[1])
-    assert keyed_input(stream.sum(1)).selector.bound()(("a", 7)) == 7
+    assert keyed_input(stream.sum(1)).selector.as_callable()(("a", 7)) == 7
 
 
 def test_reductions(env: StreamExecutionEnvironment) -> None:
@@ -125,7 +125,7 @@ def test_reductions(env: StreamExecutionEnvironment) -> None:
 )
 def test_selectors(env: StreamExecutionEnvironment, selector: Any, record: Any, key: Any) -> None:
     by_key = keyed_input(env.from_collection([record]).key_by(selector).sum())
-    assert by_key.selector.bound()(record) == key
+    assert by_key.selector.as_callable()(record) == key
 
 
 def test_a_named_field_is_shown() -> None:

@@ -91,7 +91,7 @@ class CombineContentsOperator(CombiningOperator):
 
     def key_of(self) -> Callable[[Any], Any]:
         """Return a function that returns a record's key, coerced to the declared type."""
-        return typed_selector(self._window_spec.selector.bound(), self._window_spec.key_type)
+        return typed_selector(self._window_spec.selector.as_callable(), self._window_spec.key_type)
 
     def send_partials(
         self, batch: AccumulatorBatch, start_ms: int, count: int, timestamp: int

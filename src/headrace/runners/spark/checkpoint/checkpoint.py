@@ -90,7 +90,7 @@ class Checkpoint:
             ownership.release()
             folder.remove()
             raise
-        return cls(folder, ownership, metadata, program.following(metadata.identity), existed)
+        return cls(folder, ownership, metadata, program.as_successor_of(metadata.identity), existed)
 
     @property
     def directory(self) -> str:

@@ -73,7 +73,7 @@ class Generation:
         """Return this generation, without its origin if its first micro-batch was ``committed``."""
         return replace(self, origin=None) if committed else self
 
-    def following(
+    def next_generation(
         self, log: QueryLog, stages: Stages, groups: Mapping[str, int] | None = None
     ) -> Generation:
         """Return the next generation, given the log and the stages of this one.

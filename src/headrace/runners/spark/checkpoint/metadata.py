@@ -68,7 +68,7 @@ class CheckpointMetadata:
 
         ``repeats``: it starts with a micro-batch that another run planned.
         """
-        layout = Layout.of(program).following(Layout.from_json(self.layout))
+        layout = Layout.of(program).as_successor_of(Layout.from_json(self.layout))
         known = {source: [source, *rest] for source, *rest in (*self.contents, *_contents(program))}
         # A sink that was removed and is back may have some partitions of the repeated micro-batch.
         fingerprints = {**(self.routes if repeats else {}), **replay_fingerprints(program)}
@@ -78,7 +78,7 @@ class CheckpointMetadata:
             contents=[*known.values()],
             routes=fingerprints,
             places={**self.places, **_sink_locations(program)},
-            identity=program.following(self.identity).identity,
+            identity=program.as_successor_of(self.identity).identity,
             dataframes=streaming_dataframes(program)
             if self._reads_other_dataframes(program)
             else self.dataframes,
@@ -105,7 +105,7 @@ class CheckpointMetadata:
     def with_new_generation(self, log: QueryLog) -> CheckpointMetadata:
         """Return the metadata with a new generation after the current one, whose log is ``log``."""
         layout = Layout.from_json(self.layout)
-        following = self.generation.following(log, layout.stages, layout.groups())
+        following = self.generation.next_generation(log, layout.stages, layout.groups())
         return replace(self, generation=following)
 
     @classmethod

@@ -91,7 +91,7 @@ appender.file.layout.replace.replacement = ***
 """
 
 
-def session_for(settings: Mapping[str, str], parallelism: int | None) -> SparkSession:
+def get_session(settings: Mapping[str, str], parallelism: int | None) -> SparkSession:
     """Return the active session, otherwise the submitted one, otherwise a new local one.
 
     The last two have the job's ``headrace.spark.conf.*``.
@@ -212,9 +212,9 @@ def _ignore_disconnects(spark: SparkSession) -> None:
 
 
 def prepare(settings: Mapping[str, str], parallelism: int | None) -> None:
-    """Start the JVM for ``session_for`` in the background.
+    """Start the JVM for ``get_session`` in the background.
 
-    Call it when it is certain that a job runs on Spark. Errors are raised by ``session_for``.
+    Call it when it is certain that a job runs on Spark. Errors are raised by ``get_session``.
     """
     if SparkSession.getActiveSession() is not None or SparkContext._gateway is not None:
         return

@@ -57,7 +57,7 @@ class World:
             if not self.begun:  # as Checkpoint.open: nothing was promised
                 generation, self.folders = Generation(), {}
             else:
-                generation = generation.following(folder.log, self.stages)
+                generation = generation.next_generation(folder.log, self.stages)
         self.generation, self.stages = generation, stages  # one object, written whole
         last = max(self.published, default=-1)
         done, planned = generation.last_batches(self.folders.get(generation.number, Folder()).log)
@@ -135,8 +135,8 @@ def _assert_whole(world: World) -> None:
 
 
 def test_a_generation_that_was_not_filled_is_left_out() -> None:
-    first = Generation().following(QueryLog(4, offset(5)), SHALLOW)
-    second = first.following(QueryLog(), DEEP)
+    first = Generation().next_generation(QueryLog(4, offset(5)), SHALLOW)
+    second = first.next_generation(QueryLog(), DEEP)
     assert first.origin == Origin(0, 4, SHALLOW, offset(5))
     assert (second.number, second.first_batch, second.origin) == (2, 5, first.origin)
     assert second.needed == {0, 2}
@@ -146,25 +146,25 @@ def test_a_generation_that_was_not_filled_is_left_out() -> None:
 
 
 def test_a_planned_micro_batch_keeps_its_end_and_number_through_all_generations() -> None:
-    first = Generation(1, 7).following(QueryLog(2, offset(3), offset(4, 9)), SHALLOW)
+    first = Generation(1, 7).next_generation(QueryLog(2, offset(3), offset(4, 9)), SHALLOW)
     assert first.origin is not None
     assert (first.first_batch, first.origin.planned) == (10, offset(4, 9))
-    again = first.following(QueryLog(), DEEP)
+    again = first.next_generation(QueryLog(), DEEP)
     assert again == replace(first, number=3)
     planned_there = Generation(2, 10, replace(first.origin, planned=None))
-    found = planned_there.following(QueryLog(-1, None, offset(4, 9)), DEEP)
+    found = planned_there.next_generation(QueryLog(-1, None, offset(4, 9)), DEEP)
     assert found == again
 
 
 def test_a_micro_batch_without_records_gives_its_number_up() -> None:
-    first = Generation().following(QueryLog(4, offset(5)), SHALLOW)
-    second = first.following(QueryLog(-1, None, offset(5)), DEEP)
+    first = Generation().next_generation(QueryLog(4, offset(5)), SHALLOW)
+    second = first.next_generation(QueryLog(-1, None, offset(5)), DEEP)
     assert second.origin is not None
     assert (second.first_batch, second.origin.planned) == (6, None)
 
 
 def test_nothing_committed_means_no_state_and_the_offset_before_the_first() -> None:
-    found = Generation().following(QueryLog(-1, None, offset(1, 77)), SHALLOW)
+    found = Generation().next_generation(QueryLog(-1, None, offset(1, 77)), SHALLOW)
     assert found.first_batch == 0
     assert found.origin == Origin(0, -1, SHALLOW, offset(0, 77), offset(1, 77))
 
