@@ -80,8 +80,8 @@ def _mode_of_edge(edge: Edge, modes: Modes) -> ChangelogMode | None:
     return modes[edge.source] if edge.tag is None else None
 
 
-def _accepted_mode(node: Transformation, number: int) -> ChangelogMode | None:
+def _accepted_mode(node: Transformation, input_index: int) -> ChangelogMode | None:
     if isinstance(node, SinkTransformation):
         mode: ChangelogMode | None = node.sink.accepts
         return mode
-    return None if node.spec is None else node.spec.accepts(number)
+    return None if node.spec is None else node.spec.accepts(input_index)

@@ -244,5 +244,5 @@ def _int_value(figures: Mapping[str, MetricValue], metric: str) -> int | None:
     return None if value is None else int(value)
 
 
-def _watermark(found: int | None) -> int | None:
-    return None if found is None or found <= MIN_WATERMARK else found
+def _watermark(stored: int | None) -> int | None:
+    return None if stored is None or stored <= MIN_WATERMARK else stored

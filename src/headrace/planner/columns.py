@@ -30,13 +30,13 @@ def with_columns(program: JobProgram) -> JobProgram:
 def without_columns(program: JobProgram) -> JobProgram:
     """Return the program without columns, whose links say where there would be some."""
 
-    def chain(found: ChainProgram) -> ChainProgram:
+    def chain(old: ChainProgram) -> ChainProgram:
         nodes = {
             node_id: replace(node, links=(*map(_without_columns, node.links),))
-            for node_id, node in found.nodes.items()
+            for node_id, node in old.nodes.items()
         }
-        exchanges = tuple(replace(e, columns=False, key_columns=()) for e in found.exchanges)
-        return replace(found, nodes=nodes, exchanges=exchanges, columns=False)
+        exchanges = tuple(replace(e, columns=False, key_columns=()) for e in old.exchanges)
+        return replace(old, nodes=nodes, exchanges=exchanges, columns=False)
 
     return with_columns(program).with_chains(chain)
 

@@ -37,9 +37,9 @@ def with_kept_subtasks(program: JobProgram, before: Mapping[str, int]) -> JobPro
         exchanges = (replace(e, groups=counts.get(e.target, e.groups)) for e in old.exchanges)
         return replace(old, exchanges=tuple(exchanges))
 
-    def channels(found: tuple[Channel, ...]) -> tuple[Channel, ...]:
+    def channels(old: tuple[Channel, ...]) -> tuple[Channel, ...]:
         made: dict[Channel, None] = {}
-        for channel in found:
+        for channel in old:
             count = of_exchange.get(channel.exchange)
             if count is None or channel.group is None:
                 made[channel] = None

@@ -178,9 +178,9 @@ def program_of(
     return replace(program, run_id=run_id, scope=run_id[:12])
 
 
-def _absolute_folder(given: str | None) -> str:
+def _absolute_folder(path: str | None) -> str:
     """Return the absolute path of a folder, which workers need; empty for None."""
-    return os.path.abspath(local_path(given)) if given else ""
+    return os.path.abspath(local_path(path)) if path else ""
 
 
 def _pace(configuration: Configuration, max_records: int) -> Pace | None:

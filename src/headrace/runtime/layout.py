@@ -66,21 +66,21 @@ class Layout:
         return {"format": FORMAT, **asdict(self)}
 
     @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> Self:
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Return the layout in plain data.
 
         Raises:
             CheckpointError: it has a format that this version does not know.
         """
-        if found.get("format") != FORMAT:
+        if data.get("format") != FORMAT:
             raise CheckpointError(
-                f"the layout of the checkpoint has format {found.get('format')},"
+                f"the layout of the checkpoint has format {data.get('format')},"
                 f" this version reads {FORMAT}",
                 hint="go on with the version of Headrace that wrote it",
             )
-        parts = tuple(StatefulPart(**part) for part in found["parts"])
-        stages = tuple(tuple(stage) for stage in found["stages"])
-        return cls(parts, stages, tuple(found["given_up"]))
+        parts = tuple(StatefulPart(**part) for part in data["parts"])
+        stages = tuple(tuple(stage) for stage in data["stages"])
+        return cls(parts, stages, tuple(data["given_up"]))
 
     def as_successor_of(self, before: Layout) -> Layout:
         """Return this layout as the successor of another one, with what was given up before."""

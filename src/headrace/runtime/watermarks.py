@@ -141,9 +141,9 @@ class InputWatermarks(ChannelWatermarks):
             inputs.restart(own, reached[number])
         self.idle = self._combined()[1]
 
-    def watermark(self, number: int) -> int:
+    def watermark(self, input_index: int) -> int:
         """Return the watermark (ms) of an input."""
-        return self._inputs[number].current
+        return self._inputs[input_index].current
 
     def reached(self) -> tuple[int, ...]:
         """Return the watermark (ms) of each input."""
@@ -183,9 +183,9 @@ class NodeInputs:
         """Add a channel that records will come by; before any of them comes."""
         self.all.restart({**self.all.state, channel: (MIN_WATERMARK, False)}, self.all.current)
 
-    def watermark(self, number: int) -> int:
+    def watermark(self, input_index: int) -> int:
         """Return the watermark (ms) of an input, where there are several."""
-        return self._each.watermark(number)
+        return self._each.watermark(input_index)
 
     def update(self, channel: Channel, watermark: int, idle: bool) -> bool:
         """Process one mark; return True if the combined watermark or the idleness changed."""

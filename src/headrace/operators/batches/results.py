@@ -26,12 +26,12 @@ class ResultConverter:
     shape: Shape
     timestamp_column: str | None = None
 
-    def convert(self, returned: Any, given: Columns) -> Iterator[Columns]:
+    def convert(self, returned: Any, input_columns: Columns) -> Iterator[Columns]:
         """Yield the results of a call, in order.
 
         ``returned``: a record batch, table or DataFrame, an iterable of them, or None. A single one
-        with as many rows as ``given`` takes over its timestamps row by row. All other results get
-        the latest timestamp of ``given``.
+        with as many rows as ``input_columns`` takes over its timestamps row by row. All other
+        results get the latest timestamp of ``input_columns``.
 
         Raises:
             TypeMismatchError: it is something else, or does not fit the schema.
@@ -39,7 +39,11 @@ class ResultConverter:
         batches = _record_batches(returned)
         if batches is not None:
             rows = sum(batch.num_rows for batch in batches)
-            times = given.times if rows == len(given) else _latest_timestamps(given, rows)
+            times = (
+                input_columns.times
+                if rows == len(input_columns)
+                else _latest_timestamps(input_columns, rows)
+            )
             at = 0
             for batch in batches:
                 part = None if times is None else times.slice(at, batch.num_rows)
@@ -53,7 +57,9 @@ class ResultConverter:
             if found is None:
                 raise _no_batch_error(each)
             for batch in found:
-                yield from self._to_columns(batch, _latest_timestamps(given, batch.num_rows))
+                yield from self._to_columns(
+                    batch, _latest_timestamps(input_columns, batch.num_rows)
+                )
 
     def _to_columns(self, batch: Any, times: Any) -> Iterator[Columns]:
         if not batch.num_rows:
@@ -126,10 +132,10 @@ def _record_batches(returned: Any) -> list[Any] | None:
     return [pa.RecordBatch.from_pandas(returned, preserve_index=False).replace_schema_metadata()]
 
 
-def _latest_timestamps(given: Columns, rows: int) -> Any:
+def _latest_timestamps(input_columns: Columns, rows: int) -> Any:
     import pyarrow as pa
 
-    latest_ms = given.latest_ms()
+    latest_ms = input_columns.latest_ms()
     return None if latest_ms is None else pa.repeat(pa.scalar(latest_ms, pa.int64()), rows)
 
 

@@ -172,9 +172,9 @@ def _check_claims(savepoint: Savepoint, program: JobProgram, ignore_unclaimed: b
     check_layout_change(Layout(tuple(before), now.stages), now, ignore_unclaimed, lambda: states)
 
 
-def _parquet(found: Iterable[Mapping[str, Any]]) -> bytes:
+def _parquet(records: Iterable[Mapping[str, Any]]) -> bytes:
     out = pa.BufferOutputStream()
-    pq.write_table(pa.Table.from_pylist([*found], _RECORDS), out)
+    pq.write_table(pa.Table.from_pylist([*records], _RECORDS), out)
     return bytes(out.getvalue())
 
 

@@ -431,14 +431,14 @@ class ChainBuilder:
         return compile_push_all((step, *rest), node.name)
 
     def _merging_watermarks(
-        self, parent: str, child: str, number: int, push_watermark: PushWatermark
+        self, parent: str, child: str, input_index: int, push_watermark: PushWatermark
     ) -> PushWatermark:
-        """Return a watermark push from ``parent`` into input ``number`` of ``child``.
+        """Return a watermark push from ``parent`` into input ``input_index`` of ``child``.
 
         It passes on the combined watermark of all of the child's inputs, when that changes.
         """
         inputs = self.inputs.setdefault(child, NodeInputs(1))
-        channel = Channel(parent, group=number if inputs.several else None)
+        channel = Channel(parent, group=input_index if inputs.several else None)
         inputs.add(channel)
         unannounced = self.unannounced
 

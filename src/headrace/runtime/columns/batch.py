@@ -241,27 +241,27 @@ class Timestamps(Sequence[int | None]):
         return Timestamps, (self._columns,)
 
 
-def concatenate_columns(parts: Sequence[Columns]) -> Columns:
+def concatenate_columns(batches: Sequence[Columns]) -> Columns:
     """Return the records of several ``Columns`` of one kind (``is_like``), one after another."""
-    first, *others = parts
+    first, *others = batches
     if not others:
         return first
     import numpy as np
     import pyarrow as pa
 
-    table = pa.Table.from_batches([part.batch for part in parts]).unify_dictionaries()
+    table = pa.Table.from_batches([part.batch for part in batches]).unify_dictionaries()
     (batch,) = table.combine_chunks().to_batches() or [first.batch]
     times = None
-    if any(part.times is not None for part in parts):
-        arrays = [pa.nulls(len(p), pa.int64()) if p.times is None else p.times for p in parts]
+    if any(part.times is not None for part in batches):
+        arrays = [pa.nulls(len(p), pa.int64()) if p.times is None else p.times for p in batches]
         times = pa.concat_arrays(arrays)
     kinds = None
-    found = [part.kinds for part in parts]
+    found = [part.kinds for part in batches]
     if any(each is not None for each in found):
         kinds = np.concatenate(
             [
                 np.zeros(len(part), np.int8) if each is None else each
-                for part, each in zip(parts, found, strict=True)
+                for part, each in zip(batches, found, strict=True)
             ]
         )
     return Columns(batch, first.shape, times, kinds)

@@ -306,22 +306,22 @@ def _resume_source(
 
 
 def merge_states(
-    before: States, parts: Sequence[StateChanges]
+    states: States, changes: Sequence[StateChanges]
 ) -> dict[tuple[str, str], SplitState]:
     """Return the split states after a micro-batch: those before it, updated by its tasks.
 
-    ``parts`` are in the order of senders. If two tasks read one split, the state of the one that
+    ``changes`` are in the order of senders. If two tasks read one split, the state of the one that
     read further counts; of equal ones, the later. A split that a task calls finished is left out.
     """
     merged: dict[tuple[str, str], SplitState] = {}
     finished: set[tuple[str, str]] = set()
-    for part in parts:
-        for key, state in part.items():
+    for task_changes in changes:
+        for key, state in task_changes.items():
             if state is None:
                 finished.add(key)
             elif key not in merged or state.watermark >= merged[key].watermark:
                 merged[key] = state
-    return {key: state for key, state in {**before, **merged}.items() if key not in finished}
+    return {key: state for key, state in {**states, **merged}.items() if key not in finished}
 
 
 def source_watermarks(states: States) -> dict[str, int]:

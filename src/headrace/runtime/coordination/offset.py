@@ -102,26 +102,26 @@ class SourceProgress:
         }
 
     @staticmethod
-    def from_json(found: Mapping[str, Any]) -> SourceProgress:
+    def from_json(data: Mapping[str, Any]) -> SourceProgress:
         """Return the value of ``to_json``'s result."""
         return SourceProgress(
-            _require_mapping(found["positions"]),
-            _require_mapping(found["started"]),
-            _require_mapping(found["finished"]),
-            frozenset(found["idle"]),
-            _require_mapping(found["seen_ms"]),
-            bool(found["ended"]),
-            found.get("until"),
-            _require_mapping(found.get("stopped", {})),
-            bool(found.get("suspended")),
-            bool(found.get("drained")),
+            _require_mapping(data["positions"]),
+            _require_mapping(data["started"]),
+            _require_mapping(data["finished"]),
+            frozenset(data["idle"]),
+            _require_mapping(data["seen_ms"]),
+            bool(data["ended"]),
+            data.get("until"),
+            _require_mapping(data.get("stopped", {})),
+            bool(data.get("suspended")),
+            bool(data.get("drained")),
         )
 
 
-def _require_mapping(found: Any) -> Mapping[str, Any]:
-    if not isinstance(found, Mapping):
-        raise TypeError(f"a mapping is expected, not {found!r:.100}")
-    return found
+def _require_mapping(data: Any) -> Mapping[str, Any]:
+    if not isinstance(data, Mapping):
+        raise TypeError(f"a mapping is expected, not {data!r:.100}")
+    return data
 
 
 NO_PROGRESS = SourceProgress()
@@ -171,30 +171,30 @@ class Offset:
         return ordered
 
     @staticmethod
-    def from_json(found: Mapping[str, Any]) -> Offset:
+    def from_json(data: Mapping[str, Any]) -> Offset:
         """Return the offset in a JSON object.
 
         Raises:
             CheckpointError: another format, or parts are missing.
         """
         try:
-            version = found.get("version")
+            version = data.get("version")
             if version != VERSION:
                 raise CheckpointError(
                     f"an offset in the checkpoint has format {version!r}; this version of Headrace"
                     f" reads format {VERSION}",
                     hint="go on with the version that wrote it, or start anew with --fresh",
                 )
-            work_limits = WorkLimits(int(found["cut"]["tasks"]), int(found["cut"]["chunk_records"]))
+            work_limits = WorkLimits(int(data["cut"]["tasks"]), int(data["cut"]["chunk_records"]))
             sources = {
-                key: SourceProgress.from_json(source) for key, source in found["sources"].items()
+                key: SourceProgress.from_json(source) for key, source in data["sources"].items()
             }
-            epoch, now_ms = int(found["epoch"]), int(found["now_ms"])
-            monotonic_ms = int(found.get("steady_ms", now_ms))  # older builds had one time for both
-            return Offset(epoch, now_ms, monotonic_ms, work_limits, sources, str(found["program"]))
+            epoch, now_ms = int(data["epoch"]), int(data["now_ms"])
+            monotonic_ms = int(data.get("steady_ms", now_ms))  # older builds had one time for both
+            return Offset(epoch, now_ms, monotonic_ms, work_limits, sources, str(data["program"]))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise CheckpointError(
                 f"an offset in the checkpoint is damaged: {type(error).__name__}: {error}",
-                where={"offset": json.dumps(found)[:500]},
+                where={"offset": json.dumps(data)[:500]},
                 hint="restore the checkpoint from a copy, or start anew with --fresh",
             ) from error

@@ -53,6 +53,6 @@ def _key_columns(run: Run) -> tuple[str, ...] | None:
     return run.keys.names if isinstance(run.keys, ColumnKeys) else None
 
 
-def _new_run(columns: Columns, names: tuple[str, ...] | None, number: int) -> Run:
+def _new_run(columns: Columns, names: tuple[str, ...] | None, input_index: int) -> Run:
     keys = None if names is None else ColumnKeys(columns, names)
-    return Run(keys, columns, columns.timestamps, number)
+    return Run(keys, columns, columns.timestamps, input_index)

@@ -195,14 +195,14 @@ def _merge_lanes(
         consider(number)
 
 
-def _read_sender_blocks(number: int, blocks: Iterable[Block]) -> _Lane:
+def _read_sender_blocks(sender_index: int, blocks: Iterable[Block]) -> _Lane:
     """Yield the pieces and marks of one sender, in order."""
     lane: _Lane = deque()
     for block in blocks:
         position = 0
         for place, channel, mark in _split_runs(block):
             if place > position:
-                known = channel if channel is not None else ("sender", number)
+                known = channel if channel is not None else ("sender", sender_index)
                 lane.append((known, _Piece(block, position, place)))
                 position = place
             if mark is not None:

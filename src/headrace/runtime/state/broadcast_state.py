@@ -120,15 +120,15 @@ class BroadcastStateMap:
         self.set_entry(change.key, change.after)
         self._owner.changes.append(change)
 
-    def set_entry(self, key: Any, found: Any) -> None:
+    def set_entry(self, key: Any, entry: Any) -> None:
         """Set a pair (order, value), or ``MISSING``, for a key, without recording a change."""
-        if found is MISSING:
+        if entry is MISSING:
             self._entries.pop(key, None)
         elif key not in self._entries:
-            self._entries[key] = found
+            self._entries[key] = entry
             self._in_order = False
         else:
-            self._entries[key] = found
+            self._entries[key] = entry
 
     def sort(self) -> None:
         """Sort the keys by their order of insertion."""

@@ -371,12 +371,12 @@ class KeyedTask:
             return
         self._chain.push_all_by_input[number](values, timestamps)
 
-    def _process_columns(self, keys: ColumnKeys, columns: Columns, number: int) -> None:
+    def _process_columns(self, keys: ColumnKeys, columns: Columns, input_index: int) -> None:
         if self._keyed is not None:
             node = self._keyed.node  # noqa: F841  for ``annotate``
-            self._column_processors[number](keys, columns)
+            self._column_processors[input_index](keys, columns)
         else:
-            self._chain.column_pushes[number](columns)
+            self._chain.column_pushes[input_index](columns)
 
     def _process_mark(self, mark: Mark) -> Iterator[Envelope]:
         watermarks = self._watermarks

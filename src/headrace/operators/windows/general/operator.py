@@ -200,9 +200,9 @@ class WindowOperator(StatefulOperator):
         if purges:
             self._contents.clear()
 
-    def _invalid_result_error(self, given: Any) -> WrongFunctionError:
+    def _invalid_result_error(self, result: Any) -> WrongFunctionError:
         return WrongFunctionError(
-            f"the trigger {type(self._trigger).__name__} returned {given!r}, not a TriggerResult",
+            f"the trigger {type(self._trigger).__name__} returned {result!r}, not a TriggerResult",
             hint="on_element, on_event_time and on_processing_time must always return one:"
             " TriggerResult.CONTINUE, for example",
         )

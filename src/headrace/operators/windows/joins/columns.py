@@ -48,20 +48,20 @@ class BufferedSide(NamedTuple):
         return self.keys == other.keys and self.columns.is_like(other.columns)
 
 
-def concat_sides(waiting: Sequence[BufferedSide]) -> BufferedSide | None:
+def concat_sides(sides: Sequence[BufferedSide]) -> BufferedSide | None:
     """Concatenate buffered rows; None if there are none."""
-    if not waiting:
+    if not sides:
         return None
-    first, *others = waiting
+    first, *others = sides
     if not others:
         return first
     import numpy as np
 
-    starts = np.cumsum([0, *(len(each.columns) for each in waiting[:-1])])
-    rows = np.concatenate([each.rows + at for each, at in zip(waiting, starts, strict=True)])
-    panes = np.concatenate([each.panes for each in waiting])
+    starts = np.cumsum([0, *(len(each.columns) for each in sides[:-1])])
+    rows = np.concatenate([each.rows + at for each, at in zip(sides, starts, strict=True)])
+    panes = np.concatenate([each.panes for each in sides])
     order = panes.argsort(kind="stable")
-    columns = concatenate_columns([each.columns for each in waiting])
+    columns = concatenate_columns([each.columns for each in sides])
     return BufferedSide(columns, first.keys, rows[order], panes[order])
 
 

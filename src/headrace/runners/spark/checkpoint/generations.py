@@ -62,12 +62,12 @@ class Generation:
     origin: Origin | None = None
 
     @classmethod
-    def from_json(cls, found: Mapping[str, Any]) -> Self:
+    def from_json(cls, data: Mapping[str, Any]) -> Self:
         """Return the inverse of ``dataclasses.asdict``."""
-        origin = found["origin"]
+        origin = data["origin"]
         if origin is not None:
             origin = Origin(**{**origin, "stages": tuple(map(tuple, origin["stages"]))})
-        return cls(found["number"], found["first_batch"], origin)
+        return cls(data["number"], data["first_batch"], origin)
 
     def without_origin_if(self, committed: bool) -> Generation:
         """Return this generation, without its origin if its first micro-batch was ``committed``."""

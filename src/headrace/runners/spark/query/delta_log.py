@@ -25,8 +25,8 @@ def last_transaction(spark: SparkSession, path: str, app_id: str) -> int:
     folder = HadoopFolder(spark, path)
     names, pointer = folder.children(_LOG), f"{_LOG}/_last_checkpoint"
     checkpoint = json.loads(folder.read(pointer))["version"] if folder.exists(pointer) else -1
-    commits = [name for name in names if _number(_COMMIT, name) > checkpoint]
-    of_log = [name for name in names if 0 <= _number(_CHECKPOINT, name) == checkpoint]
+    commits = [name for name in names if _version_of(_COMMIT, name) > checkpoint]
+    of_log = [name for name in names if 0 <= _version_of(_CHECKPOINT, name) == checkpoint]
     versions = [-1]
     for name in (*commits, *(name for name in of_log if name.endswith(".json"))):
         for line in folder.read(f"{_LOG}/{name}").splitlines():
@@ -42,9 +42,9 @@ def last_transaction(spark: SparkSession, path: str, app_id: str) -> int:
     return max(versions)
 
 
-def _number(form: re.Pattern[str], name: str) -> int:
+def _version_of(pattern: re.Pattern[str], name: str) -> int:
     """Return the version in a file name; -1 if the name does not match."""
-    match = form.fullmatch(name)
+    match = pattern.fullmatch(name)
     return int(match[1]) if match else -1
 
 

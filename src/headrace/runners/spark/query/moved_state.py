@@ -166,18 +166,18 @@ def _url_safe(folder: str) -> str:
 
 
 def _read_stage(
-    spark: SparkSession, folder: str, stages: Stages, batch: int, number: int
+    spark: SparkSession, folder: str, stages: Stages, batch: int, stage_number: int
 ) -> DataFrame:
     """Read the state records of one stage (from 1) after a micro-batch, as a DataFrame."""
     if is_restored(folder):
-        return spark.read.parquet(folder).where(F.col("stage") == number)
+        return spark.read.parquet(folder).where(F.col("stage") == stage_number)
     reader = spark.read.format("statestore").option("path", _url_safe(folder))
     # Spark counts a query's operators from its sink.
-    reader = reader.option("operatorId", len(stages) - number)
+    reader = reader.option("operatorId", len(stages) - stage_number)
     reader = reader.option("stateVarName", "pages").option("batchId", batch)
     return reader.load().select(
         F.col("key.bucket").alias("bucket"),
-        F.lit(number).alias("stage"),
+        F.lit(stage_number).alias("stage"),
         F.col("user_map_key.name").alias("name"),
         F.col("user_map_value.data").alias("data"),
     )

@@ -123,18 +123,18 @@ class ChunkedList:
         self._chunks = first
         self._tail_bytes = len(data)
 
-    def _chunk(self, number: int) -> list[Any]:
-        loaded = self._loaded.get(number)
+    def _chunk(self, chunk_number: int) -> list[Any]:
+        loaded = self._loaded.get(chunk_number)
         if loaded is not None:
             return loaded[0]
-        data = get_required_record(self._store, self._name(number))
+        data = get_required_record(self._store, self._name(chunk_number))
         items: list[Any] = pickle.loads(data)
         if not all(map(is_immutable, items)):
-            self._loaded[number] = (items, data)
+            self._loaded[chunk_number] = (items, data)
         return items
 
-    def _name(self, number: int) -> str:
-        return f"l{self.id}.{number}"
+    def _name(self, chunk_number: int) -> str:
+        return f"l{self.id}.{chunk_number}"
 
 
 def remove_list(store: PageStore, ref: ListRef) -> None:

@@ -46,10 +46,10 @@ class _Leaf:
         del self.firsts[start:end], self.numbers[start:end]
         return part
 
-    def insert(self, place: int, first_ms: int, number: int) -> None:
+    def insert(self, place: int, first_ms: int, chunk_number: int) -> None:
         """Add a chunk (in the upper level of the directory: a leaf)."""
         self.firsts.insert(place, first_ms)
-        self.numbers.insert(place, number)
+        self.numbers.insert(place, chunk_number)
 
     def data(self) -> bytes:
         """Return the serialized leaf."""
@@ -273,14 +273,14 @@ class ChunkedTimes(TimeBuffer):
 
     # Chunks
 
-    def _chunk(self, number: int) -> _Chunk:
-        chunk = self._chunks.get(number)
+    def _chunk(self, chunk_number: int) -> _Chunk:
+        chunk = self._chunks.get(chunk_number)
         if chunk is None:
-            chunk = self._chunks[number] = self._read(number)
+            chunk = self._chunks[chunk_number] = self._read(chunk_number)
         return chunk
 
-    def _read(self, number: int) -> _Chunk:
-        data = get_required_record(self._store, self._name(number))
+    def _read(self, chunk_number: int) -> _Chunk:
+        data = get_required_record(self._store, self._name(chunk_number))
         times, values = pickle.loads(data)
         return _Chunk(times, values, data)
 
@@ -354,27 +354,27 @@ class ChunkedTimes(TimeBuffer):
             self._forget(number)
         self._removed_ms = self._last_ms = MIN_WATERMARK - 1
 
-    def _forget(self, number: int) -> None:
-        self._chunks.pop(number, None)
-        self._gone.append(number)
+    def _forget(self, chunk_number: int) -> None:
+        self._chunks.pop(chunk_number, None)
+        self._gone.append(chunk_number)
 
-    def _write(self, number: int, chunk: _Chunk, leaf: _Leaf) -> None:
+    def _write(self, chunk_number: int, chunk: _Chunk, leaf: _Leaf) -> None:
         """Store a chunk; if it is too big, in parts of which the first keeps its number."""
         most_bytes = self._page_bytes // CHUNKS_PER_PAGE
         data = pickle.dumps((chunk.times, chunk.values), 5)
         size = len(chunk.times)
         if len(data) > 2 * most_bytes:
             size = max(1, size * most_bytes // len(data))
-        place = leaf.numbers.index(number)
+        place = leaf.numbers.index(chunk_number)
         for start in range(0, len(chunk.times), size):
             if size < len(chunk.times):
                 times = chunk.times[start : start + size]
                 data = pickle.dumps((times, chunk.values[start : start + size]), 5)
             if start:
-                number, place = self._new_number(), place + 1
-                leaf.insert(place, chunk.times[start], number)
-            self._store.put(self._name(number), data)
-        if number == self._recent.numbers[-1]:
+                chunk_number, place = self._new_number(), place + 1
+                leaf.insert(place, chunk.times[start], chunk_number)
+            self._store.put(self._name(chunk_number), data)
+        if chunk_number == self._recent.numbers[-1]:
             self._last_bytes = len(data)
 
     def _move_tail(self) -> None:
@@ -397,16 +397,16 @@ class ChunkedTimes(TimeBuffer):
         self._next = number
         return number
 
-    def _name(self, number: int) -> str:
-        return f"b{self.id}.{number}"
+    def _name(self, chunk_number: int) -> str:
+        return f"b{self.id}.{chunk_number}"
 
     # The directory
 
-    def _leaf(self, number: int) -> _Leaf:
+    def _leaf(self, leaf_number: int) -> _Leaf:
         """Return a leaf of the directory by its place; the last one is the newest."""
-        if number == len(self._top.numbers):
+        if leaf_number == len(self._top.numbers):
             return self._recent
-        name = self._top.numbers[number]
+        name = self._top.numbers[leaf_number]
         leaf = self._leaves.get(name)
         if leaf is None:
             leaf = self._leaves[name] = _Leaf(
