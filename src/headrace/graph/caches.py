@@ -55,7 +55,7 @@ class CachesOfJob:
         return () if self._kept.get(node) else node.inputs
 
     def _resolve_cache(self, cache: CacheTransformation) -> tuple[Edge, ...]:
-        """Return the edges by which the records of a cache come in this job."""
+        """Return the edges that replace a cache in this job."""
         source = self._kept[cache]
         if source is not None:
             return (Edge(_make_reader(cache, source)),)

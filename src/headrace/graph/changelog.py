@@ -34,7 +34,7 @@ def changelog_modes(nodes: Sequence[Transformation]) -> Modes:
 
 
 def check_changelog_modes(nodes: Sequence[Transformation]) -> None:
-    """Refuse a graph in which an operator or a sink is given kinds of rows that it does not take.
+    """Check that no operator or sink gets row kinds that it does not accept.
 
     Raises:
         PlanError: what an edge is declared to have does not fit what its target declares.

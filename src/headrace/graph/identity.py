@@ -87,7 +87,7 @@ def identities(nodes: Iterable[Transformation]) -> Identities:
 
 
 def keeps_state(node: Transformation) -> bool:
-    """Return True for an operator with state of its own, which a later program must find again."""
+    """Return True for an operator with state, which a later program must find."""
     return node.spec is not None and (node.spec.traits.state or node.spec.traits.broadcast_state)
 
 

@@ -55,7 +55,7 @@ class StreamGraph:
 
     @property
     def bounded(self) -> bool:
-        """True when every source ends by itself."""
+        """Whether all sources are bounded."""
         return all(source.source.bounded for source in self.sources)
 
     def _check_uids(self) -> None:

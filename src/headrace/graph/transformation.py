@@ -26,19 +26,19 @@ class CallSite:
 
 @dataclass(frozen=True)
 class Partitioning:
-    """How records travel along an edge. Subclasses say which record goes where."""
+    """How records are distributed along an edge; Flink's partitioner."""
 
     label = "FORWARD"
 
 
 @dataclass(frozen=True)
 class Forward(Partitioning):
-    """Stay in the same task: the edge can be chained."""
+    """Keeps records in the same task, so the edge can be chained."""
 
 
 @dataclass(frozen=True)
 class ByKey(Partitioning):
-    """Equal keys meet: ``selector`` gives the key, its stable hash the key group."""
+    """Partitions by key: ``selector`` returns the key, its stable hash gives the key group."""
 
     selector: UserFunction
     key_type: TypeInformation | None = None
@@ -47,7 +47,7 @@ class ByKey(Partitioning):
 
 @dataclass(frozen=True)
 class Broadcast(Partitioning):
-    """Every task gets every record once."""
+    """Sends every record to every task, once."""
 
     label = "BROADCAST"
 
@@ -68,14 +68,14 @@ class Rescale(Partitioning):
 
 @dataclass(frozen=True)
 class Shuffle(Partitioning):
-    """Spread over all subtasks without an order a program may rely on."""
+    """Distributes records to all subtasks, in no particular order."""
 
     label = "SHUFFLE"
 
 
 @dataclass(frozen=True)
 class ByPartitioner(Partitioning):
-    """A user's ``partition(key, num_partitions) -> index`` picks the subtask."""
+    """Partitions by a user's ``partition(key, num_partitions) -> index``."""
 
     partitioner: UserFunction
     selector: UserFunction
@@ -139,16 +139,16 @@ class SinkTransformation(Transformation):
 
 
 class KeptResult(Protocol):
-    """Where the records of a ``CacheTransformation`` are kept from one job to the next."""
+    """The storage for a cached stream, from one job to the next."""
 
     def reading(self) -> Source | None:
-        """Return a source of what an earlier job kept, or None: no job did, or it was forgotten."""
+        """Return a source of the records that an earlier job stored; None if there are none."""
 
     def writing(self) -> Sink:
         """Return a sink that stores the records of one job; they are valid once it has finished."""
 
     def forget(self) -> None:
-        """Remove what was kept."""
+        """Delete the stored records."""
 
 
 @dataclass(eq=False)

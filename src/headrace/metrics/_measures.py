@@ -18,7 +18,7 @@ class Measure(Protocol):
 
 
 class Tally:
-    """A number that whoever passes a point raises: an attribute, as it is raised for records."""
+    """A counter for hot loops: its attribute ``count`` is increased directly."""
 
     __slots__ = ("count",)
 
@@ -27,9 +27,9 @@ class Tally:
 
 
 class MeasuredSum(Metric):
-    """What several measures have counted together; they are read when figures are asked for.
+    """The sum of several measures, which are read when metrics are reported.
 
-    ``unit``: by how much a measure's number is divided.
+    ``unit``: what the sum is divided by.
     """
 
     unit: ClassVar[int] = 1
@@ -39,18 +39,18 @@ class MeasuredSum(Metric):
         self._before = 0
 
     def add(self, measures: Iterable[Measure]) -> None:
-        """Count by these, too, from here on."""
+        """Add measures; what they have counted before does not count."""
         added = [*measures]
         self._measures += added
         self._before += sum(measure.count for measure in added)
 
     def figures(self) -> dict[str, Number]:
-        """Return the records of this attempt, as one figure."""
+        """Return the sum in this attempt."""
         passed = self._now() - self._before
         return {"": passed if self.unit == 1 else passed / self.unit}
 
     def begin_attempt(self) -> None:
-        """Count from here."""
+        """Report only later counts."""
         self._before = self._now()
 
     def _now(self) -> int:
@@ -64,9 +64,9 @@ class Milliseconds(MeasuredSum):
 
 
 class KeyGroupValues(Metric):
-    """A figure of each key group that was at work; what other groups have is unchanged.
+    """A value for each key group that was run; values of other key groups stay unchanged.
 
-    All groups together have the sum of their figures.
+    For all key groups together, values are added.
     """
 
     merge_rules: ClassVar = {"": MergeRule.TOTAL}
@@ -83,15 +83,15 @@ class KeyGroupValues(Metric):
         return {}
 
     def by_subtask(self, subtask: int) -> Iterator[tuple[int, dict[str, Number]]]:
-        """Return the figure of each group that was at work in this attempt, by the group."""
+        """Yield the value of each key group that was run in this attempt, with its number."""
         return ((group, {"": value}) for group, value in self._found.items())
 
     def begin_attempt(self) -> None:
-        """Forget the groups."""
+        """Remove all values."""
         self._found.clear()
 
 
 class KeyGroupMinimum(KeyGroupValues):
-    """A figure of each key group; all together have the lowest of them."""
+    """A value for each key group; for all together, the minimum."""
 
     merge_rules: ClassVar = {"": MergeRule.LOWEST}

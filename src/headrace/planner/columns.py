@@ -48,7 +48,10 @@ def _without_columns(link: Link) -> Link:
 
 
 class _Columns:
-    """What takes columns is found from the sinks on, what gives them from the sources on."""
+    """Decides which links carry columns.
+
+    Consumers of columns are found upstream from the sinks, producers downstream from the sources.
+    """
 
     def __init__(self, program: JobProgram) -> None:
         self._program = program
@@ -221,7 +224,7 @@ def can_send_columns(sink: SinkProgram | None) -> bool:
 
 
 def has_columns(source: SourceProgram) -> bool:
-    """Return whether a source may give columns: its reader has them, or Spark reads a DataFrame."""
+    """Return whether a source may emit columns: its reader can, or it is a DataFrame."""
     return source.reader is None or bool(source.reader.has_columns)
 
 

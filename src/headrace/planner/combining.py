@@ -107,7 +107,7 @@ def _combiner_id(exchange: str) -> str:
 
 
 def _set_receiver(vertex: VertexProgram, receivers: Combiners) -> VertexProgram:
-    """Return a vertex whose operator, if a combiner feeds it, knows what it is sent."""
+    """Set the vertex's operator to the one that merges partial results, if there is a combiner."""
     combiner = receivers.get(vertex.id)
     if combiner is None:
         return vertex

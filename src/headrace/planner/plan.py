@@ -134,7 +134,7 @@ class _Planner:
                 at_work.append(self._fill_one(fed))
 
     def _fill_one(self, draft: _Draft) -> Iterator[_Draft]:
-        """Fill in a draft. Each new draft that it feeds is given out, to be filled in at once."""
+        """Fill in a draft; yield each new draft downstream, to be filled in at once."""
         pending, seen = [draft.head], {draft.head}
         while pending:
             node = pending.pop(0)

@@ -223,10 +223,10 @@ def encode(block: Block) -> bytes:
 
 
 def encode_into(block: Block, out: io.BytesIO) -> None:
-    """Write the bytes of a block after what is in ``out``; nothing is written if that fails.
+    """Append the bytes of a block to ``out``; if that fails, ``out`` is unchanged.
 
-    If nobody has checked the records, and the first one could be changed, each is isolated. That
-    keeps an object that a record holds twice as one object.
+    If the records may be mutable, and the first one is, each is copied on its own first, so that an
+    object which one record refers to twice stays one object.
 
     Raises:
         TypeError, pickle.PicklingError, AttributeError: a record cannot be pickled.

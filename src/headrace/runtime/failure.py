@@ -27,7 +27,7 @@ _FIRED = ("key", "window")
 
 
 def annotate(error: BaseException) -> None:
-    """Add operator, uid, key, window and record to an exception that came out of a chain (once)."""
+    """Add operator, uid, key, window and record, once, to an exception raised in a chain."""
     _hint_at_local_class(error)
     _hint_at_new_field(error)
     if getattr(error, "_headrace_annotated", False):

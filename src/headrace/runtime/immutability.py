@@ -60,10 +60,10 @@ def all_immutable(values: list[Any]) -> bool:
 
 
 def has_only_attributes(kind: type) -> bool:
-    """Return True if an object of the class holds nothing but its attributes (what ``vars`` gives).
+    """Return True if objects of a class have no state but their attributes (``vars``).
 
-    ``__slots__`` hold more, and so does a class written in C (a list, say). A class may also have
-    a pickled form of its own.
+    Classes with ``__slots__`` have more, and so have classes written in C, such as ``list``. A
+    class with a pickled form of its own may have more too.
     """
     return kind.__dictoffset__ != 0 and all(
         base.__flags__ & _HEAP_TYPE_FLAG

@@ -23,8 +23,8 @@ class ClockReading(NamedTuple):
 class JobTime(NamedTuple):
     """The time of a micro-batch.
 
-    ``now_ms``: processing time, in ms since the epoch. ``monotonic_ms``: at the start of a job the
-    same; of two of them only the difference counts.
+    ``now_ms``: processing time, in ms since the epoch. ``monotonic_ms``: a monotonic time that
+    continues over restarts; only differences have a meaning.
     """
 
     now_ms: int
@@ -53,10 +53,10 @@ class JobClock:
         """How far the wall clock is behind processing time, by the last reading."""
 
     def time(self, start: _HasTimes, reading: ClockReading) -> JobTime:
-        """Return the time of the micro-batch that is planned now, from the offset ``start`` on.
+        """Return the time of the micro-batch that starts at the offset ``start``.
 
-        The run's first one goes on from the offset's times: what lies between two runs can only be
-        measured by the wall clock, and counts for nothing where that is behind.
+        The first one of a run continues the offset's times. The time between two runs is known from
+        the wall clock only; if that is behind, it counts as 0.
         """
         started = self._started
         if self._anchor is None:

@@ -48,7 +48,8 @@ class Layout:
     """The stateful parts of a program, and its stages.
 
     ``stages``: the ids of the vertices of each stage, in order. ``given_up``: the ids of parts
-    whose state nobody claimed; it still lies where it was, so they must not come back.
+    whose state no later program had an owner for. It is still stored, so parts with these ids must
+    not be added again.
     """
 
     parts: tuple[StatefulPart, ...]
@@ -83,7 +84,7 @@ class Layout:
         return cls(parts, stages, tuple(data["given_up"]))
 
     def as_successor_of(self, before: Layout) -> Layout:
-        """Return this layout as the successor of another one, with what was given up before."""
+        """Return this layout, with the parts that were given up since the first program."""
         mine = {part.id for part in self.parts}
         gone = (part.id for part in before.parts if part.id not in mine)
         return replace(self, given_up=(*before.given_up, *gone))
@@ -202,8 +203,8 @@ def _unclaimed_error(part: StatefulPart, now: Layout, states: States) -> Checkpo
 def needs_state_move(before: Layout, now: Layout) -> bool:
     """Return True if state must move: its stage, or a number of stages or instances changed.
 
-    Spark knows a stage by its number in the query, and does not even go on from a folder where
-    another number of stages has no state.
+    Spark identifies a stage by its number in the query, and refuses to resume if the number of
+    stages differs.
     """
     was = {part.id: part.stage for part in before.parts if part.role == OPERATOR}
     is_now = {part.id: part.stage for part in now.parts if part.role == OPERATOR}

@@ -172,7 +172,7 @@ class OperatorSpec(ABC):
         return None
 
     def gives(self, inputs: Sequence[ChangelogMode | None]) -> ChangelogMode | None:
-        """Return the row kinds of the main output, given those of each input.
+        """Return the row kinds of the main output, from those of each input.
 
         None (the default): a user's function decides, so nothing is checked.
         """
@@ -191,7 +191,7 @@ class OperatorSpec(ABC):
         return None
 
     def copied(self) -> Self:
-        """Return the same with user functions of its own, for one task.
+        """Return a copy with its own user functions, for one task.
 
         A spec that wraps another spec (in tests) keeps the functions of that one.
         """

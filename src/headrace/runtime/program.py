@@ -93,13 +93,13 @@ class ChainProgram:
         return any(map(_assigns_time, self.nodes.values()))
 
     def nodes_with_new_watermarks(self) -> frozenset[str]:
-        """Return the nodes that get, or make, watermarks of this chain's own."""
+        """Return the nodes that generate watermarks, or get those generated in this chain."""
         return self._targets_of_new_watermarks() & {*self.nodes}
 
     def exchanges_with_new_watermarks(self) -> frozenset[str]:
-        """Return the exchanges that watermarks made in this chain come to.
+        """Return the exchanges that get watermarks generated in this chain.
 
-        The others get those of the chain's input, however many operators beside them make some.
+        All others get the watermarks of the chain's input.
         """
         return self._targets_of_new_watermarks() & {exchange.id for exchange in self.exchanges}
 

@@ -36,7 +36,7 @@ class UserFunction:
         return self.target if self.method is None else getattr(self.target, self.method)
 
     def copied(self) -> UserFunction:
-        """Return the same with an object of its own; see ``copy_function_object``."""
+        """Return this function with a copy of its object; see ``copy_function_object``."""
         target = copy_function_object(self.target)
         return self if target is self.target else UserFunction(target, self.method)
 

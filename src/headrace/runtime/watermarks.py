@@ -180,7 +180,7 @@ class NodeInputs:
         self.all = self._each if self.several else ChannelWatermarks()
 
     def add(self, channel: Channel) -> None:
-        """Add a channel that records will come by; before any of them comes."""
+        """Add a channel; call it before its first record."""
         self.all.restart({**self.all.state, channel: (MIN_WATERMARK, False)}, self.all.current)
 
     def watermark(self, input_index: int) -> int:

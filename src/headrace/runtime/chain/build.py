@@ -386,9 +386,9 @@ class ChainBuilder:
     def _steps_after(
         self, node: NodeProgram, in_loop: bool = False, unshared: bool = False
     ) -> tuple[Step, ...]:
-        """Return the steps after a node, up to an exchange, a sink, or a call of what follows.
+        """Return the steps after a node, up to an exchange, a sink, or a call of another node.
 
-        ``unshared``: nobody but this row holds the records.
+        ``unshared``: no other consumer has the records, so they need not be copied.
         """
         row = self._counting_step(node, in_loop)
         while (following := self._fused_next[node.id]) is not None:
@@ -417,7 +417,7 @@ class ChainBuilder:
         return call_step(self._uncounted_pushes[node.id])
 
     def push_rows_into(self, link: Link) -> PushAll:
-        """Return a function that sends records over a link. Nobody else may hold the records."""
+        """Return a function that sends records over a link; the caller must not keep them."""
         if link.kind == "exchange":
             program = next(e for e in self.program.exchanges if e.id == link.target)
             row = (exchange_step(self.exchanges[link.target], program, unshared=True),)

@@ -137,10 +137,9 @@ class Columns:
         return rows
 
     def rows_to_send(self) -> tuple[list[Any], list[int | None] | None]:
-        """Return fresh records for what follows, and their timestamps.
+        """Return new records for the operators downstream, and their timestamps.
 
-        What a combiner gives for columns goes on to an exchange with its key (``to_send`` of its
-        shape), as what it gives for records does.
+        Results of a combiner get their key, if the shape has ``to_send``.
         """
         to_send = getattr(self.shape, "to_send", None)
         timestamps = self.timestamps
@@ -184,7 +183,7 @@ class Columns:
         return latest
 
     def is_like(self, other: Columns) -> bool:
-        """Return whether records of both can lie in one ``Columns``."""
+        """Return whether the records of both can be in one ``Columns``."""
         return self.shape == other.shape and bool(self.batch.schema.equals(other.batch.schema))
 
     @property

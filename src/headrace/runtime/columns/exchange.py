@@ -38,10 +38,9 @@ class _Event(NamedTuple):
 class ColumnExchangeWriter(ExchangeWriter):
     """Buffers columns, or rows, for the groups of a vertex.
 
-    At any time it holds columns or rows, not both. When the other kind comes, what is there is put
-    aside, so that a receiver reads everything in the order in which it was sent.
-    ``buffered_records`` counts rows only: columns wait until they are many bytes. The more of them
-    leave at once, the less each costs, here and where they are read.
+    It never has both: when the other kind is added, everything buffered is put aside first, so the
+    order of records is kept. ``buffered_records`` counts rows only: columns are buffered up to a
+    size in bytes, as large batches cost less per record, here and at the receiver.
     """
 
     def __init__(

@@ -35,9 +35,9 @@ _Gathered = list[tuple[Columns, "np.ndarray[Any, Any]"]]
 class KeyedColumnExchangeWriter(KeyedExchangeWriter):
     """Buffers columns and rows for the groups of a keyed vertex.
 
-    Rows leave before columns. So what a group emits under one watermark keeps its order, if it is
-    rows and then columns; where it is not, or columns come that are not like the others, all that
-    is there is put aside, as blocks. ``buffered_records`` counts rows only, as in
+    Rows are sent before columns. So the order of a group's output under one watermark is kept if it
+    is rows, then columns. If it is not, or if columns of another kind are added, everything
+    buffered is put aside as blocks. ``buffered_records`` counts rows only, as in
     ``ColumnExchangeWriter``.
     """
 

@@ -47,7 +47,7 @@ class ColumnKeys:
 
     @property
     def distinct(self) -> list[Any]:
-        """The keys, each once, as a key selector gives them; no two are equal."""
+        """The distinct keys, as a key selector returns them."""
         return self._encoded[1]
 
     @cached_property

@@ -29,7 +29,7 @@ class Routing(ABC):
 
 
 class ByKey(Routing):
-    """Each row goes to the group of its key, which is in the columns ``names``."""
+    """Sends each row to the key group of its key, which is in the columns ``names``."""
 
     def __init__(self, names: tuple[str, ...], groups: int) -> None:
         self._names, self._known = names, KeyGroups(groups)

@@ -15,7 +15,7 @@ same are equal."""
 
 @dataclass(frozen=True)
 class Dicts:
-    """A dictionary for each row."""
+    """Records that are dictionaries."""
 
     def __call__(self, batch: Any) -> list[Any]:
         """Return the records of a batch."""
@@ -25,7 +25,7 @@ class Dicts:
 
 @dataclass(frozen=True)
 class NamedRows:
-    """A ``Row`` with named fields for each row."""
+    """Records that are a ``Row`` with named fields."""
 
     def __call__(self, batch: Any) -> list[Any]:
         """Return the records of a batch."""
@@ -35,7 +35,7 @@ class NamedRows:
 
 @dataclass(frozen=True)
 class PlainValues:
-    """The values of the only column."""
+    """Records that are the values of the only column."""
 
     def __call__(self, batch: Any) -> list[Any]:
         """Return the records of a batch."""
@@ -45,7 +45,7 @@ class PlainValues:
 
 @dataclass(frozen=True)
 class Objects:
-    """What ``make`` gives for the values of a row: an object of a dataclass, or a tuple's."""
+    """Records that ``make`` builds from the values of a row: dataclass objects or tuples."""
 
     make: Callable[..., Any]
 
@@ -56,7 +56,7 @@ class Objects:
 
 @dataclass(frozen=True)
 class Tuples:
-    """A tuple for each row."""
+    """Records that are tuples."""
 
     def __call__(self, batch: Any) -> list[Any]:
         """Return the records of a batch."""

@@ -38,7 +38,7 @@ class ColumnSinkWriter(ExchangeWriter):
         self.send_context.buffered_bytes += columns.nbytes
 
     def drain(self) -> Iterator[Envelope]:
-        """Yield everything gathered: columns came before the rows that wait."""
+        """Yield and remove all buffered output; buffered columns are older than buffered rows."""
         gathered, self._gathered = self._gathered, []
         if gathered:
             columns = concatenate_columns(gathered)

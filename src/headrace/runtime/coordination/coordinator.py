@@ -296,7 +296,7 @@ class Coordinator:
 def _resume_source(
     source: SourceProgram, before: SourceProgress, enumerator: SplitEnumerator, monotonic_ms: int
 ) -> SourceProgress:
-    """Return how far a source is read, with the positions from which it goes on."""
+    """Ask the enumerator for the positions from which a stopped source is read on."""
     stopped_at = {
         split: _copy_json(at) for split, at in {**before.positions, **before.stopped}.items()
     }

@@ -53,8 +53,8 @@ class WorkLimits:
 class SourceProgress:
     """The ranges of one source that one epoch reads.
 
-    A range starts at the split's position in the offset before, or in ``started``; it ends at the
-    position in ``positions``, or in ``finished`` (None: the enumerator alone knows the end).
+    A range starts at the split's position in the offset before, or in ``started``. It ends at the
+    position in ``positions``, or in ``finished`` (None: only the enumerator knows the end).
     """
 
     positions: Mapping[str, JsonValue] = field(default_factory=dict)
@@ -140,7 +140,7 @@ class Offset:
     program: str = ""
 
     def source(self, source_id: object) -> SourceProgress:
-        """Return how far one source is read."""
+        """Return the progress of one source."""
         return self.sources.get(source_key(source_id), NO_PROGRESS)
 
     def merged_with_earlier(self, earlier: Offset) -> Offset:

@@ -167,9 +167,9 @@ class ExchangeWriter:
 class KeyedExchangeWriter(ExchangeWriter):
     """The writer of a keyed stage, whose groups all have the same sequence of watermarks.
 
-    What several groups emit, one run after another, goes into the same blocks. A block for each
-    pair of groups would be short. Records are kept by the watermark under which they were emitted,
-    and a block holds them in that order.
+    Records of several groups, which run one after another, are put into the same blocks, as a block
+    for each pair of groups would be short. Records are buffered by the watermark under which they
+    were emitted, and sorted by it in a block.
     """
 
     def __init__(self, *arguments: Any) -> None:
@@ -250,7 +250,7 @@ class KeyedExchangeWriter(ExchangeWriter):
         self._mark_announced(announces)
 
     def _groups_to_announce(self) -> set[int]:
-        """Return the groups at work in whose name the last mark must be sent."""
+        """Return the current groups that have not sent the last mark yet."""
         return {group for group, mark in self._announced.items() if mark != self._last}
 
     def _gets_watermark_from(self, group: int, announces: set[int]) -> bool:

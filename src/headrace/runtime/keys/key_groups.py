@@ -101,7 +101,10 @@ only_exact = EXACT.issuperset
 
 
 def has_stable_hash(key: Any) -> bool:
-    """Return whether a key has a stable hash; for keys of the usual types a glance at the types."""
+    """Return True if the key has the same hash in every Python process.
+
+    For keys of the usual types, checking the type is sufficient.
+    """
     kind = type(key)
     if kind in EXACT or (kind is tuple and only_exact(map(type, key))):
         return True

@@ -89,10 +89,11 @@ def user_key(key: Any) -> Any:
 
 
 def serialize_key(key: Any) -> bytes:
-    """Return the key pickled by value: equal parts give equal bytes, be they one object or several.
+    """Pickle a key by value: equal keys have equal bytes.
 
-    Elements of sets are put in the order of their own bytes, as Python's order is another in each
-    interpreter. Every NaN is that of ``float``, whatever its type and its bits.
+    It makes no difference whether equal parts are one object or several. Elements of sets are
+    sorted by their bytes, as Python's order differs between processes. Every NaN is written as the
+    same float.
     """
     out = io.BytesIO()
     pickler = pickle.Pickler(out, protocol=5)

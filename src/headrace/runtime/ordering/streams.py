@@ -152,9 +152,9 @@ def _merge_key(pair: tuple[Any, _Piece | Mark]) -> Any:
 def _merge_lanes(
     lanes: list[_Lane], watermarks: dict[Any, int]
 ) -> Iterator[tuple[Any, _Piece | Mark]]:
-    """Yield a merge of lanes: the next item comes from the channel with the lowest watermark.
+    """Merge lanes: always yield the next item of the channel with the lowest watermark.
 
-    A lane waits while an earlier lane still has items of the channel of its own next item.
+    A lane has to wait while an earlier lane has items of the same channel.
     """
     if len(lanes) == 1:
         yield from lanes[0]

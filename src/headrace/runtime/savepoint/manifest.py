@@ -21,10 +21,10 @@ R = TypeVar("R", bound=tuple[Any, ...])
 
 @dataclass(frozen=True)
 class OperatorEntry:
-    """One operator, and its states by name.
+    """An operator, and the kinds of its states by name.
 
-    ``namespaced``: those that it has per key and namespace. ``tables``: those in tables of
-    namespaces. ``shared``: the broadcast ones. A declared type is data, as in ``StateKind``.
+    ``namespaced``: states per key and namespace. ``tables``: states in tables of namespaces.
+    ``shared``: broadcast states. Declared types are data, as in ``StateKind``.
     """
 
     id: str
@@ -44,7 +44,7 @@ class OperatorEntry:
 
 @dataclass(frozen=True)
 class PartChecksum:
-    """How many records a part has, and a sum over them that does not depend on their order."""
+    """The number of records in a part, and the sum of their checksums, in any order."""
 
     count: int
     checksum: int
@@ -123,14 +123,14 @@ def _unreadable(error: Exception) -> CheckpointError:
 
 
 class ChecksumCounter:
-    """Counts records as they pass."""
+    """Counts records, and computes their checksum."""
 
     def __init__(self) -> None:
         self.count = 0
         self._checksum = 0
 
     def count_records(self, records: Iterable[R]) -> Iterator[R]:
-        """Yield the same records, counted."""
+        """Yield the same records, and count them."""
         for record in records:
             self.count += 1
             self._checksum += record_checksum(record)
@@ -138,12 +138,12 @@ class ChecksumCounter:
 
     @property
     def part_checksum(self) -> PartChecksum:
-        """What passed."""
+        """The checksum of all records so far."""
         return PartChecksum(self.count, self._checksum & _MASK)
 
 
 def record_checksum(record: tuple[Any, ...]) -> int:
-    """Return a checksum of one record; which column a value stands in counts."""
+    """Return a checksum of one record; equal values in other columns give other checksums."""
     found = 0
     for value in record:
         data = value if isinstance(value, bytes) else repr(value).encode()
@@ -152,7 +152,7 @@ def record_checksum(record: tuple[Any, ...]) -> int:
 
 
 def verify_records(records: Iterable[R], part: PartChecksum, name: str) -> Iterator[R]:
-    """Yield the same records, compared with the manifest once all have passed.
+    """Yield the same records, and compare them with the manifest at the end.
 
     Raises:
         CheckpointError: records are missing, changed, or too many.

@@ -24,7 +24,7 @@ decode: Callable[[bytes], Any] = pickle.loads
 
 
 def encode_key(key: Any) -> bytes:
-    """Return a key as bytes; one that goes by its serialized form has them already."""
+    """Return a key as bytes: those of its ``SerializedKey``, otherwise pickled."""
     return key.data if type(key) is SerializedKey else encode(key)
 
 
@@ -34,15 +34,16 @@ def decode_key(data: bytes) -> Any:
 
 
 class StateRecord(NamedTuple):
-    """A piece of keyed state that can be read alone.
+    """The smallest piece of keyed state that can be read on its own.
 
-    One per key (and namespace) of value, reducing and aggregating state, one per element of a list
-    (``position`` is its index), one per record of a buffer by time, and one per item of a map
-    (``item`` is its key, ``position`` is the order of insertion where that is kept). ``kind``: see
-    ``runtime.state.kinds``. ``namespace`` is None for state of a key alone. State that all tasks of
-    an operator share has the key group ``ALL_GROUPS``; ``key`` is that of its map, and the value is
-    a pair with the order of the keys. ``stamp_ms`` is a buffered record's timestamp, or the time of
-    the last use where there is a time-to-live.
+    There is one per key (and namespace) of value, reducing and aggregating state; one per element
+    of a list (``position``: its index); one per record of a time buffer; and one per item of a map
+    (``item``: its key, ``position``: the order of insertion, if that is kept).
+
+    ``kind``: see ``runtime.state.kinds``. ``namespace``: None for state of a key alone. Broadcast
+    state has the key group ``ALL_GROUPS``; its ``key`` is the map key, and its value a pair with
+    the order of the keys. ``stamp_ms``: the timestamp of a buffered record, or the time of the last
+    use if there is a time-to-live.
     """
 
     operator: str
@@ -83,7 +84,7 @@ class WatermarkRecord(NamedTuple):
 
 
 class TaskRecord(NamedTuple):
-    """What the tasks of an operator keep besides: ``now``, ``finished``, ``nodes`` (one by one)."""
+    """Other data of an operator's tasks: ``now``, ``finished``, and ``nodes`` one by one."""
 
     operator: str
     field: str
@@ -92,7 +93,7 @@ class TaskRecord(NamedTuple):
 
 
 class SplitRecord(NamedTuple):
-    """What is remembered of a split that is not read to its end. ``nodes``: by node, encoded."""
+    """The state of a split that is not finished; ``nodes``: by node, pickled."""
 
     source: str
     split: str
@@ -101,9 +102,9 @@ class SplitRecord(NamedTuple):
 
 
 class SinkRecord(NamedTuple):
-    """A piece of the snapshot of a sink's committer, with its pending data, in the sink's format.
+    """A piece of the snapshot of a sink's committer, with its pending data.
 
-    ``position``: its index among the sink's pieces.
+    ``position``: its index among the sink's pieces. ``held``: in the sink's own format.
     """
 
     sink: str

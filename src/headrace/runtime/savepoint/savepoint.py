@@ -25,14 +25,14 @@ def part_name(table: str, operator: str | None = None, key_group: int | None = N
 
 
 class PartWriter:
-    """Collects the parts of a savepoint; ``checksums``: by name, for the manifest."""
+    """Collects the parts of a savepoint; ``checksums``: by part name, for the manifest."""
 
     def __init__(self) -> None:
         self.records: dict[str, list[Any]] = {}
         self.checksums: dict[str, PartChecksum] = {}
 
     def put(self, name: str, records: Iterable[Any]) -> None:
-        """Write a part; one without records is left out."""
+        """Write a part, unless it has no records."""
         counter = ChecksumCounter()
         found = list(counter.count_records(records))
         if found:
@@ -41,7 +41,7 @@ class PartWriter:
 
 @dataclass(frozen=True)
 class Savepoint:
-    """All of a job's state. ``parts`` by the names of the manifest."""
+    """All state of a job; ``parts``: the records by the names in the manifest."""
 
     manifest: Manifest
     parts: Mapping[str, list[Any]] = field(default_factory=dict)

@@ -28,7 +28,7 @@ DEAD_TIMERS = 64
 
 
 class HeapTimers(TimerStore):
-    """A heap of timers; deleted ones are passed over, and removed once they are the majority."""
+    """Timers in a heap; deleted ones are skipped, and removed once they are the majority."""
 
     __slots__ = ("_heap", "_live", "_order")
 
@@ -220,10 +220,10 @@ class HeapTables(NamespaceTables):
 
 
 class HeapBackend(HeapEntries, StateBackend):
-    """Everything in memory, for as long as the object lives.
+    """State in memory, for as long as the object exists.
 
-    ``for_pages``: what cannot be pickled is refused, as a backend in pages would do. To be cheap,
-    ``flush`` looks at the newest entry only, and at the first value of each type in a state.
+    ``for_pages``: raise an error for values that cannot be pickled, as a paged backend would. For
+    speed, ``flush`` checks the newest entry only, and the first value of each type in a state.
     """
 
     def __init__(self, for_pages: bool = False) -> None:

@@ -13,7 +13,7 @@ _MIB = 1 << 20
 
 
 def check_size(data: bytes, most_bytes: int) -> None:
-    """Refuse a record that is too large for the state store; whoever knows its place adds it.
+    """Raise an error for a record that is too large; the caller adds where it belongs.
 
     Raises:
         StateTooLargeError: it is larger than ``most_bytes``.

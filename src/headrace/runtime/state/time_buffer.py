@@ -54,9 +54,9 @@ class TimeBuffer:
         return None if place == len(self.times) else (self.times[place], self.values[place])
 
     def remove_through(self, moment_ms: int) -> int | None:
-        """Remove the records up to a moment, those of the moment included.
+        """Remove the records up to a moment (inclusive).
 
-        Gives back ``least_ms`` of what is left, or None if nothing is.
+        Return the new ``least_ms``, or None if the buffer is empty.
         """
         times = self.times
         if not times or times[-1] <= moment_ms:
@@ -69,7 +69,7 @@ class TimeBuffer:
         return times[0]
 
     def take_through(self, moment_ms: int) -> tuple[list[int], list[Any]]:
-        """Remove the records up to a moment and give them back, with their timestamps first."""
+        """Remove the records up to a moment (inclusive), and return timestamps and records."""
         times, values = self.times, self.values
         end = bisect_right(times, moment_ms)
         taken = times[:end], values[:end]
@@ -77,10 +77,10 @@ class TimeBuffer:
         return taken
 
     def keep_from(self, moment_ms: int) -> None:
-        """Remove records before the last one that is not younger than a moment.
+        """Remove the records before the last one that is at or before a moment.
 
-        A big buffer may keep some of them, unless that record is the last of all: what it does not
-        read it removes only as a whole.
+        A large buffer may keep some of them, unless that record is the last of all: it removes only
+        whole chunks without reading them.
         """
         times = self.times
         if len(times) > 1 and times[1] <= moment_ms:

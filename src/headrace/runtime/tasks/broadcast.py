@@ -79,7 +79,10 @@ class BroadcastInput:
         return self._merged_blocks
 
     def batch_runs(self) -> Iterator[Run]:
-        """Yield all records of each broadcast input by timestamp: in a batch they come first."""
+        """Yield the records of each broadcast input of a batch, sorted by timestamp.
+
+        They are processed before all other records.
+        """
         # One run for each input: a place is an input, and where in its records a run begins.
         for _, (blocks, _) in sorted(self._by_input().items()):
             if any(block.values for block in blocks):

@@ -63,7 +63,7 @@ class TaskInput(NamedTuple):
 
 
 def sender_of(vertex: VertexProgram, group: int) -> int:
-    """Return the sender number of a group of a vertex; those of sources lie below all of them."""
+    """Return the sender number of a vertex's group, which is above those of sources."""
     return (vertex.number + 1) * SENDERS_PER_VERTEX + group
 
 
@@ -75,9 +75,9 @@ def _describe_root(vertex: VertexProgram) -> str:
 class KeyedTask:
     """Runs a vertex: one object per worker process and vertex, for one group after another.
 
-    ``advance`` does the work of a group: blocks, state and time in; envelopes out. State is in the
-    backend it is given, and nowhere else. ``run_group`` and ``drain`` serve several groups
-    (see ``StageCall``).
+    ``advance`` processes a group's micro-batch: blocks, state and time in, envelopes out. All state
+    is in the backend that it gets. ``run_group`` and ``drain`` do the same for several groups (see
+    ``StageCall``).
     """
 
     def __init__(

@@ -14,7 +14,7 @@ from headrace.runtime.state.ttl import Ttl
 
 
 class AggregatingHandle(Handle):
-    """One accumulator per key, fed by an ``AggregateFunction``."""
+    """The aggregating state of the current key: an accumulator of an ``AggregateFunction``."""
 
     kind = AGGREGATING
 
@@ -54,7 +54,7 @@ def accumulator_data(function: Any, declared: TypeInformation | None) -> TypeDat
 
 
 def fitted_aggregate(function: Any, declared: TypeInformation | None, state: str) -> Any:
-    """Return an aggregate function whose accumulators fit a type, or the one given, if all do."""
+    """Return an aggregate function that coerces its accumulators to a type, if needed."""
     fit = fit_of(declared, state, "an accumulator")
     return function if fit is None else _FittedAggregate(function, fit)
 

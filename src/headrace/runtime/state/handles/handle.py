@@ -13,9 +13,10 @@ from headrace.runtime.state.ttl import Ttl
 
 
 class Handle:
-    """One state of the current key. ``slot`` is the state's name.
+    """Base class of state handles, which use the current key of their context.
 
-    What is written is made to fit ``type_info``, the declared type; None: it is kept as it is.
+    ``slot``: the state's name. Written values are coerced to ``type_info``, the declared type;
+    None: they are stored unchanged.
     """
 
     kind = VALUE

@@ -15,7 +15,7 @@ from headrace.runtime.state.ttl import Ttl
 
 
 class ListHandle(Handle):
-    """A list per key; with a time-to-live each element expires by itself."""
+    """The list state of the current key; each element has its own time-to-live."""
 
     kind = LIST
 

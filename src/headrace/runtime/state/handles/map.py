@@ -19,10 +19,10 @@ _first = itemgetter(0)
 
 
 class MapHandle(Handle):
-    """A map per key; with a time-to-live each entry of it expires by itself.
+    """The map state of the current key; each entry has its own time-to-live.
 
-    Its keys are equal when keys of records are: one without a stable hash goes by its form. They
-    are looked up as they are put, in the form of the declared type.
+    Map keys are equal if keys of records would be: those without a stable hash are compared by
+    their serialized form. They are coerced to the declared type, also for look-ups.
     """
 
     kind = MAP

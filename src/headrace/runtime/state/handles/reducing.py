@@ -14,7 +14,7 @@ from headrace.runtime.state.ttl import Ttl
 
 
 class ReducingHandle(Handle):
-    """One value per key, into which every added value is reduced."""
+    """The reducing state of the current key."""
 
     kind = REDUCING
 

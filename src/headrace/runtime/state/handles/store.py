@@ -31,9 +31,9 @@ H = TypeVar("H", bound=Handle)
 
 
 class StateStore:
-    """Makes the handles of one operator; a state asked for twice is the same handle.
+    """Creates the state handles of one operator; the same state has the same handle.
 
-    That is, where it is declared with the same type: what is written is made to fit it.
+    It must be declared with the same type each time, to which written values are coerced.
     """
 
     def __init__(self, context: KeyContext, operator: str | None = None) -> None:
@@ -91,7 +91,7 @@ class StateStore:
         return states
 
     def of(self, state_descriptor: Any) -> Any:
-        """Return the state of a descriptor of any kind."""
+        """Return the handle for a descriptor of any kind."""
         getter = _GETTERS.get(getattr(state_descriptor, "kind", ""))
         if getter is None:
             raise PlanError(f"expected a StateDescriptor, not {state_descriptor!r}")
@@ -193,7 +193,8 @@ _GETTERS: dict[str, Callable[[StateStore, Any], Any]] = {
 class NamespacedStates(StateStore):
     """The states of one operator for each pair of key and namespace, such as a window.
 
-    Its handles work on the pair that ``enter`` was given last. They cost what states of a key cost.
+    Its handles use the current key and the namespace set by ``enter``. They are as fast as states
+    of a key.
     """
 
     def __init__(self, task: KeyContext, operator: str | None) -> None:

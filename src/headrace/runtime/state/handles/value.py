@@ -15,7 +15,7 @@ from headrace.runtime.state.ttl import Ttl
 
 
 class ValueHandle(Handle):
-    """One value per key."""
+    """The value state of the current key."""
 
     def __init__(
         self, context: KeyContext, name: str, ttl: Ttl | None, type_info: TypeInformation | None

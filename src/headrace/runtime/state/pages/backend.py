@@ -33,18 +33,17 @@ HEADER = "h"
 
 
 class PagedBackend(StateBackend):
-    """The state of one operator in one key group, for one call: enter, change, flush.
+    """State in pages, of one operator in one key group, for one call: read, change, ``flush``.
 
     Records: ``h`` the header, ``p<page>`` entries of keys, ``n<page>`` those of keys in namespaces,
     ``w<id>.<page>`` those of a namespace's table, ``l<id>.<chunk>``, ``m<id>.<bucket>`` and
-    ``b<id>.<number>`` big lists, maps and buffers by time, ``v<id>`` and ``e<id>`` other big values
-    and entries, ``e``/``t`` timers: ``E<leaf>.<bucket>`` and ``Ed`` (event time), ``P...``
-    (processing time). The header is read at the first use; a call that touches nothing reads
-    nothing else and writes nothing.
+    ``b<id>.<number>`` large lists, maps and time buffers, ``v<id>`` and ``e<id>`` other large
+    values and entries, ``E<leaf>.<bucket>`` and ``Ed`` event-time timers, ``P...`` processing-time
+    timers.
 
-    ``page_bytes``: what a page holds on average; an entry of more than four times this moves
-    out of its page. Objects that one entry refers to twice stay one object only while they lie
-    in one record.
+    The header is read at the first use; a call that uses no state reads nothing else and writes
+    nothing. ``page_bytes``: the average size of a page; an entry of more than four times this is
+    stored separately. Objects that an entry refers to twice stay one object only within one record.
     """
 
     def __init__(self, store: PageStore, max_parallelism: int, page_bytes: int = 16384) -> None:

@@ -23,7 +23,7 @@ class BucketPages(HashedPages):
 
     @staticmethod
     def compact(value: Any) -> Any:
-        """Return the value itself, if nobody can change it any more."""
+        """Return the value itself, if it is immutable."""
         return value if is_immutable(value) else MISSING
 
     @staticmethod
@@ -45,10 +45,10 @@ class BucketPages(HashedPages):
 
 
 class BucketedMap(MutableMapping[Any, Any]):
-    """A dict in buckets; iterating goes bucket by bucket, not in the order of insertion.
+    """A dict stored in buckets; it is iterated bucket by bucket, not by insertion.
 
-    Buckets of which nothing was touched are not kept while iterating. It may be changed while
-    it is iterated over. Pickled anywhere but in its own slot, and copied, it is a plain dict.
+    While iterating, unused buckets are not kept in memory, and the map may be changed. If it is
+    copied, or pickled outside its own slot, it becomes a plain dict.
     """
 
     __slots__ = ("_length", "_pages", "id")

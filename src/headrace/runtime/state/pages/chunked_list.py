@@ -15,11 +15,11 @@ ListRef = tuple[str, int, int, int, int]
 
 
 class ChunkedList:
-    """A list that can grow and be read from the start; it is cleared by replacing it.
+    """A list stored in chunks, which can be appended to and iterated; replace it to clear it.
 
-    Iterating reads chunk after chunk and keeps none, except chunks with elements that can be
-    changed in place: those stay until ``flush``, so that such changes are written. Pickled
-    anywhere but in its own slot, and copied, it is a plain list.
+    Iterating reads one chunk after another. Only chunks with mutable elements stay in memory until
+    ``flush``, so that changes of them are written. If it is copied, or pickled outside its own
+    slot, it becomes a plain list.
     """
 
     __slots__ = (

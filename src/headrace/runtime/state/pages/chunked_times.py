@@ -68,11 +68,11 @@ class _Chunk(TimeBuffer):
 
 
 class ChunkedTimes(TimeBuffer):
-    """A ``TimeBuffer`` in chunks; ``times`` and ``values`` are its tail.
+    """A ``TimeBuffer`` stored in chunks; ``times`` and ``values`` are its tail, the newest records.
 
-    A look-up reads the chunks that it touches, which stay until ``flush``. Records are removed by
-    noting the moment: a chunk goes, unread, once the next one begins at or before it. Pickled
-    anywhere but in its own slot, and copied, it is a plain buffer.
+    A look-up reads only the chunks that it needs, which stay in memory until ``flush``. Records are
+    removed by storing a moment: a chunk is removed, unread, once the next one begins at or before
+    it. If it is copied, or pickled outside its own slot, it becomes a plain buffer.
     """
 
     __slots__ = (

@@ -78,11 +78,11 @@ def holds_containers(layout: Layout) -> bool:
 
 @lru_cache(maxsize=256)  # each call of a group asks for it
 def packer(layout: Layout, big: frozenset[type]) -> Callable[[Entry], Any] | None:
-    """Return a function that gives what of an entry is pickled, if it is pickled alone.
+    """Return a function that returns the part of an entry to be pickled.
 
-    None where that is the entry itself. An entry with buffers by time is a tuple, by the order of
-    its states: names, and references to a class, would be most of what a small one costs. One with
-    a value of a type in ``big`` is as it is.
+    None if that is the entry itself. An entry with time buffers becomes a tuple, in the order of
+    its states, since names and a class reference would be most of a small one's bytes. An entry
+    with a value of a type in ``big`` stays as it is.
     """
     if all(kind != TIMES for _, kind in layout):
         return None
@@ -104,7 +104,7 @@ def packer(layout: Layout, big: frozenset[type]) -> Callable[[Entry], Any] | Non
 
 @lru_cache(maxsize=256)
 def unpacker(layout: Layout) -> Callable[[tuple[Any, ...]], Entry]:
-    """Return a function that gives the entry of what ``packer`` gave."""
+    """Return the inverse of the function that ``packer`` returns."""
     lines = [f"{_names(layout)} = values" if layout else "() = values", "entry = {}"]
     for number, (_, kind) in enumerate(layout):
         name = f"value_{number}"

@@ -218,7 +218,7 @@ class EntryPages(HashedPages):
                     yield key, self.copy(stored)[slot]
 
     def remove_all(self) -> None:
-        """Remove every entry, and the records of its own that it has, from the store at once."""
+        """Remove every entry, and its separate records, from the store at once."""
         for page in self._each_page():
             for stored in page.packed.values():
                 self.discard(stored)
@@ -235,7 +235,7 @@ class EntryPages(HashedPages):
                 self._dropped[rest] = ("e", rest)
 
     def spill_large(self, page: Page) -> bool:
-        """Spill entries that lie plain (long strings, say) and are too big by themselves."""
+        """Move entries out of the page that are stored plain and are too large, such as texts."""
         limit = SPILL_PAGES * self._page_bytes
         big = [key for key, value in page.plain.items() if len(pickle.dumps(value, 5)) > limit]
         for key in big:
@@ -243,12 +243,12 @@ class EntryPages(HashedPages):
         return bool(big)
 
     def write_back(self) -> None:
-        """Put the live values into their pages, and remove the records that nobody refers to."""
+        """Write the live values to their pages, and remove unused separate records."""
         super().write_back()
         self._remove_dropped()  # what is settled again gets other records
 
     def flush(self) -> None:
-        """Write the pages that changed and remove the records that nobody refers to."""
+        """Write the changed pages, and remove unused separate records."""
         super().flush()
         self._remove_dropped()
 
@@ -334,7 +334,7 @@ class EntryPages(HashedPages):
         return data
 
     def _write_record(self, letter: str, data: bytes, id_: int | None) -> int:
-        """Write a record, in place of an old one if there was; gives back its id."""
+        """Write a separate record under an id (None: a new one), and return the id."""
         if id_ is None or id_ in self._kept:
             id_ = self._new_id()
         if self._read.get(id_) != data:

@@ -41,7 +41,10 @@ def call_cost(scale: int, pages: float, keys: int) -> float:
 
 
 class HashedPages(ABC):
-    """A mapping in pages, read lazily and written by ``flush``."""
+    """A mapping stored in pages by hash, which are read when needed and written by ``flush``.
+
+    Subclasses implement ``serialize``, ``deserialize`` and ``discard``.
+    """
 
     drops_empty = False
     """True when a false value (an empty entry) is the same as none."""
@@ -100,7 +103,7 @@ class HashedPages(ABC):
         return pickle.dumps((page.plain, page.packed), 5)
 
     def spill_large(self, page: Page) -> bool:
-        """Move what is too big out of an encoded page; True when something moved."""
+        """Move too large values out of an encoded page; return True if one was moved."""
         return False
 
     def fetch(self, key: Any, absent: Any = MISSING) -> Any:
@@ -127,7 +130,7 @@ class HashedPages(ABC):
         return value
 
     def put(self, key: Any, value: Any) -> bool:
-        """Set a value, or remove it (``MISSING``). Gives back whether there was one before."""
+        """Set a value, or remove it (``MISSING``). Return whether there was one before."""
         page = self.page_of(key)
         before = self._holds(page, key)
         if before or value is not MISSING:
@@ -157,7 +160,7 @@ class HashedPages(ABC):
                 yield key, self.fetch(key) if live else self.expanded(value)
 
     def scan(self) -> Iterator[tuple[Any, Any]]:
-        """Yield every key and value, to be read only; what was not touched before is not kept."""
+        """Yield every key and value, read-only; pages that were not loaded are not kept."""
         for page in self._each_page():
             for key in [*{**page.plain, **page.packed, **page.live}]:
                 if not self._holds(page, key):
@@ -182,7 +185,7 @@ class HashedPages(ABC):
         self._set_count(1)
 
     def set_all(self, values: dict[Any, Any]) -> None:
-        """Take over the values of a new mapping that has no page yet."""
+        """Set the values of a new mapping that has no pages yet."""
         for key in values:
             self.page_of(key).live[key] = values[key]
         self.changed.update(values)
@@ -210,7 +213,7 @@ class HashedPages(ABC):
         self.changed.clear()
 
     def _settle(self, page: Page) -> None:
-        """Fold the live values into what is to be stored."""
+        """Convert the live values of a page to stored values."""
         changed, plain, packed = self.changed, page.plain, page.packed
         compact, drops_empty = self.compact, self.drops_empty
         for key, value in page.live.items():
@@ -240,7 +243,7 @@ class HashedPages(ABC):
                     page.dirty = True
 
     def _same(self, page: Page, key: Any, value: Any) -> bool:
-        """Return True if a value that was not reported as changed is equal to what was read."""
+        """Return True if an unreported value equals the one that was read."""
         return not self.watched or key not in page.plain or self.compact(value) == page.plain[key]
 
     def _weigh(self, dirty: list[Page], entries_before: int) -> int:
@@ -279,7 +282,7 @@ class HashedPages(ABC):
             self._rehash({*gone, *(page_number(number, wanted) for number in gone)}, wanted)
 
     def _choose_grain(self, pages: float, keys: int) -> None:
-        """Change the size of pages once what the present one lost equals what the change costs."""
+        """Change the page size once its excess cost has reached the cost of the change."""
         table = self.table
         now = call_cost(table.scale, pages, keys)
         best = min(_SCALES, key=lambda scale: call_cost(scale, pages, keys))
@@ -290,7 +293,7 @@ class HashedPages(ABC):
             table.scale, table.excess_cost = best, 0
 
     def _rehash(self, affected: Iterable[int], count: int) -> None:
-        """Deal the entries of the affected pages out among ``count`` pages."""
+        """Redistribute the entries of some pages to ``count`` pages."""
         old_count = self.table.count
         pages = [(number, self.page(number)) for number in sorted(affected)]
         self._set_count(count)

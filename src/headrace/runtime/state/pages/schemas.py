@@ -27,10 +27,10 @@ def schema_of(kinds: Mapping[str, StateKind]) -> Schema:
 
 
 class Schemas:
-    """What pages may have been written under, in the order in which it came up.
+    """The schemas of stored pages, numbered in the order of their first use.
 
-    Pages of several schemas can lie side by side: each says its own by its number. A number means
-    the same as long as there is a page. So long the fields are kept that dataclasses had.
+    Pages of several schemas can exist together: each contains the number of its own. While there is
+    a page, numbers keep their meaning, and the fields of dataclasses in state are kept.
     """
 
     def __init__(self) -> None:

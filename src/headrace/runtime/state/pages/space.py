@@ -136,7 +136,7 @@ class PagedEntries(KeyedTable):
 
     @property
     def stored_state(self) -> SpaceState:
-        """What is stored, as the header says."""
+        """The stored state, as it is in the header."""
         return self._state
 
     def flush(self) -> tuple[SpaceState, str]:

@@ -59,7 +59,7 @@ class PagedValues(Values):
         self[key] = MISSING
 
     def write_back(self) -> None:
-        """Put what changed into the pages; values that lie there as they are need no more."""
+        """Write the changed values to their pages."""
         pages = self._pages
         live = dict.fromkeys(self._deserialized)
         pending = pages.changed.difference(live)
@@ -78,7 +78,7 @@ class PagedValues(Values):
         self._to_live(live)
 
     def _write_values(self, page: Page, keys: Iterable[Any]) -> list[Any]:
-        """Lay the values of keys into their page; gives back the keys whose values cannot."""
+        """Write values to their page; return the keys whose values cannot be stored plain."""
         pairs = [*zip(keys, map(self.__getitem__, keys), strict=True)]
         odd: list[Any] = []
         if page.packed or page.live or not all_immutable([value for _, value in pairs]):

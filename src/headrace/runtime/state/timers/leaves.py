@@ -96,7 +96,7 @@ class LeafStore:
         return leaves
 
     def put_directory(self, leaves: Leaves | None) -> None:
-        """Store the directory in a record of its own, or remove that."""
+        """Store the directory in a separate record; None: remove that record."""
         name = f"{self._letter}d"
         if leaves is None:
             self._store.remove(name)
@@ -105,7 +105,7 @@ class LeafStore:
 
 
 class LeafWriter:
-    """The directory as it is written anew: leaves, and a run of timers that need some."""
+    """Rewrites the directory: existing leaves, and timers that need new leaves."""
 
     __slots__ = ("_store", "leaves", "run", "spare")
 

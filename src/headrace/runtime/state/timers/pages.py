@@ -129,7 +129,7 @@ class TimerPages(TimerStore):
         self._ready = [item for item in self._ready if live.get(item[2]) == item[1]]
 
     def flush(self) -> TimerState:
-        """Write the leaves that changed; the result belongs into the header."""
+        """Write the changed leaves; return the timer state for the header."""
         self._open()
         if self._loose or len(self._clean) < len(self._loaded):
             self._state = self._rebuild()
@@ -176,7 +176,7 @@ class TimerPages(TimerStore):
         return self._firsts
 
     def _locate(self, timer: Timer) -> Place | None:
-        """Return the leaf and bucket where a timer would lie, or None when there is none for it."""
+        """Return the leaf and bucket that a timer belongs to; None if they do not exist."""
         firsts = self._directory()
         if not firsts:
             return None
@@ -242,14 +242,14 @@ class TimerPages(TimerStore):
         self._floor = None
 
     def _unloaded(self, id_: int) -> int:
-        """Return how many timers of a leaf are not loaded; 1 stands for any number."""
+        """Return the number of timers of a leaf that are not loaded; 1 may mean more."""
         wide = self._wide.get(id_)
         if wide is None:
             return (id_, 0) not in self._loaded
         return wide[1] - self._loaded_timers.get(id_, 0)
 
     def _rebuild(self) -> TimerState:
-        """Write the changed leaves, dealing their timers out anew; the new state."""
+        """Write the changed leaves, with their timers redistributed; return the new state."""
         store, live = self._leaves, self._live
         every = chain(self._ready, self._heap)
         items = sorted(item for item in every if live.get(item[2]) == item[1])
