@@ -75,7 +75,7 @@ class TimerRecord(NamedTuple):
 
 
 class WatermarkRecord(NamedTuple):
-    """The watermark of one input channel of an operator; of the operator itself under None."""
+    """The watermark of an operator's input channel; ``channel`` None: of the operator itself."""
 
     operator: str
     channel: bytes | None

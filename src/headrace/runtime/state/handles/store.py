@@ -33,7 +33,8 @@ H = TypeVar("H", bound=Handle)
 class StateStore:
     """Creates the state handles of one operator; the same state has the same handle.
 
-    It must be declared with the same type each time, to which written values are coerced.
+    A state that is declared with another type gets another handle, which coerces written values to
+    that type.
     """
 
     def __init__(self, context: KeyContext, operator: str | None = None) -> None:
