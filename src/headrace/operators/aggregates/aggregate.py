@@ -69,12 +69,12 @@ class FieldAggregate:
     @property
     def add_record(self) -> BinaryFunction:
         """As ``add``, but takes a record and reads the field."""
-        return _on_record(self.field, self.add)
+        return _wrap_for_record(self.field, self.add)
 
     @property
     def retract_record(self) -> BinaryFunction | None:
         """As ``retract``, but takes a record and reads the field."""
-        return None if self.retract is None else _on_record(self.field, self.retract)
+        return None if self.retract is None else _wrap_for_record(self.field, self.retract)
 
 
 class Fold(ABC):
@@ -252,7 +252,7 @@ def reduction_of(function: UserFunction) -> RecordFold | None:
     return fold if isinstance(fold, RecordFold) else None
 
 
-def _on_record(field: str | int | None, step: BinaryFunction) -> BinaryFunction:
+def _wrap_for_record(field: str | int | None, step: BinaryFunction) -> BinaryFunction:
     """Turn a function ``(result, value)`` into one ``(result, record)`` that reads the field."""
     if field is None:
         change = step(0, True)

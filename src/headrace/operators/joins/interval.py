@@ -121,8 +121,12 @@ class IntervalJoinOperator(JoinOperator):
         spec = self._spec
         # As in Flink's operator: for a right record the bounds are mirrored.
         self._sides = (
-            self._side(True, spec.lower_ms, spec.upper_ms, self._late(spec.left_late)),
-            self._side(False, -spec.upper_ms, -spec.lower_ms, self._late(spec.right_late)),
+            self._make_processor(
+                True, spec.lower_ms, spec.upper_ms, self._late_push(spec.left_late)
+            ),
+            self._make_processor(
+                False, -spec.upper_ms, -spec.lower_ms, self._late_push(spec.right_late)
+            ),
         )
         return self.reject_record
 
@@ -135,7 +139,9 @@ class IntervalJoinOperator(JoinOperator):
     def processors(self) -> tuple[ProcessBlock, ...]:
         return self._sides
 
-    def _side(self, is_left: bool, lower_ms: int, upper_ms: int, late: Push) -> ProcessBlock:
+    def _make_processor(
+        self, is_left: bool, lower_ms: int, upper_ms: int, late: Push
+    ) -> ProcessBlock:
         """Make the function that takes one side's records and joins them with the other side's."""
         key_context, remove_expired, set_timer = (
             self.key_context,
@@ -242,7 +248,7 @@ class IntervalJoinOperator(JoinOperator):
 
         return process
 
-    def _late(self, tag: str | None) -> Push:
+    def _late_push(self, tag: str | None) -> Push:
         if tag is not None:
             return self._outputs.side(tag)
         dropped = self.context.get_metrics_group().counter("numLateRecordsDropped")

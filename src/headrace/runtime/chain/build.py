@@ -83,7 +83,9 @@ class ChainBuilder:
         self.inputs: dict[str, NodeInputs] = {}
         self.unannounced: set[str] = set()
         self._root_inputs, self._broadcast_states = root_inputs, broadcast_states
-        self.exchanges = {e.id: self._exchange(e, e.id in merged) for e in program.exchanges}
+        self.exchanges = {
+            e.id: self._make_exchange_writer(e, e.id in merged) for e in program.exchanges
+        }
         self.sinks: dict[str, ExchangeWriter] = {}
         self._sinks_of_columns = {
             link.target
@@ -104,13 +106,13 @@ class ChainBuilder:
         self._exchange_pushes = self._open_exchanges()
         order = program.order()
         for node_id in reversed(order):
-            self._open(program.nodes[node_id])
+            self._open_node(program.nodes[node_id])
         self.counts = ChainCounts(program, self._is_one_to_one, self._writer)
-        called = self._called_nodes()
+        called = self._find_called_nodes()
         for node_id in reversed(order):
-            self._build(program.nodes[node_id], node_id in called)
+            self._build_pushes(program.nodes[node_id], node_id in called)
         _raise_recursion_limit(len(self.pushes))
-        self.push_all_by_input = self._loops()
+        self.push_all_by_input = self._make_loops()
         self.push_all = self.push_all_by_input[0]
         in_order = [self.operators[i] for i in order if i in self.operators]
         self.ticking_operators = [each for each in in_order if _overrides(each, Operator.tick)]
@@ -119,7 +121,7 @@ class ChainBuilder:
         ]
         self.counts.register(metrics, job)
 
-    def _exchange(self, program: ExchangeProgram, merged: bool) -> ExchangeWriter:
+    def _make_exchange_writer(self, program: ExchangeProgram, merged: bool) -> ExchangeWriter:
         """Return the writer of an exchange; ``merged``: all its senders share watermarks."""
         if program.columns:  # jobs with rows start without these
             if merged:
@@ -144,12 +146,12 @@ class ChainBuilder:
         for program in self.program.exchanges:
             for function in (program.selector, program.partitioner):
                 if function is not None:
-                    open_function(function, self._context(program.label, program.site, None))
+                    open_function(function, self._make_context(program.label, program.site, None))
             step = exchange_step(self.exchanges[program.id], program)
             pushes[program.id] = compile_push((step,), program.label)
         return pushes
 
-    def _context(
+    def _make_context(
         self,
         name: str,
         site: str,
@@ -161,7 +163,7 @@ class ChainBuilder:
         metrics = self._metrics.of_operator(operator or name, name)
         return TaskContext(name, site, self._task_info, metrics, key_context, uid)
 
-    def _open(self, node: NodeProgram) -> None:
+    def _open_node(self, node: NodeProgram) -> None:
         """Create and open the node's operator, and find the node to fuse with it."""
         if node.spec is None:
             self._steps[node.id] = None
@@ -171,7 +173,7 @@ class ChainBuilder:
                 operator.input_watermark = self._inputs_of(node).watermark
             keyed = node.spec.traits.keyed
             key_context = self.key_context if keyed else None
-            context = self._context(node.name, node.site, key_context, node.id, node.uid)
+            context = self._make_context(node.name, node.site, key_context, node.id, node.uid)
             if node.id == self.program.root:
                 context.broadcast_states = self._broadcast_states
             self.contexts[node.id] = context
@@ -220,9 +222,13 @@ class ChainBuilder:
 
     def _writer(self, link: Link) -> ExchangeWriter:
         """Return the writer through which a link leaves the chain."""
-        return self.exchanges[link.target] if link.kind == "exchange" else self._sink(link.target)
+        return (
+            self.exchanges[link.target]
+            if link.kind == "exchange"
+            else self._sink_writer(link.target)
+        )
 
-    def _called_nodes(self) -> set[str]:
+    def _find_called_nodes(self) -> set[str]:
         """Return the nodes that are called with a record, by another one or from outside."""
         links = [
             (node.id, link.target)
@@ -233,7 +239,7 @@ class ChainBuilder:
         called = {target for source, target in links if self._fused_next[source] != target}
         return called | {self.program.root}
 
-    def _build(self, node: NodeProgram, called: bool) -> None:
+    def _build_pushes(self, node: NodeProgram, called: bool) -> None:
         """Create the node's functions for watermarks and, if ``called``, for single records."""
         step, operator = self._steps[node.id], self.operators.get(node.id)
         if operator is None:
@@ -276,10 +282,10 @@ class ChainBuilder:
                 or any(link.tag == other.tag for other in links[index + 1 :])
                 or self._calls_async(link.target)
             ):
-                push = self._copying(push)
+                push = self._copy_before(push)
             by_tag.setdefault(link.tag, []).append(push)
         self._uncounted_pushes[node.id] = _fan_out(by_tag.get(None, []))
-        counted = {tag: self._counted(node, tag, pushes) for tag, pushes in by_tag.items()}
+        counted = {tag: self._count_output(node, tag, pushes) for tag, pushes in by_tag.items()}
         main = counted.pop(None, drop_record)
         sides = {tag: push for tag, push in counted.items() if tag is not None}
         made = Outputs(main, sides, self._watermark_push_after(node))
@@ -288,7 +294,7 @@ class ChainBuilder:
             made.key_groups = self.exchanges[links[0].target].groups
         return made
 
-    def _counted(self, node: NodeProgram, tag: str | None, pushes: list[Push]) -> Push:
+    def _count_output(self, node: NodeProgram, tag: str | None, pushes: list[Push]) -> Push:
         """Return a push into an output; it counts records if no other measure counts them."""
         tally = self.counts.tally(node.id, tag)
         if tally is None:
@@ -321,9 +327,9 @@ class ChainBuilder:
             return self.pushes[link.target]
         if link.kind == "exchange":
             return self._exchange_pushes[link.target]
-        return compile_push((self._sink_step(link.target),), f"sink {link.target}")
+        return compile_push((self._make_sink_step(link.target),), f"sink {link.target}")
 
-    def _sink(self, sink_id: str) -> ExchangeWriter:
+    def _sink_writer(self, sink_id: str) -> ExchangeWriter:
         if sink_id not in self.sinks:
             stage = self._job.sink_stage
             make: type[ExchangeWriter] = ExchangeWriter
@@ -334,10 +340,10 @@ class ChainBuilder:
             self.sinks[sink_id] = make(self._send_context, stage, sink_id, 1, False, None)
         return self.sinks[sink_id]
 
-    def _sink_step(self, sink_id: str, unshared: bool = False) -> Step:
+    def _make_sink_step(self, sink_id: str, unshared: bool = False) -> Step:
         # What one operator emits in a test has no sink.
         sink = next((sink for sink in self._job.sinks if sink.id == sink_id), None)
-        return sink_step(self._sink(sink_id), sink, unshared)
+        return sink_step(self._sink_writer(sink_id), sink, unshared)
 
     def _watermark_push_after(self, node: NodeProgram) -> PushWatermark:
         """Return a function that passes a node's watermarks to all that it feeds, once to each."""
@@ -348,17 +354,17 @@ class ChainBuilder:
             if kind == "exchange":
                 watermark_pushes.append(self.exchanges[index].write_watermark)
             elif kind == "sink":
-                watermark_pushes.append(self._sink(index).write_watermark)
+                watermark_pushes.append(self._sink_writer(index).write_watermark)
             else:
                 push_watermark = self.watermark_pushes[index]
                 if self._parents[index] > 1 or index in self.inputs:
-                    push_watermark = self._merging_watermarks(
+                    push_watermark = self._merge_watermarks_into(
                         node.id, index, number, push_watermark
                     )
                 watermark_pushes.append(push_watermark)
         return _fan_out_watermarks(watermark_pushes)
 
-    def _copying(self, push: Push) -> Push:
+    def _copy_before(self, push: Push) -> Push:
         """Return a push that hands on a copy, since others have the record too."""
         if self._send_context.object_reuse:
             return push
@@ -370,7 +376,7 @@ class ChainBuilder:
 
     # Rows of operators: what follows a node in one generated function with it.
 
-    def _loops(self) -> tuple[PushAll, ...]:
+    def _make_loops(self) -> tuple[PushAll, ...]:
         """Return the functions that take a chunk of records at the root, for each of its inputs."""
         root = self.program.nodes[self.program.root]
         step = self._steps[root.id]
@@ -412,7 +418,7 @@ class ChainBuilder:
                 program = next(e for e in self.program.exchanges if e.id == only.target)
                 return exchange_step(self.exchanges[only.target], program, unshared)
             if only.kind == "sink":
-                return self._sink_step(only.target, unshared)
+                return self._make_sink_step(only.target, unshared)
         self.outputs(node)
         return call_step(self._uncounted_pushes[node.id])
 
@@ -423,14 +429,16 @@ class ChainBuilder:
             row = (exchange_step(self.exchanges[link.target], program, unshared=True),)
             return compile_push_all(row, program.label)
         if link.kind == "sink":
-            return compile_push_all((self._sink_step(link.target, True),), f"sink {link.target}")
+            return compile_push_all(
+                (self._make_sink_step(link.target, True),), f"sink {link.target}"
+            )
         node, step = self.program.nodes[link.target], self._steps[link.target]
         if step is None or link.target in self._input_pushes:
             return compile_push_all((call_step(self._push_into(link)),), node.name)
         rest = self._steps_after(node, in_loop=True, unshared=step.forwards_record)
         return compile_push_all((step, *rest), node.name)
 
-    def _merging_watermarks(
+    def _merge_watermarks_into(
         self, parent: str, child: str, input_index: int, push_watermark: PushWatermark
     ) -> PushWatermark:
         """Return a watermark push from ``parent`` into input ``input_index`` of ``child``.

@@ -32,9 +32,9 @@ class ColumnPaths:
         root = program.nodes[program.root]
         self.pushes: tuple[PushColumns, ...] = ()
         if program.columns and root.spec is None:
-            self.pushes = (self._after(root, None),)
+            self.pushes = (self._push_after(root, None),)
         elif program.columns and root.spec is not None and not root.spec.traits.keyed:
-            self.pushes = self._into_operator(root)
+            self.pushes = self._push_into_operator(root)
 
     def _set_outputs(self, node: NodeProgram) -> None:
         # What takes columns may emit columns: where rows are wanted, they are made in one go.
@@ -44,17 +44,19 @@ class ColumnPaths:
             return
         outputs = self._builder.outputs(node)
         if None in tags:
-            outputs.columns = self._after(node, None)
+            outputs.columns = self._push_after(node, None)
             outputs.wants_columns = any(
                 link.columns and not link.rows_because for link in node.links if link.tag is None
             )
-        outputs.columns_by_side = {tag: self._after(node, tag) for tag in tags if tag is not None}
+        outputs.columns_by_side = {
+            tag: self._push_after(node, tag) for tag in tags if tag is not None
+        }
 
-    def _after(self, node: NodeProgram, tag: str | None) -> PushColumns:
+    def _push_after(self, node: NodeProgram, tag: str | None) -> PushColumns:
         """Return a function that takes the columns that a node emits."""
         # As with rows: exchanges and sinks before operators.
         links = sorted(node.links, key=lambda link: link.kind == "node")
-        pushes = [self._into(link) for link in links if link.tag == tag]
+        pushes = [self._push_into_link(link) for link in links if link.tag == tag]
         tally = self._builder.counts.tally(node.id, tag)
         if len(pushes) == 1 and tally is None:
             return pushes[0]
@@ -67,12 +69,12 @@ class ColumnPaths:
 
         return push
 
-    def _into(self, link: Link) -> PushColumns:
+    def _push_into_link(self, link: Link) -> PushColumns:
         builder, rows = self._builder, self._builder.push_rows_into(link)
         if not link.columns:
             return lambda columns: rows(*columns.rows_to_send())
         if link.kind == "node":
-            return self._into_operator(builder.program.nodes[link.target])[link.input]
+            return self._push_into_operator(builder.program.nodes[link.target])[link.input]
         if link.kind == "sink":
             sink = builder.sinks[link.target]
             assert isinstance(sink, ColumnSinkWriter)
@@ -81,7 +83,7 @@ class ColumnPaths:
         assert isinstance(writer, ColumnExchangeWriter | KeyedColumnExchangeWriter)
         return lambda columns: writer.push_columns(columns, rows)
 
-    def _into_operator(self, node: NodeProgram) -> tuple[PushColumns, ...]:
+    def _push_into_operator(self, node: NodeProgram) -> tuple[PushColumns, ...]:
         """Return the functions that take columns for each input of an operator."""
         made = self._into_nodes.get(node.id)
         if made is None:

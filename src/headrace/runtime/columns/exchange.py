@@ -61,8 +61,8 @@ class ColumnExchangeWriter(ExchangeWriter):
             self._sent_records += self._rows
             self._clear_columns()
 
-    def _unsent_records(self) -> int:
-        return self._rows + super()._unsent_records()
+    def _count_unsent_records(self) -> int:
+        return self._rows + super()._count_unsent_records()
 
     def open_channel(self, channel: Channel) -> None:
         """Assign the following records and marks to this channel."""
@@ -152,9 +152,9 @@ class ColumnExchangeWriter(ExchangeWriter):
         self._clear_columns()
         before = count_rows_before(groups, sorted({event.row for event in events}), self.groups)
         for group, columns in self._by_group.slices(all_columns, groups):
-            yield from self._block(group, columns, events, before)
+            yield from self._make_envelope(group, columns, events, before)
 
-    def _block(
+    def _make_envelope(
         self,
         group: int,
         columns: Columns,

@@ -63,8 +63,8 @@ class KeyedColumnExchangeWriter(KeyedExchangeWriter):
             self._clear_columns()
         super().begin(channel, merged, keep_buffers)
 
-    def _unsent_records(self) -> int:
-        return self._count() + super()._unsent_records()
+    def _count_unsent_records(self) -> int:
+        return self._count() + super()._count_unsent_records()
 
     def _count(self) -> int:
         return sum(len(columns) for found in self._gathered.values() for columns, _ in found)

@@ -25,8 +25,8 @@ class ColumnSinkWriter(ExchangeWriter):
             self._sent_records += sum(map(len, self._gathered))
             self._gathered = []
 
-    def _unsent_records(self) -> int:
-        return sum(map(len, self._gathered)) + super()._unsent_records()
+    def _count_unsent_records(self) -> int:
+        return sum(map(len, self._gathered)) + super()._count_unsent_records()
 
     def push_columns(self, columns: Columns) -> None:
         """Buffer columns; put buffered rows, and columns of other kinds, aside first."""

@@ -46,9 +46,11 @@ def replay_fingerprints(
     """
     fingerprints = _Fingerprints(program, known)
     found = {
-        sink.id: fingerprints.for_sink(sink.id) for sink in program.sinks if commits_by_task(sink)
+        sink.id: fingerprints.sink_fingerprint(sink.id)
+        for sink in program.sinks
+        if commits_by_task(sink)
     }
-    time = fingerprints.for_watermarks()
+    time = fingerprints.watermark_fingerprint()
     return {**found, FOR_WATERMARKS: time} if time else found
 
 
@@ -66,27 +68,27 @@ class _Fingerprints:
         self._vertices = [vertex for stage in program.stages for vertex in stage]
         self._found: dict[str, str] = {}
 
-    def for_sink(self, sink_id: str) -> str:
+    def sink_fingerprint(self, sink_id: str) -> str:
         """Return the fingerprint of a sink, from everything upstream of it."""
         direct = [source for source in self._sources if _feeds(source.chain, sink_id)]
         senders = (
             [self._round_robin_inputs(source) for source in direct] if self._program.stages else []
         )
-        after = [self._for_vertex(v) for v in self._vertices if _feeds(v.chain, sink_id)]
+        after = [self._vertex_fingerprint(v) for v in self._vertices if _feeds(v.chain, sink_id)]
         order = [source.id for source in self._sources]
         return _digest([order, [source.id for source in direct], senders, sorted(after)])
 
-    def for_watermarks(self) -> str:
+    def watermark_fingerprint(self) -> str:
         """Return the routes to the vertices that make watermarks; empty where sources alone do."""
-        found = [self._for_vertex(v) for v in self._vertices if v.chain.assigns_time]
+        found = [self._vertex_fingerprint(v) for v in self._vertices if v.chain.assigns_time]
         return _digest(sorted(found)) if found else ""
 
-    def _for_vertex(self, vertex: VertexProgram) -> str:
+    def _vertex_fingerprint(self, vertex: VertexProgram) -> str:
         found = self._found.get(vertex.id)
         if found is None:
             feeders: list[SourceProgram | VertexProgram] = [*self._sources, *self._vertices]
             paths = [
-                self._for_exchange(feeder, exchange)
+                self._exchange_fingerprint(feeder, exchange)
                 for feeder in feeders
                 for exchange in feeder.chain.exchanges
                 if exchange.target == vertex.id
@@ -96,13 +98,13 @@ class _Fingerprints:
             found = self._found[vertex.id] = _digest([head, vertex.groups, sorted(paths)])
         return found
 
-    def _for_exchange(
+    def _exchange_fingerprint(
         self, feeder: SourceProgram | VertexProgram, exchange: ExchangeProgram
     ) -> str:
         if exchange.mode not in _KEYED_MODES:
             sender = self._round_robin_inputs(feeder)
         elif isinstance(feeder, VertexProgram):
-            sender = [self._for_vertex(feeder)]
+            sender = [self._vertex_fingerprint(feeder)]
         else:
             sender = [feeder.id]
         return _digest([exchange.mode, exchange.groups, sender])
@@ -119,7 +121,7 @@ class _Fingerprints:
             if node.spec is not None
         ]
         if isinstance(feeder, VertexProgram):
-            return [self._for_vertex(feeder), kinds]
+            return [self._vertex_fingerprint(feeder), kinds]
         program = self._program
         return [feeder.id, kinds, feeder.number, len(program.sources), program.fingerprint]
 

@@ -41,7 +41,7 @@ class SendContext:
         self.overflow = overflow
         self.buffered_bytes = 0
         """About how many bytes wait in the buffers."""
-        self.spill_buffers: Callable[[], None] = _nothing
+        self.spill_buffers: Callable[[], None] = _do_nothing
         """Puts aside what waits in the buffers of the whole chain."""
         self.sender = 0
         self.seq = itertools.count()
@@ -85,5 +85,5 @@ class SendContext:
             self.spill_buffers()
 
 
-def _nothing() -> None:
+def _do_nothing() -> None:
     """Do nothing: the placeholder for ``spill`` while the chain is built."""

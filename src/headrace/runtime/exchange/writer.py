@@ -52,9 +52,9 @@ class ExchangeWriter:
     @property
     def count(self) -> int:
         """The number of records written since this writer was made (a ``Measure``)."""
-        return self._sent_records + self._unsent_records()
+        return self._sent_records + self._count_unsent_records()
 
-    def _unsent_records(self) -> int:
+    def _count_unsent_records(self) -> int:
         return count_buffered(self.buffers)
 
     def begin(self, channel: Channel | None, merged: bool, keep_buffers: bool = False) -> None:
@@ -193,7 +193,7 @@ class KeyedExchangeWriter(ExchangeWriter):
         assert self.send_context.keyed_watermark is not None
         self._switch_to(self.send_context.keyed_watermark)
 
-    def _unsent_records(self) -> int:
+    def _count_unsent_records(self) -> int:
         return self.buffered_records()
 
     def _clear_buffers(self) -> None:
@@ -246,7 +246,7 @@ class KeyedExchangeWriter(ExchangeWriter):
             if not found and last is not None and self._gets_watermark_from(group, announces):
                 found = [BlockBuffer(last.watermark)]
             if found:
-                yield self._envelope(group, self._concatenated(found))
+                yield self._envelope(group, self._concatenate_buffers(found))
         self._mark_announced(announces)
 
     def _groups_to_announce(self) -> set[int]:
@@ -262,7 +262,7 @@ class KeyedExchangeWriter(ExchangeWriter):
         self._announced.update(dict.fromkeys(announces, self._last))
         self._clear_buffers()
 
-    def _concatenated(self, buffers: list[BlockBuffer]) -> BlockBuffer:
+    def _concatenate_buffers(self, buffers: list[BlockBuffer]) -> BlockBuffer:
         """Concatenate buffers, which are ordered by watermark, with marks between them."""
         merged, *others = buffers
         for buffer in others:

@@ -31,9 +31,9 @@ def value_getter(kind: type) -> Callable[[Any], Any] | None:
     import numpy as np
 
     if issubclass(kind, np.timedelta64):
-        return _time_span
+        return _to_timedelta
     if issubclass(kind, np.datetime64):
-        return _moment
+        return _to_datetime
     for parent, convert in (
         (np.bool_, bool),
         (np.integer, int),
@@ -47,7 +47,7 @@ def value_getter(kind: type) -> Callable[[Any], Any] | None:
     return None
 
 
-def _moment(scalar: Any) -> Any:
+def _to_datetime(scalar: Any) -> Any:
     import numpy as np
 
     if np.isnat(scalar):
@@ -55,14 +55,14 @@ def _moment(scalar: Any) -> Any:
     unit, _ = np.datetime_data(scalar.dtype)
     if unit in ("Y", "M"):
         scalar = scalar.astype("datetime64[D]")
-    microseconds = _microseconds(scalar)
+    microseconds = _to_microseconds(scalar)
     try:
         return _EPOCH + dt.timedelta(microseconds=microseconds)
     except OverflowError:  # beyond the calendar of ``datetime``
         return microseconds
 
 
-def _time_span(scalar: Any) -> Any:
+def _to_timedelta(scalar: Any) -> Any:
     import numpy as np
 
     if np.isnat(scalar):
@@ -72,14 +72,14 @@ def _time_span(scalar: Any) -> Any:
         return "months", int(scalar.astype("int64")) * count * (12 if unit == "Y" else 1)
     if unit == "generic":
         raise TypeError("a time span without a unit cannot be hashed")
-    microseconds = _microseconds(scalar)
+    microseconds = _to_microseconds(scalar)
     try:
         return dt.timedelta(microseconds=microseconds)
     except OverflowError:
         return microseconds
 
 
-def _microseconds(scalar: Any) -> int:
+def _to_microseconds(scalar: Any) -> int:
     import numpy as np
 
     unit, count = np.datetime_data(scalar.dtype)

@@ -32,7 +32,7 @@ def merge_batch_blocks(blocks: Sequence[Block], channels: Iterable[Any]) -> Iter
             by_input.setdefault(block.input, []).append(block)
     in_time = [_sort_input_by_time(full) for _, full in sorted(by_input.items())]
     yield from (
-        in_time[0] if len(in_time) == 1 else _merge_inputs_by_time(map(_concatenated, in_time))
+        in_time[0] if len(in_time) == 1 else _merge_inputs_by_time(map(_concatenate, in_time))
     )
     for channel in known_channels(blocks, channels):
         yield Mark(0, channel, MAX_WATERMARK)
@@ -77,10 +77,10 @@ def _sort_input_by_time(blocks: Sequence[Block]) -> Iterator[Run]:
 
 def sort_batch_by_time(blocks: Sequence[Block]) -> Run:
     """Return all records of one input of a batch, sorted by timestamp; there must be some."""
-    return _concatenated(_sort_input_by_time([block for block in blocks if block.values]))
+    return _concatenate(_sort_input_by_time([block for block in blocks if block.values]))
 
 
-def _concatenated(runs: Iterable[Run]) -> Run:
+def _concatenate(runs: Iterable[Run]) -> Run:
     return concatenate_runs([*runs])
 
 

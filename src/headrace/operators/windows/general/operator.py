@@ -118,7 +118,7 @@ class WindowOperator(StatefulOperator):
             if result is not CONTINUE:
                 self._apply_trigger_result(result, window, namespace)
             if end_ms < MAX_WATERMARK:  # a window without an end is never removed
-                self._cleanup_timers().register(Timer(end_ms, key_context.key, namespace))
+                self._cleanup_timer_store().register(Timer(end_ms, key_context.key, namespace))
         return was_added
 
     def _add_to_merging_windows(
@@ -143,7 +143,7 @@ class WindowOperator(StatefulOperator):
             if result is not CONTINUE:
                 self._apply_trigger_result(result, window, records_namespace)
             if end_ms < MAX_WATERMARK:
-                self._cleanup_timers().register(Timer(end_ms, key_context.key, namespace))
+                self._cleanup_timer_store().register(Timer(end_ms, key_context.key, namespace))
         self._store_mapping(mapping)
         return was_added
 
@@ -234,7 +234,7 @@ class WindowOperator(StatefulOperator):
     def _is_late(self, moment: int) -> bool:
         return self._event_time and moment + self._lateness_ms <= self.key_context.watermark
 
-    def _cleanup_timers(self) -> TimerStore:
+    def _cleanup_timer_store(self) -> TimerStore:
         backend = self.key_context.backend
         return backend.event_timers if self._event_time else backend.processing_timers
 
@@ -280,7 +280,7 @@ class WindowOperator(StatefulOperator):
             trigger.namespace = namespace = namespace_of(window)
             self._trigger.clear(window, trigger)
             end_ms = self._cleanup_ms(window)
-            self._cleanup_timers().delete(Timer(end_ms, self.key_context.key, namespace))
+            self._cleanup_timer_store().delete(Timer(end_ms, self.key_context.key, namespace))
         merge_namespaces(self._states, self._contents, self._stored_contents.merge, target, sources)
 
     def _require_future(self, window: Any) -> None:

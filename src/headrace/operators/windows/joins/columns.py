@@ -78,10 +78,10 @@ def group_numbers(first: BufferedSide, second: BufferedSide) -> tuple[Numbers, N
         return None
     for names in zip(first.keys, second.keys, strict=True):
         columns = [
-            side.columns.batch.column(name).take(_indices(side.rows))
+            side.columns.batch.column(name).take(_to_indices(side.rows))
             for side, name in zip((first, second), names, strict=True)
         ]
-        encoded_columns = _codes(*columns)
+        encoded_columns = _encode_keys(*columns)
         if encoded_columns is None:
             return None
         numbers, count = encoded_columns
@@ -120,7 +120,7 @@ def matching_pairs(
         start = stop
 
 
-def _codes(first: Any, second: Any) -> tuple[Numbers, int] | None:
+def _encode_keys(first: Any, second: Any) -> tuple[Numbers, int] | None:
     """Return integer codes of both columns, equal for equal values, and the number of codes."""
     import pyarrow as pa
     from pyarrow import types
@@ -152,7 +152,7 @@ def _common_type(one: Any, other: Any) -> Any | None:
     return None
 
 
-def _indices(rows: Numbers) -> Any:
+def _to_indices(rows: Numbers) -> Any:
     import pyarrow as pa
 
     return pa.array(rows)

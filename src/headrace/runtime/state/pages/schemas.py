@@ -41,7 +41,7 @@ class Schemas:
     def set_stored(self, text: str) -> None:
         """Set the schemas from the header."""
         self.text = text
-        known, seen = _parsed(text)
+        known, seen = _parse_schemas(text)
         self._known, self._seen = [*known], {state: {**fields} for state, fields in seen.items()}
 
     def clear(self) -> None:
@@ -110,7 +110,7 @@ class Schemas:
 
 
 @lru_cache(maxsize=256)
-def _parsed(text: str) -> tuple[list[Schema], dict[str, dict[str, list[str]]]]:
+def _parse_schemas(text: str) -> tuple[list[Schema], dict[str, dict[str, list[str]]]]:
     """Parse the stored schemas; cached, as all key groups of an operator have the same text."""
     known, seen = json.loads(text)
     return [tuple((name, StateKind(*kind)) for name, kind in schema) for schema in known], seen

@@ -79,11 +79,11 @@ class LeafStore:
         """Store the timers of one moment as a new wide leaf; return id and (buckets, timers)."""
         id_ = self.new_id()
         buckets = -(-len(items) // LEAF_TIMERS)
-        for bucket, part in self.by_bucket(items, buckets).items():
+        for bucket, part in self.group_by_bucket(items, buckets).items():
             self.put((id_, bucket), part)
         return id_, (buckets, len(items))
 
-    def by_bucket(self, items: list[Item], buckets: int) -> dict[int, list[Item]]:
+    def group_by_bucket(self, items: list[Item], buckets: int) -> dict[int, list[Item]]:
         """Return timers by bucket, in order in each."""
         parts: dict[int, list[Item]] = {}
         for item in items:

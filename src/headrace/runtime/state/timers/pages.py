@@ -306,7 +306,7 @@ class TimerPages(TimerStore):
             out.run += items
             return
         out.close(False)
-        parts = self._leaves.by_bucket(items, buckets)
+        parts = self._leaves.group_by_bucket(items, buckets)
         for bucket in range(buckets):
             place = (id_, bucket)
             if place in self._loaded and place not in self._clean:
