@@ -20,15 +20,13 @@ from headrace.operators.timestamps import TimestampsSpec
 
 
 class CachesOfJob:
-    """The sinks of one job, in which every cached stream is resolved.
+    """The sinks of one job, with every cached stream resolved.
 
-    A stream that was kept becomes a source, and what is upstream of it is not computed. A stream
-    that was not gets a sink, which keeps it. Nodes downstream of a cache are copied, so that the
-    next job finds the program as it was written. Without a cache the sinks are the given ones.
-    Not ``keeps``: every cached stream is computed, and none is kept.
-
-    Fields:
-        sinks: those of the job, then those that keep streams.
+    A stream that was stored before becomes a source, and its upstream is not computed. Other cached
+    streams get a sink that stores them. Nodes downstream of a cache are copied, so that the next
+    job finds the original program. Without a cache the sinks are unchanged. ``keeps`` False: every
+    cached stream is computed, and none is stored. ``sinks``: those of the job, then those that
+    store streams.
     """
 
     def __init__(self, sinks: Sequence[SinkTransformation], *, keeps: bool = True) -> None:
@@ -49,7 +47,7 @@ class CachesOfJob:
         )
 
     def _computed_inputs(self, node: Transformation) -> tuple[Edge, ...]:
-        """Return the inputs of a node that are computed: none where it was kept."""
+        """Return the inputs of a node that are computed: none for a stream that was stored."""
         if isinstance(node, CacheTransformation) and node not in self._kept:
             self._kept[node] = node.kept.reading() if self._keeps else None
         return () if self._kept.get(node) else node.inputs

@@ -31,7 +31,7 @@ A way lists side outputs, and inputs other than an operator's first.
 
 @dataclass(frozen=True)
 class Identities:
-    """The ids of a graph's nodes, and what feeds each of them."""
+    """The ids of a graph's nodes, and the inputs of each node."""
 
     nodes: Mapping[Transformation, str]
     feeds: Mapping[Transformation, Feeds]
@@ -63,10 +63,10 @@ def _make_unique(wanted: str, taken: dict[str, int]) -> str:
 
 
 def identities(nodes: Iterable[Transformation]) -> Identities:
-    """Return the ids of nodes.
+    """Return the ids of nodes, in the order in which the program created the nodes.
 
-    They are given in the order in which the program made the nodes, so a node comes after those
-    that feed it. The order of ``nodes`` does not count: it changes with that of sinks and unions.
+    So a node comes after those upstream. The order of ``nodes`` has no effect: it depends on the
+    order of sinks and unions.
     """
     named: dict[Transformation, str] = {}
     feeds: dict[Transformation, Feeds] = {}

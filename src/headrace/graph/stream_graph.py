@@ -124,7 +124,7 @@ class StreamGraph:
 
 
 def _check_keys(node: Transformation) -> None:
-    """Raise where an input of a keyed operator has no key, and is not broadcast either.
+    """Check that each input of a keyed operator has a key or is broadcast.
 
     Raises:
         PlanError: it has none.

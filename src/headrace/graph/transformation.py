@@ -123,9 +123,9 @@ class Transformation:
 
 @dataclass(eq=False)
 class SourceTransformation(Transformation):
-    """A node without inputs: ``source`` is a connector's ``Source`` or a DataFrame wrapper.
+    """A node without inputs; ``source``: a connector's ``Source``, or a DataFrame wrapper.
 
-    The watermark strategy given to ``from_source`` is a transformation of its own after it.
+    The watermark strategy passed to ``from_source`` is a separate transformation after it.
     """
 
     source: Any = None

@@ -28,7 +28,7 @@ def with_columns(program: JobProgram) -> JobProgram:
 
 
 def without_columns(program: JobProgram) -> JobProgram:
-    """Return the program without columns, whose links say where there would be some."""
+    """Return the program without columns; its links say where columns would be possible."""
 
     def chain(old: ChainProgram) -> ChainProgram:
         nodes = {

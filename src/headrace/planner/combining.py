@@ -55,10 +55,7 @@ def with_combiners(program: JobProgram) -> JobProgram:
 def _find_combiners(
     leading: Iterable[ExchangeProgram], vertex: VertexProgram, batch: bool
 ) -> Combiners:
-    """Return the combiner before each exchange that leads to a vertex.
-
-    None at all where one of them has none.
-    """
+    """Return the combiner before each exchange to a vertex; empty if one has none."""
     spec = vertex.chain.nodes[vertex.id].spec
     found: dict[str, Combiner] = {}
     for exchange in leading:

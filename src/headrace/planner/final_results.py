@@ -9,7 +9,7 @@ from headrace.runtime.program import ChainProgram, JobProgram
 
 
 def with_final_results(program: JobProgram) -> JobProgram:
-    """Return a batch whose operators emit only their last results; a streaming program as it is."""
+    """Make the operators of a batch emit final results only; a streaming program is unchanged."""
     return program.with_chains(_with_final_results) if program.batch else program
 
 

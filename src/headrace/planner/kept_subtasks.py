@@ -11,11 +11,11 @@ from headrace.runtime.program import ChainProgram, JobProgram, VertexProgram
 
 
 def with_kept_subtasks(program: JobProgram, before: Mapping[str, int]) -> JobProgram:
-    """Return the same program; operators with state of their instances have as many as ``before``.
+    """Set the number of instances of operators with operator state to that of an earlier program.
 
-    What an instance keeps lies in its subtask's place. With fewer subtasks some would stay unread.
-    ``before``: the numbers by the operator's id. A lower parallelism spreads the instances over
-    fewer tasks.
+    The state of an instance belongs to its subtask, so with fewer subtasks some state would not be
+    read. ``before``: the earlier numbers, by operator id. With a lower parallelism, several
+    instances share a task.
     """
     counts = {
         vertex.id: before[vertex.id]

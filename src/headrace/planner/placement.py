@@ -19,12 +19,10 @@ Crosses = Callable[[Edge, Transformation], bool]
 def operators_in_own_task(graph: StreamGraph, crosses: Crosses) -> frozenset[Transformation]:
     """Return the operators that need a task of their own.
 
-    An operator with one input is put into each chain that feeds it (a union has several). One with
-    several inputs must get all of them in one task. Where they do not come from one chain, or some
-    come by an exchange, all come by exchanges.
-
-    One that waits for something outside is not chained to a keyed operator: key groups are worked
-    one after another, so each would wait for itself.
+    An operator with one input is added to each chain upstream (a union has several). An operator
+    with several inputs needs all of them in one task: if they come from different chains, or one
+    comes by an exchange, all come by exchanges. An asynchronous operator is not chained to a keyed
+    operator: key groups are processed one after another, so each would wait for its own calls.
     """
     found = set()
     chains: dict[Transformation, frozenset[Transformation]] = {}

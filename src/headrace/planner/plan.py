@@ -164,7 +164,7 @@ class _Planner:
             )
 
     def _find_partitioning(self, edge: Edge, target: Transformation) -> Partitioning | None:
-        """Return how records cross this edge, or None where they stay in the task."""
+        """Return the partitioning of an edge; None if its records stay in the task."""
         if isinstance(edge.partitioning, ByKey) and not self._keyed(target):
             # Without keyed state downstream it makes no difference where a record is processed.
             return None if self._chainable(edge, target) else Forward()

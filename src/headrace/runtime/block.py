@@ -52,23 +52,20 @@ class Mark(NamedTuple):
 
 
 class Block(NamedTuple):
-    """The records that one sender has for one group, and the marks between them.
+    """The records that one sender has for one receiver, and the marks between them.
 
-    Shapes:
-        ``keys`` is None (no keys) or as long as ``values``. ``timestamps`` is None or as long.
+    ``keys``: None (no keys) or as long as ``values``. ``timestamps``: None or as long. In place of
+    lists a block may have columns (``runtime.columns``): ``ColumnKeys``, ``Columns`` and
+    ``Timestamps`` have a length and slices, and iterate like the lists. ``copied``: every value is
+    a copy (``serialize_record``), in one of ``layouts``. ``immutable``: the values are copied, or
+    will not be changed; if False, ``encode`` and ``isolate_for_receiver`` copy mutable values.
 
-    In place of lists a block may hold columns (``runtime.columns``): ``ColumnKeys``, ``Columns``
-    and ``Timestamps`` have a length and slices, and iterating gives what the lists would hold.
-    ``copied``: every value is a copy (``serialize_record``), in one of ``layouts``.
     ``first_watermark_ms``: in a block of a keyed stage, that stage's watermark when the first
-    record was emitted (it orders blocks of several senders); None in a block of a source.
+    record was emitted, which orders blocks of several senders; None in a block of a source.
     ``now_ms``: the processing time of the micro-batch. ``merged_channel``: the channel whose marks
-    are common to all senders, or None.
-    ``immutable``: the values are copied, or nobody will change them. Where it is False, ``encode``
-    and ``isolate_for_receiver`` copy values that may still change. ``channel_starts``: pairs
-    (position, channel), where a sender has several channels (``Mark.channel``): from the position
-    on, records belong to the channel. ``input``: the number of the operator's input that gets the
-    records.
+    are common to all senders, or None. ``channel_starts``: if a sender has several channels, pairs
+    (position, channel): from that position on, records belong to the channel. ``input``: the number
+    of the operator's input.
     """
 
     keys: ColumnKeys | list[Any] | None
@@ -90,11 +87,11 @@ ALL_GROUPS = -1
 
 
 class Envelope(NamedTuple):
-    """An addressed payload. On Spark, one or more envelopes travel as a packet.
+    """An addressed payload. On Spark, several envelopes are sent as a packet.
 
-    ``stage``: the stage that reads it (sinks and the driver come after the last stage).
-    ``group``: the key group or subtask, or ``ALL_GROUPS``. ``target``: the id of the vertex or
-    sink. ``sender``, ``seq``: the order in which the receiver reads, whatever a shuffle did.
+    ``stage``: the stage of the receiver; sinks and the driver come after the last stage. ``group``:
+    the key group or subtask, or ``ALL_GROUPS``. ``target``: the id of the vertex or sink.
+    ``sender``, ``seq``: the receiver sorts envelopes by these, as a shuffle may reorder them.
     """
 
     stage: int

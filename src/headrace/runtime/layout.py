@@ -143,12 +143,12 @@ def check_layout_change(
 ) -> None:
     """Check that a program can resume from the layout of another one.
 
-    ``states``: gives the states that were kept, in words. They are known to the state alone, so it
-    is called only where an operator is gone.
+    ``states``: returns descriptions of the stored states, for the error. It reads the state, so it
+    is called only if an operator is missing.
 
     Raises:
-        CheckpointError: a part has become another kind, keys are spread otherwise, or (unless
-            ``ignore_unclaimed``) nobody claims what a part kept; one that was given up is back.
+        CheckpointError: a part has another kind, its number of key groups differs, a part with
+            state is missing (unless ``ignore_unclaimed``), or a part that was given up is back.
     """
     claimed = {part.id: part for part in now.parts}
     for given_up in before.given_up:

@@ -185,8 +185,8 @@ class OperatorSpec(ABC):
     def combiner(self, selector: UserFunction, key_type: Any, by_time: bool) -> Combiner | None:
         """Return a combiner for a key exchange before the operator; None: send every record.
 
-        ``selector`` and ``key_type`` give a record's key. ``by_time``: the operator gets all
-        records in the order of their timestamps, whatever order they are sent in; none is late.
+        ``selector`` and ``key_type``: compute a record's key. ``by_time``: the operator processes
+        all records in the order of their timestamps, in any order of sending, so none is late.
         """
         return None
 

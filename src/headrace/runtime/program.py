@@ -261,8 +261,8 @@ class JobProgram:
     def identity(self) -> str:
         """The fingerprint, and the number of changes.
 
-        A program that comes back after another one is no longer the same: tasks that the other one
-        did not have kept the state that they had before, and their receivers heard of others.
+        A program that runs again after another one gets a new identity: meanwhile some of its tasks
+        kept their state, but their receivers may have changed.
         """
         return f"{self.fingerprint}-{self.changes}" if self.changes else self.fingerprint
 

@@ -88,10 +88,10 @@ class ChannelWatermarks:
         return changed
 
     def _least_active(self) -> int | None:
-        """Return the least watermark of those that others wait for, None where there are none.
+        """Return the minimum watermark of the channels that count; None if there are none.
 
-        From a heap, as a folder of files has thousands of channels, each with its own mark: what
-        lies on top may be out of date, and goes then.
+        A heap is used, as a monitored folder has thousands of channels, each with its own marks;
+        outdated items are removed when they are at the top.
         """
         active, state = self._active, self.state
         if active is None:
@@ -184,7 +184,7 @@ class NodeInputs:
         self.all.restart({**self.all.state, channel: (MIN_WATERMARK, False)}, self.all.current)
 
     def watermark(self, input_index: int) -> int:
-        """Return the watermark (ms) of an input, where there are several."""
+        """Return the watermark (ms) of an input, if there are several."""
         return self._each.watermark(input_index)
 
     def update(self, channel: Channel, watermark: int, idle: bool) -> bool:

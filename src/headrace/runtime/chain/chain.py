@@ -131,10 +131,9 @@ class Chain:
     ) -> None:
         """Start a task run.
 
-        ``current_group``: the group at work out of ``group_count`` (in a source: where blocks for
-        sinks stay together). ``watermark``: that of a keyed task, None in a source.
-        ``keep_buffers``: what the run before gathered for exchanges is kept, and leaves with what
-        this run gathers; only in a ``merged`` chain.
+        ``current_group``: the number of the group, out of ``group_count``; in a source, the sink
+        task that gets its output. ``watermark``: that of a keyed task, None in a source.
+        ``keep_buffers``: keep the buffered output of the run before; only in a ``merged`` chain.
         """
         self.key_context.now_ms = now_ms
         self.send_context.begin(sender, now_ms, current_group, group_count, watermark, keep_buffers)
@@ -148,7 +147,7 @@ class Chain:
 
     @property
     def writers(self) -> Iterable[ExchangeWriter]:
-        """Where the chain's records leave it, for other tasks and for sinks."""
+        """The writers for other tasks and for sinks."""
         return (*self._exchanges.values(), *self._sinks.values())
 
     def begin_shared_channel(self) -> None:
@@ -167,7 +166,7 @@ class Chain:
     def restore(self, states: Mapping[str, Any]) -> None:
         """Call ``restore`` of the operators with a result of ``snapshot``.
 
-        One chain serves many splits or key groups: what is not restored here leaks between them.
+        One chain serves many splits or key groups: state that is not restored would be mixed up.
         """
         for node_id, operator in self.operators.items():
             operator.restore(states.get(node_id))

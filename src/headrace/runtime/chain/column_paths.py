@@ -15,10 +15,10 @@ from headrace.runtime.operator import Link, NodeProgram
 
 
 class ColumnPaths:
-    """The functions that take columns, made from the ends of a chain to its root.
+    """The functions that process columns in a chain, created from its ends to its root.
 
-    ``pushes``: what takes columns for each input of the root; none where it is given rows, or keys
-    with its columns.
+    ``pushes``: a push of columns for each input of the root; empty if the root gets rows, or
+    columns with keys.
     """
 
     def __init__(self, builder: ChainBuilder) -> None:

@@ -29,8 +29,8 @@ class OutputPort(NamedTuple):
 class ChainCounts:
     """The record counts of a chain's outputs.
 
-    ``one_to_one``: whether a node gives one record for each. ``writer``: by the kind and the
-    target of a link that leaves the chain, the measure of what has left there.
+    ``one_to_one``: returns whether a node emits one record for each. ``writer``: returns the
+    measure of a link that leaves the chain.
     """
 
     def __init__(

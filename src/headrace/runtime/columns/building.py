@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def from_chunk(chunk: ColumnChunk) -> Columns:
-    """Return the records of a chunk. A row without a kind is inserted.
+    """Convert a chunk to ``Columns``; a row without a row kind is an insert.
 
     Raises:
         TypeMismatchError: what it says is its row kinds are none.

@@ -29,7 +29,7 @@ make of Python's values, as unions."""
 
 
 def compares_like_python(kind: Any) -> bool:
-    """Return whether values of an Arrow type are equal in Python where they are in Arrow."""
+    """Return whether Arrow compares values of an Arrow type as Python does."""
     from pyarrow import types
 
     return any(
@@ -61,7 +61,7 @@ def have_exact_keys(schema: Any, names: Sequence[str]) -> bool:
 
 
 def widen_type(kind: Any) -> Any | None:
-    """Return the 64-bit type that holds all numbers of an Arrow type; None where there is none."""
+    """Return the 64-bit type that has all numbers of an Arrow type; None if there is none."""
     import pyarrow as pa
     from pyarrow import types
 
@@ -133,7 +133,7 @@ def sums_fit(values: Array, result_count: int, most_added: int) -> bool:
 
 
 def to_exact_array(values: Sequence[Any], kind: Any) -> Any | None:
-    """Return an Arrow array that reads as these values, types and all; None where there is none."""
+    """Return an Arrow array that converts back to equal values and types; None if impossible."""
     import pyarrow as pa
     from pyarrow import types
 

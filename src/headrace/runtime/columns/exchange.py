@@ -212,7 +212,10 @@ class GroupSorter:
     def slices(
         self, columns: Columns, groups: np.ndarray[Any, Any]
     ) -> Iterator[tuple[int, Columns]]:
-        """Yield each group with its rows, also where it has none; ``groups``: that of each row."""
+        """Yield each group with its rows, also groups without rows.
+
+        ``groups``: the group of each row.
+        """
         import numpy as np
 
         counts = np.bincount(groups, minlength=self._groups).tolist()

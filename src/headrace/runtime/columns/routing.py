@@ -24,7 +24,7 @@ class Routing(ABC):
         """Return the group of each row, as small integers; None if only the records can tell."""
 
     def keys_of(self, columns: Columns) -> ColumnKeys | None:
-        """Return the keys of the rows; None where they have none."""
+        """Return the keys of the rows; None if they have no keys."""
         return None
 
 

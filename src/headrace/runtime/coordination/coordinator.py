@@ -228,7 +228,7 @@ class Coordinator:
     def reporting_plan(self, start: Offset, end: Offset) -> list[SourceTaskInput]:
         """Return the plan, whose first task also reports the unread records of each source.
 
-        What is left is no part of the plan: it may be another when a micro-batch is run again.
+        They are no part of the plan: when a micro-batch is repeated, they may differ.
         """
         first, *others = self.plan(start, end)
         return [replace(first, pending=self._count_pending(end)), *others]

@@ -34,10 +34,10 @@ def stop_changed(source: SourceProgram, before: SourceProgress) -> bool:
 
 
 def suspended_sources(sources: Iterable[SourceProgram], offset: Offset) -> set[Any]:
-    """Return the sources that have stopped in an earlier run, and go on in one that begins here.
+    """Return the sources that stopped in an earlier run, and are read on in this one.
 
-    Where another source that is to stop has not come so far, the run of before was interrupted:
-    what had stopped in it stays where it is. A rule such as "latest" would give another place now.
+    If another source has not reached its stop yet, the earlier run was interrupted: then stopped
+    sources stay where they are, as a rule such as "latest" would now give another position.
     """
     known = [source for source in sources if source_key(source.id) in offset.sources]
     for source in known:
@@ -75,7 +75,7 @@ def progress_to_record(
 
 
 def check_not_drained(sources: Iterable[SourceProgram], offset: Offset) -> None:
-    """Raise where a source is to read on, and an earlier run has ended its event time.
+    """Check that no source is to be read on after an earlier run has drained.
 
     Raises:
         CheckpointError: there is such a source.

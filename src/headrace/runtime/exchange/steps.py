@@ -123,8 +123,7 @@ _BUFFER_NAMES = {
 def _buffer_lines(writer: ExchangeWriter, unshared: bool) -> tuple[str, ...]:
     """Return the lines that put a record into ``$buffer``.
 
-    ``unshared``: nobody else holds the record, so it need not be copied before the block is
-    encoded.
+    ``unshared``: no other consumer has the record, so it is not copied until the block is encoded.
     """
     append = (
         "$values = $buffer.values",

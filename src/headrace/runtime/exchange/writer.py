@@ -116,7 +116,7 @@ class ExchangeWriter:
         return count_buffered(self.buffers)
 
     def buffered_bytes(self) -> int:
-        """Return about how many bytes wait: a few of the records are looked at."""
+        """Return the estimated bytes of the buffers, from a sample of the records."""
         open_now = [buffer for buffer in self.buffers if buffer is not None and buffer.values]
         sample = [buffer.values[-1] for buffer in open_now[:: len(open_now) // 2 + 1]]
         return (

@@ -263,10 +263,10 @@ def key_group_of(key: Any, max_parallelism: int) -> int:
 
 
 class KeyGroups(dict[Any, int]):
-    """A mapping from key to key group that fills itself, for a sender's hot loop.
+    """A mapping from key to key group, computed at the first access; for a sender's hot loop.
 
-    A look-up of a known key costs one dictionary access. It holds 262,144 keys. When it is full,
-    other keys are hashed each time; after a million of these it is emptied and fills anew.
+    An access to a known key costs one dictionary access. It stores 262,144 keys. When it is full,
+    other keys are hashed each time; after a million of these it is emptied.
     """
 
     __slots__ = ("_misses", "count")

@@ -25,8 +25,8 @@ _EPOCH = dt.datetime(1970, 1, 1)
 def value_getter(kind: type) -> Callable[[Any], Any] | None:
     """Return a function that converts scalars of a numpy class to hashable Python values, or None.
 
-    Scalars that are equal, whatever their classes and units, give equal values. A moment or a time
-    span may give the value of another one that is less than a microsecond away.
+    Equal scalars, of any class and unit, give equal values. Times and time spans that differ by
+    less than a microsecond may give the same value.
     """
     import numpy as np
 

@@ -20,11 +20,10 @@ _SHORT = 16
 
 
 def merge_batch_blocks(blocks: Sequence[Block], channels: Iterable[Any]) -> Iterator[Read]:
-    """Yield all records by timestamp (those without one first), then the end of time, as in Flink.
+    """Yield all records by timestamp (those without one first), then the final watermark.
 
-    Of equal timestamps the records of the first input come first.
-    ``channels``: those that are known already; those of the blocks are added. A batch is all there
-    is: after its records every input has ended.
+    If timestamps are equal, records of the first input are first. ``channels``: the known channels;
+    those of the blocks are added. A batch is complete, so all its inputs end after the records.
     """
     by_input: dict[int, list[Block]] = {}
     for block in blocks:
@@ -39,10 +38,10 @@ def merge_batch_blocks(blocks: Sequence[Block], channels: Iterable[Any]) -> Iter
 
 
 def with_watermarks(reads: Iterable[Read]) -> Iterator[Read | int]:
-    """Yield the same with watermarks (ms) of all inputs between timestamps, as whole numbers.
+    """Add watermarks (ms, as int) of all inputs between records with different timestamps.
 
-    There is one after ``RECORDS_BETWEEN`` records, as soon as a later timestamp comes: it costs its
-    receiver more than a record does, and decides only how early timers fire.
+    There is one after every ``RECORDS_BETWEEN`` records: a watermark costs its receiver more than a
+    record does, and only makes timers fire earlier.
     """
     read_since = 0
     latest_ms = MAX_WATERMARK

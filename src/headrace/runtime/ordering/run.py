@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 class Run(NamedTuple):
     """Consecutive records of one input.
 
-    Shapes: ``keys`` is None (no keys) or as long as ``values``, ``timestamps`` is None or as long.
-    ``start``: how many records of the input's block come before a run that is a part of it.
+    ``keys``: None (no keys) or as long as ``values``. ``timestamps``: None or as long. ``start``:
+    if the run is a part of a block, the index of its first record in the input's block.
     """
 
     keys: ColumnKeys | list[Any] | None

@@ -47,9 +47,8 @@ def merge_stream_blocks(
 ) -> Iterator[Read]:
     """Yield the runs and marks of a stream's blocks, merged by watermark.
 
-    Shapes:
-        blocks: in the order of (sender, seq); senders: as many, or none at all, where all blocks
-        are of one sender.
+    ``blocks``: sorted by (sender, seq). ``senders``: the sender of each block; empty if all have
+    the same sender. ``reached``: the current watermark of each channel.
     """
     watermarks = {channel: watermark for channel, (watermark, _) in reached.items()}
     lanes = _lanes_of(blocks, senders, watermarks)
@@ -234,8 +233,8 @@ def _merge_equal_watermarks(
 ) -> Iterator[_Piece | Mark]:
     """Yield all senders' records under one watermark before any record under the next.
 
-    Every group upstream goes through the same sequence of watermarks, so a record emitted
-    under one of them may be placed after it, whoever sent it.
+    All key groups upstream have the same sequence of watermarks, so records emitted under one of
+    them may be placed after it, for every sender.
     """
     pieces: list[tuple[int, _Piece]] = []
     last: Mark | None = None

@@ -39,9 +39,9 @@ def find_group_exchange(channel: Sequence[Any]) -> str | None:
 def export_headers(
     operator: str, headers: Iterable[Header]
 ) -> tuple[list[WatermarkRecord], list[TaskRecord]]:
-    """Return the headers of an operator's key groups, in their order, as records.
+    """Convert the headers of an operator's key groups, in order, to records.
 
-    Groups that were never called have an empty header; they say nothing.
+    Groups that were never run have an empty header, which is ignored.
     """
     used = [header for header in headers if header]
     watermarks = [
@@ -78,10 +78,10 @@ def import_header(
     input_channels: Sequence[Any] = (),
     exchange_of: Callable[[Any], Hashable | None] = find_group_exchange,
 ) -> dict[str, Any]:
-    """Return the header that every key group of an operator begins with; empty without any record.
+    """Return the initial header of every key group of an operator; empty without records.
 
-    ``input_channels``: those that the operator has from the start in the program that goes on. Some
-    of them stand for key groups upstream, whose number may have changed: see ``map_channels``.
+    ``input_channels``: those of the operator in the current program. Some stand for key groups
+    upstream, whose number may have changed: see ``map_channels``.
     """
     header: dict[str, Any] = {}
     channels: dict[Any, ChannelState] = {}
@@ -110,10 +110,9 @@ def map_channels(
 ) -> dict[Any, ChannelState]:
     """Map the channels of an earlier program to the inputs of this one.
 
-    Where the groups of an exchange are others than before, none of the old watermarks belongs to a
-    new group. All of them begin as groups that never had a record do, unless the old ones have
-    ended: what the operator has reached stays. An input that was not there before begins with the
-    least watermark there is.
+    If the number of groups of an exchange has changed, old watermarks do not belong to new groups.
+    New groups start without a watermark, unless all old ones have ended; the operator's own
+    watermark stays. The channels of a new input start with the minimum watermark.
     """
     before, now = _by_exchange(channels, exchange_of), _by_exchange(input_channels, exchange_of)
     found = {channel: state for channel, state in channels.items() if exchange_of(channel) is None}

@@ -52,9 +52,10 @@ class PartChecksum:
 
 @dataclass(frozen=True)
 class Manifest:
-    """``offset``: source positions, as the coordinator has them (JSON).
+    """The content of a savepoint.
 
-    ``parts``: by table and, where a table is written in parts, ``table/operator/key group``.
+    ``offset``: the source positions, as JSON of the coordinator. ``parts``: by table name; or by
+    ``table/operator/key group``, if a table is written in parts.
     """
 
     job: str

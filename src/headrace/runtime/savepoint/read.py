@@ -35,8 +35,8 @@ Keyed = TypeVar("Keyed", StateRecord, TimerRecord)
 def assign_key_groups(records: Iterable[Keyed], key_groups: int) -> Iterator[Keyed]:
     """Assign each record to its key group among ``key_groups``, for a changed number.
 
-    Their order stays. What lies in one group afterwards may come from several groups before:
-    states may be imported as they come, timers of one moment keep their order where they had one.
+    The order of the records stays. A new group may get records of several old ones: states may be
+    imported in any order, and timers with equal times keep the order within an old group.
     """
     last, group = None, 0
     for record in records:
@@ -75,10 +75,10 @@ def import_backend(
 ) -> None:
     """Import the records of one operator and key group into a backend, and flush it.
 
-    The records of one state of one key are in the order of their positions; a timer's moment and
-    order decide nothing here: timers of one moment are registered as they come. ``kinds``: those of
-    the manifest, which also know the declared types; ``table_kinds``: the states of tables, whose
-    records have namespaces as others may.
+    The records of one state of one key must be sorted by position. Timers with equal times are
+    registered in the given order. ``kinds``, ``namespaced_kinds``, ``table_kinds``: the kinds of
+    states of keys, of keys in namespaces, and of tables, from the manifest, with the declared
+    types.
 
     Raises:
         CheckpointError: a record is missing or comes twice, or its encoding is unknown.

@@ -47,7 +47,7 @@ class Savepoint:
     parts: Mapping[str, list[Any]] = field(default_factory=dict)
 
     def read(self, name: str) -> Iterator[Any]:
-        """Return the records of a part; none where the manifest knows of none.
+        """Return the records of a part; none if the manifest does not have the part.
 
         Raises:
             CheckpointError: the part is missing, or not what was written.

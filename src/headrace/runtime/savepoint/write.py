@@ -26,10 +26,10 @@ _UNDECLARED = StateKind(VALUE)
 def export_backend(
     operator: str, backend: StateBackend, key_group: int
 ) -> Iterator[StateRecord | TimerRecord]:
-    """Yield the state and timers of one operator in one key group; the backend stays as it is.
+    """Yield the state and timers of one operator in one key group; the backend is not changed.
 
-    Entries come page by page, big lists chunk by chunk and big maps bucket by bucket. All records
-    of one state of one key follow each other, by their positions.
+    Entries are read page by page, large lists chunk by chunk, and large maps bucket by bucket. The
+    records of one state of one key are adjacent, and sorted by position.
     """
     yield from export_states(operator, backend, key_group)
     yield from export_timers(operator, backend, key_group)

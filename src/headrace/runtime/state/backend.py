@@ -123,9 +123,9 @@ class KeyedTable(ABC):
     def declare(self, slot: str, kind: StateKind) -> None:
         """Declare the kind of a slot: a value, a list, a map (a dict) or a ``TimeBuffer``.
 
-        Where it expires, each value is a pair with the time (ms) of its last use. A backend may
-        give list and map values back as objects of its own that behave like a ``list`` (append,
-        extend, iteration, len) or a ``dict``. The same holds for a ``TimeBuffer``.
+        If it has a time-to-live, each value is a pair with the time (ms) of its last use. A backend
+        may return objects that behave like a ``list`` (append, extend, iteration, len), a ``dict``
+        or a ``TimeBuffer``.
 
         Raises:
             CheckpointError: what is stored is of another kind or type.
@@ -195,7 +195,7 @@ class NamespaceTables(ABC):
 
     @abstractmethod
     def table(self, namespace: Any) -> KeyedTable:
-        """Return the entries of a namespace; an empty table is made where there is none.
+        """Return the table of a namespace, created if it is missing.
 
         It is valid until ``flush``, or until it is dropped.
         """

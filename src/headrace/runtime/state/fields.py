@@ -31,9 +31,9 @@ SeenFields = Mapping[str, list[str]]
 
 
 def check_fields(operator: str | None, entry: Mapping[Any, Any]) -> None:
-    """Refuse an entry with an object that lacks a field of its class.
+    """Check that objects in an entry have all fields of their classes.
 
-    Of a list, a map or a buffer by time the first value that is here is looked at.
+    Of a list, map or time buffer only the first loaded value is checked.
 
     Raises:
         CheckpointError: it was stored before the class had the field.
@@ -54,7 +54,7 @@ def check_fields(operator: str | None, entry: Mapping[Any, Any]) -> None:
 
 
 def check_stored_fields(operator: str | None, state: str, seen: SeenFields) -> None:
-    """Refuse a state whose objects lack a field of their class, as far as it can be imported.
+    """Check that stored objects of a state have all fields of their classes, if importable.
 
     Raises:
         CheckpointError: the class has a field, without a plain default, that it did not have then.

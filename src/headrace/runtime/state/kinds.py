@@ -48,7 +48,7 @@ class StateKind(NamedTuple):
 
 
 def type_data_of(declared: TypeInformation | None) -> TypeData | None:
-    """Return a declared type as data, where one is declared."""
+    """Return a declared type as data; None if no type is declared."""
     return None if declared is None else declared.to_data()
 
 

@@ -28,7 +28,7 @@ class Ttl:
 
     @classmethod
     def of(cls, config: Any | None) -> Ttl | None:
-        """Return the time-to-live of a ``StateTtlConfig``, or None where it is disabled."""
+        """Return the time-to-live of a ``StateTtlConfig``; None if it is disabled."""
         if config is None or not config.is_enabled():
             return None
         from headrace.common.time import milliseconds_of

@@ -238,8 +238,8 @@ class _CapturedBackend(PagedBackend):
     def flush(self) -> None:
         """Serialize the changes, to see whether that is possible.
 
-        Nobody reads the result. So when the number of pages changes, pages that were not captured
-        are not needed.
+        The result is not used. So if the number of pages changes, pages that were not captured are
+        not needed.
         """
         lacked = self._captured.lacks
         try:

@@ -56,10 +56,10 @@ is: downstream of a keyed stage every key group gets each of them from every oth
 class SplitWork:
     """The work of a task on one split: ranges to read, and changes of the split's status.
 
-    ``announce``: the split is new, so every receiver must know of it before it advances.
-    ``resends_watermark``: the split is known, but its receivers are new: its watermark is sent
-    again. ``finished``: nothing comes after these ranges. ``idle``: the split went idle (True),
-    became active again (False), or neither (None).
+    ``announce``: the split is new, so every receiver must get a first watermark of it.
+    ``resends_watermark``: the split is known, but its receivers are new and get its watermark
+    again. ``finished``: these are its last ranges. ``idle``: the split becomes idle (True) or
+    active (False); None: no change.
     """
 
     source: str
@@ -91,9 +91,10 @@ class SplitWork:
 class SourceTaskInput:
     """The work of one source task in one micro-batch (number ``epoch``).
 
-    ``sender`` orders the tasks; ``ticks`` asks this task to send every group the time.
-    ``chunk_records``: how far apart watermarks are, where not as in the job's settings.
-    ``pending``: what is left of each source, to be reported.
+    ``sender``: the position of the task's blocks among those of all tasks. ``ticks``: whether this
+    task sends the processing time to every group. ``chunk_records``: the number of records between
+    watermarks; None: as in the job's settings. ``pending``: the unread records of each source, to
+    be reported.
     """
 
     sender: int

@@ -77,8 +77,8 @@ class StateStore:
     def declare(self, slot: str, layout: str = VALUE, type: TypeData | None = None) -> None:
         """Declare a slot that the operator uses directly, without a handle.
 
-        ``layout``: ``VALUE``, ``LIST``, ``MAP`` or ``TIMES``; ``KeyedTable.declare`` says how each
-        lies in an entry. ``type``: the declared type as data; None: anything.
+        ``layout``: ``VALUE``, ``LIST``, ``MAP`` or ``TIMES`` (see ``KeyedTable.declare``).
+        ``type``: the declared type as data; None: any type.
         """
         self._operator_slots[slot] = StateKind(layout, type)
 
@@ -163,7 +163,7 @@ class StateStore:
     def keys_of(self, name: str) -> Iterator[Any]:
         """Yield the keys that have a value in a state; each is the current key while it is used.
 
-        They come in the order of their hashes, which is the same at every repetition.
+        They are in the order of their hashes, which is deterministic.
         """
         context, handle = self._context, self._handles[name]
         for key in sorted(context.entries.keys(), key=stable_hash):
@@ -174,7 +174,7 @@ class StateStore:
     def purge(self, event_time: bool) -> None:
         """Remove the expired state of the current key; ``event_time``: which clock to use.
 
-        Every write has scheduled a look at what it wrote, so none is scheduled here.
+        No new cleanup timer is needed, as every write has registered one.
         """
         for handle in self._handles.values():
             ttl = handle._ttl

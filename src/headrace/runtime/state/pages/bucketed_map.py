@@ -125,7 +125,7 @@ class BucketedMap(MutableMapping[Any, Any]):
         return (dict, ([*self._pages.items()],))
 
     def flush(self) -> MapRef:
-        """Write what changed; the result finds the map again."""
+        """Write all changes; return the reference from which the map is read again."""
         self._pages.flush()
         table = self._pages.table
         return ("m", self.id, table.count, table.size_bytes, table.entries)

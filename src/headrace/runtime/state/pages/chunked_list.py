@@ -90,7 +90,7 @@ class ChunkedList:
         return (list, ([*self],))
 
     def flush(self) -> ListRef:
-        """Write what changed; the result finds the list again."""
+        """Write all changes; return the reference from which the list is read again."""
         if self._new:
             first, items = self._chunks, self._new
             if first and self._tail_bytes < self._page_bytes:

@@ -248,7 +248,7 @@ class ChunkedTimes(TimeBuffer):
         return (TimeBuffer, ([time for time, _ in pairs], [value for _, value in pairs]))
 
     def flush(self) -> TimesRef:
-        """Write what changed; the result finds the buffer again."""
+        """Write all changes; return the reference from which the buffer is read again."""
         tail = pickle.dumps((self.times, self.values), 5)
         if self.times and len(tail) * TAILS_PER_PAGE > self._page_bytes:
             self._move_tail()

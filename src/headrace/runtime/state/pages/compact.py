@@ -119,10 +119,9 @@ def _names(layout: Layout) -> str:
 
 
 def _slots(layout: Layout) -> dict[str, str]:
-    """Return the names of states by the names that generated functions have for them.
+    """Return the names of states by their names in generated functions.
 
-    They are the objects that were declared: where an operator looks up these, a dictionary compares
-    no characters.
+    They are the declared objects themselves, so that dictionaries find them by identity.
     """
     return {f"slot_{number}": slot for number, (slot, _) in enumerate(layout)}
 

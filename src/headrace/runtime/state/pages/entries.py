@@ -52,12 +52,12 @@ _BIG = frozenset({ChunkedList, BucketedMap, ChunkedTimes})
 class EntryPages(HashedPages):
     """Pages of entries.
 
-    An entry whose states were declared and hold plain values lies in its page in its compact form.
-    Any other small one is pickled alone. Once it exceeds ``SPILL_PAGES`` pages it is stored as
-    ``(rest, refs)``: each slot above one page moves out (a list as ``ChunkedList``, a map as
-    ``BucketedMap``, a buffer by time as ``ChunkedTimes``, any other value whole, as record
-    ``v<id>``), ``refs`` says where to, and ``rest`` is the pickled remainder, or the id of record
-    ``e<id>`` if that is too big as well.
+    An entry whose states were declared and have plain values is stored in its page in compact form.
+    Other small entries are pickled. An entry larger than ``SPILL_PAGES`` pages is stored as
+    ``(rest, refs)``: each slot larger than a page is stored separately (a list as ``ChunkedList``,
+    a map as ``BucketedMap``, a time buffer as ``ChunkedTimes``, any other value as record
+    ``v<id>``), ``refs`` has the references, and ``rest`` is the pickled remainder, or the id of a
+    record ``e<id>`` if that is too large as well.
     """
 
     drops_empty = True

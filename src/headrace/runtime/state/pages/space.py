@@ -60,8 +60,8 @@ class PagedEntries(KeyedTable):
     def declare(self, slot: str, kind: StateKind) -> None:
         """Declare the kind of a slot.
 
-        Big lists come back as ``ChunkedList``, big buffers by time as ``ChunkedTimes``, big maps
-        as ``BucketedMap``, which is iterated over bucket by bucket; small maps keep the order of
+        Large lists are read as ``ChunkedList``, large time buffers as ``ChunkedTimes``, and large
+        maps as ``BucketedMap``, which is iterated bucket by bucket; small maps keep the order of
         insertion.
         """
         self._kinds[slot] = kind
@@ -140,7 +140,7 @@ class PagedEntries(KeyedTable):
         return self._state
 
     def flush(self) -> tuple[SpaceState, str]:
-        """Write what changed; the result belongs into the header."""
+        """Write all changes; return the table's state and the schemas, for the header."""
         pages = self._opened
         if pages is not None:
             if self._view is not None:

@@ -84,7 +84,7 @@ class PagedTables(NamespaceTables):
         return [state for _, state in self._stored.values()]
 
     def flush(self) -> TablesState | None:
-        """Write what changed; the result belongs into the header."""
+        """Write all changes; return the state of the tables, for the header."""
         for namespace, (id_, space) in self._open.items():
             state, schemas = space.flush()
             if state == NO_PAGES:

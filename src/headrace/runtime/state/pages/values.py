@@ -91,7 +91,7 @@ class PagedValues(Values):
         return odd
 
     def write_to_entries(self) -> None:
-        """Make entries of what changed, for a caller that asks the pages for keys."""
+        """Write the changed values to live entries, for a caller that asks the pages for keys."""
         self._to_live(dict.fromkeys([*self._deserialized, *self._pages.changed]))
 
     def _to_live(self, keys: dict[Any, Any]) -> None:

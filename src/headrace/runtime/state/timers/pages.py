@@ -31,7 +31,7 @@ TimerState = tuple[int, int, Leaves | None] | None
 
 
 class TimerPages(TimerStore):
-    """Timers of one kind for one key group; ``flush`` writes what changed."""
+    """The timers of one clock and one key group, stored in pages; ``flush`` writes changes."""
 
     def __init__(self, leaves: LeafStore, stored: Callable[[], TimerState]) -> None:
         self._leaves = leaves
