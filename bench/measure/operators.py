@@ -324,17 +324,17 @@ class Work:
 @contextmanager
 def _noting(inputs: list[tuple[KeyedTask, TaskInput]]) -> Iterator[None]:
     """Note what keyed tasks are given."""
-    work = KeyedTask.work
+    work = KeyedTask.run_group
 
     def noting(self: KeyedTask, task: TaskInput, *rest: Any, **named: Any) -> Any:
         inputs.append((self, task))
         return work(self, task, *rest, **named)
 
-    KeyedTask.work = noting  # type: ignore[method-assign]
+    KeyedTask.run_group = noting  # type: ignore[method-assign]
     try:
         yield
     finally:
-        KeyedTask.work = work  # type: ignore[method-assign]
+        KeyedTask.run_group = work  # type: ignore[method-assign]
 
 
 def _again(task: KeyedTask) -> KeyedTask:
