@@ -206,7 +206,7 @@ def test_only_the_broadcast_side_changes_the_shared_state() -> None:
         records, rules = streams(env)
         return connected(Wrong(), records.key_by(lambda record: record[0]), rules)
 
-    with pytest.raises(PlanError, match="shared state 'rules' is changed"):
+    with pytest.raises(PlanError, match="broadcast state 'rules' is changed"):
         run(program)
 
 
@@ -214,7 +214,7 @@ def test_the_plan_tells_of_it() -> None:
     env = StreamExecutionEnvironment(Configuration.from_dict({"pipeline.max-parallelism": "16"}))
     text = keyed()(env).explain()
     assert "-> BROADCAST exchange -> vertex 0 (input 1)" in text
-    assert "KeyedRules  {keyed state, shared state, event-time timers}" in text
+    assert "KeyedRules  {keyed state, broadcast state, event-time timers}" in text
 
 
 def settings(mode: str, parallelism: int = 2, **more: str) -> StreamExecutionEnvironment:

@@ -80,7 +80,7 @@ def _format_traits(node: NodeProgram) -> str:
         for word, present in (
             ("keyed state", traits.state and not traits.operator_state),
             ("operator state", traits.operator_state),
-            ("shared state", traits.broadcast_state),
+            ("broadcast state", traits.broadcast_state),
             ("event-time timers", traits.event_timers),
             ("processing-time timers", traits.processing_timers),
             ("watermarks", traits.assigns_time),

@@ -114,7 +114,7 @@ class BroadcastStateMap:
     def _change(self, change: Change) -> None:
         if not self._owner.writable:
             raise PlanError(
-                f"the shared state {self.name!r} is changed for a record that was not broadcast",
+                f"the broadcast state {self.name!r} is changed for a record that was not broadcast",
                 hint="only the side of the broadcast input may change it: else tasks would differ",
             )
         self.set_entry(change.key, change.after)

@@ -1,6 +1,6 @@
 """The broadcast input of a task: one for all of its key groups, which are worked one by one.
 
-Each key group must see the shared state as it is at that group's place in the merged order of
+Each key group must see the broadcast state as it is at that group's place in the merged order of
 inputs. So the broadcast records are put in one order for the whole task, as if one sender had sent
 them. The first group runs the operator on them, and their changes of the state are recorded by
 place. Each other group makes these changes at the same places, and takes them back when it is done.

@@ -32,7 +32,7 @@ class StageCall:
         """Return a vertex's broadcast input; pass its blocks before the first ``run_group``."""
         found = self._broadcast.get(vertex.id)
         if found is None:
-            assert self._backend_of is not None, "shared state has a backend"
+            assert self._backend_of is not None, "broadcast state has a backend"
             backend = self._backend_of(vertex, ALL_GROUPS)
             found = self._broadcast[vertex.id] = BroadcastInput(backend, blocks, senders)
         return found

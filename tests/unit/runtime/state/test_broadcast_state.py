@@ -101,5 +101,5 @@ def test_what_is_put_is_kept_as_it_was_and_what_is_read_to_be_changed_is_a_copy(
 def test_only_one_side_may_write() -> None:
     rules = BroadcastStateStore().map("rules")
     for write in (lambda: rules.put("a", 1), lambda: rules.remove("a")):
-        with pytest.raises(PlanError, match="shared state 'rules'"):
+        with pytest.raises(PlanError, match="broadcast state 'rules'"):
             write()

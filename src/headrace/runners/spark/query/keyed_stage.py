@@ -75,7 +75,7 @@ class _BroadcastEnvelopes:
 
     ``index``: the number of the partition. If there are fewer subtasks than partitions, a partition
     may have no subtask. Then the vertex is run all the same and its output is dropped, so that the
-    partition's copy of the shared state is up to date when subtasks are added.
+    partition's copy of the broadcast state is up to date when subtasks are added.
     """
 
     def __init__(self, job: WorkerJob, index: int) -> None:
@@ -108,7 +108,7 @@ class _BroadcastEnvelopes:
         return self._groups.get(group, ())
 
     def run_without_group(self, work: StageCall, backend_of: MakeBackend) -> None:
-        """Run the vertices that have no group here, to update their shared state."""
+        """Run the vertices that have no group here, to update their broadcast state."""
         for target in self._without_group:
             for _ in run_group(self._job, work, self._index, (), backend_of, [target]):
                 pass  # other tasks send this output
