@@ -20,7 +20,7 @@ from headrace.runtime.program import (
 )
 
 Combiners = Mapping[str, Combiner]
-"""By the id of an exchange, what stands before it."""
+"""The combiner before each exchange, by exchange id."""
 
 Feeder = TypeVar("Feeder", SourceProgram, VertexProgram)
 

@@ -8,10 +8,10 @@ ALL_TASKS = -1
 """The ``group`` of a channel that all tasks of a DataFrame share."""
 
 ALL_SPLITS = ""
-"""The ``split`` of a channel that stands for all that receivers know of a source: they forget them.
+"""The ``split`` of a channel for all splits of a source: receivers forget those that they know.
 
-Its mark with the least watermark comes before those of the splits that there are. Its mark with the
-greatest says that there are none: the source has ended."""
+A mark of it with the minimum watermark is followed by marks of the current splits. A mark with the
+maximum says that there are none: the source has ended."""
 
 
 class Channel(NamedTuple):

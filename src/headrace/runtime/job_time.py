@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 SLOWDOWN_FACTOR = 2
-"""While the wall clock is behind, processing time advances by one ms in so many."""
+"""While the wall clock is behind, processing time advances 1 ms in this many ms."""
 
 
 class ClockReading(NamedTuple):

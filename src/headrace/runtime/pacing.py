@@ -1,10 +1,10 @@
-"""How large the next micro-batch shall be, by what the last ones took.
+"""Computes the size of the next micro-batch from the durations of the last ones.
 
-This is the backpressure of a job: what a source does not give yet stays where it is. With a
-backlog, micro-batches grow until each takes about the target, where the fixed price of one is
-small beside its work; a source that is read to its end each time is given out as it comes. Where
-the fixed price is large (a micro-batch that reaches every page of a large state reads and writes
-all of it, however few its records), micro-batches take longer: about three times that price.
+This is the backpressure of a job: records beyond the budget stay in the source. With a backlog,
+micro-batches grow until each takes about the target duration, of which the fixed cost of one is a
+small part. A source that is read to its end each time needs no budget. If the fixed cost is large,
+micro-batches take longer: about three times that cost. For example, a micro-batch with records for
+every page of a large state reads and writes all of it, however few its records.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _FULL_BATCH_RATIO = 0.5
 """A micro-batch that holds less than this part of its budget was short of input, not of budget."""
 
 _MIN_SIZE_RATIO = 1.3
-"""Two micro-batches show the fixed price if one held so many times the records of the other."""
+"""The fixed cost is estimated from two micro-batches whose sizes differ by this factor."""
 
 _HISTORY_BATCHES = 8
 """Micro-batches that the next one is compared with: older ones saw another state, another load."""
 
 _MAX_FIXED_COST_RATIO = 3
-"""The fixed price is at most one in so many parts of a micro-batch, if it may take that long."""
+"""The target duration is this many times the fixed cost, up to ``max_target_ms``."""
 
 _FIXED_COST_DECAY = 0.95
 """The part of a known fixed cost that is kept after a micro-batch that did not show it."""
@@ -59,7 +59,7 @@ class Pacer:
         self._planned_ms = 0
         self._records: int | None = None
         self._seen: deque[tuple[int, int]] = deque(maxlen=_HISTORY_BATCHES)
-        """Records and ms of the last micro-batches."""
+        """The number of records and the duration (ms) of the last micro-batches."""
         self._fixed_ms = 0.0
 
     def next_budget(self, epoch: int, now_ms: int) -> int:

@@ -43,7 +43,7 @@ _CONSTRUCTION_HOOKS = {"__setstate__", "__getnewargs__", "__getnewargs_ex__"}
 
 _all_str = {str}.issuperset
 _decomposers: dict[type, _Decompose | None] = {}
-"""How values of a class are taken apart; None: they are pickled."""
+"""The function that decomposes objects of a class; None: they are pickled."""
 
 
 def serialize_record(value: Any, layouts: dict[RecordLayout, int]) -> SerializedRecord:

@@ -69,7 +69,7 @@ class Chain:
         self.program, self.key_context = builder.program, builder.key_context
         self.operators, self.contexts = builder.operators, builder.contexts
         self.received = builder.counts.received
-        """How many records were pushed in at the root: whoever pushes them counts them."""
+        """The number of records pushed at the root; the caller of ``push`` increases it."""
         self._exchanges, self._sinks = builder.exchanges, builder.sinks
         self.push_all, self.push_all_by_input = builder.push_all, builder.push_all_by_input
         self.column_pushes = _columns_into(builder)

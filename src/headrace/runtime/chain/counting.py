@@ -40,7 +40,7 @@ class ChainCounts:
         writer: Callable[[Link], Measure],
     ) -> None:
         self.received = Tally()
-        """What the root was given; whoever drives the chain raises it."""
+        """The number of records that the root got; the caller of ``push`` increases it."""
         self._program, self._is_one_to_one, self._writer = program, one_to_one, writer
         self._links: dict[OutputPort, dict[tuple[str, str], Link]] = {}
         self._ports: dict[str, list[OutputPort]] = {node_id: [] for node_id in program.nodes}

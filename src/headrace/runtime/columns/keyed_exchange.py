@@ -53,7 +53,7 @@ class KeyedColumnExchangeWriter(KeyedExchangeWriter):
         self._gave_columns: set[tuple[int, int]] = set()
         """Which groups have columns here, under which watermarks."""
         self._before_columns: list[BlockBuffer | None] | None = None
-        """The buffers of the present watermark while columns come: a row asks for one again."""
+        """The row buffers of the current watermark, hidden while columns are buffered."""
 
     def begin(self, channel: Channel | None, merged: bool, keep_buffers: bool = False) -> None:
         """Start a task run, under the watermark of the keyed task."""

@@ -9,7 +9,7 @@ from typing import Any
 from headrace.common.types import row_of
 
 Shape = Callable[[Any], list[Any]]
-"""Takes a pyarrow record batch, gives as many fresh records. It can be pickled, and two that do the
+"""Converts a pyarrow record batch to as many new records. It can be pickled, and two that do the
 same are equal."""
 
 

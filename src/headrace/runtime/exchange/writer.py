@@ -41,13 +41,13 @@ class ExchangeWriter:
         self.to_all = to_all
         self.buffers: list[BlockBuffer | None] = [None] * groups
         self.may_be_mutable = False
-        """Whether records may have come that nobody has checked (``Block.immutable``)."""
+        """Whether a buffered record may be mutable (see ``Block.immutable``)."""
         self.channel = Channel(exchange or "")
         self.merged = False
         self.watermark: int | None = None
         self.round_robin_index = -1
         self._sent_records = 0
-        """How many records have left, or were dropped after a call that failed."""
+        """The number of records that were sent, or dropped after a failed call."""
 
     @property
     def count(self) -> int:
@@ -180,7 +180,7 @@ class KeyedExchangeWriter(ExchangeWriter):
         self._layouts: list[dict[RecordLayout, int]] = [{} for _ in self.buffers]
         self._last: Mark | None = None
         self._announced: dict[int, Mark | None] = {}
-        """By group at work that had a mark: the last mark that was sent in its name."""
+        """For each current group that had a mark: the last mark that was sent."""
 
     def begin(self, channel: Channel | None, merged: bool, keep_buffers: bool = False) -> None:
         """Start a task run, under the watermark of the keyed task."""

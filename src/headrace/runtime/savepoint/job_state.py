@@ -25,7 +25,7 @@ from headrace.runtime.state.kinds import StateKind
 from headrace.runtime.tasks.source_task import SplitState
 
 Backends = Mapping[tuple[str, int], StateBackend]
-"""The backends of a run by vertex and key group."""
+"""The backends of a run, by vertex id and key group."""
 
 Splits = Mapping[tuple[str, str], SplitState]
 

@@ -38,7 +38,7 @@ class StateSize(NamedTuple):
 
 
 MISSING: Any = object()
-"""Stands for the value of a key that is not there."""
+"""The marker for a missing value."""
 
 
 class Values(dict[Any, Any], ABC):
@@ -110,14 +110,14 @@ class KeyedTable(ABC):
     """Entries by key; an entry is a dictionary with a value per slot (state)."""
 
     enter: Callable[[Any], Entry]
-    """Gives the live entry of a key, empty when nothing is stored.
+    """Returns the live entry of a key; it is empty if nothing is stored.
 
     It stays valid, and is the same object for the same key, until ``flush``. An attribute, so
     that it can be a dictionary's own method: it is called for every record.
     """
 
     changed: Callable[[Any], None]
-    """To be called after the entry of a key was changed (also when it became empty)."""
+    """Reports a change of a key's entry; call it after each change, also to empty."""
 
     @abstractmethod
     def declare(self, slot: str, kind: StateKind) -> None:
@@ -230,7 +230,7 @@ class StateBackend(KeyedTable):
     """
 
     tables: NamespaceTables
-    """The entries of namespaces that many keys share, apart from those above."""
+    """The tables of namespaces that many keys share."""
 
     @abstractmethod
     def size(self) -> StateSize:

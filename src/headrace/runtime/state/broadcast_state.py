@@ -149,15 +149,15 @@ class BroadcastStateStore:
         self._maps: dict[str, BroadcastStateMap] = {}
         self._order = 0
         self.writable = False
-        """Whether the broadcast input is at work."""
+        """Whether a broadcast record is being processed, so that changes are allowed."""
         self.changes: list[Change] = []
-        """What was changed since ``take_changes``."""
+        """The changes since the last ``take_changes``."""
         self.repeating = False
-        """The broadcast records at work were worked by another group of the task before."""
+        """Whether another group of the task has processed the current broadcast records before."""
         self.all_groups = False
-        """The broadcast record at work has reached for all keys of the task."""
+        """Whether the current broadcast record has used the keys of all groups."""
         self.asked_all_groups = False
-        """One of the broadcast records at work did so."""
+        """Whether one of the current broadcast records has used the keys of all groups."""
 
     def map(self, name: str, kind: StateKind = _ANY_VALUE) -> BroadcastStateMap:
         """Return the map of this name, created at the first call; ``kind``: its kind of state."""

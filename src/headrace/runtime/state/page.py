@@ -9,7 +9,7 @@ from headrace.errors import CheckpointError
 from headrace.runtime.state.backend import PageStore
 
 Stored = bytes | tuple[Any, Any]
-"""A value that is pickled alone; as a tuple, parts of it lie in records of their own."""
+"""A value pickled alone; a tuple if parts of it are stored in separate records."""
 
 
 def page_number(hashed: int, count: int) -> int:

@@ -25,7 +25,7 @@ from headrace.runtime.tasks.broadcast import BroadcastInput
 from headrace.runtime.tasks.keyed_task import KeyedTask, TaskInput
 
 READ_AHEAD_BYTES = 64 << 20
-"""So much state is read for what the call had not come to when it failed."""
+"""The maximum bytes of state to read for records that a failed call had not processed."""
 
 
 class RecordingStore:

@@ -113,7 +113,7 @@ class KeyedTask:
         self._broadcast_input: BroadcastInput | None = None
         self._runs_broadcast = False
         self._changes: list[Change] = []
-        """The changes of the broadcast state that the group at work has made so far."""
+        """The changes of the broadcast state under the current group."""
         self._context = self._chain.contexts[vertex.chain.root]
         measured = self._context.get_metrics_group().measured
         self._busy_ns = Tally()

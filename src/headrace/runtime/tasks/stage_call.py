@@ -11,7 +11,7 @@ from headrace.runtime.tasks.broadcast import BroadcastInput
 from headrace.runtime.tasks.keyed_task import KeyedTask, TaskInput
 
 MakeBackend = Callable[[VertexProgram, int], StateBackend]
-"""Gives the backend of a vertex's group."""
+"""Returns the backend of a vertex's group."""
 
 
 class StageCall:

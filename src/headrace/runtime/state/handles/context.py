@@ -31,7 +31,7 @@ class KeyContext:
     """The backend of the micro-batch and key group at hand."""
 
     entries: KeyedTable
-    """Where the entries of the states lie: the backend itself, or its namespaces."""
+    """The table of the states' entries: the backend itself, or its ``in_namespaces``."""
 
     look_up: Callable[[Any], Any]
     """Gives what ``entry`` shall be for a key."""

@@ -33,7 +33,7 @@ class MapHandle(Handle):
         super().__init__(context, name, ttl, type_info)
         self._fits = fits_of_map(type_info, name)
         self._is_kept_as_is = ttl is None and self._fits is None
-        """Keys and values are put as they come: one question for two in the usual case."""
+        """Whether keys and values are stored unchanged: one check in place of two."""
 
     def _find(self, key: Any) -> tuple[bool, Any]:
         """Return whether the map has a key, in the form of its type, and the value."""

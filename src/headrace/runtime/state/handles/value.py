@@ -23,7 +23,7 @@ class ValueHandle(Handle):
         super().__init__(context, name, ttl, type_info)
         self._coerce = None if type_info is None else unrounded(type_info).coercer()
         self._is_kept_as_is = ttl is None and self._coerce is None
-        """Values go into their slot as they come: one question for two in the usual case."""
+        """Whether values are stored unchanged: one check in place of two."""
 
     def value(self) -> Any:
         """Return the value of the current key, or None."""

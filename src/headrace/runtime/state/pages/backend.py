@@ -26,7 +26,7 @@ from headrace.runtime.state.timers.leaves import LeafStore
 from headrace.runtime.state.timers.pages import TimerPages, TimerState
 
 FORMAT = 8
-"""The layout of the records; whoever changes it raises this. Another format is refused."""
+"""The version of the record layout; increase it with each change. Others are refused."""
 
 HEADER = "h"
 """The name of the record that every call reads, and most write."""

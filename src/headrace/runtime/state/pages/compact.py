@@ -23,7 +23,7 @@ _MOST_ITEMS = 64
 
 
 Layout = tuple[tuple[str, str], ...]
-"""Each slot with how its value lies in an entry; equal layouts are stored alike."""
+"""Pairs of slot and storage kind; entries of equal layouts are stored in the same way."""
 
 
 def layout_of(schema: Schema) -> Layout:

@@ -70,10 +70,10 @@ class HashedPages(ABC):
     """Gives the hash that chooses a key's page."""
 
     compact: Callable[[Any], Any]
-    """Gives what lies in a page for a value, or ``MISSING`` for one that is pickled alone."""
+    """Returns the compact form of a value, or ``MISSING`` for one that is pickled alone."""
 
     expanded: Callable[[Any], Any]
-    """Gives the live value of what lies in a page: a fresh object, if it can be changed."""
+    """Returns the live value of a compact form: a new object, if it is mutable."""
 
     adapts = False
     """True when the size of pages follows how many of their keys a micro-batch touches."""

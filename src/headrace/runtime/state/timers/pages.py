@@ -24,7 +24,7 @@ from headrace.runtime.state.timers.leaves import (
 )
 
 _INLINE_LEAVES = 128
-"""A directory of more leaves than this lies in a record of its own, not in the header."""
+"""A directory of more leaves is stored in a separate record, not in the header."""
 
 TimerState = tuple[int, int, Leaves | None] | None
 """For the header: earliest time (ms), next order, the directory if inline. None: no timers."""
