@@ -58,8 +58,8 @@ class FunctionSink(Sink):
     def writer(self, context: WriterContext) -> SinkWriter:
         if hasattr(self.target, "invoke"):
             context.shared("target", lambda: _Opened(self.target, context))
-            return _InvokeWriter(self.target)
-        return _CallWriter(self.target)
+            return _ObjectSinkWriter(self.target)
+        return _FunctionSinkWriter(self.target)
 
     def committer(self, context: CommitterContext) -> Committer:
         """Return a committer that does nothing: the target has already received the records."""
@@ -79,7 +79,7 @@ class _Opened:
         close_value(self._target)
 
 
-class _CallWriter(SinkWriter):
+class _FunctionSinkWriter(SinkWriter):
     def __init__(self, function: Callable[[list[Any]], None]) -> None:
         self._function = function
         self._values: list[Any] = []
@@ -96,7 +96,7 @@ class _CallWriter(SinkWriter):
         self._values = []
 
 
-class _InvokeWriter(SinkWriter):
+class _ObjectSinkWriter(SinkWriter):
     def __init__(self, target: Any) -> None:
         self._target = target
 
