@@ -61,9 +61,9 @@ class FilePlanner:
 
     format: FileFormat
     max_range_bytes: int | None
-    _measures: dict[str, FileStats] = field(default_factory=dict)
+    _stats_by_path: dict[str, FileStats] = field(default_factory=dict)
 
-    def measure(self, path: str, extent: int | None = None) -> FileStats:
+    def file_stats(self, path: str, extent: int | None = None) -> FileStats:
         """The file's statistics; a file that cannot be measured is not split.
 
         ``extent``: the extent that the file had when it was planned.
@@ -71,7 +71,7 @@ class FilePlanner:
         Raises:
             JobError: the file is not there.
         """
-        known = self._measures.get(path)
+        known = self._stats_by_path.get(path)
         if known is None:
             try:
                 known = self.format.measure(path, extent)
@@ -80,19 +80,19 @@ class FilePlanner:
             except DecodeError:
                 # The reader finds the same error, and reports it as the source is configured.
                 known = FileStats(1, splittable=False)
-            self._measures[path] = known
+            self._stats_by_path[path] = known
         return known
 
     def forget(self, path: str) -> None:
         """Drop the cached measurement of a finished file."""
-        self._measures.pop(path, None)
+        self._stats_by_path.pop(path, None)
 
     def take(self, path: str, start: int, extent: int, records: float, size_bytes: float) -> int:
         """The position up to which a file is read with this budget: at least one record."""
-        measure = self.measure(path, extent)
-        if not measure.splittable:
+        stats = self.file_stats(path, extent)
+        if not stats.splittable:
             return extent
-        units = min(records * measure.units_per_record, size_bytes / measure.bytes_per_unit)
+        units = min(records * stats.units_per_record, size_bytes / stats.bytes_per_unit)
         try:
             return self.format.align(path, min(start + max(int(units), 1), extent), extent)
         except FileNotFoundError:
@@ -100,8 +100,8 @@ class FilePlanner:
 
     def cost(self, path: str, units: int, extent: int) -> tuple[float, float]:
         """The estimated records and bytes of a number of units."""
-        measure = self.measure(path, extent)
-        return units / measure.units_per_record, units * measure.bytes_per_unit
+        stats = self.file_stats(path, extent)
+        return units / stats.units_per_record, units * stats.bytes_per_unit
 
     def left(self, files: Iterable[tuple[str, int, int]]) -> Pending:
         """The estimated remaining bytes of files; unknown if one of them is not measured yet.
@@ -109,7 +109,7 @@ class FilePlanner:
         ``files``: path, remaining units and extent of each.
         """
         of_each = [*files]
-        if any(path not in self._measures for path, *_ in of_each):
+        if any(path not in self._stats_by_path for path, *_ in of_each):
             return Pending()
         return Pending(size_bytes=round(sum(self.cost(*file)[1] for file in of_each)))
 
@@ -170,7 +170,7 @@ class StaticFiles(SplitEnumerator):
         found = find_files(self.paths, self.files)
         digits = max(4, len(str(len(found))))
         return {
-            f"{index:0{digits}d}:{file.path}": [0, self.planner.measure(file.path).extent]
+            f"{index:0{digits}d}:{file.path}": [0, self.planner.file_stats(file.path).extent]
             for index, file in enumerate(found)
         }
 
@@ -389,7 +389,7 @@ class MonitoredFolder(SplitEnumerator):
         lines, entries = [], []
         for file in new:
             try:
-                extent = self.planner.measure(file.path).extent
+                extent = self.planner.file_stats(file.path).extent
             except JobError:
                 continue  # removed before it was listed
             entries.append((file.path, extent))
