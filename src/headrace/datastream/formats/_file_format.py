@@ -47,10 +47,11 @@ class FileFormat(ABC):
 
     @abstractmethod
     def measure(self, path: str, extent: int | None = None) -> FileStats:
-        """Return the extent of a file, with estimates for the size of micro-batches.
+        """Return the extent of a file, and estimates of the size of its records.
 
-        ``extent``: answer as when the file had this extent. Files may grow, and a micro-batch that
-        is planned again must be the same.
+        The file source calls it when it lists a file, and again after a restart. ``extent``: where
+        the file ended when it was listed, or None at first. A format whose files may grow must
+        ignore what is after it, so that the same micro-batches are planned again.
         """
 
     def align(self, path: str, position: int, extent: int) -> int:

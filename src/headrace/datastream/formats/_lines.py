@@ -168,7 +168,7 @@ class StreamFormat(FileFormat):
         return not is_compressed(path)
 
     def measure(self, path: str, extent: int | None = None) -> FileStats:
-        """Return the extent in bytes; the file's beginning gives an estimate of the line length."""
+        """Return the size in bytes, and the mean line length in the first bytes of the file."""
         if extent is None:
             extent = os.stat(path).st_size
         if is_compressed(path):

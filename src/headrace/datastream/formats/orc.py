@@ -46,7 +46,7 @@ class OrcFormat(BulkFormat):
         object.__setattr__(self, "columns", None if columns is None else tuple(columns))
 
     def measure(self, path: str, extent: int | None = None) -> FileStats:
-        """Return the number of rows, which the file's footer contains.
+        """Return the number of rows from the file's footer; ``extent`` is not used.
 
         Raises:
             DecodeError: the file is not an ORC file.

@@ -57,16 +57,16 @@ def _hidden_match(path: str) -> bool:
 
 @dataclass
 class FilePlanner:
-    """Measures and splits files of one format; caches the measurements."""
+    """Splits files of one format into ranges; caches their stats."""
 
     format: FileFormat
     max_range_bytes: int | None
     _stats_by_path: dict[str, FileStats] = field(default_factory=dict)
 
     def file_stats(self, path: str, extent: int | None = None) -> FileStats:
-        """The file's statistics; a file that cannot be measured is not split.
+        """Return the cached stats of a file; a file that cannot be decoded is not split.
 
-        ``extent``: the extent that the file had when it was planned.
+        ``extent``: where the file ended when it was listed; None if it is listed now.
 
         Raises:
             JobError: the file is not there.
@@ -84,11 +84,11 @@ class FilePlanner:
         return known
 
     def forget(self, path: str) -> None:
-        """Drop the cached measurement of a finished file."""
+        """Remove the cached stats of a finished file."""
         self._stats_by_path.pop(path, None)
 
     def take(self, path: str, start: int, extent: int, records: float, size_bytes: float) -> int:
-        """The position up to which a file is read with this budget: at least one record."""
+        """Return the position up to which the budget suffices, after at least one record."""
         stats = self.file_stats(path, extent)
         if not stats.splittable:
             return extent
@@ -99,12 +99,12 @@ class FilePlanner:
             raise vanished(path) from None
 
     def cost(self, path: str, units: int, extent: int) -> tuple[float, float]:
-        """The estimated records and bytes of a number of units."""
+        """Estimate the records and bytes in a number of units of the file's positions."""
         stats = self.file_stats(path, extent)
         return units / stats.units_per_record, units * stats.bytes_per_unit
 
     def left(self, files: Iterable[tuple[str, int, int]]) -> Pending:
-        """The estimated remaining bytes of files; unknown if one of them is not measured yet.
+        """Estimate the remaining bytes of files; unknown if the stats of one are not read yet.
 
         ``files``: path, remaining units and extent of each.
         """
@@ -116,7 +116,10 @@ class FilePlanner:
     def pieces(
         self, split: str, path: str, start: int, end: int, extent: int, place: list[JsonValue]
     ) -> Iterator[SplitRange]:
-        """The ranges between two positions of one file; ``place`` is put before each position."""
+        """Yield the ranges between two positions of a file.
+
+        ``position_prefix``: values before the offset in each position of the split.
+        """
         if start >= end:
             return
         inner: Sequence[int] = ()

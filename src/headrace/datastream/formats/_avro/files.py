@@ -75,7 +75,7 @@ class AvroFormat(BulkFormat):
         self.__dict__.update(state)
 
     def measure(self, path: str, extent: int | None = None) -> FileStats:
-        """Return the number of records, which the headers of the file's blocks contain.
+        """Count the records of a file by reading only its block headers; ``extent`` is not used.
 
         Raises:
             DecodeError: the file is not an Avro file.

@@ -44,7 +44,7 @@ class ParquetFormat(BulkFormat):
         object.__setattr__(self, "batch_size", min(batch_size, CHUNK_RECORDS))
 
     def measure(self, path: str, extent: int | None = None) -> FileStats:
-        """Return the number of rows, which the file's footer contains.
+        """Return the number of rows from the file's footer; ``extent`` is not used.
 
         Raises:
             DecodeError: the file is not a Parquet file.
