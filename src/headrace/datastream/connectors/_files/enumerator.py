@@ -83,11 +83,13 @@ class FilePlanner:
             self._stats_by_path[path] = known
         return known
 
-    def forget(self, path: str) -> None:
+    def remove_stats(self, path: str) -> None:
         """Remove the cached stats of a finished file."""
         self._stats_by_path.pop(path, None)
 
-    def take(self, path: str, start: int, extent: int, records: float, size_bytes: float) -> int:
+    def end_within_budget(
+        self, path: str, start: int, extent: int, records: float, size_bytes: float
+    ) -> int:
         """Return the position up to which the budget suffices, after at least one record."""
         stats = self.file_stats(path, extent)
         if not stats.splittable:
@@ -98,12 +100,12 @@ class FilePlanner:
         except FileNotFoundError:
             raise vanished(path) from None
 
-    def cost(self, path: str, units: int, extent: int) -> tuple[float, float]:
+    def estimate_cost(self, path: str, units: int, extent: int) -> tuple[float, float]:
         """Estimate the records and bytes in a number of units of the file's positions."""
         stats = self.file_stats(path, extent)
         return units / stats.units_per_record, units * stats.bytes_per_unit
 
-    def left(self, files: Iterable[tuple[str, int, int]]) -> Pending:
+    def estimate_remaining(self, files: Iterable[tuple[str, int, int]]) -> Pending:
         """Estimate the remaining bytes of files; unknown if the stats of one are not read yet.
 
         ``files``: path, remaining units and extent of each.
@@ -111,10 +113,16 @@ class FilePlanner:
         of_each = [*files]
         if any(path not in self._stats_by_path for path, *_ in of_each):
             return Pending()
-        return Pending(size_bytes=round(sum(self.cost(*file)[1] for file in of_each)))
+        return Pending(size_bytes=round(sum(self.estimate_cost(*file)[1] for file in of_each)))
 
-    def pieces(
-        self, split: str, path: str, start: int, end: int, extent: int, place: list[JsonValue]
+    def split_ranges(
+        self,
+        split: str,
+        path: str,
+        start: int,
+        end: int,
+        extent: int,
+        position_prefix: list[JsonValue],
     ) -> Iterator[SplitRange]:
         """Yield the ranges between two positions of a file.
 
@@ -130,9 +138,11 @@ class FilePlanner:
                 raise vanished(path) from None
         bounds = [start, *inner, end]
         for at, to in pairwise(bounds):
-            records = max(int(self.cost(path, to - at, extent)[0]), 1)
+            records = max(int(self.estimate_cost(path, to - at, extent)[0]), 1)
             payload = (path, at, to, extent)
-            yield SplitRange(split, [*place, at], [*place, to], payload, records)
+            yield SplitRange(
+                split, [*position_prefix, at], [*position_prefix, to], payload, records
+            )
 
 
 def vanished(path: str) -> JobError:
@@ -196,20 +206,24 @@ class StaticFiles(SplitEnumerator):
         for index, split in enumerate(active):
             (start, extent), path = positions[split], _path_of(split)
             share = len(active) - index
-            end = self.planner.take(path, start, extent, records / share, size_bytes / share)
+            end = self.planner.end_within_budget(
+                path, start, extent, records / share, size_bytes / share
+            )
             if end >= extent:
                 finished[split] = [extent, extent]
                 del moved[split]
             else:
                 moved[split] = [end, extent]
-            used_records, used_bytes = self.planner.cost(path, end - start, extent)
+            used_records, used_bytes = self.planner.estimate_cost(path, end - start, extent)
             records, size_bytes = max(records - used_records, 0), max(size_bytes - used_bytes, 0)
         return Progress(moved, finished, ended=not moved)
 
     def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
         """The estimated remaining bytes of the files."""
         left = [(_path_of(split), *positions[split]) for split in positions]
-        return self.planner.left((path, extent - at, extent) for path, at, extent in left)
+        return self.planner.estimate_remaining(
+            (path, extent - at, extent) for path, at, extent in left
+        )
 
     def ranges(
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
@@ -220,9 +234,9 @@ class StaticFiles(SplitEnumerator):
             path = _path_of(split)
             first, extent = start[split]
             last, _ = end[split]
-            work.extend(self.planner.pieces(split, path, first, last, extent, []))
+            work.extend(self.planner.split_ranges(split, path, first, last, extent, []))
             if split in finished:
-                self.planner.forget(path)
+                self.planner.remove_stats(path)
         return work
 
 
@@ -301,8 +315,8 @@ class MonitoredFolder(SplitEnumerator):
         records, size_bytes = float(budget.max_records), float(budget.max_bytes)
         while number < len(log) and records > 0 and size_bytes > 0:
             path, extent = log[number]
-            end = self.planner.take(path, position, extent, records, size_bytes)
-            used_records, used_bytes = self.planner.cost(path, end - position, extent)
+            end = self.planner.end_within_budget(path, position, extent, records, size_bytes)
+            used_records, used_bytes = self.planner.estimate_cost(path, end - position, extent)
             records, size_bytes = records - used_records, size_bytes - used_bytes
             if end < extent:
                 position = end
@@ -319,7 +333,7 @@ class MonitoredFolder(SplitEnumerator):
         if left:
             path, extent, _ = left[0]
             left[0] = path, extent - position, extent
-        return self.planner.left(left)
+        return self.planner.estimate_remaining(left)
 
     def ranges(
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
@@ -336,9 +350,9 @@ class MonitoredFolder(SplitEnumerator):
             path, extent = log[number]
             at = offset if number == first else 0
             to = end_offset if number == last else extent
-            work.extend(self.planner.pieces(self.SPLIT, path, at, to, extent, [number]))
+            work.extend(self.planner.split_ranges(self.SPLIT, path, at, to, extent, [number]))
             if number < last:
-                self.planner.forget(path)
+                self.planner.remove_stats(path)
         return work
 
     def _require(self, number: int, position: int) -> None:
