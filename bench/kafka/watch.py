@@ -46,7 +46,9 @@ class Seen:
     def seconds(self, last: Mapping[TopicPartition, int]) -> float:
         """From when on each partition's last record could be read."""
         for at, ends in self.times:
-            if all(ends.get(place, 0) > offset for place, offset in last.items()):
+            if all(
+                ends.get(topic_partition, 0) > offset for topic_partition, offset in last.items()
+            ):
                 return at
         return self.times[-1][0]
 
@@ -99,7 +101,7 @@ def run(contender: Contender, brokers: str, job: str, records: int) -> Row:
 
 def _until_still(child: Any, brokers: str, output: str, count: int, limit_s: float) -> Seen:
     """Watch until the process ends, or has written so much and then nothing for a while."""
-    places = [(output, number) for number in range(PARTITIONS)]
+    topic_partitions = [(output, number) for number in range(PARTITIONS)]
     cluster = LibrdkafkaClients(brokers, None, "bench", Properties()).cluster()
     begun = changed = time.monotonic()
     seen = Seen()
@@ -107,7 +109,7 @@ def _until_still(child: Any, brokers: str, output: str, count: int, limit_s: flo
         while (now := time.monotonic()) < begun + limit_s:
             if not (ended := child.poll() is not None):
                 seen.note_used(child.pid)
-            ends = cluster.latest(places)
+            ends = cluster.latest(topic_partitions)
             if not seen.times or ends != seen.times[-1][1]:
                 seen.times.append((time.monotonic() - begun, ends))
                 changed = now

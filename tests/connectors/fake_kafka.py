@@ -144,29 +144,46 @@ class FakeCluster:
         found = self._up().topics
         return {t: Topic(found[t][0], len(found[t][1])) for t in topics if t in found}
 
-    def _each(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, Log]:
-        logs = {place: self._up().log(*place) for place in places}
-        served = {place: log for place, log in logs.items() if log is not None}
+    def _each(self, topic_partitions: Iterable[TopicPartition]) -> dict[TopicPartition, Log]:
+        logs = {
+            topic_partition: self._up().log(*topic_partition)
+            for topic_partition in topic_partitions
+        }
+        served = {topic_partition: log for topic_partition, log in logs.items() if log is not None}
         return {at: log for at, log in served.items() if at not in self.broker.leaderless}
 
-    def earliest(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        return {place: log.first for place, log in self._each(places).items()}
+    def earliest(self, topic_partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        return {
+            topic_partition: log.first
+            for topic_partition, log in self._each(topic_partitions).items()
+        }
 
-    def latest(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
-        return {place: log.end for place, log in self._each(places).items()}
+    def latest(self, topic_partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        return {
+            topic_partition: log.end
+            for topic_partition, log in self._each(topic_partitions).items()
+        }
 
     def at_time(
-        self, places: Iterable[TopicPartition], timestamp_ms: int
+        self, topic_partitions: Iterable[TopicPartition], timestamp_ms: int
     ) -> dict[TopicPartition, int]:
         later = {
-            place: [m.at for m in log.messages if m.time_ms >= timestamp_ms]
-            for place, log in self._each(places).items()
+            topic_partition: [m.at for m in log.messages if m.time_ms >= timestamp_ms]
+            for topic_partition, log in self._each(topic_partitions).items()
         }
-        return {place: offsets[0] for place, offsets in later.items() if offsets}
+        return {
+            topic_partition: offsets[0] for topic_partition, offsets in later.items() if offsets
+        }
 
-    def committed(self, group: str, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    def committed(
+        self, group: str, topic_partitions: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, int]:
         groups = self._up().groups
-        return {place: groups[group, place] for place in places if (group, place) in groups}
+        return {
+            topic_partition: groups[group, topic_partition]
+            for topic_partition in topic_partitions
+            if (group, topic_partition) in groups
+        }
 
     def close(self) -> None:
         pass

@@ -48,14 +48,16 @@ def list_topics(servers: str) -> list[TopicFacts]:
         for name, topic in sorted(admin.list_topics(timeout=_ASK_S).topics.items()):
             if name.startswith("__"):
                 continue
-            places = [kafka.TopicPartition(name, partition) for partition in topic.partitions]
-            ends = _offsets(admin, places, kafka.admin.OffsetSpec.latest())
-            begins = _offsets(admin, places, kafka.admin.OffsetSpec.earliest())
-            found.append(TopicFacts(name, len(places), sum(ends) - sum(begins)))
+            topic_partitions = [
+                kafka.TopicPartition(name, partition) for partition in topic.partitions
+            ]
+            ends = _offsets(admin, topic_partitions, kafka.admin.OffsetSpec.latest())
+            begins = _offsets(admin, topic_partitions, kafka.admin.OffsetSpec.earliest())
+            found.append(TopicFacts(name, len(topic_partitions), sum(ends) - sum(begins)))
     return found
 
 
-def _offsets(admin: Any, places: list[Any], spec: Any) -> list[int]:
+def _offsets(admin: Any, topic_partitions: list[Any], spec: Any) -> list[int]:
     """The offsets of partitions. A broker that has just started may not know their leaders yet.
 
     Raises:
@@ -64,7 +66,7 @@ def _offsets(admin: Any, places: list[Any], spec: Any) -> list[int]:
     machine = this_machine()
     until = machine.seconds() + _ASK_S
     while True:
-        asked = admin.list_offsets(dict.fromkeys(places, spec), request_timeout=_ASK_S)
+        asked = admin.list_offsets(dict.fromkeys(topic_partitions, spec), request_timeout=_ASK_S)
         try:
             return [answer.result().offset for answer in asked.values()]
         except confluent_kafka().KafkaException as error:

@@ -136,12 +136,16 @@ def write(streams: Streams, brokers: Brokers, outputs: Outputs) -> None:
 
 
 def _source(brokers: Brokers, topic: str, stop: Offsets, bounded: bool) -> KafkaSource:
-    places = {KafkaTopicPartition(*place): at for place, at in stop.items() if place[0] == topic}
-    ends = KafkaOffsetsInitializer.offsets(places)
+    topic_partitions = {
+        KafkaTopicPartition(*topic_partition): at
+        for topic_partition, at in stop.items()
+        if topic_partition[0] == topic
+    }
+    ends = KafkaOffsetsInitializer.offsets(topic_partitions)
     builder = (
         KafkaSource.builder()
         .set_bootstrap_servers(brokers.kafka)
-        .set_partitions(places)
+        .set_partitions(topic_partitions)
         .set_group_id("trades")
         .set_starting_offsets(KafkaOffsetsInitializer.earliest())
         .set_value_only_deserializer(messages_of(topic, brokers.registry))

@@ -64,7 +64,7 @@ class Watcher:
         self.anomalies: Counter[str] = Counter()
         self._final: dict[bytes, bytes] = {}
         self._consumer = _consumer(servers)
-        self._places = _assign(self._consumer, outputs.names)
+        self._topic_partitions = _assign(self._consumer, outputs.names)
         # Unlike a consumer's position, this one also moves over markers of transactions.
         self._read_to: dict[tuple[str, int], int] = {}
         self._before = 0
@@ -103,8 +103,10 @@ class Watcher:
             JobError: no broker answers.
         """
         ends = {
-            place: self._consumer.get_watermark_offsets(_partition(place), timeout=_ANSWER_S)[1]
-            for place in self._places
+            topic_partition: self._consumer.get_watermark_offsets(
+                _partition(topic_partition), timeout=_ANSWER_S
+            )[1]
+            for topic_partition in self._topic_partitions
         }
         until = time.monotonic() + _ANSWER_S
         while not self._is_at(ends):
@@ -122,7 +124,9 @@ class Watcher:
         return self._final
 
     def _is_at(self, ends: Mapping[tuple[str, int], int]) -> bool:
-        return all(self._read_to.get(place, -1) >= end for place, end in ends.items())
+        return all(
+            self._read_to.get(topic_partition, -1) >= end for topic_partition, end in ends.items()
+        )
 
     def _take(self, message: Any, now_ms: int) -> None:
         topic = message.topic()
@@ -172,17 +176,23 @@ def _consumer(servers: str) -> Any:
 def _assign(consumer: Any, topics: Iterable[str]) -> list[tuple[str, int]]:
     from confluent_kafka import OFFSET_BEGINNING
 
-    places = []
+    topic_partitions = []
     for topic in topics:
         found = consumer.list_topics(topic, timeout=_ANSWER_S).topics[topic]
         if found.error is not None:
             raise JobError(f"there is no topic {topic!r}: {found.error.str()}")
-        places += [(topic, partition) for partition in found.partitions]
-    consumer.assign([_partition(place, OFFSET_BEGINNING) for place in places])
-    return places
+        topic_partitions += [(topic, partition) for partition in found.partitions]
+    consumer.assign(
+        [_partition(topic_partition, OFFSET_BEGINNING) for topic_partition in topic_partitions]
+    )
+    return topic_partitions
 
 
-def _partition(place: tuple[str, int], offset: int | None = None) -> Any:
+def _partition(topic_partition: tuple[str, int], offset: int | None = None) -> Any:
     from confluent_kafka import TopicPartition
 
-    return TopicPartition(*place) if offset is None else TopicPartition(*place, offset)
+    return (
+        TopicPartition(*topic_partition)
+        if offset is None
+        else TopicPartition(*topic_partition, offset)
+    )

@@ -107,18 +107,20 @@ class Cluster(Protocol):
     def describe(self, topics: Sequence[str]) -> Mapping[str, Topic]:
         """The topics among these that exist."""
 
-    def earliest(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    def earliest(self, topic_partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """The first offset that is still stored, of each partition."""
 
-    def latest(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    def latest(self, topic_partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """The offset after the last record that may be read, of each partition."""
 
     def at_time(
-        self, places: Iterable[TopicPartition], timestamp_ms: int
+        self, topic_partitions: Iterable[TopicPartition], timestamp_ms: int
     ) -> dict[TopicPartition, int]:
         """The first offset with this timestamp or a later one, of the partitions that have one."""
 
-    def committed(self, group: str, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    def committed(
+        self, group: str, topic_partitions: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, int]:
         """The offsets that a group has committed."""
 
     def close(self) -> None:

@@ -30,17 +30,20 @@ class GroupConsumer:
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Begin to commit; ``results`` returns the results."""
-        places = [self._kafka.TopicPartition(*place, at) for place, at in offsets.items()]
+        topic_partitions = [
+            self._kafka.TopicPartition(*topic_partition, at)
+            for topic_partition, at in offsets.items()
+        ]
         try:
-            self._consumer.commit(offsets=places, asynchronous=True)
+            self._consumer.commit(offsets=topic_partitions, asynchronous=True)
         except self._kafka.KafkaException as error:
             self._results.append(text_of(error))
         else:
             self._under_way += 1
 
-    def _answered(self, error: Any, places: Sequence[Any]) -> None:
+    def _answered(self, error: Any, topic_partitions: Sequence[Any]) -> None:
         self._under_way -= 1
-        wrong = [error] if error is not None else _errors(places)
+        wrong = [error] if error is not None else _errors(topic_partitions)
         self._results.append(text_of(wrong[0]) if wrong else None)
 
     def results(self) -> Sequence[str | None]:
@@ -53,14 +56,16 @@ class GroupConsumer:
         return found
 
     def committed(
-        self, places: Iterable[TopicPartition], timeout_s: float
+        self, topic_partitions: Iterable[TopicPartition], timeout_s: float
     ) -> dict[TopicPartition, int]:
         """The group's offsets, of partitions where it has one.
 
         Raises:
             KafkaException: no broker answers, or one refuses; for a partition alone, too.
         """
-        asked = [self._kafka.TopicPartition(*place) for place in places]
+        asked = [
+            self._kafka.TopicPartition(*topic_partition) for topic_partition in topic_partitions
+        ]
         found = self._consumer.committed(asked, timeout=timeout_s) if asked else []
         for error in _errors(found):
             raise self._kafka.KafkaException(error)
@@ -78,6 +83,6 @@ class GroupConsumer:
         del self._consumer
 
 
-def _errors(places: Iterable[Any]) -> list[Any]:
+def _errors(topic_partitions: Iterable[Any]) -> list[Any]:
     """The errors of partitions that exist; one that does not simply has no offset."""
-    return [at.error for at in places if at.error and at.error.name() not in UNKNOWN]
+    return [at.error for at in topic_partitions if at.error and at.error.name() not in UNKNOWN]

@@ -204,23 +204,30 @@ class LibrdkafkaCluster:
                 found[name] = Topic(_id_text(topic.topic_id), len(topic.partitions))
         return found
 
-    def earliest(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    def earliest(self, topic_partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """The first offsets."""
-        return self._offsets(places, self._kafka.admin.OffsetSpec.earliest())
+        return self._offsets(topic_partitions, self._kafka.admin.OffsetSpec.earliest())
 
-    def latest(self, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    def latest(self, topic_partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
         """The end offsets."""
-        return self._offsets(places, self._kafka.admin.OffsetSpec.latest())
+        return self._offsets(topic_partitions, self._kafka.admin.OffsetSpec.latest())
 
     def at_time(
-        self, places: Iterable[TopicPartition], timestamp_ms: int
+        self, topic_partitions: Iterable[TopicPartition], timestamp_ms: int
     ) -> dict[TopicPartition, int]:
         """The first offsets from a time on."""
-        found = self._offsets(places, self._kafka.admin.OffsetSpec.for_timestamp(timestamp_ms))
-        return {place: offset for place, offset in found.items() if offset >= 0}
+        found = self._offsets(
+            topic_partitions, self._kafka.admin.OffsetSpec.for_timestamp(timestamp_ms)
+        )
+        return {topic_partition: offset for topic_partition, offset in found.items() if offset >= 0}
 
-    def _offsets(self, places: Iterable[TopicPartition], spec: Any) -> dict[TopicPartition, int]:
-        wanted = {self._kafka.TopicPartition(*place): spec for place in places}
+    def _offsets(
+        self, topic_partitions: Iterable[TopicPartition], spec: Any
+    ) -> dict[TopicPartition, int]:
+        wanted = {
+            self._kafka.TopicPartition(*topic_partition): spec
+            for topic_partition in topic_partitions
+        }
         if not wanted:
             return {}
         found: dict[TopicPartition, int] = {}
@@ -229,9 +236,9 @@ class LibrdkafkaCluster:
             asked = self._admin.list_offsets(
                 wanted, isolation_level=self._isolation, request_timeout=ASK_TIMEOUT_S
             )
-        for place, answer in asked.items():
+        for topic_partition, answer in asked.items():
             try:
-                found[place.topic, place.partition] = answer.result().offset
+                found[topic_partition.topic, topic_partition.partition] = answer.result().offset
             except self._kafka.KafkaException as error:
                 absent = (*UNKNOWN, *_LEADERLESS)
                 if error.args[0].code() in _codes(self._kafka.KafkaError, absent):
@@ -243,12 +250,14 @@ class LibrdkafkaCluster:
             raise silent
         return found
 
-    def committed(self, group: str, places: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    def committed(
+        self, group: str, topic_partitions: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, int]:
         """A group's committed offsets."""
         consumer = self._clients.group_commits(group)
         try:
             with self._converting_errors():
-                return consumer.committed(places, ASK_TIMEOUT_S)
+                return consumer.committed(topic_partitions, ASK_TIMEOUT_S)
         finally:
             consumer.close()
 

@@ -184,10 +184,16 @@ def _greatest(found: Iterable[Any]) -> int:
         KafkaException: one is unknown, unless the topic may not be read.
     """
     found = [*found]
-    for place in found:
-        if place.error is not None and "AUTHORIZATION" not in place.error.name():
-            raise confluent_kafka().KafkaException(place.error)
-    return max((place.offset for place in found if place.error is None), default=-1)
+    for topic_partition in found:
+        if (
+            topic_partition.error is not None
+            and "AUTHORIZATION" not in topic_partition.error.name()
+        ):
+            raise confluent_kafka().KafkaException(topic_partition.error)
+    return max(
+        (topic_partition.offset for topic_partition in found if topic_partition.error is None),
+        default=-1,
+    )
 
 
 _COMMON = re.compile(

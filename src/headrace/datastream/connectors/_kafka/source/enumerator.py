@@ -142,11 +142,11 @@ class KafkaEnumerator(SplitEnumerator):
         self._discover(now_ms)
         self.subscription.check_exist(self._known_splits)
         self._started_empty = not self._known_splits
-        places = [split.place for split in self._known_splits.values()]
-        begins = self.starting.resolve(self._cluster, self.reads_group, places)
-        stops = self._stops(places)
+        topic_partitions = [split.topic_partition for split in self._known_splits.values()]
+        begins = self.starting.resolve(self._cluster, self.reads_group, topic_partitions)
+        stops = self._stops(topic_partitions)
         return {
-            name: Position(begins[split.place], stops.get(split.place)).json
+            name: Position(begins[split.topic_partition], stops.get(split.topic_partition)).json
             for name, split in self._known_splits.items()
         }
 
@@ -168,21 +168,21 @@ class KafkaEnumerator(SplitEnumerator):
         self._discover(now_ms)
         if self.stopping is None:
             return {}
-        stops = self._stops([split.place for split in self._known_splits.values()])
+        stops = self._stops([split.topic_partition for split in self._known_splits.values()])
         replaced = {Split.of(name).topic for name in names if name not in self._known_splits}
         new = {
-            name: split.place
+            name: split.topic_partition
             for name, split in self._known_splits.items()
             if name not in names and split.topic not in replaced
         }
         first = all_of(self._cluster.earliest(new.values()), new.values())
         self._added = {name: Position(first[at], stops.get(at)) for name, at in new.items()}
-        return {name: stops[split.place] for name, split in self._known_splits.items()}
+        return {name: stops[split.topic_partition] for name, split in self._known_splits.items()}
 
-    def _stops(self, places: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
+    def _stops(self, topic_partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
         if self.stopping is None:
             return {}
-        return self.stopping.resolve(self._cluster, self.reads_group, places, stops=True)
+        return self.stopping.resolve(self._cluster, self.reads_group, topic_partitions, stops=True)
 
     def advance(
         self,
@@ -273,11 +273,11 @@ class KafkaEnumerator(SplitEnumerator):
     def committed(self, positions: Mapping[str, JsonValue]) -> None:
         """Commit the offsets for the group. A failure is only logged: the job does not use them."""
         if self._group_offsets is not None:
-            here = {split.place for split in self._known_splits.values()}
+            here = {split.topic_partition for split in self._known_splits.values()}
             offsets = {
-                Split.of(name).place: Position.of(at).offset
+                Split.of(name).topic_partition: Position.of(at).offset
                 for name, at in positions.items()
-                if name in self._known_splits or Split.of(name).place not in here
+                if name in self._known_splits or Split.of(name).topic_partition not in here
             }
             self._group_offsets.commit(offsets)
 
@@ -309,9 +309,13 @@ class KafkaEnumerator(SplitEnumerator):
 
     def _ends(self, names: Sequence[str]) -> dict[str, int]:
         """The current end offsets of the splits that answer."""
-        places = {name: self._known_splits[name].place for name in names}
-        found = self._cluster.latest(places.values()) if places else {}
-        return {name: found[place] for name, place in places.items() if place in found}
+        topic_partitions = {name: self._known_splits[name].topic_partition for name in names}
+        found = self._cluster.latest(topic_partitions.values()) if topic_partitions else {}
+        return {
+            name: found[topic_partition]
+            for name, topic_partition in topic_partitions.items()
+            if topic_partition in found
+        }
 
     def _of_these_topics(
         self, now: Mapping[str, Position], ends: Mapping[str, int]
@@ -383,19 +387,20 @@ class KafkaEnumerator(SplitEnumerator):
         if not new:
             return {}, {}
         replaced = {Split.of(name).topic for name in (*finished, *self._finished)}
-        places = [split.place for split in new.values()]
-        first = self._cluster.earliest(places)
-        last = self._cluster.latest(places) if self.on_changed == "latest" else {}
+        topic_partitions = [split.topic_partition for split in new.values()]
+        first = self._cluster.earliest(topic_partitions)
+        last = self._cluster.latest(topic_partitions) if self.on_changed == "latest" else {}
         started = {
-            name: Position(first[split.place])
+            name: Position(first[split.topic_partition])
             for name, split in new.items()
-            if split.place in first and (self.on_changed != "latest" or split.place in last)
+            if split.topic_partition in first
+            and (self.on_changed != "latest" or split.topic_partition in last)
         }
         passed: _Jumps = {}
         for name, at in started.items():
             split = new[name]
             if self.on_changed == "latest" and split.topic in replaced:
-                passed[name] = last[split.place]
+                passed[name] = last[split.topic_partition]
                 _log.warning(
                     "%s: a new topic in place of a deleted one; offsets %d to %d are skipped",
                     *(name, at.offset, passed[name]),
@@ -421,9 +426,11 @@ class KafkaEnumerator(SplitEnumerator):
         self._shorter.keep([name for name in now if name in short or name not in ends])
         first: Mapping[TopicPartition, int] = {}
         if looked or lost:
-            first = self._cluster.earliest([self._known_splits[name].place for name in ends])
+            first = self._cluster.earliest(
+                [self._known_splits[name].topic_partition for name in ends]
+            )
         for name, end in ends.items():
-            begin = first.get(self._known_splits[name].place, 0)
+            begin = first.get(self._known_splits[name].topic_partition, 0)
             if begin > now[name].offset or name in lost:
                 missing(self.on_missing, name, now[name].offset, begin, end)
                 to, stop = end if self.on_missing == "latest" else begin, now[name].stop

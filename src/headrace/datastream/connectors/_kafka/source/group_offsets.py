@@ -50,7 +50,11 @@ class GroupOffsets:
             return
         if self._under_way >= MAX_PENDING_COMMITS or self._sent == self._wanted:
             return
-        changed = {place: at for place, at in self._wanted.items() if self._sent.get(place) != at}
+        changed = {
+            topic_partition: at
+            for topic_partition, at in self._wanted.items()
+            if self._sent.get(topic_partition) != at
+        }
         try:
             if self._commits is None:
                 self._commits = self.connect()

@@ -93,17 +93,23 @@ class KafkaOffsetsInitializer:
         For a partition without an offset here, use the group's committed offset; if there is none,
         the strategy decides.
         """
-        for place, offset in offsets.items():
-            if not isinstance(place, tuple) or len(place) != len(KafkaTopicPartition._fields):
+        for topic_partition, offset in offsets.items():
+            if not isinstance(topic_partition, tuple) or len(topic_partition) != len(
+                KafkaTopicPartition._fields
+            ):
                 raise PlanError(
-                    f"offsets are given by partition, not by {place!r:.100}",
+                    f"offsets are given by partition, not by {topic_partition!r:.100}",
                     hint='{KafkaTopicPartition("clicks", 0): 1000}',
                 )
             if not _is_integer(offset):
-                raise PlanError(f"the offset of {place} is no whole number: {offset!r:.100}")
+                raise PlanError(
+                    f"the offset of {topic_partition} is no whole number: {offset!r:.100}"
+                )
             if offset < 0:
-                raise PlanError(f"the offset of {place} is negative: {offset}")
-        given = tuple((KafkaTopicPartition(*place), at) for place, at in offsets.items())
+                raise PlanError(f"the offset of {topic_partition} is negative: {offset}")
+        given = tuple(
+            (KafkaTopicPartition(*topic_partition), at) for topic_partition, at in offsets.items()
+        )
         return KafkaOffsetsInitializer(_Kind.OFFSETS, offset_reset_strategy, given=given)
 
     @property
@@ -111,7 +117,10 @@ class KafkaOffsetsInitializer:
         """The rule in words; equal rules have equal texts in every interpreter."""
         if self.kind is _Kind.TIMESTAMP:
             return f"timestamp {self.timestamp_ms}"
-        named = [f"{place.topic}-{place.partition}={at}" for place, at in sorted(self.given)]
+        named = [
+            f"{topic_partition.topic}-{topic_partition.partition}={at}"
+            for topic_partition, at in sorted(self.given)
+        ]
         return " ".join([self.kind.value, *named])
 
     @property
@@ -123,7 +132,7 @@ class KafkaOffsetsInitializer:
         self,
         cluster: Cluster,
         group: str | None,
-        places: Iterable[TopicPartition],
+        topic_partitions: Iterable[TopicPartition],
         *,
         stops: bool = False,
     ) -> dict[TopicPartition, int]:
@@ -135,37 +144,45 @@ class KafkaOffsetsInitializer:
             JobError: a partition has no such offset, and the strategy is NONE.
             StaleMetadata: the broker of a partition does not answer.
         """
-        wanted = [*places]
+        wanted = [*topic_partitions]
         if self.kind is _Kind.EARLIEST:
             return all_of(cluster.earliest(wanted), wanted)
         if self.kind is _Kind.LATEST:
             return all_of(cluster.latest(wanted), wanted)
         if self.kind is _Kind.TIMESTAMP:
             found = cluster.at_time(wanted, self.timestamp_ms)
-            later = [place for place in wanted if place not in found]
+            later = [topic_partition for topic_partition in wanted if topic_partition not in found]
             return found | all_of(cluster.latest(later), later)
         given = dict(self.given) if self.kind is _Kind.OFFSETS else {}
-        found = {place: given[_named(place)] for place in wanted if _named(place) in given}
-        rest = [place for place in wanted if place not in found]
+        found = {
+            topic_partition: given[_named(topic_partition)]
+            for topic_partition in wanted
+            if _named(topic_partition) in given
+        }
+        rest = [topic_partition for topic_partition in wanted if topic_partition not in found]
         if group and rest:
             found |= cluster.committed(group, rest)
         if stops:
             return found | self._by_strategy(cluster, [p for p in rest if p not in found])
         first = all_of(cluster.earliest(found), found)
         last = all_of(cluster.latest(found), found)
-        fitting = {place: at for place, at in found.items() if first[place] <= at <= last[place]}
+        fitting = {
+            topic_partition: at
+            for topic_partition, at in found.items()
+            if first[topic_partition] <= at <= last[topic_partition]
+        }
         return fitting | self._by_strategy(cluster, [p for p in wanted if p not in fitting])
 
     def _by_strategy(
-        self, cluster: Cluster, places: list[TopicPartition]
+        self, cluster: Cluster, topic_partitions: list[TopicPartition]
     ) -> dict[TopicPartition, int]:
-        if not places:
+        if not topic_partitions:
             return {}
         if self.reset is KafkaOffsetResetStrategy.EARLIEST:
-            return all_of(cluster.earliest(places), places)
+            return all_of(cluster.earliest(topic_partitions), topic_partitions)
         if self.reset is KafkaOffsetResetStrategy.LATEST:
-            return all_of(cluster.latest(places), places)
-        topic, partition = places[0]
+            return all_of(cluster.latest(topic_partitions), topic_partitions)
+        topic, partition = topic_partitions[0]
         asked = dict(self.given).get(KafkaTopicPartition(topic, partition))
         message = "a partition does not have the offset that is given for it"
         if asked is None:
@@ -186,8 +203,8 @@ def _is_integer(number: object) -> bool:
     return isinstance(number, int) and not isinstance(number, bool)
 
 
-def _named(place: TopicPartition) -> KafkaTopicPartition:
-    return KafkaTopicPartition(*place)
+def _named(topic_partition: TopicPartition) -> KafkaTopicPartition:
+    return KafkaTopicPartition(*topic_partition)
 
 
 def all_of(
@@ -205,4 +222,4 @@ def all_of(
                 where={"topic": topic, "partition": str(partition)},
                 hint="start the job again when all partitions have a leader",
             )
-    return {place: found[place] for place in wanted}
+    return {topic_partition: found[topic_partition] for topic_partition in wanted}

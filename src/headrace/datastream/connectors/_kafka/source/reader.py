@@ -170,11 +170,11 @@ class KafkaReader(SplitReader):
             JobError: there is no leader.
         """
         self._check_topic(split, at)
-        waited_s, place = 0.0, split.place
+        waited_s, topic_partition = 0.0, split.topic_partition
         outage = broker_outage(self.timeout_ms, self.clients.clock_ms)
         while True:
-            first = self._cluster.earliest([place]).get(place)
-            last = self._cluster.latest([place]).get(place)
+            first = self._cluster.earliest([topic_partition]).get(topic_partition)
+            last = self._cluster.latest([topic_partition]).get(topic_partition)
             if first is None or last is None:
                 if outage.failed(f"no broker serves {split.name}") <= 0:
                     raise no_leader(split, outage.waited_s)

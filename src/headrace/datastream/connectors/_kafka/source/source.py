@@ -84,8 +84,10 @@ class KafkaSource(Source):
         set_(self, "group_id", self.group_id or properties.get("group.id"))
         topics = (self.topics,) if isinstance(self.topics, str) else tuple(self.topics)
         set_(self, "topics", tuple(dict.fromkeys(topics)))
-        places = sorted({KafkaTopicPartition(*place) for place in self.partitions})
-        set_(self, "partitions", tuple(places))
+        topic_partitions = sorted(
+            {KafkaTopicPartition(*topic_partition) for topic_partition in self.partitions}
+        )
+        set_(self, "partitions", tuple(topic_partitions))
         stops = self.stopping_offsets is not None
         set_(self, "bounded", stops if self.bounded is None else self.bounded)
         if isinstance(self.deserializer, DeserializationSchema):
@@ -199,8 +201,8 @@ class KafkaSource(Source):
         )
 
     def _subscription(self) -> Subscription:
-        places = tuple((topic, partition) for topic, partition in self.partitions)
-        return Subscription(tuple(self.topics), self.topic_pattern, places)
+        topic_partitions = tuple((topic, partition) for topic, partition in self.partitions)
+        return Subscription(tuple(self.topics), self.topic_pattern, topic_partitions)
 
     @property
     def _commits(self) -> bool:

@@ -31,7 +31,7 @@ class Split(NamedTuple):
         return f"{place}@{self.topic_id}" if self.topic_id else place
 
     @property
-    def place(self) -> TopicPartition:
+    def topic_partition(self) -> TopicPartition:
         """Topic and partition."""
         return self.topic, self.partition
 

@@ -46,7 +46,7 @@ class Subscription:
         Raises:
             UnknownTopicOrPartition: one does not.
         """
-        places = {split.place for split in splits.values()}
+        topic_partitions = {split.topic_partition for split in splits.values()}
         topics = {split.topic for split in splits.values()}
         for topic in self.topics:
             if topic not in topics:
@@ -55,7 +55,7 @@ class Subscription:
                     hint="create it first; set_topic_pattern also finds later topics",
                 )
         for topic, partition in self.partitions:
-            if (topic, partition) not in places:
+            if (topic, partition) not in topic_partitions:
                 raise UnknownTopicOrPartition(
                     f"there is no partition {partition} of topic {topic!r} to read",
                     hint="topics have partitions 0 to n - 1",
@@ -65,7 +65,7 @@ class Subscription:
         """Whether a split belongs to the subscription, if its topic exists."""
         if self.pattern is not None:
             return re.fullmatch(self.pattern, split.topic) is not None
-        return split.topic in self.topics or split.place in self.partitions
+        return split.topic in self.topics or split.topic_partition in self.partitions
 
     def _names(self, cluster: Cluster) -> list[str]:
         if self.pattern is not None:
