@@ -64,4 +64,4 @@ def test_a_day_sent_live(kafka_servers: str, registry_url: str, tmp_path: Path) 
                 assert topic in FEED_TOPICS and int(partition) < 2 and each["raw"]
     with urllib.request.urlopen(f"{registry_url}/subjects", timeout=10) as answer:
         subjects = set(json.load(answer))
-    assert {f"{name}-value" for name in ("gamma.avro", *run.STREAM.names)} <= subjects
+    assert {f"{name}-value" for name in ("gamma.avro", *run.STREAM.topics)} <= subjects

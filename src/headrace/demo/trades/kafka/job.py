@@ -37,7 +37,7 @@ from headrace.demo.trades.kafka.records import (
     malformed,
     messages_of,
 )
-from headrace.demo.trades.kafka.topics import FEED_TOPICS, Outputs
+from headrace.demo.trades.kafka.topics import FEED_TOPICS, OutputTopics
 from headrace.demo.trades.linker import WAIT_MS
 from headrace.demo.trades.reference import Enricher
 
@@ -124,12 +124,12 @@ def build(
     return Streams(events, linked, found)
 
 
-def write(streams: Streams, brokers: Brokers, outputs: Outputs) -> None:
+def write(streams: Streams, brokers: Brokers, outputs: OutputTopics) -> None:
     """Write all three to Kafka, exactly once."""
     for stream, name, records in (
-        (streams.normalised, outputs.normalised, NormalisedRecords),
-        (streams.orders, outputs.orders, OrderRecords),
-        (streams.anomalies, outputs.anomalies, AnomalyRecords),
+        (streams.normalised, outputs.normalised_topic, NormalisedRecords),
+        (streams.orders, outputs.orders_topic, OrderRecords),
+        (streams.anomalies, outputs.anomalies_topic, AnomalyRecords),
     ):
         sink = _sink(brokers, records(name, brokers.registry), name)
         stream.sink_to(sink).name(name).uid(name)

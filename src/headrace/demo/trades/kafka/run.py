@@ -23,12 +23,12 @@ from headrace.demo.trades.kafka.report import (
     verdict,
 )
 from headrace.demo.trades.kafka.running import Plan, RunEnvironment, RunResult, run_together
-from headrace.demo.trades.kafka.topics import Outputs
+from headrace.demo.trades.kafka.topics import OutputTopics
 from headrace.demo.trades.run import DEFAULT_OUTPUT
 from headrace.dev import servers
 from headrace.dev import topics as kafka_topics
 
-STREAM, OTHER, BATCH = Outputs(), Outputs(".b"), Outputs(".batch")
+STREAM, OTHER, BATCH = OutputTopics(), OutputTopics(".b"), OutputTopics(".batch")
 _SERVERS = ("kafka", "registry")
 
 
@@ -110,9 +110,9 @@ def compare_runs(
     return verdict(runs[0], runs[-1], documents_of(brokers.registry), runs, len(messages), console)
 
 
-def make_topics(brokers: Brokers, *outputs: Outputs) -> None:
+def make_topics(brokers: Brokers, *outputs: OutputTopics) -> None:
     """Create the topics of feeds and outputs; old topics with these names are deleted."""
-    names = [*topics.FEED_TOPICS, *(name for each in outputs for name in each.names)]
+    names = [*topics.FEED_TOPICS, *(name for each in outputs for name in each.topics)]
     there = {topic.name for topic in kafka_topics.list_topics(brokers.kafka)}
     for name in names:
         if name in there:

@@ -18,7 +18,7 @@ from headrace.demo.trades.kafka.display import Display
 from headrace.demo.trades.kafka.feeding import Feeder
 from headrace.demo.trades.kafka.job import Brokers, Offsets, Version
 from headrace.demo.trades.kafka.records import documents_of
-from headrace.demo.trades.kafka.topics import Outputs
+from headrace.demo.trades.kafka.topics import OutputTopics
 from headrace.demo.trades.kafka.watching import Watcher
 from headrace.demo.trades.run import TERMINAL
 
@@ -34,7 +34,7 @@ class Plan:
     """
 
     name: str
-    outputs: Outputs
+    outputs: OutputTopics
     bounded: bool = False
     version: Version = field(default_factory=Version)
     drain: bool = True

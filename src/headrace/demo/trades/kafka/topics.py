@@ -18,30 +18,30 @@ _MAYBE_TEXT = ["null", "string"]
 
 
 @dataclass(frozen=True)
-class Outputs:
+class OutputTopics:
     """The output topics of one run; a suffix separates them from those of other runs."""
 
     suffix: str = ""
 
     @property
-    def normalised(self) -> str:
+    def normalised_topic(self) -> str:
         """Normalised events, keyed by instrument."""
         return f"events.normalised{self.suffix}"
 
     @property
-    def orders(self) -> str:
+    def orders_topic(self) -> str:
         """Documents, keyed by root."""
         return f"orders{self.suffix}"
 
     @property
-    def anomalies(self) -> str:
+    def anomalies_topic(self) -> str:
         """Anomalies, keyed by event if it is known."""
         return f"anomalies{self.suffix}"
 
     @property
-    def names(self) -> tuple[str, str, str]:
+    def topics(self) -> tuple[str, str, str]:
         """All output topics."""
-        return self.normalised, self.orders, self.anomalies
+        return self.normalised_topic, self.orders_topic, self.anomalies_topic
 
 
 def settings(topic: str) -> dict[str, str]:

@@ -9,7 +9,7 @@ from typing import Any
 
 from headrace.datastream.connectors._kafka.client.log import ClientLog
 from headrace.demo.trades.kafka.records import EVENT_HEADER, KIND_HEADER
-from headrace.demo.trades.kafka.topics import Outputs
+from headrace.demo.trades.kafka.topics import OutputTopics
 from headrace.errors import JobError
 
 _RECENT_MS = 10_000
@@ -54,7 +54,7 @@ class Watcher:
     """
 
     def __init__(
-        self, servers: str, outputs: Outputs, sent_ms: Mapping[str, int] | None = None
+        self, servers: str, outputs: OutputTopics, sent_ms: Mapping[str, int] | None = None
     ) -> None:
         self._outputs = outputs
         self._sent_ms = {} if sent_ms is None else sent_ms
@@ -64,7 +64,7 @@ class Watcher:
         self.anomalies: Counter[str] = Counter()
         self._final: dict[bytes, bytes] = {}
         self._consumer = _consumer(servers)
-        self._topic_partitions = _assign(self._consumer, outputs.names)
+        self._topic_partitions = _assign(self._consumer, outputs.topics)
         # Unlike a consumer's position, this one also moves over markers of transactions.
         self._read_to: dict[tuple[str, int], int] = {}
         self._before = 0
@@ -130,9 +130,9 @@ class Watcher:
 
     def _take(self, message: Any, now_ms: int) -> None:
         topic = message.topic()
-        if topic == self._outputs.normalised:
+        if topic == self._outputs.normalised_topic:
             self.normalised += 1
-        elif topic == self._outputs.anomalies:
+        elif topic == self._outputs.anomalies_topic:
             self.anomalies[_header(message, KIND_HEADER)] += 1
         else:
             self.documents += 1

@@ -25,7 +25,7 @@ from headrace.demo.trades.kafka.records import (
     documents_of,
     malformed,
 )
-from headrace.demo.trades.kafka.topics import Outputs
+from headrace.demo.trades.kafka.topics import OutputTopics
 from headrace.demo.trades.kafka.watching import Latencies, percentile
 
 DOCUMENT: dict[str, Any] = {
@@ -97,9 +97,9 @@ def test_an_anomaly_has_its_bytes() -> None:
 
 
 def test_orders_are_compacted_and_nothing_is_deleted_by_age() -> None:
-    outputs = Outputs(".b")
-    assert topics.settings(outputs.orders) == {"cleanup.policy": "compact"}
-    for name in (*topics.FEED_TOPICS, outputs.normalised, outputs.anomalies):
+    outputs = OutputTopics(".b")
+    assert topics.settings(outputs.orders_topic) == {"cleanup.policy": "compact"}
+    for name in (*topics.FEED_TOPICS, outputs.normalised_topic, outputs.anomalies_topic):
         assert topics.settings(name) == {"retention.ms": "-1"}
 
 
