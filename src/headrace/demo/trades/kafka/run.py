@@ -118,7 +118,7 @@ def make_topics(brokers: Brokers, *outputs: OutputTopics) -> None:
         if name in there:
             kafka_topics.delete(brokers.kafka, name)
     for name in names:
-        kafka_topics.create(brokers.kafka, name, topics.PARTITIONS, **topics.settings(name))
+        kafka_topics.create(brokers.kafka, name, topics.PARTITIONS, **topics.topic_settings(name))
 
 
 def live(

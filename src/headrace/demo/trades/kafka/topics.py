@@ -44,7 +44,7 @@ class OutputTopics:
         return self.normalised_topic, self.orders_topic, self.anomalies_topic
 
 
-def settings(topic: str) -> dict[str, str]:
+def topic_settings(topic: str) -> dict[str, str]:
     """The settings of a new topic.
 
     Kafka's retention uses the records' timestamps. Those of the outputs are event times, possibly

@@ -98,9 +98,9 @@ def test_an_anomaly_has_its_bytes() -> None:
 
 def test_orders_are_compacted_and_nothing_is_deleted_by_age() -> None:
     outputs = OutputTopics(".b")
-    assert topics.settings(outputs.orders_topic) == {"cleanup.policy": "compact"}
+    assert topics.topic_settings(outputs.orders_topic) == {"cleanup.policy": "compact"}
     for name in (*topics.FEED_TOPICS, outputs.normalised_topic, outputs.anomalies_topic):
-        assert topics.settings(name) == {"retention.ms": "-1"}
+        assert topics.topic_settings(name) == {"retention.ms": "-1"}
 
 
 def changed(**order: Any) -> dict[str, Any]:
