@@ -96,14 +96,14 @@ def project(template: Template, title: str) -> dict[str, str]:
     """The contents of a project's files, by file name."""
     programs, tests = _folders()
     program = (programs / f"{template.module}.py").read_text("utf-8")
-    test = (tests / f"test_{template.module}.py").read_text("utf-8")
+    test_source = (tests / f"test_{template.module}.py").read_text("utf-8")
     # Names of pictures (.svg) that the job draws are kept.
     headrace_module_name = re.compile(rf"(?:examples/)?\b{template.module}\b(?!\.svg)")
     job = headrace_module_name.sub("job", program)
     modules = {f"{name}.py": programs / f"{name}.py" for name in _imported_modules(job, programs)}
     return {
         "job.py": job,
-        "test_job.py": headrace_module_name.sub("job", without_repository_helpers(test)),
+        "test_job.py": headrace_module_name.sub("job", remove_repository_imports(test_source)),
         **{name: path.read_text("utf-8") for name, path in modules.items()},
         "README.md": README.format(title=title, about=_about(job), template=template.value),
         "pyproject.toml": SETTINGS,
@@ -129,9 +129,9 @@ def _imported_modules(program: str, folder: Path) -> list[str]:
     return sorted(name for name in imported if name and (folder / f"{name}.py").is_file())
 
 
-def without_repository_helpers(test: str) -> str:
+def remove_repository_imports(test_source: str) -> str:
     """The test without the parts that need other tests of the repository."""
-    body = ast.parse(test).body
+    body = ast.parse(test_source).body
     dependent: dict[str, ast.ImportFrom | ast.FunctionDef] = {
         alias.asname or alias.name: node
         for node in body
@@ -144,12 +144,12 @@ def without_repository_helpers(test: str) -> str:
         f for f in functions if f.name not in dependent and dependent.keys() & _names(f)
     ]:
         dependent |= {function.name: function for function in found}
-    left_out: set[int] = set()
+    removed_lines: set[int] = set()
     for node in dependent.values():
         decorators = node.decorator_list if isinstance(node, ast.FunctionDef) else []
         first = min(each.lineno for each in (node, *decorators))
-        left_out |= set(range(first, (node.end_lineno or first) + 1))
-    lines = [line for at, line in enumerate(test.splitlines(), 1) if at not in left_out]
+        removed_lines |= set(range(first, (node.end_lineno or first) + 1))
+    lines = [line for at, line in enumerate(test_source.splitlines(), 1) if at not in removed_lines]
     return re.sub(r"\n{4,}", "\n\n\n", "\n".join(lines)).rstrip("\n") + "\n"
 
 

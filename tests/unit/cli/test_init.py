@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from headrace.cli import app
-from headrace.cli.init import Template, _folders, project, without_repository_helpers
+from headrace.cli.init import Template, _folders, project, remove_repository_imports
 from headrace.errors import ConfigurationError
 
 ROOT = Path(__file__).parents[3]
@@ -118,12 +118,12 @@ def test_again():
 
 
 def test_a_test_comes_without_what_needs_the_repository() -> None:
-    assert without_repository_helpers(TEST) == (
+    assert remove_repository_imports(TEST) == (
         "import pytest\n\nimport job\n\n\n"
         "def test_job():\n    assert job.run() == 1\n\n\n"
         "def test_again():\n    assert job.run() == 1\n"
     )
-    assert without_repository_helpers("import job\n") == "import job\n"
+    assert remove_repository_imports("import job\n") == "import job\n"
 
 
 @pytest.mark.parametrize("occupied", ["folder", "file"])
