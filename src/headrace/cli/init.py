@@ -93,7 +93,7 @@ def init(
 
 
 def project(template: Template, title: str) -> dict[str, str]:
-    """The contents of a project's files, by file name."""
+    """Create a project's files from a template: their contents by file name."""
     programs, tests = _folders()
     program = (programs / f"{template.module}.py").read_text("utf-8")
     test_source = (tests / f"test_{template.module}.py").read_text("utf-8")
@@ -111,7 +111,7 @@ def project(template: Template, title: str) -> dict[str, str]:
 
 
 def _folders() -> tuple[Path, Path]:
-    """The folders of the examples and their tests: in the installed package, or in the checkout."""
+    """Return the folders of the examples and of their tests, installed or in the checkout."""
     packaged = Path(__file__).parent / "templates"
     if packaged.is_dir():
         return packaged, packaged / "tests"
@@ -120,7 +120,7 @@ def _folders() -> tuple[Path, Path]:
 
 
 def _imported_modules(program: str, folder: Path) -> list[str]:
-    """The modules of the folder that a program imports."""
+    """Return the modules of the folder that a program imports."""
     imported = {
         node.module if isinstance(node, ast.ImportFrom) else node.names[0].name
         for node in ast.walk(ast.parse(program))
@@ -130,7 +130,11 @@ def _imported_modules(program: str, folder: Path) -> list[str]:
 
 
 def remove_repository_imports(test_source: str) -> str:
-    """The test without the parts that need other tests of the repository."""
+    """Return a test's source without what a new project does not have.
+
+    Imports of the repository's ``tests`` package are removed, and each function that uses one of
+    the imported names or one of the removed functions.
+    """
     body = ast.parse(test_source).body
     dependent: dict[str, ast.ImportFrom | ast.FunctionDef] = {
         alias.asname or alias.name: node
@@ -139,7 +143,7 @@ def remove_repository_imports(test_source: str) -> str:
         for alias in node.names
     }
     functions = [node for node in body if isinstance(node, ast.FunctionDef)]
-    # Whatever uses one of these is removed, too: a test may have it as a fixture.
+    # A test may use a removed function as a fixture, so its parameters count, too.
     while found := [
         f for f in functions if f.name not in dependent and dependent.keys() & _names(f)
     ]:
@@ -154,13 +158,13 @@ def remove_repository_imports(test_source: str) -> str:
 
 
 def _names(function: ast.FunctionDef) -> set[str]:
-    """The names that a function uses, and those of its parameters."""
+    """Return the names that a function uses, and those of its parameters."""
     nodes = list(ast.walk(function))
     used = {node.id for node in nodes if isinstance(node, ast.Name)}
     return used | {node.arg for node in nodes if isinstance(node, ast.arg)}
 
 
 def _about(program: str) -> str:
-    """The program's docstring without its code blocks."""
+    """Return the program's docstring without its code blocks."""
     paragraphs = (ast.get_docstring(ast.parse(program)) or "").split("\n\n")
     return "\n\n".join(text for text in paragraphs if not text.startswith(" "))

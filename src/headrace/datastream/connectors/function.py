@@ -80,6 +80,8 @@ class _Opened:
 
 
 class _FunctionSinkWriter(SinkWriter):
+    """Buffers the records of a micro-batch; ``prepare_commit`` calls the function with them."""
+
     def __init__(self, function: Callable[[list[Any]], None]) -> None:
         self._function = function
         self._values: list[Any] = []
@@ -97,6 +99,8 @@ class _FunctionSinkWriter(SinkWriter):
 
 
 class _ObjectSinkWriter(SinkWriter):
+    """Calls ``invoke`` for each record, and ``flush`` at the end of the micro-batch."""
+
     def __init__(self, target: Any) -> None:
         self._target = target
 
@@ -113,4 +117,4 @@ class _ObjectSinkWriter(SinkWriter):
 
 class _NothingToCommit(Committer):
     def commit(self, batch_id: int, committables: Sequence[Any]) -> None:
-        """Nothing is left to do."""
+        """Do nothing: the target already has the records."""

@@ -19,35 +19,35 @@ _MAYBE_TEXT = ["null", "string"]
 
 @dataclass(frozen=True)
 class OutputTopics:
-    """The output topics of one run; a suffix separates them from those of other runs."""
+    """Names of the topics to which one run writes; the suffix differs between runs."""
 
     suffix: str = ""
 
     @property
     def normalised_topic(self) -> str:
-        """Normalised events, keyed by instrument."""
+        """Name of the topic for normalised events, keyed by instrument."""
         return f"events.normalised{self.suffix}"
 
     @property
     def orders_topic(self) -> str:
-        """Documents, keyed by root."""
+        """Name of the topic for order documents, keyed by root order."""
         return f"orders{self.suffix}"
 
     @property
     def anomalies_topic(self) -> str:
-        """Anomalies, keyed by event if it is known."""
+        """Name of the topic for anomalies, keyed by event id if it is known."""
         return f"anomalies{self.suffix}"
 
     @property
     def topics(self) -> tuple[str, str, str]:
-        """All output topics."""
+        """Names of all three topics."""
         return self.normalised_topic, self.orders_topic, self.anomalies_topic
 
 
 def topic_settings(topic: str) -> dict[str, str]:
-    """The settings of a new topic.
+    """Return the Kafka settings with which a topic is created.
 
-    Kafka's retention uses the records' timestamps. Those of the outputs are event times, possibly
+    Kafka deletes records by their timestamps. Those of the output topics are event times, possibly
     months ago, so nothing is deleted by age.
     """
     if topic.startswith("orders"):

@@ -27,19 +27,19 @@ class Split(NamedTuple):
     @property
     def name(self) -> str:
         """The split's name in positions."""
-        place = f"{self.topic}-{self.partition}"
-        return f"{place}@{self.topic_id}" if self.topic_id else place
+        name = f"{self.topic}-{self.partition}"
+        return f"{name}@{self.topic_id}" if self.topic_id else name
 
     @property
     def topic_partition(self) -> TopicPartition:
-        """Topic and partition."""
+        """The topic and the partition that the split reads."""
         return self.topic, self.partition
 
     @staticmethod
     def of(name: str) -> Split:
         """The split with a name."""
-        place, _, topic_id = name.partition("@")
-        topic, _, partition = place.rpartition("-")
+        topic_and_partition, _, topic_id = name.partition("@")
+        topic, _, partition = topic_and_partition.rpartition("-")
         return Split(topic, int(partition), topic_id)
 
 
