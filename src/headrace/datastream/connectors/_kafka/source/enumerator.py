@@ -144,7 +144,7 @@ class KafkaEnumerator(SplitEnumerator):
         self._started_empty = not self._known_splits
         topic_partitions = [split.topic_partition for split in self._known_splits.values()]
         begins = self.starting.resolve(self._cluster, self.reads_group, topic_partitions)
-        stops = self._stops(topic_partitions)
+        stops = self._resolve_stops(topic_partitions)
         return {
             name: Position(begins[split.topic_partition], stops.get(split.topic_partition)).json
             for name, split in self._known_splits.items()
@@ -168,7 +168,9 @@ class KafkaEnumerator(SplitEnumerator):
         self._discover(now_ms)
         if self.stopping is None:
             return {}
-        stops = self._stops([split.topic_partition for split in self._known_splits.values()])
+        stops = self._resolve_stops(
+            [split.topic_partition for split in self._known_splits.values()]
+        )
         replaced = {Split.of(name).topic for name in names if name not in self._known_splits}
         new = {
             name: split.topic_partition
@@ -179,7 +181,9 @@ class KafkaEnumerator(SplitEnumerator):
         self._added = {name: Position(first[at], stops.get(at)) for name, at in new.items()}
         return {name: stops[split.topic_partition] for name, split in self._known_splits.items()}
 
-    def _stops(self, topic_partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, int]:
+    def _resolve_stops(
+        self, topic_partitions: Sequence[TopicPartition]
+    ) -> Mapping[TopicPartition, int]:
         if self.stopping is None:
             return {}
         return self.stopping.resolve(self._cluster, self.reads_group, topic_partitions, stops=True)
@@ -204,7 +208,7 @@ class KafkaEnumerator(SplitEnumerator):
         if not positions and self.discovery_ms is None and self._added.keys() <= self._finished:
             return Progress({}, ended=True)
         try:
-            found = self._advance(positions, budget, now_ms, paused)
+            found = self._plan_progress(positions, budget, now_ms, paused)
         except Unreachable as error:
             if self._outage.failed(error.message) <= 0:
                 raise unreachable(error, self._outage.waited_s) from error
@@ -212,36 +216,43 @@ class KafkaEnumerator(SplitEnumerator):
         self._outage.over()
         return found
 
-    def _advance(
+    def _plan_progress(
         self,
         positions: Mapping[str, JsonValue],
         budget: Budget,
         now_ms: int,
         paused: frozenset[str],
     ) -> Progress:
-        looked = self._discovered_ms is None or now_ms - self._discovered_ms >= self._interval_ms
-        if looked:
+        discovers = (
+            self._discovered_ms is None
+            or now_ms - self._discovered_ms >= self._discovery_interval_ms
+        )
+        if discovers:
             self._discover(now_ms)
         known = {name: Position.of(at) for name, at in positions.items()}
-        vanished = self._vanished(known, now_ms, paused)
-        finished = {name: self._end_of_vanished(name, known.pop(name)) for name in vanished}
-        started, passed = self._started(known, finished)
-        now = known | started
-        readable = [name for name in now if name in self._known_splits and name not in paused]
-        answered = self._ends(readable)
+        vanished = self._find_vanished(known, now_ms, paused)
+        finished = {
+            name: self._end_position_of_vanished(name, known.pop(name)) for name in vanished
+        }
+        started, passed = self._find_new_splits(known, finished)
+        current = known | started
+        readable = [name for name in current if name in self._known_splits and name not in paused]
+        answered = self._request_ends(readable)
         silent = [name for name in readable if name not in answered]
         self._leaderless.update(silent)
-        if looked and silent:
+        if discovers and silent:
             self._close_client()  # a new client requests the leaders again
-        ends = self._of_these_topics(now, answered)
+        ends = self._drop_ends_of_new_topics(current, answered)
         self._known_ends.update(ends)
-        self._future_stops.log_new(now, ends)
-        jumps = passed | self._jumps(now, ends, looked, now_ms)
-        begins = {name: jumps.get(name, now[name].offset) for name in ends}
-        limits = {name: read_limit(now[name], begins[name], end) for name, end in ends.items()}
-        moved = now | {name: Position(at, now[name].stop, at) for name, at in passed.items()}
+        self._future_stops.log_new(current, ends)
+        jumps = passed | self._find_jumps(current, ends, discovers, now_ms)
+        begins = {name: jumps.get(name, current[name].offset) for name in ends}
+        limits = {name: read_limit(current[name], begins[name], end) for name, end in ends.items()}
+        moved = current | {
+            name: Position(at, current[name].stop, at) for name, at in passed.items()
+        }
         for name, offset in share_budget(begins, limits, budget.max_records).items():
-            stop = now[name].stop
+            stop = current[name].stop
             if offset > begins[name] or name in jumps:
                 moved[name] = Position(offset, stop, jumps.get(name))
             if stop is not None and offset >= stop:
@@ -299,7 +310,7 @@ class KafkaEnumerator(SplitEnumerator):
         return self._client
 
     @property
-    def _interval_ms(self) -> int:
+    def _discovery_interval_ms(self) -> int:
         in_doubt = self._vanishing or self._shorter
         return _UNCONFIRMED_INTERVAL_MS if in_doubt else self.discovery_ms or CONFIRMED_AFTER_MS
 
@@ -307,7 +318,7 @@ class KafkaEnumerator(SplitEnumerator):
         self._known_splits = self.subscription.find_splits(self._cluster)
         self._discovered_ms = now_ms
 
-    def _ends(self, names: Sequence[str]) -> dict[str, int]:
+    def _request_ends(self, names: Sequence[str]) -> dict[str, int]:
         """The current end offsets of the splits that answer."""
         topic_partitions = {name: self._known_splits[name].topic_partition for name in names}
         found = self._cluster.latest(topic_partitions.values()) if topic_partitions else {}
@@ -317,15 +328,15 @@ class KafkaEnumerator(SplitEnumerator):
             if topic_partition in found
         }
 
-    def _of_these_topics(
-        self, now: Mapping[str, Position], ends: Mapping[str, int]
+    def _drop_ends_of_new_topics(
+        self, positions: Mapping[str, Position], ends: Mapping[str, int]
     ) -> Mapping[str, int]:
         """The end offsets without those of a new topic that has the name of a deleted one.
 
         Ids are requested after the ends, since an id is never used again. If no end has moved, none
         is requested.
         """
-        if all(now[name].offset == end for name, end in ends.items()):
+        if all(positions[name].offset == end for name, end in ends.items()):
             return ends
         found = self._cluster.describe(sorted({self._known_splits[name].topic for name in ends}))
         ids = {topic: facts.id for topic, facts in found.items()}
@@ -338,7 +349,7 @@ class KafkaEnumerator(SplitEnumerator):
             self._discovered_ms = None  # look at all topics next
         return same
 
-    def _vanished(
+    def _find_vanished(
         self, known: Mapping[str, Position], now_ms: int, paused: frozenset[str]
     ) -> list[str]:
         """The splits whose topic was deleted, or deleted and created again.
@@ -361,14 +372,14 @@ class KafkaEnumerator(SplitEnumerator):
         self._vanishing.keep({*missing} - {*found})
         return found
 
-    def _end_of_vanished(self, name: str, at: Position) -> Position:
+    def _end_position_of_vanished(self, name: str, at: Position) -> Position:
         """The end position of a split that vanished: its unread offsets are skipped."""
         end = self._known_ends.get(name, 0)
         if at.stop is not None:
             end = min(end, at.stop)
         return Position(end, at.stop, end) if end > at.offset else at
 
-    def _started(
+    def _find_new_splits(
         self, known: Mapping[str, Position], finished: Mapping[str, Position]
     ) -> tuple[dict[str, Position], _Jumps]:
         """The new splits with their first positions, and where some of them are read from.
@@ -407,8 +418,12 @@ class KafkaEnumerator(SplitEnumerator):
                 )
         return started, passed
 
-    def _jumps(
-        self, now: Mapping[str, Position], ends: Mapping[str, int], looked: bool, now_ms: int
+    def _find_jumps(
+        self,
+        positions: Mapping[str, Position],
+        ends: Mapping[str, int],
+        discovers: bool,
+        now_ms: int,
     ) -> _Jumps:
         """Where to continue in splits whose next records are gone.
 
@@ -418,21 +433,21 @@ class KafkaEnumerator(SplitEnumerator):
             JobError: there are some, and the policy is to fail.
         """
         jumps: _Jumps = {}
-        ends = {name: end for name, end in ends.items() if not now[name].is_at_stop}
-        short = [name for name, end in ends.items() if end < now[name].offset]
-        if short and not looked:
+        ends = {name: end for name, end in ends.items() if not positions[name].is_at_stop}
+        short = [name for name, end in ends.items() if end < positions[name].offset]
+        if short and not discovers:
             self._discovered_ms = None  # it may be another topic by now: ask for its id
         lost = [name for name in short if self._shorter.is_confirmed(name, now_ms)]
-        self._shorter.keep([name for name in now if name in short or name not in ends])
+        self._shorter.keep([name for name in positions if name in short or name not in ends])
         first: Mapping[TopicPartition, int] = {}
-        if looked or lost:
+        if discovers or lost:
             first = self._cluster.earliest(
                 [self._known_splits[name].topic_partition for name in ends]
             )
         for name, end in ends.items():
             begin = first.get(self._known_splits[name].topic_partition, 0)
-            if begin > now[name].offset or name in lost:
-                missing(self.on_missing, name, now[name].offset, begin, end)
-                to, stop = end if self.on_missing == "latest" else begin, now[name].stop
+            if begin > positions[name].offset or name in lost:
+                missing(self.on_missing, name, positions[name].offset, begin, end)
+                to, stop = end if self.on_missing == "latest" else begin, positions[name].stop
                 jumps[name] = to if stop is None else min(to, stop)
         return jumps
