@@ -109,7 +109,7 @@ def _until_still(child: Any, brokers: str, output: str, count: int, limit_s: flo
         while (now := time.monotonic()) < begun + limit_s:
             if not (ended := child.poll() is not None):
                 seen.note_used(child.pid)
-            ends = cluster.latest(topic_partitions)
+            ends = cluster.latest_offsets(topic_partitions)
             if not seen.times or ends != seen.times[-1][1]:
                 seen.times.append((time.monotonic() - begun, ends))
                 changed = now

@@ -137,10 +137,10 @@ class FakeCluster:
             raise Unreachable("connection refused")
         return self.broker
 
-    def names(self) -> Sequence[str]:
+    def topic_names(self) -> Sequence[str]:
         return sorted(self._up().topics)
 
-    def describe(self, topics: Sequence[str]) -> Mapping[str, Topic]:
+    def describe_topics(self, topics: Sequence[str]) -> Mapping[str, Topic]:
         found = self._up().topics
         return {t: Topic(found[t][0], len(found[t][1])) for t in topics if t in found}
 
@@ -152,19 +152,23 @@ class FakeCluster:
         served = {topic_partition: log for topic_partition, log in logs.items() if log is not None}
         return {at: log for at, log in served.items() if at not in self.broker.leaderless}
 
-    def earliest(self, topic_partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    def earliest_offsets(
+        self, topic_partitions: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, int]:
         return {
             topic_partition: log.first
             for topic_partition, log in self._each(topic_partitions).items()
         }
 
-    def latest(self, topic_partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    def latest_offsets(
+        self, topic_partitions: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, int]:
         return {
             topic_partition: log.end
             for topic_partition, log in self._each(topic_partitions).items()
         }
 
-    def at_time(
+    def offsets_at_time(
         self, topic_partitions: Iterable[TopicPartition], timestamp_ms: int
     ) -> dict[TopicPartition, int]:
         later = {
@@ -175,7 +179,7 @@ class FakeCluster:
             topic_partition: offsets[0] for topic_partition, offsets in later.items() if offsets
         }
 
-    def committed(
+    def committed_offsets(
         self, group: str, topic_partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, int]:
         groups = self._up().groups

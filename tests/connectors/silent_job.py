@@ -44,11 +44,11 @@ def main(servers: str, topic: str, group: str, times: int) -> None:
             running.committed({split: [offset, None]})
             running.advance(positions, Budget(1, 1), _now_ms(), frozenset())
             with contextlib.suppress(Unreachable):
-                cluster.committed(group, [(topic, 0)])
+                cluster.committed_offsets(group, [(topic, 0)])
         proxy.speak()
         running.advance(positions, Budget(1, 1), _now_ms(), frozenset())
     running.close()
-    print(offset, cluster.committed(group, [(topic, 0)])[topic, 0])
+    print(offset, cluster.committed_offsets(group, [(topic, 0)])[topic, 0])
     cluster.close()
 
 

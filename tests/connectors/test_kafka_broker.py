@@ -128,7 +128,7 @@ def test_offsets_are_found_by_time_and_by_group(kafka_servers: str, tmp_path: Pa
     }
     assert len(read_source(source(kafka_servers, name, **given), tmp_path).all()) == 10
     cluster = source(kafka_servers, name, **given).clients.cluster()  # type: ignore[union-attr]
-    assert cluster.committed(f"g-{name}", [(name, 0)]) == {(name, 0): 10}
+    assert cluster.committed_offsets(f"g-{name}", [(name, 0)]) == {(name, 0): 10}
     assert read_source(source(kafka_servers, name, **given), tmp_path).all() == []
     cluster.close()
 
@@ -225,7 +225,7 @@ def test_a_consumer_stays_open_and_fetches_once(
     whole = source(kafka_servers, name)
     enumerator, reader = whole.enumerator(""), whole.reader()
     ((split, (offset, _)),) = enumerator.initial(0).items()
-    (end,) = enumerator._cluster.latest([(name, 0)]).values()  # type: ignore[attr-defined]
+    (end,) = enumerator._cluster.latest_offsets([(name, 0)]).values()  # type: ignore[attr-defined]
     found: list[str] = []
     while offset < end:
         to = min(offset + 5, end)

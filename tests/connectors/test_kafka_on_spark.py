@@ -51,7 +51,9 @@ def test_every_record_counts_once_and_in_order(kafka_servers: str, tmp_path: Pat
 
     clients = LibrdkafkaClients(kafka_servers, None, None, Properties())
     cluster, partitions = clients.cluster(), [(topic, 0), (topic, 1)]
-    assert cluster.committed(topic, partitions) == cluster.latest(partitions)  # no lag is left
+    assert cluster.committed_offsets(topic, partitions) == cluster.latest_offsets(
+        partitions
+    )  # no lag is left
     cluster.close()
 
     consumers = lines(tmp_path / "consumers")

@@ -101,24 +101,28 @@ class Cluster(Protocol):
     (authentication, authorization). A partition that cannot answer now is missing in the result.
     """
 
-    def names(self) -> Sequence[str]:
+    def topic_names(self) -> Sequence[str]:
         """The names of all topics except Kafka's internal ones."""
 
-    def describe(self, topics: Sequence[str]) -> Mapping[str, Topic]:
+    def describe_topics(self, topics: Sequence[str]) -> Mapping[str, Topic]:
         """The topics among these that exist."""
 
-    def earliest(self, topic_partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    def earliest_offsets(
+        self, topic_partitions: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, int]:
         """The first offset that is still stored, of each partition."""
 
-    def latest(self, topic_partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    def latest_offsets(
+        self, topic_partitions: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, int]:
         """The offset after the last record that may be read, of each partition."""
 
-    def at_time(
+    def offsets_at_time(
         self, topic_partitions: Iterable[TopicPartition], timestamp_ms: int
     ) -> dict[TopicPartition, int]:
         """The first offset with this timestamp or a later one, of the partitions that have one."""
 
-    def committed(
+    def committed_offsets(
         self, group: str, topic_partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, int]:
         """The offsets that a group has committed."""

@@ -55,7 +55,7 @@ class GroupConsumer:
         found, self._results = self._results, []
         return found
 
-    def committed(
+    def committed_offsets(
         self, topic_partitions: Iterable[TopicPartition], timeout_s: float
     ) -> dict[TopicPartition, int]:
         """The group's offsets, of partitions where it has one.

@@ -179,13 +179,13 @@ class LibrdkafkaCluster:
             return Unreachable(text, refused=True)
         return JobError(f"Kafka refuses: {kafka_error.str()}")
 
-    def names(self) -> Sequence[str]:
+    def topic_names(self) -> Sequence[str]:
         """The topics' names, sorted."""
         with self._converting_errors():
             topics = self._admin.list_topics(timeout=ASK_TIMEOUT_S).topics
         return sorted(name for name in topics if not is_internal_topic(name))
 
-    def describe(self, topics: Sequence[str]) -> Mapping[str, Topic]:
+    def describe_topics(self, topics: Sequence[str]) -> Mapping[str, Topic]:
         """The topics that exist."""
         if not topics:
             return {}
@@ -204,15 +204,19 @@ class LibrdkafkaCluster:
                 found[name] = Topic(_id_text(topic.topic_id), len(topic.partitions))
         return found
 
-    def earliest(self, topic_partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    def earliest_offsets(
+        self, topic_partitions: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, int]:
         """The first offsets."""
         return self._offsets(topic_partitions, self._kafka.admin.OffsetSpec.earliest())
 
-    def latest(self, topic_partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+    def latest_offsets(
+        self, topic_partitions: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, int]:
         """The end offsets."""
         return self._offsets(topic_partitions, self._kafka.admin.OffsetSpec.latest())
 
-    def at_time(
+    def offsets_at_time(
         self, topic_partitions: Iterable[TopicPartition], timestamp_ms: int
     ) -> dict[TopicPartition, int]:
         """The first offsets from a time on."""
@@ -250,14 +254,14 @@ class LibrdkafkaCluster:
             raise silent
         return found
 
-    def committed(
+    def committed_offsets(
         self, group: str, topic_partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, int]:
         """A group's committed offsets."""
         consumer = self._clients.group_commits(group)
         try:
             with self._converting_errors():
-                return consumer.committed(topic_partitions, ASK_TIMEOUT_S)
+                return consumer.committed_offsets(topic_partitions, ASK_TIMEOUT_S)
         finally:
             consumer.close()
 

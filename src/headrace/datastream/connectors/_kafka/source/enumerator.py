@@ -177,7 +177,7 @@ class KafkaEnumerator(SplitEnumerator):
             for name, split in self._known_splits.items()
             if name not in names and split.topic not in replaced
         }
-        first = all_of(self._cluster.earliest(new.values()), new.values())
+        first = all_of(self._cluster.earliest_offsets(new.values()), new.values())
         self._added = {name: Position(first[at], stops.get(at)) for name, at in new.items()}
         return {name: stops[split.topic_partition] for name, split in self._known_splits.items()}
 
@@ -321,7 +321,7 @@ class KafkaEnumerator(SplitEnumerator):
     def _request_ends(self, names: Sequence[str]) -> dict[str, int]:
         """The current end offsets of the splits that answer."""
         topic_partitions = {name: self._known_splits[name].topic_partition for name in names}
-        found = self._cluster.latest(topic_partitions.values()) if topic_partitions else {}
+        found = self._cluster.latest_offsets(topic_partitions.values()) if topic_partitions else {}
         return {
             name: found[topic_partition]
             for name, topic_partition in topic_partitions.items()
@@ -338,7 +338,9 @@ class KafkaEnumerator(SplitEnumerator):
         """
         if all(positions[name].offset == end for name, end in ends.items()):
             return ends
-        found = self._cluster.describe(sorted({self._known_splits[name].topic for name in ends}))
+        found = self._cluster.describe_topics(
+            sorted({self._known_splits[name].topic for name in ends})
+        )
         ids = {topic: facts.id for topic, facts in found.items()}
         same = {
             name: end
@@ -399,8 +401,8 @@ class KafkaEnumerator(SplitEnumerator):
             return {}, {}
         replaced = {Split.of(name).topic for name in (*finished, *self._finished)}
         topic_partitions = [split.topic_partition for split in new.values()]
-        first = self._cluster.earliest(topic_partitions)
-        last = self._cluster.latest(topic_partitions) if self.on_changed == "latest" else {}
+        first = self._cluster.earliest_offsets(topic_partitions)
+        last = self._cluster.latest_offsets(topic_partitions) if self.on_changed == "latest" else {}
         started = {
             name: Position(first[split.topic_partition])
             for name, split in new.items()
@@ -441,7 +443,7 @@ class KafkaEnumerator(SplitEnumerator):
         self._shorter.keep([name for name in positions if name in short or name not in ends])
         first: Mapping[TopicPartition, int] = {}
         if discovers or lost:
-            first = self._cluster.earliest(
+            first = self._cluster.earliest_offsets(
                 [self._known_splits[name].topic_partition for name in ends]
             )
         for name, end in ends.items():

@@ -146,13 +146,13 @@ class KafkaOffsetsInitializer:
         """
         wanted = [*topic_partitions]
         if self.kind is _Kind.EARLIEST:
-            return all_of(cluster.earliest(wanted), wanted)
+            return all_of(cluster.earliest_offsets(wanted), wanted)
         if self.kind is _Kind.LATEST:
-            return all_of(cluster.latest(wanted), wanted)
+            return all_of(cluster.latest_offsets(wanted), wanted)
         if self.kind is _Kind.TIMESTAMP:
-            found = cluster.at_time(wanted, self.timestamp_ms)
+            found = cluster.offsets_at_time(wanted, self.timestamp_ms)
             later = [topic_partition for topic_partition in wanted if topic_partition not in found]
-            return found | all_of(cluster.latest(later), later)
+            return found | all_of(cluster.latest_offsets(later), later)
         given = dict(self.given) if self.kind is _Kind.OFFSETS else {}
         found = {
             topic_partition: given[_named(topic_partition)]
@@ -161,11 +161,11 @@ class KafkaOffsetsInitializer:
         }
         rest = [topic_partition for topic_partition in wanted if topic_partition not in found]
         if group and rest:
-            found |= cluster.committed(group, rest)
+            found |= cluster.committed_offsets(group, rest)
         if stops:
             return found | self._by_strategy(cluster, [p for p in rest if p not in found])
-        first = all_of(cluster.earliest(found), found)
-        last = all_of(cluster.latest(found), found)
+        first = all_of(cluster.earliest_offsets(found), found)
+        last = all_of(cluster.latest_offsets(found), found)
         fitting = {
             topic_partition: at
             for topic_partition, at in found.items()
@@ -179,9 +179,9 @@ class KafkaOffsetsInitializer:
         if not topic_partitions:
             return {}
         if self.reset is KafkaOffsetResetStrategy.EARLIEST:
-            return all_of(cluster.earliest(topic_partitions), topic_partitions)
+            return all_of(cluster.earliest_offsets(topic_partitions), topic_partitions)
         if self.reset is KafkaOffsetResetStrategy.LATEST:
-            return all_of(cluster.latest(topic_partitions), topic_partitions)
+            return all_of(cluster.latest_offsets(topic_partitions), topic_partitions)
         topic, partition = topic_partitions[0]
         asked = dict(self.given).get(KafkaTopicPartition(topic, partition))
         message = "a partition does not have the offset that is given for it"

@@ -173,8 +173,8 @@ class KafkaReader(SplitReader):
         waited_s, topic_partition = 0.0, split.topic_partition
         outage = broker_outage(self.timeout_ms, self.clients.clock_ms)
         while True:
-            first = self._cluster.earliest([topic_partition]).get(topic_partition)
-            last = self._cluster.latest([topic_partition]).get(topic_partition)
+            first = self._cluster.earliest_offsets([topic_partition]).get(topic_partition)
+            last = self._cluster.latest_offsets([topic_partition]).get(topic_partition)
             if first is None or last is None:
                 if outage.failed(f"no broker serves {split.name}") <= 0:
                     raise no_leader(split, outage.waited_s)
@@ -198,7 +198,7 @@ class KafkaReader(SplitReader):
             return  # the brokers have no topic ids
         topic = None
         with contextlib.suppress(Unreachable):
-            topic = self._cluster.describe([split.topic]).get(split.topic)
+            topic = self._cluster.describe_topics([split.topic]).get(split.topic)
         if topic is None or topic.id == split.topic_id:
             return  # of a deleted topic, only records fetched before can be read
         error = _TopicGone(at, again=True)
@@ -241,7 +241,7 @@ class KafkaReader(SplitReader):
         """
         waited_s = 0.0
         while split.topic_id:
-            topic = self._cluster.describe([split.topic]).get(split.topic)
+            topic = self._cluster.describe_topics([split.topic]).get(split.topic)
             if topic is not None and topic.id == split.topic_id:
                 return
             if waited_s >= StaleMetadata.confirmed_after_s:

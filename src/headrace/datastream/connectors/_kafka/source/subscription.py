@@ -31,7 +31,7 @@ class Subscription:
 
     def find_splits(self, cluster: Cluster) -> dict[str, Split]:
         """The splits that exist, by name, sorted."""
-        found = cluster.describe(self._names(cluster))
+        found = cluster.describe_topics(self._names(cluster))
         splits = [
             Split(name, partition, topic.id)
             for name, topic in sorted(found.items())
@@ -69,5 +69,5 @@ class Subscription:
 
     def _names(self, cluster: Cluster) -> list[str]:
         if self.pattern is not None:
-            return [n for n in cluster.names() if re.fullmatch(self.pattern, n)]
+            return [n for n in cluster.topic_names() if re.fullmatch(self.pattern, n)]
         return [*self.topics] or sorted({topic for topic, _ in self.partitions})

@@ -66,21 +66,21 @@ def test_only_kafkas_own_topics_are_left_out() -> None:
 
 def test_questions(servers: str) -> None:
     cluster = clients(servers).cluster()
-    assert cluster.names() == ["t"]
-    assert cluster.earliest([("t", 0), ("t", 1)]) == {("t", 0): 0, ("t", 1): 0}
-    assert cluster.latest([("t", 0), ("nowhere", 0)]) == {("t", 0): RECORDS}
-    assert cluster.latest([]) == {} and cluster.describe([]) == {}
+    assert cluster.topic_names() == ["t"]
+    assert cluster.earliest_offsets([("t", 0), ("t", 1)]) == {("t", 0): 0, ("t", 1): 0}
+    assert cluster.latest_offsets([("t", 0), ("nowhere", 0)]) == {("t", 0): RECORDS}
+    assert cluster.latest_offsets([]) == {} and cluster.describe_topics([]) == {}
     cluster.close()
 
 
 def test_offsets_of_a_group(servers: str) -> None:
     cluster, group = clients(servers).cluster(), clients(servers).group_commits("g")
-    assert cluster.committed("g", [("t", 0)]) == {}
+    assert cluster.committed_offsets("g", [("t", 0)]) == {}
     group.commit({("t", 0): 4})
     group.commit({("t", 0): 5})
     group.close()
-    assert cluster.committed("g", [("t", 0), ("t", 1)]) == {("t", 0): 5}
-    assert cluster.committed("g", []) == {}
+    assert cluster.committed_offsets("g", [("t", 0), ("t", 1)]) == {("t", 0): 5}
+    assert cluster.committed_offsets("g", []) == {}
     cluster.close()
 
 
@@ -163,7 +163,7 @@ def test_what_the_clients_log_is_in_pythons_log(
     nowhere = clients("127.0.0.1:1")
     cluster, log = nowhere.cluster(), nowhere.log("t", 0)
     with pytest.raises(Unreachable):
-        cluster.names()
+        cluster.topic_names()
     log.seek(0)
     until_logged(caplog, 2, lambda: log.fetch(1, 0.05))
     made = LibrdkafkaProducers("127.0.0.1:1", Properties())
@@ -210,9 +210,9 @@ def test_nobody_answers(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster = clients("127.0.0.1:1").cluster()
     began = time.monotonic()
     with pytest.raises(Unreachable):
-        cluster.latest([("t", 0)])
+        cluster.latest_offsets([("t", 0)])
     with pytest.raises(Unreachable):
-        cluster.names()
+        cluster.topic_names()
     assert time.monotonic() - began < 20
     cluster.close()
 

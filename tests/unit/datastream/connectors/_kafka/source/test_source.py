@@ -520,13 +520,13 @@ def test_a_doubt_ends_with_the_topic(broker: Broker, monkeypatch: pytest.MonkeyP
     walk.step()
     assert not walk.positions
     asked: list[Sequence[str]] = []
-    names = FakeCluster.names
+    names = FakeCluster.topic_names
 
     def counted(self: FakeCluster) -> Sequence[str]:
         asked.append(names(self))
         return asked[-1]
 
-    monkeypatch.setattr(FakeCluster, "names", counted)
+    monkeypatch.setattr(FakeCluster, "topic_names", counted)
     for _ in range(20):
         walk.step(after_ms=1_000)
     assert len(asked) == 2
@@ -630,7 +630,7 @@ def test_a_reader_tells_that_nobody_says_where_records_went(
     def describe(self: FakeCluster, topics: Sequence[str]) -> Any:
         raise Unreachable("connection refused")
 
-    monkeypatch.setattr(FakeCluster, "describe", describe)
+    monkeypatch.setattr(FakeCluster, "describe_topics", describe)
     with pytest.raises(JobError, match="no Kafka broker answers: connection refused") as failed:
         walk.read(planned)
     assert failed.value.where == {"topic": "t", "partition": "0", "for": "90 s"}
@@ -662,7 +662,7 @@ def test_a_wrong_setting_is_not_waited_for_at_the_start(
     def names(self: FakeCluster) -> Sequence[str]:
         raise Unreachable("wrong", **{reason: True})
 
-    monkeypatch.setattr(FakeCluster, "describe", lambda self, topics: names(self))
+    monkeypatch.setattr(FakeCluster, "describe_topics", lambda self, topics: names(self))
     with pytest.raises(JobError, match=": wrong"):
         Walk(source()).begin()
     assert broker.paused_s == 0 and walk.step() == walk.step() == []
