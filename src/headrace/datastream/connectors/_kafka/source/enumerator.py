@@ -27,8 +27,8 @@ from headrace.datastream.connectors._kafka.client.consumer import (
 from headrace.datastream.connectors._kafka.source.group_offsets import GroupOffsets
 from headrace.datastream.connectors._kafka.source.offset_policies import (
     Policy,
-    changed,
-    missing,
+    handle_changed_topic,
+    handle_missing_offsets,
     unreachable,
 )
 from headrace.datastream.connectors._kafka.source.offsets import KafkaOffsetsInitializer, all_of
@@ -370,7 +370,9 @@ class KafkaEnumerator(SplitEnumerator):
             what = "was deleted and created again" if split.topic in topics else "was deleted"
             if not self.subscription.includes(split):
                 what = "is not among what the program reads any more"
-            changed(self.on_changed, name, what, known[name].offset, self._known_ends.get(name))
+            handle_changed_topic(
+                self.on_changed, name, what, known[name].offset, self._known_ends.get(name)
+            )
         self._vanishing.keep({*missing} - {*found})
         return found
 
@@ -449,7 +451,7 @@ class KafkaEnumerator(SplitEnumerator):
         for name, end in ends.items():
             begin = first.get(self._known_splits[name].topic_partition, 0)
             if begin > positions[name].offset or name in lost:
-                missing(self.on_missing, name, positions[name].offset, begin, end)
+                handle_missing_offsets(self.on_missing, name, positions[name].offset, begin, end)
                 to, stop = end if self.on_missing == "latest" else begin, positions[name].stop
                 jumps[name] = to if stop is None else min(to, stop)
         return jumps

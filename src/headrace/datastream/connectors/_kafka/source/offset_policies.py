@@ -15,7 +15,7 @@ _log = logging.getLogger(__name__)
 Policy = Literal["fail", "earliest", "latest"]
 
 
-def missing(policy: Policy, name: str, offset: int, first: int, end: int) -> None:
+def handle_missing_offsets(policy: Policy, name: str, offset: int, first: int, end: int) -> None:
     """Apply the policy to a split whose next offset is not between ``first`` and ``end``.
 
     Raises:
@@ -39,7 +39,9 @@ def missing(policy: Policy, name: str, offset: int, first: int, end: int) -> Non
     _log.warning("%s (%s); the job goes on at the %s offset", message, where, policy)
 
 
-def changed(policy: Policy, name: str, what: str, offset: int, end: int | None) -> None:
+def handle_changed_topic(
+    policy: Policy, name: str, what: str, offset: int, end: int | None
+) -> None:
     """Apply the policy to a split whose topic was deleted or replaced.
 
     ``what``: what happened, for the message. ``end``: the last known end offset.
