@@ -31,7 +31,10 @@ from headrace.datastream.connectors._kafka.source.offset_policies import (
     handle_missing_offsets,
     unreachable,
 )
-from headrace.datastream.connectors._kafka.source.offsets import KafkaOffsetsInitializer, all_of
+from headrace.datastream.connectors._kafka.source.offsets import (
+    KafkaOffsetsInitializer,
+    require_all_offsets,
+)
 from headrace.datastream.connectors._kafka.source.outages import (
     CONFIRMED_AFTER_MS,
     FutureStops,
@@ -177,7 +180,7 @@ class KafkaEnumerator(SplitEnumerator):
             for name, split in self._known_splits.items()
             if name not in names and split.topic not in replaced
         }
-        first = all_of(self._cluster.earliest_offsets(new.values()), new.values())
+        first = require_all_offsets(self._cluster.earliest_offsets(new.values()), new.values())
         self._added = {name: Position(first[at], stops.get(at)) for name, at in new.items()}
         return {name: stops[split.topic_partition] for name, split in self._known_splits.items()}
 

@@ -146,42 +146,42 @@ class KafkaOffsetsInitializer:
         """
         wanted = [*topic_partitions]
         if self.kind is _Kind.EARLIEST:
-            return all_of(cluster.earliest_offsets(wanted), wanted)
+            return require_all_offsets(cluster.earliest_offsets(wanted), wanted)
         if self.kind is _Kind.LATEST:
-            return all_of(cluster.latest_offsets(wanted), wanted)
+            return require_all_offsets(cluster.latest_offsets(wanted), wanted)
         if self.kind is _Kind.TIMESTAMP:
             found = cluster.offsets_at_time(wanted, self.timestamp_ms)
             later = [topic_partition for topic_partition in wanted if topic_partition not in found]
-            return found | all_of(cluster.latest_offsets(later), later)
+            return found | require_all_offsets(cluster.latest_offsets(later), later)
         given = dict(self.given) if self.kind is _Kind.OFFSETS else {}
         found = {
-            topic_partition: given[_named(topic_partition)]
+            topic_partition: given[_as_kafka_topic_partition(topic_partition)]
             for topic_partition in wanted
-            if _named(topic_partition) in given
+            if _as_kafka_topic_partition(topic_partition) in given
         }
         rest = [topic_partition for topic_partition in wanted if topic_partition not in found]
         if group and rest:
             found |= cluster.committed_offsets(group, rest)
         if stops:
-            return found | self._by_strategy(cluster, [p for p in rest if p not in found])
-        first = all_of(cluster.earliest_offsets(found), found)
-        last = all_of(cluster.latest_offsets(found), found)
+            return found | self._reset_by_strategy(cluster, [p for p in rest if p not in found])
+        first = require_all_offsets(cluster.earliest_offsets(found), found)
+        last = require_all_offsets(cluster.latest_offsets(found), found)
         fitting = {
             topic_partition: at
             for topic_partition, at in found.items()
             if first[topic_partition] <= at <= last[topic_partition]
         }
-        return fitting | self._by_strategy(cluster, [p for p in wanted if p not in fitting])
+        return fitting | self._reset_by_strategy(cluster, [p for p in wanted if p not in fitting])
 
-    def _by_strategy(
+    def _reset_by_strategy(
         self, cluster: Cluster, topic_partitions: list[TopicPartition]
     ) -> dict[TopicPartition, int]:
         if not topic_partitions:
             return {}
         if self.reset is KafkaOffsetResetStrategy.EARLIEST:
-            return all_of(cluster.earliest_offsets(topic_partitions), topic_partitions)
+            return require_all_offsets(cluster.earliest_offsets(topic_partitions), topic_partitions)
         if self.reset is KafkaOffsetResetStrategy.LATEST:
-            return all_of(cluster.latest_offsets(topic_partitions), topic_partitions)
+            return require_all_offsets(cluster.latest_offsets(topic_partitions), topic_partitions)
         topic, partition = topic_partitions[0]
         asked = dict(self.given).get(KafkaTopicPartition(topic, partition))
         message = "a partition does not have the offset that is given for it"
@@ -203,23 +203,23 @@ def _is_integer(number: object) -> bool:
     return isinstance(number, int) and not isinstance(number, bool)
 
 
-def _named(topic_partition: TopicPartition) -> KafkaTopicPartition:
+def _as_kafka_topic_partition(topic_partition: TopicPartition) -> KafkaTopicPartition:
     return KafkaTopicPartition(*topic_partition)
 
 
-def all_of(
-    found: Mapping[TopicPartition, int], wanted: Iterable[TopicPartition]
+def require_all_offsets(
+    offsets: Mapping[TopicPartition, int], topic_partitions: Iterable[TopicPartition]
 ) -> dict[TopicPartition, int]:
     """The offsets of all partitions that were asked for.
 
     Raises:
         StaleMetadata: a partition did not answer.
     """
-    for topic, partition in wanted:
-        if (topic, partition) not in found:
+    for topic, partition in topic_partitions:
+        if (topic, partition) not in offsets:
             raise StaleMetadata(
                 "Kafka does not say which offsets a partition has: it may have no leader",
                 where={"topic": topic, "partition": str(partition)},
                 hint="start the job again when all partitions have a leader",
             )
-    return {topic_partition: found[topic_partition] for topic_partition in wanted}
+    return {topic_partition: offsets[topic_partition] for topic_partition in topic_partitions}
