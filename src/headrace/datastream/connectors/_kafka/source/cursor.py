@@ -42,7 +42,7 @@ class Cursor:
         self._log.seek(offset)
         self._ahead, self._reached, self._behind, self.at = (), 0, False, offset
 
-    def take(self, end: int, most: int, wait_s: float) -> Sequence[Any]:
+    def take_messages(self, end: int, most: int, wait_s: float) -> Sequence[Any]:
         """The next messages before ``end``; ``at`` moves past them and past a gap that follows.
 
         Waits up to ``wait_s``. If there are no messages, ``at`` shows whether a gap was passed.

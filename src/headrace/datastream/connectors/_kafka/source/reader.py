@@ -62,9 +62,9 @@ class KafkaReader(SplitReader):
             yield Chunk([], skipped=split.offsets)
             return
         try:
-            yield from self._chunks(split, at, end)
+            yield from self._read_chunks(split, at, end)
         except _TopicGone as error:
-            self._drop(split)
+            self._close_cursor(split)
             if self.on_changed == "fail":
                 raise error.job_error(split) from None
             _log.warning(
@@ -73,10 +73,10 @@ class KafkaReader(SplitReader):
             )
             yield Chunk([], skipped=end - error.at)
         except BaseException:
-            self._drop(split)  # its position is unknown now
+            self._close_cursor(split)  # its position is unknown now
             raise
 
-    def _chunks(self, split: Split, at: int, end: int) -> Iterator[Chunk]:
+    def _read_chunks(self, split: Split, at: int, end: int) -> Iterator[Chunk]:
         """As ``read``, if the topic exists.
 
         Raises:
@@ -84,24 +84,24 @@ class KafkaReader(SplitReader):
         """
         cursor = self._cursor(split, at)
         decoding = Decoding(split, self.deserializer, self.tagged)
-        again_s, begun = 0.0, False
+        retried_s, has_returned_records = 0.0, False
         while cursor.at < end:
             try:
-                messages = self._take(cursor, split, end)
+                messages = self._take_messages(cursor, split, end)
             except OffsetGone as error:
                 skipped = self._skip(cursor, split, end, error)
-                if not skipped and again_s >= StaleMetadata.confirmed_after_s:
-                    raise self._lost(cursor, split, end, str(error)) from None
-                again_s += RETRY_PAUSE_S
+                if not skipped and retried_s >= StaleMetadata.confirmed_after_s:
+                    raise self._lost_records_error(cursor, split, end, str(error)) from None
+                retried_s += RETRY_PAUSE_S
                 yield Chunk([], skipped=skipped)
                 continue
             if cursor.at >= end:
-                self._check_again(split, at, anew=begun)
+                self._check_topic_after_read(split, at, has_returned_records=has_returned_records)
             if messages:
-                begun = True
+                has_returned_records = True
                 yield decoding.chunk(messages)
 
-    def _take(self, cursor: Cursor, split: Split, end: int) -> Sequence[Any]:
+    def _take_messages(self, cursor: Cursor, split: Split, end: int) -> Sequence[Any]:
         """The next messages; none if there is a gap.
 
         Raises:
@@ -111,7 +111,7 @@ class KafkaReader(SplitReader):
         silent_s = 0.0
         before = cursor.at
         while True:
-            messages = cursor.take(end, CHUNK_RECORDS, WAIT_S)
+            messages = cursor.take_messages(end, CHUNK_RECORDS, WAIT_S)
             if messages or cursor.at > before:
                 return messages
             silent_s += WAIT_S
@@ -121,7 +121,7 @@ class KafkaReader(SplitReader):
                     "Kafka does not return the records that were planned: there was no answer"
                     f" for {silent_s:.0f} s",
                     where={
-                        **_where(split),
+                        **_error_location(split),
                         "next offset": str(cursor.at),
                         "up to": str(end),
                         **({"last error of the client": error} if error else {}),
@@ -141,24 +141,24 @@ class KafkaReader(SplitReader):
         """
         at = cursor.at
         first, last = until_answered(
-            lambda: self._bounds(split, at),
+            lambda: self._request_bounds(split, at),
             self.clients,
             self.timeout_ms,
             self._reconnect,
-            _where(split),
+            _error_location(split),
         )
         if first <= at <= last:
             self.clients.pause(RETRY_PAUSE_S)
             cursor.seek(at)
             return 0
         if self.on_missing == "fail":
-            raise self._lost(cursor, split, end, str(error), first)
+            raise self._lost_records_error(cursor, split, end, str(error), first)
         to = min(first, end) if at < first else end
         _log.warning("%s: offsets %d to %d are gone; they are skipped", split.name, at, to)
         cursor.seek(to)
         return to - at
 
-    def _bounds(self, split: Split, at: int) -> tuple[int, int]:
+    def _request_bounds(self, split: Split, at: int) -> tuple[int, int]:
         """The first and the end offset of a partition of the planned topic.
 
         It waits for a leader. An end before ``at`` may be stale metadata of a new leader, so it is
@@ -184,11 +184,11 @@ class KafkaReader(SplitReader):
             self._reconnect()
             waited_s += RETRY_PAUSE_S
 
-    def _check_again(self, split: Split, at: int, *, anew: bool) -> None:
+    def _check_topic_after_read(self, split: Split, at: int, *, has_returned_records: bool) -> None:
         """Raise if the end of a range, which begins at ``at``, was read from another topic.
 
-        A consumer knows the topic by its name only. ``anew``: some records were returned already,
-        so the micro-batch must be run again before the policies can apply.
+        A consumer knows the topic by its name only. ``has_returned_records``: True if the range has
+        yielded records, so the micro-batch must be run again before the policies can apply.
 
         Raises:
             _TopicGone: another topic has the name by now.
@@ -202,20 +202,20 @@ class KafkaReader(SplitReader):
         if topic is None or topic.id == split.topic_id:
             return  # of a deleted topic, only records fetched before can be read
         error = _TopicGone(at, again=True)
-        raise error.job_error(split) if anew else error
+        raise error.job_error(split) if has_returned_records else error
 
     def _reconnect(self) -> None:
         """Wait, and drop the client with its cached metadata."""
         self._close_client()
         self.clients.pause(RETRY_PAUSE_S)
 
-    def _lost(
+    def _lost_records_error(
         self, cursor: Cursor, split: Split, end: int, reason: str, first: int | None = None
     ) -> JobError:
         begin = {} if first is None else {"first": str(first)}
         return JobError(
             f"planned records of Kafka no longer exist: {reason}",
-            where={**_where(split), "offsets": f"{cursor.at} to {end}", **begin},
+            where={**_error_location(split), "offsets": f"{cursor.at} to {end}", **begin},
             hint="on_missing_offsets('earliest') or ('latest') goes on with what is there",
         )
 
@@ -226,7 +226,7 @@ class KafkaReader(SplitReader):
             with contextlib.suppress(Unreachable):  # the consumer waits for it
                 self._check_topic(split, start)
             while len(self._open) >= MAX_OPEN_CONSUMERS:
-                self._drop(next(iter(self._open)))
+                self._close_cursor(next(iter(self._open)))
             cursor = Cursor(self.clients.log(split.topic, split.partition))
         self._open[split] = cursor
         cursor.move_to(start)
@@ -255,7 +255,7 @@ class KafkaReader(SplitReader):
             self._client = self.clients.cluster()
         return self._client
 
-    def _drop(self, split: Split) -> None:
+    def _close_cursor(self, split: Split) -> None:
         cursor = self._open.pop(split, None)
         if cursor is not None:
             cursor.close()
@@ -263,7 +263,7 @@ class KafkaReader(SplitReader):
     def close(self) -> None:
         """Close all clients."""
         for split in [*self._open]:
-            self._drop(split)
+            self._close_cursor(split)
         self._close_client()
 
     def _close_client(self) -> None:
@@ -284,10 +284,10 @@ class _TopicGone(Exception):
         """The exception for the user."""
         return JobError(
             f"the topic {split.topic!r} {self.what}: records that were planned are lost",
-            where={**_where(split), "next offset": str(self.at)},
+            where={**_error_location(split), "next offset": str(self.at)},
             hint="on_changed_topic('earliest') or ('latest') goes on with what is there",
         )
 
 
-def _where(split: Split) -> dict[str, str]:
+def _error_location(split: Split) -> dict[str, str]:
     return {"topic": split.topic, "partition": str(split.partition)}
