@@ -154,7 +154,7 @@ class PartitionConsumer(Protocol):
     def seek(self, offset: int) -> None:
         """Continue at an offset; prefetched messages are dropped."""
 
-    def fetch(self, most: int, wait_s: float) -> Fetched:
+    def fetch(self, max_messages: int, wait_s: float) -> Fetched:
         """Up to ``most`` messages; waits for the first one only.
 
         Raises:

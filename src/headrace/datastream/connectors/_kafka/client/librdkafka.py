@@ -308,14 +308,14 @@ class LibrdkafkaLog:
         """Assign the partition again, which drops prefetched messages."""
         self._consumer.assign([self._kafka.TopicPartition(*self._place, offset)])
 
-    def fetch(self, most: int, wait_s: float) -> Fetched:
+    def fetch(self, max_messages: int, wait_s: float) -> Fetched:
         """Wait for one message, and take the others that are there already."""
         first = self._consumer.poll(wait_s)
         if first is None:
             return Fetched(())
         found = [first]
-        if most > 1:
-            found += self._consumer.consume(most - 1, 0)
+        if max_messages > 1:
+            found += self._consumer.consume(max_messages - 1, 0)
         events = [message for message in found if message.error() is not None]
         if not events:
             return Fetched(found)

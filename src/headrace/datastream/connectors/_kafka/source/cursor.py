@@ -42,7 +42,7 @@ class Cursor:
         self._log.seek(offset)
         self._ahead, self._reached, self._behind, self.at = (), 0, False, offset
 
-    def take_messages(self, end: int, most: int, wait_s: float) -> Sequence[Any]:
+    def take_messages(self, end: int, max_messages: int, wait_s: float) -> Sequence[Any]:
         """The next messages before ``end``; ``at`` moves past them and past a gap that follows.
 
         Waits up to ``wait_s``. If there are no messages, ``at`` shows whether a gap was passed.
@@ -55,7 +55,7 @@ class Cursor:
             if self.at < self._reached:
                 self._ahead, self.at = (), min(self._reached, end)
                 return ()
-            fetched, reached = self._fetch(most, wait_s)
+            fetched, reached = self._fetch(max_messages, wait_s)
             if reached is not None:
                 self._reached = max(self._reached, reached)
             elif not fetched:
@@ -70,15 +70,15 @@ class Cursor:
         self._ahead, self.at = messages[len(fitting) :], end
         return fitting
 
-    def _fetch(self, most: int, wait_s: float) -> Fetched:
+    def _fetch(self, max_messages: int, wait_s: float) -> Fetched:
         try:
-            return self._log.fetch(most, wait_s)
+            return self._log.fetch(max_messages, wait_s)
         except OffsetGone:
             if not self._behind:
                 raise
         # The missing offsets would have been dropped anyway.
         self.seek(self.at)
-        return self._log.fetch(most, wait_s)
+        return self._log.fetch(max_messages, wait_s)
 
     def _from_here(self, messages: Sequence[Any]) -> Sequence[Any]:
         """The messages from the next offset on."""
