@@ -23,9 +23,9 @@ class GroupConsumer:
 
     def __init__(self, properties: Mapping[str, Any]) -> None:
         self._kafka = confluent_kafka()
-        self._under_way = 0
+        self._pending_commits = 0
         self._results: list[str | None] = []
-        own = {"on_commit": self._answered, "error_cb": lambda error: None, **properties}
+        own = {"on_commit": self._on_commit, "error_cb": lambda error: None, **properties}
         self._consumer = make_client(self._kafka.Consumer, own)
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
@@ -39,10 +39,10 @@ class GroupConsumer:
         except self._kafka.KafkaException as error:
             self._results.append(text_of(error))
         else:
-            self._under_way += 1
+            self._pending_commits += 1
 
-    def _answered(self, error: Any, topic_partitions: Sequence[Any]) -> None:
-        self._under_way -= 1
+    def _on_commit(self, error: Any, topic_partitions: Sequence[Any]) -> None:
+        self._pending_commits -= 1
         wrong = [error] if error is not None else _errors(topic_partitions)
         self._results.append(text_of(wrong[0]) if wrong else None)
 
@@ -78,7 +78,7 @@ class GroupConsumer:
         too.
         """
         end = time.monotonic() + CLOSING_S
-        while self._under_way and time.monotonic() < end:
+        while self._pending_commits and time.monotonic() < end:
             self._consumer.poll(_SERVE_S)
         del self._consumer
 

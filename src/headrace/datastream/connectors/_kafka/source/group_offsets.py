@@ -29,48 +29,48 @@ class GroupOffsets:
     group: str
     clock: Callable[[], float] = time.monotonic
     _commits: GroupCommits | None = None
-    _wanted: dict[TopicPartition, int] = field(default_factory=dict)
-    _sent: dict[TopicPartition, int] = field(default_factory=dict)
-    _under_way: int = 0
-    _again_s: float | None = None
+    _offsets: dict[TopicPartition, int] = field(default_factory=dict)
+    _sent_offsets: dict[TopicPartition, int] = field(default_factory=dict)
+    _pending_commits: int = 0
+    _retry_at_s: float | None = None
     _warned: bool = False
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
         """Commit these offsets, without waiting for the answer."""
-        self._wanted.update(offsets)
+        self._offsets.update(offsets)
         self.serve()
 
     def serve(self) -> None:
         """Process the answers that have arrived, and send new commits. It may be called often."""
         if self._commits is not None:  # also without a commit, for its log
             for problem in self._commits.results():
-                self._under_way -= 1
-                self._end(problem)
-        if self._again_s is not None and self.clock() < self._again_s:
+                self._pending_commits -= 1
+                self._process_result(problem)
+        if self._retry_at_s is not None and self.clock() < self._retry_at_s:
             return
-        if self._under_way >= MAX_PENDING_COMMITS or self._sent == self._wanted:
+        if self._pending_commits >= MAX_PENDING_COMMITS or self._sent_offsets == self._offsets:
             return
         changed = {
             topic_partition: at
-            for topic_partition, at in self._wanted.items()
-            if self._sent.get(topic_partition) != at
+            for topic_partition, at in self._offsets.items()
+            if self._sent_offsets.get(topic_partition) != at
         }
         try:
             if self._commits is None:
                 self._commits = self.connect()
         except JobError as error:
-            self._end(str(error))
+            self._process_result(str(error))
             return
         self._commits.commit(changed)
-        self._sent.update(changed)
-        self._under_way += 1
+        self._sent_offsets.update(changed)
+        self._pending_commits += 1
 
-    def _end(self, problem: str | None) -> None:
+    def _process_result(self, problem: str | None) -> None:
         """Process the result of a commit: an error, or None."""
-        self._again_s = None
+        self._retry_at_s = None
         if problem is not None:
-            self._sent.clear()  # the failed partitions are unknown
-            self._again_s = self.clock() + RETRY_PAUSE_S
+            self._sent_offsets.clear()  # the failed partitions are unknown
+            self._retry_at_s = self.clock() + RETRY_PAUSE_S
             if not self._warned:
                 _log.warning(
                     "the offsets of group %s are not committed, so tools show a lag that is not "
@@ -84,4 +84,4 @@ class GroupOffsets:
         if self._commits is not None:
             self.serve()
             self._commits.close()
-            self._commits, self._under_way = None, 0
+            self._commits, self._pending_commits = None, 0
