@@ -89,7 +89,7 @@ class RegistryClient:
         # Retries are decided here, so the client must not retry by itself.
         settings = {"timeout": TIMEOUT_S, "max.retries": 0, **properties}
         # The client of confluent-kafka may be used by several threads.
-        self._client = self._guarded(
+        self._client = self._ask_with_retry(
             "connecting",
             lambda: self._package.SchemaRegistryClient({"url": registry.url, **settings}),
         )
@@ -107,9 +107,9 @@ class RegistryClient:
                 return found
             if self._unknown.get(identifier, 0.0) > time.monotonic():
                 raise _unknown(identifier)
-            schema = self._guarded(
+            schema = self._ask_with_retry(
                 f"asking for the schema {identifier}",
-                lambda: self._or_none(lambda: self._client.get_schema(identifier)),
+                lambda: self._ask_or_none(lambda: self._client.get_schema(identifier)),
             )
             if schema is None:
                 now_s = time.monotonic()
@@ -126,7 +126,7 @@ class RegistryClient:
             JobError: there is none, or the registry does not answer.
         """
         with self._lock:
-            registered = self._guarded(
+            registered = self._ask_with_retry(
                 f"asking for version {version} of the subject {subject!r}",
                 lambda: self._client.get_version(subject, version),
             )
@@ -150,10 +150,10 @@ class RegistryClient:
         with self._lock:
             found = self._ids.get(key)
             if found is None:
-                doing = "registering a schema" if register else "asking for a schema's id"
+                operation = "registering a schema" if register else "asking for a schema's id"
                 schema = self._schema(text, kind, references)
-                found = self._ids[key] = self._guarded(
-                    f"{doing} under the subject {subject!r}",
+                found = self._ids[key] = self._ask_with_retry(
+                    f"{operation} under the subject {subject!r}",
                     lambda: (
                         self._client.register_schema(subject, schema)
                         if register
@@ -166,7 +166,7 @@ class RegistryClient:
         """The version of a registered schema under a subject."""
         schema = self._schema(text, kind, tuple(references))
         with self._lock:
-            found: int = self._guarded(
+            found: int = self._ask_with_retry(
                 f"asking for a schema's version under the subject {subject!r}",
                 lambda: self._looked_up(subject, schema).version,
             )
@@ -174,7 +174,7 @@ class RegistryClient:
 
     def _looked_up(self, subject: str, schema: Any) -> Any:
         """A subject's schema; some registries find it in another layout only with ``normalize``."""
-        found = self._or_none(lambda: self._client.lookup_schema(subject, schema))
+        found = self._ask_or_none(lambda: self._client.lookup_schema(subject, schema))
         if found is not None:
             return found
         return self._client.lookup_schema(subject, schema, normalize_schemas=True)
@@ -188,22 +188,24 @@ class RegistryClient:
         ]
         return self._package.Schema(text, kind, made)
 
-    def _guarded(self, doing: str, ask: Callable[[], T]) -> T:
+    def _ask_with_retry(self, operation: str, ask: Callable[[], T]) -> T:
         """The registry's answer; the request is repeated while it is down, up to ``max_outage``."""
         outage = Outage(
             self._registry.max_outage_ms / 1000, f"schema registry {self._registry.url}"
         )
         return retry_while_down(
-            lambda: self._once(doing, ask), lambda error: isinstance(error, RegistryAway), outage
+            lambda: self._ask_once(operation, ask),
+            lambda error: isinstance(error, RegistryAway),
+            outage,
         )
 
-    def _once(self, doing: str, ask: Callable[[], T]) -> T:
+    def _ask_once(self, operation: str, ask: Callable[[], T]) -> T:
         try:
             return ask()
         except Exception as error:
-            raise self._failure(doing, error) from None  # its frames contain the secrets
+            raise self._to_job_error(operation, error) from None  # its frames contain the secrets
 
-    def _or_none(self, ask: Callable[[], T]) -> T | None:
+    def _ask_or_none(self, ask: Callable[[], T]) -> T | None:
         try:
             return ask()
         except self._package.error.SchemaRegistryError as error:
@@ -211,7 +213,7 @@ class RegistryClient:
                 return None
             raise
 
-    def _failure(self, doing: str, error: Exception) -> JobError:
+    def _to_job_error(self, operation: str, error: Exception) -> JobError:
         status = getattr(error, "http_status_code", None)
         message = str(error).strip() or type(error).__name__
         for secret in self._secrets:
@@ -225,7 +227,7 @@ class RegistryClient:
         if away or status is None:
             hint = "check that it runs, and that the workers can reach it"
         return (RegistryAway if away else JobError)(
-            f"{doing} failed: {message}", where={"registry": self._registry.url}, hint=hint
+            f"{operation} failed: {message}", where={"registry": self._registry.url}, hint=hint
         )
 
 

@@ -155,7 +155,7 @@ class PartitionConsumer(Protocol):
         """Continue at an offset; prefetched messages are dropped."""
 
     def fetch(self, max_messages: int, wait_s: float) -> Fetched:
-        """Up to ``most`` messages; waits for the first one only.
+        """Return up to ``max_messages`` messages; waits for the first one only.
 
         Raises:
             OffsetGone: the partition does not have the offset.

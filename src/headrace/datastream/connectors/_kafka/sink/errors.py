@@ -94,33 +94,33 @@ def was_purged(error: Any) -> bool:
 
 
 def job_error(
-    doing: str, error: Any, heard: str = "", where: dict[str, str] | None = None
+    operation: str, error: Any, last_error: str = "", where: dict[str, str] | None = None
 ) -> JobError:
-    """The exception for an error of Kafka. ``doing``: what failed, for the message."""
-    places = {"doing": doing, **(where or {})}
+    """The exception for an error of Kafka. ``operation``: what failed, for the message."""
+    location = {"doing": operation, **(where or {})}
     if error.name() in _FENCED:
         return JobError(
             "another producer has taken over the transactional id of this one, and Kafka refuses "
             "its records",
-            where=places,
+            where=location,
             hint="the job runs twice, or two sinks have the same transactional id prefix. Readers "
             "of committed records see nothing of this transaction",
         )
     if is_retriable(error):
         return NoAnswer(
-            f"no Kafka broker answers: {heard or error.str()}",
-            where=places,
+            f"no Kafka broker answers: {last_error or error.str()}",
+            where=location,
             hint="the micro-batch can be run again when brokers are back; "
             "set_unreachable_timeout sets how long a sink waits",
         )
-    return JobError(f"Kafka refuses: {error.str()}", where=places, hint=_HINTS.get(error.name()))
+    return JobError(f"Kafka refuses: {error.str()}", where=location, hint=_HINTS.get(error.name()))
 
 
-def login_refused(doing: str, heard: str) -> JobError:
+def login_refused(operation: str, last_error: str) -> JobError:
     """The exception for a client that brokers have never accepted."""
     return JobError(
-        f"Kafka refuses the login: {heard}",
-        where={"doing": doing},
+        f"Kafka refuses the login: {last_error}",
+        where={"doing": operation},
         hint="check the sink's security properties: protocol, user, password, certificates",
     )
 
@@ -134,7 +134,7 @@ def is_likelier_cause(one: Undelivered, other: Undelivered) -> bool:
 
 
 def undelivered(
-    failed: Undelivered, count: int, heard: str, times: tuple[int, int] | None
+    failed: Undelivered, count: int, last_error: str, times: tuple[int, int] | None
 ) -> JobError:
     """The exception for ``count`` undelivered records; it names the likeliest cause.
 
@@ -159,7 +159,7 @@ def undelivered(
             where["and"] += ": brokers refuse a batch as a whole, maybe for another record"
     if name == "_MSG_TIMED_OUT":
         return JobError(
-            f"a record could not be delivered to Kafka in time: {heard or failed.error.str()}",
+            f"a record could not be delivered to Kafka in time: {last_error or failed.error.str()}",
             where=where,
             hint="the micro-batch can be run again when brokers are back; "
             "message.timeout.ms sets how long a record waits",

@@ -171,7 +171,7 @@ class ProducerSession:
             )
 
     def call_with_retry(
-        self, doing: str, call: Callable[[float], T], timeout_s: float | None = None
+        self, operation: str, call: Callable[[float], T], timeout_s: float | None = None
     ) -> T:
         """The result of ``call``, which is repeated while a retry may succeed.
 
@@ -182,9 +182,9 @@ class ProducerSession:
         """
         most_s = self._timeout_s if timeout_s is None else timeout_s
         with self._waiting(most_s) as outage:
-            return self._repeat(doing, call, outage)
+            return self._repeat(operation, call, outage)
 
-    def _repeat(self, doing: str, call: Callable[[float], T], outage: Outage) -> T:
+    def _repeat(self, operation: str, call: Callable[[float], T], outage: Outage) -> T:
         while True:
             left = outage.left_s
             try:
@@ -201,9 +201,9 @@ class ProducerSession:
                     raise self._undelivered(self._failed, self._failures) from None
                 is_over = left <= PAUSE_S or not is_retriable(reason)
                 if self._is_refused(is_over):
-                    raise login_refused(doing, self._last_error) from None
+                    raise login_refused(operation, self._last_error) from None
                 if is_over:
-                    raise job_error(doing, reason, self._last_error) from None
+                    raise job_error(operation, reason, self._last_error) from None
                 if outage.patience_s - left >= LOG_AFTER_S:
                     outage.failed(self._last_error or reason.str())
 

@@ -121,9 +121,9 @@ class TransactionalProducer:
                 self.session.call_with_retry("aborting a transaction", abort, CLOSING_S)
         self.session.close()
 
-    def _ask(self, doing: str, call: Callable[[float], T]) -> T:
+    def _ask(self, operation: str, call: Callable[[float], T]) -> T:
         try:
-            return self.session.call_with_retry(doing, call)
+            return self.session.call_with_retry(operation, call)
         except JobError as error:
             raise self.with_timeout_cause(error) from None
 
