@@ -65,16 +65,19 @@ class KafkaWriter(SinkWriter):
             self._session.check()
 
     def _write_encoded(
-        self, schema: BuiltRecordSerializer, found: Sequence[Any], timestamps: Sequence[int | None]
+        self,
+        schema: BuiltRecordSerializer,
+        encoded: Sequence[Any],
+        timestamps: Sequence[int | None],
     ) -> None:
         if not self._may_send(schema.topic):
             return
         assert self._session is not None
         keys: Iterable[bytes | None]
         if schema.key_schema is None:
-            values, keys = found, repeat(None)
+            values, keys = encoded, repeat(None)
         else:
-            keys, values = zip(*found, strict=True)
+            keys, values = zip(*encoded, strict=True)
         self._check_times(schema.topic, timestamps, keys)
         self._session.send_all(schema.topic, values, keys, timestamps)
 
@@ -123,38 +126,38 @@ class KafkaWriter(SinkWriter):
     def _may_send(self, topic: str) -> bool:
         """Begin if necessary; False if the micro-batch's records are written already."""
         if self._session is None:
-            self._session = self._begin(topic)
+            self._session = self._begin_session(topic)
             self._done_before = self._session is None
         return not self._done_before
 
     def get_partitions_for_topic(self, topic: str) -> Sequence[int]:
         """The numbers of a topic's partitions, for schemas."""
-        return self._any_session(topic).partitions(topic)
+        return self._get_session(topic).partitions(topic)
 
     @abstractmethod
-    def _begin(self, topic: str) -> ProducerSession | None:
+    def _begin_session(self, topic: str) -> ProducerSession | None:
         """The session for records whose first topic this is; None if they are written already."""
 
     @abstractmethod
-    def _any_session(self, topic: str) -> ProducerSession:
+    def _get_session(self, topic: str) -> ProducerSession:
         """A session for questions about a topic, before there is a record."""
 
 
 class AtLeastOnceWriter(KafkaWriter):
     """Waits for delivery at the end of the micro-batch. A worker has one producer."""
 
-    def _begin(self, topic: str) -> ProducerSession:
-        found = self._any_session(topic)
+    def _begin_session(self, topic: str) -> ProducerSession:
+        found = self._get_session(topic)
         found.partitions(topic)
         return found
 
-    def _any_session(self, topic: str) -> ProducerSession:
-        return self._context.shared("producer", self._new)
+    def _get_session(self, topic: str) -> ProducerSession:
+        return self._context.shared("producer", self._create_session)
 
-    def _new(self) -> ProducerSession:
-        return ProducerSession(self._producers, self._settings(), self._timeout_s)
+    def _create_session(self) -> ProducerSession:
+        return ProducerSession(self._producers, self._session_settings(), self._timeout_s)
 
-    def _settings(self) -> dict[str, str]:
+    def _session_settings(self) -> dict[str, str]:
         return {"message.timeout.ms": str(int(self._timeout_s * 1000))}
 
     def prepare_commit(self) -> None:
@@ -197,23 +200,23 @@ class ExactlyOnceWriter(KafkaWriter):
         self._is_new = False
         self._producer: TransactionalProducer | None = None
 
-    def _shared(self, topic: str) -> TransactionalProducer:
-        return self._context.shared(self._key, lambda: self._new(topic))
+    def _shared_producer(self, topic: str) -> TransactionalProducer:
+        return self._context.shared(self._key, lambda: self._create_producer(topic))
 
-    def _new(self, topic: str) -> TransactionalProducer:
+    def _create_producer(self, topic: str) -> TransactionalProducer:
         self._is_new = True
         return TransactionalProducer(
             self._producers, self._name, self._group, self._timeout_s, topic
         )
 
-    def _any_session(self, topic: str) -> ProducerSession:
-        return self._shared(topic).session
+    def _get_session(self, topic: str) -> ProducerSession:
+        return self._shared_producer(topic).session
 
-    def _begin(self, topic: str) -> ProducerSession | None:
+    def _begin_session(self, topic: str) -> ProducerSession | None:
         end = time.monotonic() + self._timeout_s
         while True:
             try:
-                return self._begun(topic)
+                return self._try_begin_session(topic)
             except ClientStuck:
                 self._context.discard(self._key)
                 if time.monotonic() >= end:
@@ -223,8 +226,8 @@ class ExactlyOnceWriter(KafkaWriter):
                 if self._is_new or isinstance(error, NoAnswer):
                     raise
 
-    def _begun(self, topic: str) -> ProducerSession | None:
-        producer = self._shared(topic)
+    def _try_begin_session(self, topic: str) -> ProducerSession | None:
+        producer = self._shared_producer(topic)
         if not producer.begin(self._context.batch_id, topic):
             return None
         self._producer = producer
