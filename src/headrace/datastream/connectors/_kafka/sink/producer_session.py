@@ -63,7 +63,7 @@ class ProducerSession:
         """Since when the login is refused."""
         self._connection_error = False
         self._topics: dict[str, tuple[Sequence[int], float]] = {}
-        self.client = producers.producer(settings, self._delivered, self._record_error)
+        self.client = producers.producer(settings, self._on_delivery, self._on_error)
         self._produce = self.client.produce
 
     def send(self, record: KafkaProducerRecord) -> None:
@@ -87,7 +87,7 @@ class ProducerSession:
             except BufferError:  # repeatedly, if a large record needs the space of many
                 self._wait_for_room(record)
             except self._exception as error:
-                raise self._refused(record, error.args[0]) from None
+                raise self._refused_error(record, error.args[0]) from None
             except (TypeError, ValueError, OverflowError) as error:
                 raise invalid_record(record, error) from None
 
@@ -125,12 +125,12 @@ class ProducerSession:
                     "a sink waits",
                 )
 
-    def _refused(self, record: KafkaProducerRecord, error: Any) -> JobError:
+    def _refused_error(self, record: KafkaProducerRecord, error: Any) -> JobError:
         if error.fatal():
             return job_error("writing a record", error, self._last_error, {"topic": record.topic})
         size_bytes = len(record.value or b"") + len(record.key or b"")
         failed = Undelivered(error, record.topic, record.partition, record.key, size_bytes)
-        return self._undelivered(failed, 1)
+        return self._undelivered_error(failed, 1)
 
     def check(self) -> None:
         """Raise if records were not delivered.
@@ -140,9 +140,9 @@ class ProducerSession:
         """
         self._serve(0)
         if self._failed is not None:
-            raise self._undelivered(self._failed, self._failures)
+            raise self._undelivered_error(self._failed, self._failures)
 
-    def _undelivered(self, failed: Undelivered, count: int) -> JobError:
+    def _undelivered_error(self, failed: Undelivered, count: int) -> JobError:
         return undelivered(failed, count, self._last_error, self._times.get(failed.topic))
 
     def record_times(self, topic: str, span: tuple[int, int]) -> None:
@@ -156,7 +156,7 @@ class ProducerSession:
         Raises:
             JobError: one was not.
         """
-        with self._waiting(self._timeout_s) as outage:
+        with self._track_outage(self._timeout_s) as outage:
             while self.client.flush(ONE_CALL_S) and self._failed is None and outage.left_s > 0:
                 if self._last_error:
                     outage.failed(self._last_error)
@@ -180,11 +180,11 @@ class ProducerSession:
         Raises:
             JobError: it failed for good, or timed out.
         """
-        most_s = self._timeout_s if timeout_s is None else timeout_s
-        with self._waiting(most_s) as outage:
-            return self._repeat(operation, call, outage)
+        limit_s = self._timeout_s if timeout_s is None else timeout_s
+        with self._track_outage(limit_s) as outage:
+            return self._retry(operation, call, outage)
 
-    def _repeat(self, operation: str, call: Callable[[float], T], outage: Outage) -> T:
+    def _retry(self, operation: str, call: Callable[[float], T], outage: Outage) -> T:
         while True:
             left = outage.left_s
             try:
@@ -198,9 +198,9 @@ class ProducerSession:
                 self._serve(PAUSE_S)  # runs the callbacks for errors
                 reason = error.args[0]
                 if self._failed is not None and not reason.fatal():
-                    raise self._undelivered(self._failed, self._failures) from None
+                    raise self._undelivered_error(self._failed, self._failures) from None
                 is_over = left <= PAUSE_S or not is_retriable(reason)
-                if self._is_refused(is_over):
+                if self._is_login_refused(is_over):
                     raise login_refused(operation, self._last_error) from None
                 if is_over:
                     raise job_error(operation, reason, self._last_error) from None
@@ -208,15 +208,15 @@ class ProducerSession:
                     outage.failed(self._last_error or reason.str())
 
     @contextlib.contextmanager
-    def _waiting(self, most_s: float) -> Iterator[Outage]:
-        outage = Outage(most_s, "Kafka", log=self._outage_log)
+    def _track_outage(self, limit_s: float) -> Iterator[Outage]:
+        outage = Outage(limit_s, "Kafka", log=self._outage_log)
         outage.start()
         try:
             yield outage
         finally:
             outage.end()
 
-    def _is_refused(self, is_over: bool) -> bool:
+    def _is_login_refused(self, is_over: bool) -> bool:
         """Whether brokers answer but refuse this client, which they have never accepted before."""
         if self._answered or self._refused_s is None:
             return False
@@ -268,9 +268,9 @@ class ProducerSession:
         try:
             self.client.poll(seconds)
         except self._exception as error:
-            self._record_error(error.args[0])
+            self._on_error(error.args[0])
 
-    def _delivered(self, error: Any, message: Any) -> None:
+    def _on_delivery(self, error: Any, message: Any) -> None:
         if error is None or was_purged(error):
             return
         self._failures += 1
@@ -280,7 +280,7 @@ class ProducerSession:
         if self._failed is None or is_likelier_cause(failed, self._failed):
             self._failed = failed
 
-    def _record_error(self, error: Any) -> None:
+    def _on_error(self, error: Any) -> None:
         self._connection_error = True
         if error.name() in REFUSED:
             self._refused_s = self._refused_s or time.monotonic()

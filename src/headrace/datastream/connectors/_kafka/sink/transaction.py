@@ -84,13 +84,15 @@ class TransactionalProducer:
             return False
         self.session.partitions(topic)
         self.session.clear_connection_error()
-        self._ask("beginning a transaction", lambda _: self.session.client.begin_transaction())
+        self._call_with_retry(
+            "beginning a transaction", lambda _: self.session.client.begin_transaction()
+        )
         self._began_s = time.monotonic()
         marker = [self._kafka.TopicPartition(topic, 0, batch_id + 1)]
         send = self.session.client.send_offsets_to_transaction
         # librdkafka does not keep this call's timeout (its issue 5456): if the group's coordinator
         # was restarted, it may wait for ever for a broker that it has forgotten (5511).
-        self._ask(
+        self._call_with_retry(
             "writing the sink's marker",
             lambda left: call_with_timeout(
                 lambda: send(marker, self._metadata, left), left + STUCK_S
@@ -108,7 +110,7 @@ class TransactionalProducer:
         Raises:
             JobError: it failed, or the outcome is unknown. Do not use this producer again.
         """
-        self._ask("committing a transaction", self.session.client.commit_transaction)
+        self._call_with_retry("committing a transaction", self.session.client.commit_transaction)
         self._began_s = None
         self.marker = batch_id + 1
         return not self.session.had_connection_error()
@@ -121,7 +123,7 @@ class TransactionalProducer:
                 self.session.call_with_retry("aborting a transaction", abort, CLOSING_S)
         self.session.close()
 
-    def _ask(self, operation: str, call: Callable[[float], T]) -> T:
+    def _call_with_retry(self, operation: str, call: Callable[[float], T]) -> T:
         try:
             return self.session.call_with_retry(operation, call)
         except JobError as error:
