@@ -63,8 +63,8 @@ class Producers(Protocol):
     def topic_settings(self, topic: str, timeout_s: float) -> Mapping[str, str]:
         """The settings of a topic by name; empty if they may not be read, or no broker answers."""
 
-    def setting(self, key: str, otherwise: int) -> int:
-        """A number from the properties, or ``otherwise``."""
+    def setting(self, key: str, default: int) -> int:
+        """A number from the properties, or ``default``."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class LibrdkafkaProducers:
             {
                 **DEFAULTS,
                 **settings,
-                **self._client(),
+                **self._client_settings(),
                 # Never another one: it would not be fenced.
                 **{key: settings[key] for key in ("transactional.id",) if key in settings},
                 "delivery.report.only.error": True,
@@ -100,7 +100,7 @@ class LibrdkafkaProducers:
 
         It uses a consumer with ``read_committed``, which waits for open transactions.
         """
-        return self._greatest(group, timeout_s, "read_committed")
+        return self._highest_offset(group, timeout_s, "read_committed")
 
     def last_marker(self, beginning: str, timeout_s: float) -> int:
         """List all brokers' groups, then read the offsets of those with this prefix.
@@ -108,18 +108,18 @@ class LibrdkafkaProducers:
         Open transactions are ignored. An ``AdminClient`` is used for the list only: one that asks a
         group's coordinator may end the process (see ``group_consumer``).
         """
-        with make_client(confluent_kafka().admin.AdminClient, self._admin()) as admin:
+        with make_client(confluent_kafka().admin.AdminClient, self._admin_settings()) as admin:
             listed = admin.list_consumer_groups(request_timeout=timeout_s).result()
         for error in listed.errors:
             raise error
         own = re.compile(re.escape(beginning) + "[0-9]+")
         names = [each.group_id for each in listed.valid if own.fullmatch(each.group_id)]
-        found = [self._greatest(name, timeout_s, "read_uncommitted") for name in names]
+        found = [self._highest_offset(name, timeout_s, "read_uncommitted") for name in names]
         return max(found, default=-1)
 
-    def _greatest(self, group: str, timeout_s: float, level: str) -> int:
+    def _highest_offset(self, group: str, timeout_s: float, level: str) -> int:
         kafka = confluent_kafka()
-        own = {**self._admin(), "group.id": group, "isolation.level": level}
+        own = {**self._admin_settings(), "group.id": group, "isolation.level": level}
         consumer = make_client(kafka.Consumer, own)
         try:
             names = consumer.list_topics(timeout=timeout_s).topics
@@ -131,11 +131,13 @@ class LibrdkafkaProducers:
             found = consumer.committed(asked, timeout=timeout_s) if asked else []
         finally:
             consumer.close()
-        return _greatest(found)
+        return _highest_offset(found)
 
     def group_metadata(self, group: str) -> Any:
         """The metadata of a consumer that has not joined the group, so without a generation."""
-        consumer = make_client(confluent_kafka().Consumer, {**self._admin(), "group.id": group})
+        consumer = make_client(
+            confluent_kafka().Consumer, {**self._admin_settings(), "group.id": group}
+        )
         try:
             return consumer.consumer_group_metadata()
         finally:
@@ -145,7 +147,7 @@ class LibrdkafkaProducers:
         """The effective settings of a topic, whether set or inherited."""
         kafka = confluent_kafka()
         asked = kafka.admin.ConfigResource(kafka.admin.ConfigResource.Type.TOPIC, topic)
-        with make_client(kafka.admin.AdminClient, self._admin()) as admin:
+        with make_client(kafka.admin.AdminClient, self._admin_settings()) as admin:
             (answer,) = admin.describe_configs([asked], request_timeout=timeout_s).values()
             try:
                 return {name: entry.value for name, entry in answer.result().items()}
@@ -153,31 +155,31 @@ class LibrdkafkaProducers:
                 _log.info("the settings of the topic %r are not known: %s", topic, text_of(error))
                 return {}
 
-    def setting(self, key: str, otherwise: int) -> int:
-        """A number from the properties, or ``otherwise``.
+    def setting(self, key: str, default: int) -> int:
+        """A number from the properties, or ``default``.
 
         Raises:
             ConfigurationError: it is no number.
         """
         text = self._client_properties().get(key)
         try:
-            return otherwise if text is None else int(text)
+            return default if text is None else int(text)
         except ValueError:
             raise ConfigurationError(f"{key} is no number: {text!r}") from None
 
     def _client_properties(self) -> dict[str, str]:
         return for_producer(self.properties)
 
-    def _client(self) -> dict[str, str]:
+    def _client_settings(self) -> dict[str, str]:
         own = self._client_properties()
         servers = resolve_references("bootstrap.servers", self.servers)
         return {**own, "bootstrap.servers": servers, **_client_id(self.properties)}
 
-    def _admin(self) -> dict[str, str]:
-        return {key: value for key, value in self._client().items() if _COMMON.match(key)}
+    def _admin_settings(self) -> dict[str, str]:
+        return {key: value for key, value in self._client_settings().items() if _COMMON.match(key)}
 
 
-def _greatest(found: Iterable[Any]) -> int:
+def _highest_offset(found: Iterable[Any]) -> int:
     """The greatest offset of a result; -1: none.
 
     Raises:

@@ -202,7 +202,7 @@ def test_addresses_may_stay_where_they_are(monkeypatch: pytest.MonkeyPatch) -> N
     for name in names.values():
         monkeypatch.setenv(name, name.lower())
     wanted = {"bootstrap.servers": "brokers", "client.id": "client"}
-    for known in (real.admin(), real.consumer(), writing._client()):
+    for known in (real.admin(), real.consumer(), writing._client_settings()):
         assert wanted.items() <= known.items()
     assert real.consumer()["group.id"] == "group"
 
