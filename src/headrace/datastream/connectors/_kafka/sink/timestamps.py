@@ -76,20 +76,20 @@ class OldTimestamps:
 
     def __init__(self, producers: Producers, clock: Callable[[], float] = time.time) -> None:
         self._producers, self._clock = producers, clock
-        self._kept_ms: dict[str, int | None] = {}
+        self._retention_ms_by_topic: dict[str, int | None] = {}
 
     def check_retention(self, topic: str, earliest_ms: int) -> None:
         """Compare the earliest timestamp of some records with their topic's retention."""
         age_ms = int(self._clock() * 1000) - earliest_ms
         if age_ms < RETENTION_CHECK_MS:
             return
-        if topic not in self._kept_ms:
-            self._kept_ms[topic] = self._asked(topic)
-        kept_ms = self._kept_ms[topic]
-        if kept_ms is None or age_ms <= kept_ms:
+        if topic not in self._retention_ms_by_topic:
+            self._retention_ms_by_topic[topic] = self._request_retention_ms(topic)
+        retention_ms = self._retention_ms_by_topic[topic]
+        if retention_ms is None or age_ms <= retention_ms:
             return
-        self._kept_ms[topic] = None
-        kept = timedelta(milliseconds=kept_ms)
+        self._retention_ms_by_topic[topic] = None
+        kept = timedelta(milliseconds=retention_ms)
         _log.warning(
             "records are written to the topic %r with timestamps from %s on, but the topic keeps "
             "records for %s only, by their timestamps: brokers delete these a few minutes from "
@@ -98,11 +98,11 @@ class OldTimestamps:
             *(topic, format_timestamp(earliest_ms), str(kept).removesuffix(", 0:00:00"), _CHOOSE),
         )
 
-    def _asked(self, topic: str) -> int | None:
+    def _request_retention_ms(self, topic: str) -> int | None:
         """How long a topic keeps records by their own timestamps; None: not limited, or unknown."""
         settings = self._producers.topic_settings(topic, ASK_S)
         by_timestamp = settings.get("message.timestamp.type") == "CreateTime"
-        kept_ms = settings.get("retention.ms", "-1")
+        retention_ms = settings.get("retention.ms", "-1")
         if not by_timestamp or "delete" not in settings.get("cleanup.policy", "delete"):
             return None
-        return int(kept_ms) if int(kept_ms) >= 0 else None
+        return int(retention_ms) if int(retention_ms) >= 0 else None
