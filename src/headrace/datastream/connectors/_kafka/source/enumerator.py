@@ -363,7 +363,7 @@ class KafkaEnumerator(SplitEnumerator):
             JobError: there are some, and the policy is to fail.
         """
         missing = [name for name in known if name not in self._known_splits]
-        self._vanishing.keep(missing)
+        self._vanishing.retain(missing)
         found = [n for n in missing if self._vanishing.is_confirmed(n, now_ms) and n not in paused]
         if not found:
             return []
@@ -376,7 +376,7 @@ class KafkaEnumerator(SplitEnumerator):
             handle_changed_topic(
                 self.on_changed, name, what, known[name].offset, self._known_ends.get(name)
             )
-        self._vanishing.keep({*missing} - {*found})
+        self._vanishing.retain({*missing} - {*found})
         return found
 
     def _end_position_of_vanished(self, name: str, at: Position) -> Position:
@@ -445,7 +445,7 @@ class KafkaEnumerator(SplitEnumerator):
         if short and not discovers:
             self._discovered_ms = None  # it may be another topic by now: ask for its id
         lost = [name for name in short if self._shorter.is_confirmed(name, now_ms)]
-        self._shorter.keep([name for name in positions if name in short or name not in ends])
+        self._shorter.retain([name for name in positions if name in short or name not in ends])
         first: Mapping[TopicPartition, int] = {}
         if discovers or lost:
             first = self._cluster.earliest_offsets(

@@ -35,7 +35,7 @@ class UnconfirmedPartitions:
         """Whether a split has been in doubt for long enough; the first call starts the time."""
         return now_ms - self._since_ms.setdefault(split, now_ms) >= CONFIRMED_AFTER_MS
 
-    def keep(self, splits: Collection[str]) -> None:
+    def retain(self, splits: Collection[str]) -> None:
         """Remove all splits except these."""
         self._since_ms = {name: at for name, at in self._since_ms.items() if name in splits}
 
@@ -119,15 +119,15 @@ def no_leader(split: Split, waited_s: float) -> JobError:
 class FutureStops:
     """Logs, once for each split, that it stops at an offset that its log does not have yet."""
 
-    _said: set[str] = field(default_factory=set)
+    _logged: set[str] = field(default_factory=set)
 
     def log_new(self, positions: Mapping[str, Position], ends: Mapping[str, int]) -> None:
         """Check the splits that were read to their end."""
         for name, end in ends.items():
             at = positions[name]
-            if at.stop is None or not at.offset == end < at.stop or name in self._said:
+            if at.stop is None or not at.offset == end < at.stop or name in self._logged:
                 continue
-            self._said.add(name)
+            self._logged.add(name)
             _log.warning(
                 "%s: the job stops at offset %d, and the log ends at %d: it waits for more"
                 " records, however long they take",
