@@ -19,7 +19,7 @@ from headrace.common.time import TimeAmount
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.datastream._build import nodes as build
 from headrace.datastream._build.call_site import call_site
-from headrace.datastream._build.keys import check_stability, key_function
+from headrace.datastream._build.keys import check_stability, to_key_selector
 from headrace.datastream._build.stream import may_emit_to
 from headrace.datastream._streams.as_of_join import AsOfJoin
 from headrace.datastream._streams.broadcast import BroadcastConnectedStream, BroadcastStream
@@ -118,7 +118,7 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
             UnstableKeyError: the keys are of a type whose hash differs between interpreters.
         """
         site, stream = call_site(), self._described()
-        selector = key_function(key_selector, "key_by", stream, site)
+        selector = to_key_selector(key_selector, "key_by", stream, site)
         build.checked_type(key_type, "key_by")
         build.require_sendable(selector, "key_by", stream, site)
         check_stability(selector, key_type, self._edges, stream, site)

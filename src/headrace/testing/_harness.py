@@ -15,7 +15,7 @@ from headrace.common.watermark_strategy import (
     WatermarkStrategy,
 )
 from headrace.datastream._build.call_site import call_site
-from headrace.datastream._build.keys import key_function
+from headrace.datastream._build.keys import to_key_selector
 from headrace.datastream._build.nodes import require_sendable
 from headrace.datastream.functions import (
     BroadcastProcessFunction,
@@ -366,7 +366,7 @@ class KeyedHarness(_Harness):
                 hint="give key_by one key selector for all inputs, or a tuple with one for each",
             )
         self._selectors = {
-            number: key_function(each, "key_by", "the harness", site)
+            number: to_key_selector(each, "key_by", "the harness", site)
             for number, each in enumerate(given)
             if each is not None
         }

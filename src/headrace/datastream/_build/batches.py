@@ -20,7 +20,7 @@ from headrace.common.typeinfo import (
 from headrace.datastream._build.known_types import known_type
 from headrace.datastream._build.nodes import checked_type
 from headrace.datastream._build.stream import Stream
-from headrace.datastream._build.user_functions import user_function
+from headrace.datastream._build.user_functions import to_user_function
 from headrace.datastream.connectors._collection import CollectionSource
 from headrace.datastream.formats._arrow.types import arrow_type, arrow_values, from_arrow
 from headrace.datastream.functions import KeyedMapBatchesFunction, MapBatchesFunction
@@ -83,7 +83,7 @@ def map_batches_spec(
     Raises:
         PlanError: the type of the records is unknown, or Arrow has no type for it.
     """
-    function = user_function(func, MapBatchesFunction, _CALL, _CALL, stream._described(), site)
+    function = to_user_function(func, MapBatchesFunction, _CALL, _CALL, stream._described(), site)
     return MapBatchesSpec(function, *_parts(options, stream, edges, site))
 
 
@@ -92,7 +92,7 @@ def keyed_map_batches_spec(
 ) -> KeyedMapBatchesSpec:
     """The spec of a function of keys and batches, as ``map_batches_spec``."""
     described = stream._described()
-    function = user_function(func, KeyedMapBatchesFunction, _CALL, _CALL, described, site)
+    function = to_user_function(func, KeyedMapBatchesFunction, _CALL, _CALL, described, site)
     return KeyedMapBatchesSpec(function, *_parts(options, stream, edges, site))
 
 

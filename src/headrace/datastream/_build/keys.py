@@ -6,7 +6,7 @@ import operator
 from typing import Any
 
 from headrace.common.typeinfo import TypeInformation
-from headrace.datastream._build.user_functions import user_function
+from headrace.datastream._build.user_functions import to_user_function
 from headrace.datastream.functions import Function, KeySelector
 from headrace.errors import UnstableKeyError
 from headrace.graph.transformation import CallSite, Edge, Forward, SourceTransformation
@@ -15,13 +15,13 @@ from headrace.runtime.columns.selectors import NamedField
 from headrace.runtime.user_function import UserFunction
 
 
-def key_function(given: Any, call: str, stream: str, site: CallSite) -> UserFunction:
-    """The selector for a KeySelector, a callable, or a field's position or name."""
-    if isinstance(given, int) and not isinstance(given, bool):
-        return UserFunction(operator.itemgetter(given))
-    if isinstance(given, str):
-        return UserFunction(NamedField(given))
-    return user_function(given, KeySelector, "get_key", call, stream, site)
+def to_key_selector(key: Any, call: str, stream: str, site: CallSite) -> UserFunction:
+    """Return the key selector for a KeySelector, a callable, or a field's position or name."""
+    if isinstance(key, int) and not isinstance(key, bool):
+        return UserFunction(operator.itemgetter(key))
+    if isinstance(key, str):
+        return UserFunction(NamedField(key))
+    return to_user_function(key, KeySelector, "get_key", call, stream, site)
 
 
 def check_stability(

@@ -13,41 +13,44 @@ from headrace.runtime.user_function import UserFunction
 _OURS = ("headrace.datastream.functions", "headrace.datastream._functions.")
 
 
-def user_function(
-    given: Any,
-    kind: type[Function],
+def to_user_function(
+    func: Any,
+    function_class: type[Function],
     method: str,
     call: str,
     stream: str,
     site: CallSite,
     *,
-    plain: bool = True,
+    accepts_callable: bool = True,
 ) -> UserFunction:
-    """The function for an operator: an object of ``kind``, or, if ``plain``, any callable.
+    """Return an operator's function, which calls ``method`` of an object of ``function_class``.
+
+    ``accepts_callable``: any other callable is used as it is. ``call``, ``stream`` and ``site``
+    are for the error message.
 
     Raises:
-        WrongFunctionError: ``given`` is neither.
+        WrongFunctionError: ``func`` is neither.
     """
-    if isinstance(given, kind):
-        return UserFunction(given, method)
-    if plain and callable(given) and not isinstance(given, Function | type):
-        return UserFunction(given)
+    if isinstance(func, function_class):
+        return UserFunction(func, method)
+    if accepts_callable and callable(func) and not isinstance(func, Function | type):
+        return UserFunction(func)
     wanted = (
-        f"{with_article(kind.__name__)} or a plain function"
-        if plain
-        else with_article(kind.__name__)
+        f"{with_article(function_class.__name__)} or a plain function"
+        if accepts_callable
+        else with_article(function_class.__name__)
     )
     hint = None
-    if isinstance(given, type) and issubclass(given, Function):
-        got, hint = f"the class {given.__name__} itself", f"make an object: {given.__name__}()"
-    elif isinstance(given, type):
-        if plain:  # a class is a callable, too: str, int, a dataclass
-            return UserFunction(given)
-        got = f"the class {given.__name__}"
-    elif isinstance(given, Function):
-        got = with_article(_function_kind(given))
+    if isinstance(func, type) and issubclass(func, Function):
+        got, hint = f"the class {func.__name__} itself", f"make an object: {func.__name__}()"
+    elif isinstance(func, type):
+        if accepts_callable:  # a class is a callable, too: str, int, a dataclass
+            return UserFunction(func)
+        got = f"the class {func.__name__}"
+    elif isinstance(func, Function):
+        got = with_article(_function_kind(func))
     else:
-        got = with_article(type(given).__name__)
+        got = with_article(type(func).__name__)
     raise WrongFunctionError(
         f"{call}() takes {wanted}, not {got}",
         where={"stream": stream, "called": str(site)},

@@ -12,7 +12,7 @@ from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream._build.call_site import call_site
 from headrace.datastream._build.known_types import known_type
-from headrace.datastream._build.user_functions import user_function
+from headrace.datastream._build.user_functions import to_user_function
 from headrace.datastream._functions.joins import (
     FlatJoinFunction,
     JoinFunction,
@@ -88,7 +88,7 @@ class AsOfJoin:
         flat = isinstance(func, FlatJoinFunction)
         kind = FlatJoinFunction if flat else JoinFunction
         site = call_site()
-        function = user_function(func, kind, "join", "apply", self._left._described(), site)
+        function = to_user_function(func, kind, "join", "apply", self._left._described(), site)
         return self._made(function, "flat_join" if flat else "join", "apply", output_type)
 
     def process(
@@ -97,14 +97,14 @@ class AsOfJoin:
         output_type: TypeInformation | None = None,
     ) -> DataStream:
         """Apply a process function to each pair; ``tag, value`` goes to a side output."""
-        function = user_function(
+        function = to_user_function(
             process_join_function,
             ProcessJoinFunction,
             "process_element",
             "process",
             self._left._described(),
             call_site(),
-            plain=False,
+            accepts_callable=False,
         )
         return self._made(function, "process", "process", output_type)
 

@@ -11,7 +11,7 @@ from headrace.common.typeinfo import TypeInformation
 from headrace.datastream._build import nodes as build
 from headrace.datastream._build.broadcast_uses import require_declared
 from headrace.datastream._build.call_site import call_site
-from headrace.datastream._build.user_functions import user_function
+from headrace.datastream._build.user_functions import to_user_function
 from headrace.datastream._streams.connected import described, not_all_keyed, row_type, two_inputs
 from headrace.datastream.functions import (
     BroadcastProcessFunction,
@@ -82,8 +82,8 @@ class BroadcastConnectedStream:
                 )
         elif isinstance(func, KeyedBroadcastProcessFunction):
             raise not_all_keyed(func, (stream,), "process", site)
-        function = user_function(
-            func, kind, "process_element", "process", streams, site, plain=False
+        function = to_user_function(
+            func, kind, "process_element", "process", streams, site, accepts_callable=False
         )
         declared = self.broadcast_state_descriptors
         require_declared(func, [each.name for each in declared], streams, site)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from headrace.common.time import TimeAmount
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream._build.call_site import call_site
-from headrace.datastream._build.user_functions import user_function
+from headrace.datastream._build.user_functions import to_user_function
 from headrace.datastream._functions.joins import (
     CoGroupFunction,
     FlatJoinFunction,
@@ -74,7 +74,7 @@ class WindowJoin:
         Raises:
             PlanError: the key of the first stream is missing, or has another declared type.
         """
-        first = self._required(self._key, "where(...)", "equal_to")._by_key.key_type
+        first = self._require_value(self._key, "where(...)", "equal_to")._by_key.key_type
         if None not in (first, key_type) and first != key_type:
             raise PlanError(
                 f"the keys of the two streams have different types: {first} and {key_type}",
@@ -84,7 +84,7 @@ class WindowJoin:
 
     def window(self, assigner: WindowAssigner[Any, Any]) -> WindowJoin:
         """Return the join with windows; records in the same window are joined."""
-        self._required(self._other_key, "equal_to(...)", "window")
+        self._require_value(self._other_key, "equal_to(...)", "window")
         return replace(self, _assigner=assigner)
 
     def trigger(self, trigger: Trigger[Any, Any]) -> WindowJoin:
@@ -104,7 +104,7 @@ class WindowJoin:
 
         Results have the last timestamp of their window.
         """
-        assigner = self._required(self._assigner, "window(...)", "apply")
+        assigner = self._require_value(self._assigner, "window(...)", "apply")
         function = self._wrap(func, self._first)
         windows = WindowedStream(self._tagged(), assigner)
         if self._trigger is not None:
@@ -139,21 +139,21 @@ class WindowJoin:
     def _tagged(self) -> KeyedStream:
         """One stream of the records of both, with their keys."""
         keys = [
-            self._required(key, call, "apply")._by_key
+            self._require_value(key, call, "apply")._by_key
             for key, call in ((self._key, "where(...)"), (self._other_key, "equal_to(...)"))
         ]
         both = _tagged_stream(self._first, tag_one).union(_tagged_stream(self._second, tag_two))
         selector = TaggedKey(*(key.selector for key in keys))
         return both.key_by(selector, keys[0].key_type or keys[1].key_type)
 
-    def _required(self, given: Any, missing: str, call: str) -> Any:
-        if given is None:
+    def _require_value(self, value: Any, missing: str, call: str) -> Any:
+        if value is None:
             raise PlanError(
                 f"{call}() comes after {missing}",
                 where={"stream": self._first._described(), "called": str(call_site())},
                 hint=".where(...).equal_to(...).window(...).apply(...)",
             )
-        return given
+        return value
 
 
 def _tagged_stream(stream: DataStream, tag: Callable[[Any], Any]) -> DataStream:
@@ -192,12 +192,14 @@ def _window_contents(function: CoGroupWindow) -> Elements:
 def _pairs(func: Any, stream: DataStream) -> CoGroupWindow:
     if isinstance(func, FlatJoinFunction):
         return FlatJoinWindow(UserFunction(func, "join"))
-    function = user_function(func, JoinFunction, "join", "apply", stream._described(), call_site())
+    function = to_user_function(
+        func, JoinFunction, "join", "apply", stream._described(), call_site()
+    )
     return JoinWindow(function)
 
 
 def _groups(func: Any, stream: DataStream) -> CoGroupWindow:
-    function = user_function(
+    function = to_user_function(
         func, CoGroupFunction, "co_group", "apply", stream._described(), call_site()
     )
     return CoGroupWindow(function)

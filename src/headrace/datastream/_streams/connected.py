@@ -10,7 +10,7 @@ from headrace.common._arguments import with_article
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.datastream._build import nodes as build
 from headrace.datastream._build.call_site import call_site
-from headrace.datastream._build.user_functions import user_function
+from headrace.datastream._build.user_functions import to_user_function
 from headrace.datastream.functions import (
     CoFlatMapFunction,
     CoMapFunction,
@@ -109,24 +109,26 @@ class ConnectedStreams:
 
     def _add(
         self,
-        given: Any,
-        kind: type[Function],
+        func: Any,
+        function_class: type[Function],
         method: str,
         call: str,
-        plain: Callable[[UserFunction], OperatorSpec],
-        keyed: Callable[[UserFunction], OperatorSpec],
+        make_unkeyed_spec: Callable[[UserFunction], OperatorSpec],
+        make_keyed_spec: Callable[[UserFunction], OperatorSpec],
         output_type: TypeInformation | list[TypeInformation] | None,
     ) -> DataStream:
         site, streams = call_site(), self._described()
-        function = user_function(given, kind, method, call, streams, site, plain=False)
+        function = to_user_function(
+            func, function_class, method, call, streams, site, accepts_callable=False
+        )
         if self._is_keyed():
             check_key_types(self.stream1, self.stream2, call, site)
-            spec = keyed(function)
+            spec = make_keyed_spec(function)
         else:
-            if isinstance(given, KeyedCoProcessFunction):
-                raise not_all_keyed(given, (self.stream1, self.stream2), call, site)
+            if isinstance(func, KeyedCoProcessFunction):
+                raise not_all_keyed(func, (self.stream1, self.stream2), call, site)
             build.require_unkeyed(function, call, streams, site)
-            spec = plain(function)
+            spec = make_unkeyed_spec(function)
         edges = two_inputs(self.stream1, self.stream2, keyed=self._is_keyed())
         return self.stream1._add(spec, site, call, row_type(output_type), inputs=edges)
 
@@ -174,19 +176,19 @@ def row_type(output_type: TypeInformation | list[TypeInformation] | None) -> Typ
 
 
 def check_other(
-    first: DataStream, given: Any, kind: type, site: CallSite, call: str = "connect"
+    first: DataStream, other: Any, stream_class: type, site: CallSite, call: str = "connect"
 ) -> None:
     """Check what a stream is connected or joined with.
 
     Raises:
         PlanError: it is no stream, or one of another environment.
     """
-    if not isinstance(given, kind):
+    if not isinstance(other, stream_class):
         raise PlanError(
-            f"{call}() takes a stream, not {with_article(type(given).__name__)}",
+            f"{call}() takes a stream, not {with_article(type(other).__name__)}",
             where={"stream": first._described(), "called": str(site)},
         )
-    same_environment(first, given, site, call)
+    same_environment(first, other, site, call)
 
 
 def same_environment(first: DataStream, second: Any, site: CallSite, call: str = "connect") -> None:
@@ -228,7 +230,7 @@ def check_key_types(first: Any, second: Any, call: str, site: CallSite) -> None:
 def not_all_keyed(
     function: Function, streams: tuple[DataStream, ...], call: str, site: CallSite
 ) -> NotKeyedError:
-    """What to raise where a function for keyed streams is given others."""
+    """What to raise where a function for keyed streams is other others."""
     bare = [stream for stream in streams if stream._by_key is None]
     only = "" if len(bare) == len(streams) else " one of"
     return NotKeyedError(

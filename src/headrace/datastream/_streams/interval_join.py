@@ -11,7 +11,7 @@ from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream._build.call_site import call_site
 from headrace.datastream._build.known_types import known_type
-from headrace.datastream._build.user_functions import user_function
+from headrace.datastream._build.user_functions import to_user_function
 from headrace.datastream._functions.joins import ProcessJoinFunction
 from headrace.errors import PlanError, UnsupportedError
 from headrace.graph.transformation import Edge
@@ -110,14 +110,14 @@ class IntervalJoined:
         records are dropped, and counted as ``numLateRecordsDropped``.
         """
         site, left = call_site(), self._left
-        function = user_function(
+        function = to_user_function(
             process_join_function,
             ProcessJoinFunction,
             "process_element",
             "process",
             left._described(),
             site,
-            plain=False,
+            accepts_callable=False,
         )
         spec = IntervalJoinSpec(
             function,

@@ -10,7 +10,7 @@ from headrace.common.typeinfo import TypeInformation
 from headrace.datastream._build import aggregations
 from headrace.datastream._build.call_site import call_site
 from headrace.datastream._build.known_types import known_type, reduced_type
-from headrace.datastream._build.user_functions import is_associative, user_function
+from headrace.datastream._build.user_functions import is_associative, to_user_function
 from headrace.datastream._streams.operators import MakeSpec, StreamOperators
 from headrace.datastream.functions import (
     Function,
@@ -50,8 +50,14 @@ class KeyedOperators(StreamOperators):
     ) -> DataStream:
         """Apply a process function to each record and timer, with state of its key."""
         site, stream = call_site(), self._described()
-        function = user_function(
-            func, KeyedProcessFunction, "process_element", "process", stream, site, plain=False
+        function = to_user_function(
+            func,
+            KeyedProcessFunction,
+            "process_element",
+            "process",
+            stream,
+            site,
+            accepts_callable=False,
         )
         return self._add(
             KeyedProcessSpec(function), site, "process", output_type, inputs=self._keyed_edges()
@@ -88,7 +94,9 @@ class KeyedOperators(StreamOperators):
         In a batch only the final result of each key is emitted.
         """
         site = call_site()
-        function = user_function(func, ReduceFunction, "reduce", "reduce", self._described(), site)
+        function = to_user_function(
+            func, ReduceFunction, "reduce", "reduce", self._described(), site
+        )
         spec = ReduceSpec(function, associative=is_associative(function))
         return self._add_reduction(spec, site, "reduce")
 

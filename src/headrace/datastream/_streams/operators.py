@@ -11,7 +11,7 @@ from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream._build import nodes as build
 from headrace.datastream._build.call_site import call_site
 from headrace.datastream._build.stream import Stream
-from headrace.datastream._build.user_functions import user_function
+from headrace.datastream._build.user_functions import to_user_function
 from headrace.datastream.functions import (
     FilterFunction,
     FlatMapFunction,
@@ -47,7 +47,7 @@ class StreamOperators(Stream):
     ) -> DataStream:
         """Emit one record for each; on a keyed stream, MapFunctions have keyed state."""
         site = call_site()
-        function = user_function(func, MapFunction, "map", "map", self._described(), site)
+        function = to_user_function(func, MapFunction, "map", "map", self._described(), site)
         return self._add_function(MapSpec, KeyedMapSpec, function, site, "map", output_type)
 
     def flat_map(
@@ -57,7 +57,7 @@ class StreamOperators(Stream):
     ) -> DataStream:
         """Emit any number of records for each; on a keyed stream, functions have keyed state."""
         site = call_site()
-        function = user_function(
+        function = to_user_function(
             func, FlatMapFunction, "flat_map", "flat_map", self._described(), site
         )
         return self._add_function(
@@ -67,7 +67,9 @@ class StreamOperators(Stream):
     def filter(self, func: Callable[[Any], bool] | FilterFunction) -> DataStream:
         """Keep the records for which the function returns True; keyed state as in ``map``."""
         site = call_site()
-        function = user_function(func, FilterFunction, "filter", "filter", self._described(), site)
+        function = to_user_function(
+            func, FilterFunction, "filter", "filter", self._described(), site
+        )
         return self._add_function(
             FilterSpec, KeyedFilterSpec, function, site, "filter", kept_type=self._type()
         )
@@ -83,8 +85,14 @@ class StreamOperators(Stream):
                 where={"stream": stream, "called": str(site)},
                 hint=".key_by(...) before .process(...), or derive from ProcessFunction",
             )
-        function = user_function(
-            func, ProcessFunction, "process_element", "process", stream, site, plain=False
+        function = to_user_function(
+            func,
+            ProcessFunction,
+            "process_element",
+            "process",
+            stream,
+            site,
+            accepts_callable=False,
         )
         return self._add(ProcessSpec(function), site, "process", output_type)
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 from headrace.common._arguments import require_instance
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream._build.call_site import call_site
-from headrace.datastream._build.keys import key_function
-from headrace.datastream._build.user_functions import user_function
+from headrace.datastream._build.keys import to_key_selector
+from headrace.datastream._build.user_functions import to_user_function
 from headrace.datastream._functions.function import RuntimeContext
 from headrace.datastream._functions.partitions import MapPartitionFunction, Order
 from headrace.datastream._functions.windows import AllWindowFunction, WindowFunction
@@ -38,7 +38,7 @@ class PartitionWindowedStream:
         output_type: TypeInformation | None = None,
     ) -> DataStream:
         """Apply a function to all records of a partition; it returns an iterable, or None."""
-        function = user_function(
+        function = to_user_function(
             map_partition_function,
             MapPartitionFunction,
             "map_partition",
@@ -58,7 +58,7 @@ class PartitionWindowedStream:
         Records that compare equal keep their order of arrival.
         """
         stream = self._stream._described()
-        selector = key_function(field, "sort_partition", stream, call_site())
+        selector = to_key_selector(field, "sort_partition", stream, call_site())
         descending = require_instance(Order, order) is Order.DESCENDING
         sorting = _Sorted(selector, descending)
         return self._applied(UserFunction(sorting, "map_partition"), self._stream._type())

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, overload
 
 from headrace.datastream._build import nodes as build
 from headrace.datastream._build.call_site import call_site
-from headrace.datastream._build.keys import key_function
+from headrace.datastream._build.keys import to_key_selector
 from headrace.datastream._build.stream import Stream
-from headrace.datastream._build.user_functions import user_function
+from headrace.datastream._build.user_functions import to_user_function
 from headrace.datastream._streams.broadcast import BroadcastStream, checked_descriptors
 from headrace.datastream.functions import KeySelector, NullByteKeySelector, Partitioner
 from headrace.datastream.state import MapStateDescriptor
@@ -42,10 +42,10 @@ class StreamPartitioning(Stream):
     ) -> DataStream:
         """Send each record to the subtask that the partitioner chooses for its key."""
         site, stream = call_site(), self._described()
-        function = user_function(
+        function = to_user_function(
             partitioner, Partitioner, "partition", "partition_custom", stream, site
         )
-        selector = key_function(key_selector, "partition_custom", stream, site)
+        selector = to_key_selector(key_selector, "partition_custom", stream, site)
         for given in (function, selector):
             build.require_sendable(given, "partition_custom", stream, site)
         return self._repartitioned("partition_custom", ByPartitioner(function, selector))

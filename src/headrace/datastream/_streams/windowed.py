@@ -14,7 +14,7 @@ from headrace.datastream._build import aggregations
 from headrace.datastream._build import nodes as build
 from headrace.datastream._build.call_site import call_site
 from headrace.datastream._build.known_types import known_type, reduced_type
-from headrace.datastream._build.user_functions import user_function
+from headrace.datastream._build.user_functions import to_user_function
 from headrace.datastream.functions import (
     AggregateFunction,
     AllWindowFunction,
@@ -66,7 +66,7 @@ class _Windowed:
         self._stream = stream
         if not isinstance(window_assigner, WindowAssigner):
             hint = "TumblingEventTimeWindows.of(Time.seconds(5)), for example"
-            raise self._wrong("expected a WindowAssigner", window_assigner, hint)
+            raise self._wrong_argument_error("expected a WindowAssigner", window_assigner, hint)
         self._window_assigner = window_assigner
         self._window_trigger: Trigger[Any, Any] | None = None
         self._evictor: Evictor[Any, Any] | None = None
@@ -84,7 +84,9 @@ class _Windowed:
     def trigger(self, trigger: Trigger[Any, Any]) -> Self:
         """Set the trigger, which replaces the default trigger of the assigner."""
         if not isinstance(trigger, Trigger):
-            raise self._wrong("expected a Trigger", trigger, "CountTrigger.of(10), for example")
+            raise self._wrong_argument_error(
+                "expected a Trigger", trigger, "CountTrigger.of(10), for example"
+            )
         self._window_trigger = trigger
         self._require_mergeable(trigger)
         return self
@@ -95,7 +97,9 @@ class _Windowed:
         With an evictor all records of a window are kept in state.
         """
         if not isinstance(evictor, Evictor):
-            raise self._wrong("expected an Evictor", evictor, "CountEvictor.of(10), for example")
+            raise self._wrong_argument_error(
+                "expected an Evictor", evictor, "CountEvictor.of(10), for example"
+            )
         self._evictor = evictor
         return self
 
@@ -110,7 +114,9 @@ class _Windowed:
     def side_output_late_data(self, output_tag: OutputTag) -> Self:
         """Send records that are too late for all of their windows to a side output."""
         if not isinstance(output_tag, OutputTag):
-            raise self._wrong("expected an OutputTag", output_tag, 'OutputTag("late")')
+            raise self._wrong_argument_error(
+                "expected an OutputTag", output_tag, 'OutputTag("late")'
+            )
         self._late_data_output_tag = output_tag
         return self
 
@@ -122,10 +128,10 @@ class _Windowed:
     ) -> DataStream:
         """Reduce the records of each window to one, which a window function may then change."""
         site = call_site()
-        fold = self._function(reduce_function, ReduceFunction, "reduce", "reduce", site)
+        fold = self._to_user_function(reduce_function, ReduceFunction, "reduce", "reduce", site)
         if window_function is None:
             output_type = output_type or self._kept_type()
-        call = self._window_call(window_function, "reduce", site)
+        call = self._make_window_call(window_function, "reduce", site)
         contents = self._reduced(call, fold)
         return self._windowed(contents, site, "reduce", output_type)
 
@@ -138,21 +144,21 @@ class _Windowed:
     ) -> DataStream:
         """Aggregate the records of each window; a window function may then change the result."""
         site = call_site()
-        fold = self._function(
-            aggregate_function, AggregateFunction, "add", "aggregate", site, plain=False
+        fold = self._to_user_function(
+            aggregate_function, AggregateFunction, "add", "aggregate", site, accepts_callable=False
         )
         if isinstance(accumulator_type, list):
             accumulator_type = Types.ROW(accumulator_type)
         build.checked_type(accumulator_type, "aggregate")
-        call = self._window_call(window_function, "aggregate", site)
+        call = self._make_window_call(window_function, "aggregate", site)
         contents = Aggregated(call, fold, accumulator_type)
         return self._windowed(contents, site, "aggregate", output_type)
 
     def apply(self, window_function: Any, output_type: TypeInformation | None = None) -> DataStream:
         """Apply a window function to the records of each window."""
         site = call_site()
-        function = self._function(
-            window_function, self._apply_kind, "apply", "apply", site, plain=False
+        function = self._to_user_function(
+            window_function, self._apply_kind, "apply", "apply", site, accepts_callable=False
         )
         call = WindowCall(function, self._with_key, with_context=False)
         return self._windowed(Elements(call), site, "apply", output_type)
@@ -162,8 +168,13 @@ class _Windowed:
     ) -> DataStream:
         """Apply a window function with a context (clocks, state) to the records of each window."""
         site = call_site()
-        function = self._function(
-            process_window_function, self._process_kind, "process", "process", site, plain=False
+        function = self._to_user_function(
+            process_window_function,
+            self._process_kind,
+            "process",
+            "process",
+            site,
+            accepts_callable=False,
         )
         call = WindowCall(function, self._with_key, with_context=True)
         return self._windowed(Elements(call), site, "process", output_type)
@@ -236,14 +247,14 @@ class _Windowed:
         evictor = self._evictor
         return WindowSpec(
             UserFunction(self._window_assigner, "assign_windows"),
-            UserFunction(self._trigger_in_use(), "on_element"),
+            UserFunction(self._effective_trigger(), "on_element"),
             replace(contents, record_type=known_type(self._stream._edges)),
             None if evictor is None else UserFunction(evictor, "evict_before"),
             self._allowed_lateness,
             self._late_data_output_tag,
         )
 
-    def _trigger_in_use(self) -> Trigger[Any, Any]:
+    def _effective_trigger(self) -> Trigger[Any, Any]:
         assigner, trigger = self._window_assigner, self._window_trigger
         if trigger is not None:
             return trigger
@@ -256,7 +267,7 @@ class _Windowed:
 
     def _require_mergeable(self, trigger: Trigger[Any, Any]) -> None:
         merging = isinstance(self._window_assigner, MergingWindowAssigner)
-        if merging and not self._merges(trigger):
+        if merging and not self._can_merge(trigger):
             raise WrongFunctionError(
                 f"the windows of {self._window_assigner!r} merge, but {type(trigger).__name__}"
                 " cannot",
@@ -264,7 +275,7 @@ class _Windowed:
                 hint="override can_merge() to return True, and on_merge() to merge its state",
             )
 
-    def _merges(self, trigger: Trigger[Any, Any]) -> bool:
+    def _can_merge(self, trigger: Trigger[Any, Any]) -> bool:
         if trigger.can_merge():
             return True
         while isinstance(trigger, PurgingTrigger):
@@ -273,31 +284,33 @@ class _Windowed:
         # `on_merge`, as it is abstract.
         return self._with_key and overrides(type(trigger), "on_merge")
 
-    def _window_call(self, given: Any, call: str, site: CallSite) -> WindowCall | None:
-        if given is None:
+    def _make_window_call(self, func: Any, call: str, site: CallSite) -> WindowCall | None:
+        if func is None:
             return None
-        with_context = isinstance(given, self._process_kind)
+        with_context = isinstance(func, self._process_kind)
         kind = self._process_kind if with_context else self._apply_kind
         method = "process" if with_context else "apply"
-        function = self._function(given, kind, method, call, site, plain=False)
+        function = self._to_user_function(func, kind, method, call, site, accepts_callable=False)
         return WindowCall(function, self._with_key, with_context)
 
-    def _function(
+    def _to_user_function(
         self,
-        given: Any,
+        func: Any,
         kind: type[Function],
         method: str,
         call: str,
         site: CallSite,
         *,
-        plain: bool = True,
+        accepts_callable: bool = True,
     ) -> UserFunction:
         stream = self._stream._described()
-        return user_function(given, kind, method, call, stream, site, plain=plain)
+        return to_user_function(
+            func, kind, method, call, stream, site, accepts_callable=accepts_callable
+        )
 
-    def _wrong(self, wanted: str, given: Any, hint: str) -> PlanError:
+    def _wrong_argument_error(self, expected: str, argument: Any, hint: str) -> PlanError:
         return WrongFunctionError(
-            f"{wanted}, not {with_article(type(given).__name__)}",
+            f"{expected}, not {with_article(type(argument).__name__)}",
             where={"stream": self._stream._described(), "called": str(call_site())},
             hint=hint,
         )
