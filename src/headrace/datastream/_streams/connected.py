@@ -230,7 +230,7 @@ def check_key_types(first: Any, second: Any, call: str, site: CallSite) -> None:
 def not_all_keyed(
     function: Function, streams: tuple[DataStream, ...], call: str, site: CallSite
 ) -> NotKeyedError:
-    """What to raise where a function for keyed streams is other others."""
+    """Return the error for a function that needs keyed streams and gets a stream without keys."""
     bare = [stream for stream in streams if stream._by_key is None]
     only = "" if len(bare) == len(streams) else " one of"
     return NotKeyedError(
