@@ -145,8 +145,8 @@ class KeyedOperators(StreamOperators):
 
     def _add_function(
         self,
-        plain: MakeSpec,
-        keyed: MakeSpec,
+        make_unkeyed_spec: MakeSpec,
+        make_keyed_spec: MakeSpec,
         function: UserFunction,
         site: CallSite,
         call: str,
@@ -160,7 +160,7 @@ class KeyedOperators(StreamOperators):
             type(function.target).open is not Function.open
         )
         return self._add(
-            keyed(function) if stateful else plain(function),
+            make_keyed_spec(function) if stateful else make_unkeyed_spec(function),
             site,
             call,
             output_type,

@@ -155,8 +155,8 @@ class StreamOperators(Stream):
 
     def _add_function(
         self,
-        plain: MakeSpec,
-        keyed: MakeSpec,
+        make_unkeyed_spec: MakeSpec,
+        make_keyed_spec: MakeSpec,
         function: UserFunction,
         site: CallSite,
         call: str,
@@ -165,7 +165,7 @@ class StreamOperators(Stream):
         kept_type: TypeInformation | None = None,
     ) -> DataStream:
         """The stream after a function; a keyed stream may give it keyed state."""
-        return self._add(plain(function), site, call, output_type, kept_type=kept_type)
+        return self._add(make_unkeyed_spec(function), site, call, output_type, kept_type=kept_type)
 
     def _add(
         self,
