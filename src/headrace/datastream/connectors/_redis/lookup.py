@@ -72,7 +72,7 @@ class RedisLookup(AsyncFunction[Any, Any], KeepsSecrets):
         self._key, self._join, self._read, self._field = key, join, read, field
         self._decode = decode
         self._patience_s = milliseconds_of(max_outage, "max_outage", at_least=0) / 1000
-        self._waiting: list[tuple[RedisCommand, asyncio.Future[Any]]] = []
+        self._pending: list[tuple[RedisCommand, asyncio.Future[Any]]] = []
         self._outage_log = OutageLog()
         self._client: Any = None
         self._sender: asyncio.Task[None] | None = None
@@ -102,31 +102,31 @@ class RedisLookup(AsyncFunction[Any, Any], KeepsSecrets):
             await self._client.aclose()
 
     async def async_invoke(self, value: Any) -> list[Any]:
-        command = self._command(value if self._key is None else self._key(value))
+        command = self._build_command(value if self._key is None else self._key(value))
         outage = Outage(self._patience_s, self._place, log=self._outage_log)
-        answer = await retry_while_down_async(lambda: self._asked(command), is_outage, outage)
+        answer = await retry_while_down_async(lambda: self._enqueue(command), is_outage, outage)
         missing = answer is None or (answer == {} and command.arguments[0] == "HGETALL")
-        return joined(self._join, value, [] if missing else [self._shown(answer)])
+        return joined(self._join, value, [] if missing else [self._decode_answer(answer)])
 
-    def _command(self, key: Any) -> RedisCommand:
+    def _build_command(self, key: Any) -> RedisCommand:
         if isinstance(key, RedisCommand):
             return key
         if self._field is None:
             return RedisCommand(self._read, key)
         return RedisCommand(self._read, key, self._field)
 
-    def _asked(self, command: RedisCommand) -> asyncio.Future[Any]:
+    def _enqueue(self, command: RedisCommand) -> asyncio.Future[Any]:
         """The answer to a command, which is sent together with all others that wait."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
-        self._waiting.append((command, future))
+        self._pending.append((command, future))
         if self._sender is None or self._sender.done():
-            self._sender = loop.create_task(self._send())
+            self._sender = loop.create_task(self._send_pending())
         return future
 
-    async def _send(self) -> None:
-        while self._waiting:
-            sent, self._waiting = self._waiting[:_AT_ONCE], self._waiting[_AT_ONCE:]
+    async def _send_pending(self) -> None:
+        while self._pending:
+            sent, self._pending = self._pending[:_AT_ONCE], self._pending[_AT_ONCE:]
             sent = [each for each in sent if not each[1].done()]  # the others were cancelled
             try:
                 async with self._client.pipeline(transaction=False) as pipe:
@@ -143,7 +143,7 @@ class RedisLookup(AsyncFunction[Any, Any], KeepsSecrets):
                 else:
                     future.set_result(answer)
 
-    def _shown(self, answer: Any) -> Any:
+    def _decode_answer(self, answer: Any) -> Any:
         return _decoded(answer) if self._decode else answer
 
 
