@@ -135,22 +135,22 @@ class HttpLookup(AsyncFunction[Any, Any], KeepsSecrets):
             connection.close()
 
     async def async_invoke(self, value: Any) -> list[Any]:
-        url = self._address(value if self._key is None else self._key(value))
+        url = self._url_of_key(value if self._key is None else self._key(value))
         loop = asyncio.get_running_loop()
         outage = Outage(self._patience_s, without_secrets(url), log=self._outage_log)
         found = await retry_while_down_async(
-            lambda: loop.run_in_executor(self._threads, self._ask, url), _is_outage, outage
+            lambda: loop.run_in_executor(self._threads, self._look_up, url), _is_outage, outage
         )
         return joined(self._join, value, found)
 
-    def _address(self, key: Any) -> str:
+    def _url_of_key(self, key: Any) -> str:
         if isinstance(self._url, str):
             return self._url.replace("{}", quote(str(key), safe=""))
         return _checked(self._url(key))
 
-    def _ask(self, url: str) -> list[Any]:
+    def _look_up(self, url: str) -> list[Any]:
         """The found value in a list, or an empty list. Runs in one of the threads."""
-        status, body = self._answer(url)
+        status, body = self._request(url)
         if status in (404, 410):
             return []
         if status in _LATER:
@@ -162,37 +162,37 @@ class HttpLookup(AsyncFunction[Any, Any], KeepsSecrets):
             )
         return [self._read(body)]
 
-    def _answer(self, url: str) -> tuple[int, bytes]:
+    def _request(self, url: str) -> tuple[int, bytes]:
         parts = urlsplit(url)
         path = parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
-        connection, used = self._connection(parts.scheme, parts.netloc.rpartition("@")[2])
+        connection, used = self._get_connection(parts.scheme, parts.netloc.rpartition("@")[2])
         try:
-            return _exchanged(connection, path, self._headers)
+            return _send_request(connection, path, self._headers)
         except (http.client.HTTPException, OSError):
             connection.close()
             if not used or self._closed:
                 raise  # a retry would open a connection that nobody closes
         # The service may have closed an idle connection.
         try:
-            return _exchanged(connection, path, self._headers)
+            return _send_request(connection, path, self._headers)
         except BaseException:
             connection.close()
             raise
 
-    def _connection(self, scheme: str, place: str) -> tuple[http.client.HTTPConnection, bool]:
+    def _get_connection(self, scheme: str, host: str) -> tuple[http.client.HTTPConnection, bool]:
         """This thread's connection to a host, and whether it was open before."""
         known: dict[tuple[str, str], http.client.HTTPConnection]
         known = self._thread_local.__dict__.setdefault("known", {})
-        connection = known.get((scheme, place))
+        connection = known.get((scheme, host))
         if connection is None:
             options = {"context": ssl.create_default_context()} if scheme == "https" else {}
-            connection = _CONNECTIONS[scheme](place, timeout=self._timeout_s, **options)
-            known[scheme, place] = connection
+            connection = _CONNECTIONS[scheme](host, timeout=self._timeout_s, **options)
+            known[scheme, host] = connection
             self._open.append(connection)
         return connection, connection.sock is not None
 
 
-def _exchanged(
+def _send_request(
     connection: http.client.HTTPConnection, path: str, headers: Mapping[str, str]
 ) -> tuple[int, bytes]:
     connection.request("GET", path, headers=dict(headers))

@@ -111,7 +111,7 @@ def test_a_connection_that_the_service_closed_is_opened_again(service: Service) 
 def test_closing_closes_the_connections(service: Service) -> None:
     lookup = HttpLookup(f"{service.url}/price/{{}}")
     lookup.open(None)
-    lookup._ask(f"{service.url}/price/a")
+    lookup._look_up(f"{service.url}/price/a")
     (connection,) = lookup._open
     assert connection.sock is not None
     lookup.close()
@@ -123,13 +123,13 @@ def test_a_closed_lookup_opens_no_connection_again(service: Service) -> None:
     lookup = HttpLookup(f"{service.url}/price/{{}}")
     lookup.open(None)
     url = f"{service.url}/price/a"
-    assert lookup._ask(url) == [{"key": "a"}]
+    assert lookup._look_up(url) == [{"key": "a"}]
     lookup.close()
     (connection,) = lookup._open
     connection.sock = socket.create_connection(("127.0.0.1", service.server_port))
     connection.sock.shutdown(socket.SHUT_RDWR)
     with pytest.raises(OSError):
-        lookup._ask(url)
+        lookup._look_up(url)
     assert connection.sock is None
 
 
