@@ -53,24 +53,24 @@ class PostgresConnection(KeepsSecrets):
     place: str
 
     @staticmethod
-    def of(given: str, **more: str | None) -> PostgresConnection:
-        """From a libpq connection string: a URL or ``key=value`` pairs. ``more`` overrides it.
+    def of(conninfo: str, **overrides: str | None) -> PostgresConnection:
+        """From a libpq connection string: a URL or ``key=value`` pairs. ``overrides`` win.
 
         Raises:
             PlanError: it cannot be parsed, or names no database.
             MissingExtraError: psycopg is not installed.
         """
         read = optional("psycopg.conninfo").conninfo_to_dict
-        if not isinstance(given, str):
-            raise PlanError(f"the connection must be a str, not {given!r}")
+        if not isinstance(conninfo, str):
+            raise PlanError(f"the connection must be a str, not {conninfo!r}")
         try:
-            found = {k: str(v) for k, v in read(given).items() if v is not None}
+            found = {k: str(v) for k, v in read(conninfo).items() if v is not None}
         except psycopg().ProgrammingError:
             raise PlanError(  # libpq's message may contain the password
                 "the connection string of PostgreSQL cannot be parsed",
                 hint="postgresql://user:password@host:5432/database",
             ) from None
-        found |= {key: value for key, value in more.items() if value is not None}
+        found |= {key: value for key, value in overrides.items() if value is not None}
         place = f"{found.get('host', 'localhost')}:{found.get('port', '5432')}"
         named = found.get("dbname") or found.get("user", "")
         found = {**_NOTICE_OUTAGES, "application_name": "headrace", **found}
