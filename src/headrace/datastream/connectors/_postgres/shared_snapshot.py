@@ -30,7 +30,7 @@ class OpenSnapshots:
     def __init__(self) -> None:
         self._connections: dict[Snapshot, Any] = {}
 
-    def take(self, connection: Any) -> Snapshot:
+    def open_snapshot(self, connection: Any) -> Snapshot:
         """A snapshot of what is committed now; the connection is kept open for it alone."""
         connection.execute("SET idle_in_transaction_session_timeout = 0")
         connection.execute(_BEGIN)
@@ -38,7 +38,7 @@ class OpenSnapshots:
         self._connections[snapshot] = connection
         return snapshot
 
-    def end(self, snapshot: Snapshot) -> None:
+    def close_snapshot(self, snapshot: Snapshot) -> None:
         """Release a snapshot; one of another process is ignored."""
         connection = self._connections.pop(snapshot, None)
         if connection is not None:
@@ -55,7 +55,7 @@ class SnapshotClient:
         self._database = database
         self._connection: Any = None
 
-    def enter(self, snapshot: Snapshot) -> Any:
+    def begin(self, snapshot: Snapshot) -> Any:
         """The connection, in a new transaction that reads in the snapshot.
 
         Raises:
@@ -72,13 +72,13 @@ class SnapshotClient:
         except psycopg().Error as error:
             if error.sqlstate not in _UNKNOWN:
                 raise
-            raise self._lost() from None
+            raise self._snapshot_ended_error() from None
         (sees,) = connection.execute("SELECT pg_current_snapshot()::text").fetchone()
         if sees != snapshot.sees:
-            raise self._lost()
+            raise self._snapshot_ended_error()
         return connection
 
-    def leave(self) -> None:
+    def rollback(self) -> None:
         """End the transaction."""
         if self._connection is not None and not self._connection.closed:
             self._connection.rollback()
@@ -88,8 +88,8 @@ class SnapshotClient:
         if self._connection is not None:
             self._connection.close()
 
-    def _lost(self) -> CheckpointError:
-        self.leave()
+    def _snapshot_ended_error(self) -> CheckpointError:
+        self.rollback()
         return CheckpointError(
             "the snapshot that the job began to read has ended; the table may have changed since",
             where={"database": self._database.place},

@@ -81,14 +81,14 @@ class PostgresSnapshotSource(Source):
         client = self.database.open()
         try:
             object.__setattr__(self, "ranged_by", key_of(client, self.table, self.key))
-            object.__setattr__(self, "snapshot", OPEN_SNAPSHOTS.take(client))
+            object.__setattr__(self, "snapshot", OPEN_SNAPSHOTS.open_snapshot(client))
         except BaseException:
             client.close()
             raise
 
     def close(self) -> None:
         """Release the snapshot; call it after the jobs that read it."""
-        OPEN_SNAPSHOTS.end(self.snapshot)
+        OPEN_SNAPSHOTS.close_snapshot(self.snapshot)
 
     @property
     def bounded(self) -> bool:
@@ -157,11 +157,11 @@ class SnapshotEnumerator(SplitEnumerator):
         position = positions[SPLIT]
         if SPLIT in paused:
             return Progress({SPLIT: position})
-        connection = self._client.enter(Snapshot(*position["snapshot"]))
+        connection = self._client.begin(Snapshot(*position["snapshot"]))
         try:
             after, ended = self._after(connection, position, max(budget.max_records, 1))
         finally:
-            self._client.leave()
+            self._client.rollback()
         if ended:
             return Progress({}, {SPLIT: after}, ended=True)
         return Progress({SPLIT: after})
@@ -223,7 +223,7 @@ class SnapshotReader(SplitReader):
         read = ", ".join(map(identifier, self._source.columns)) or "*"
         table = table_name(self._source.table)
         sql = f"SELECT {read} FROM {table} {where} ORDER BY {columns_of(key)}"
-        connection = self._client.enter(snapshot)
+        connection = self._client.begin(snapshot)
         try:
             with connection.cursor("headrace") as cursor:
                 cursor.execute(sql, values)
@@ -231,7 +231,7 @@ class SnapshotReader(SplitReader):
                 while rows := cursor.fetchmany(CHUNK_ROWS):
                     yield Chunk([named_row(names, row) for row in rows])
         finally:
-            self._client.leave()
+            self._client.rollback()
 
     def close(self) -> None:
         """Close the connection."""
