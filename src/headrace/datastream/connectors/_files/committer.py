@@ -85,7 +85,7 @@ class FileCommitter(Committer):
                 or a staged file is not as its task wrote it.
             CheckpointError: a pending file is missing or damaged.
         """
-        journal = self._recovered()
+        journal = self._recover_journal()
         self._check_journal(batch_id, journal)
         staged = [file for committable in committables for file in committable]
         if batch_id < journal.batch:
@@ -97,21 +97,26 @@ class FileCommitter(Committer):
                 "id and path: give this run a path of its own, or remove the journal",
             )
         if batch_id == journal.batch:
-            self._discard(journal, staged)
+            self._discard_staged(journal, staged)
             return
         self._check_staged(staged)
         now_ms = int(self.clock() * 1000)
         staged.sort(key=lambda file: (file.partition, file.number, file.file))
         if self.rolling is None:
             published = [
-                (file.file, self._bucket(file.bucket, now_ms), _name_of(file)) for file in staged
+                (file.file, self._resolve_bucket(file.bucket, now_ms), _name_of(file))
+                for file in staged
             ]
             # Pieces are pending if an earlier run had a rolling policy that this one has not.
             self._roll(journal, batch_id, [], None, None, published)
         else:
             new = [
                 Piece(
-                    file.file, self._bucket(file.bucket, now_ms), file.size_bytes, batch_id, now_ms
+                    file.file,
+                    self._resolve_bucket(file.bucket, now_ms),
+                    file.size_bytes,
+                    batch_id,
+                    now_ms,
                 )
                 for file in staged
             ]
@@ -121,11 +126,11 @@ class FileCommitter(Committer):
     def abort(self, batch_id: int, committables: Sequence[Any]) -> None:
         """Remove the staged files of a failed micro-batch."""
         staged = [file for committable in committables for file in committable]
-        self._discard(self._recovered(), staged)
+        self._discard_staged(self._recover_journal(), staged)
 
     def finish(self) -> None:
         """Publish the pending files."""
-        journal = self._recovered()
+        journal = self._recover_journal()
         self._check_journal(_AFTER_ALL, journal)
         if journal.pieces:
             self._roll(journal, journal.batch, [], self.rolling, None)
@@ -134,11 +139,11 @@ class FileCommitter(Committer):
     @property
     def last_batch(self) -> int:
         """The micro-batch of the journal, or -1. Reading it publishes nothing."""
-        return self._read().batch
+        return self._read_journal().batch
 
     def snapshot(self, last_batch: int | None = None) -> Iterator[bytes]:
         """The pending pieces with their content, as ``PendingChunk`` bytes."""
-        journal = self._recovered()
+        journal = self._recover_journal()
         if last_batch is not None:
             pieces = tuple(piece for piece in journal.pieces if piece.batch <= last_batch)
             journal = replace(journal, pieces=pieces)
@@ -176,15 +181,15 @@ class FileCommitter(Committer):
             with file:
                 self.files.sync(file)
 
-    def _recovered(self) -> Journal:
+    def _recover_journal(self) -> Journal:
         """The journal, after its renames were repeated where necessary."""
         if self._journal is None:
-            journal = self._read()
+            journal = self._read_journal()
             self._check_pieces(journal.pieces)
-            self._journal = self._move(journal)
+            self._journal = self._rename_files(journal)
         return self._journal
 
-    def _read(self) -> Journal:
+    def _read_journal(self) -> Journal:
         """The journal, as it is stored."""
         path = os.path.join(self.staging, JOURNAL)
         data = self.files.read(path)
@@ -194,7 +199,7 @@ class FileCommitter(Committer):
         """Raise unless all staged files are as they were written."""
         for file in staged:
             path = os.path.join(self.staging, file.file)
-            problem = self._problem(path, file.size_bytes)
+            problem = self._find_damage(path, file.size_bytes)
             if problem is not None:
                 raise JobError(
                     f"a file that a file sink has staged {problem}",
@@ -207,11 +212,11 @@ class FileCommitter(Committer):
         """Raise if a pending piece is missing or damaged: its records would be lost."""
         for piece in pieces:
             path = os.path.join(self.staging, piece.file)
-            problem = self._problem(path, piece.size_bytes)
+            problem = self._find_damage(path, piece.size_bytes)
             if problem is not None:
-                raise _incomplete(f"a pending file of a file sink {problem}", path)
+                raise _incomplete_error(f"a pending file of a file sink {problem}", path)
 
-    def _problem(self, path: str, size_bytes: int) -> str | None:
+    def _find_damage(self, path: str, size_bytes: int) -> str | None:
         """What is wrong with a staged file, as the end of a sentence; None: nothing."""
         found_bytes = self.files.size(path)
         if found_bytes is None:
@@ -228,20 +233,25 @@ class FileCommitter(Committer):
             number = name.partition("-")[0]
             if number.isdigit() and int(number) < batch_id:
                 path = os.path.join(self.staging, JOURNAL)
-                raise _incomplete("the journal of a file sink is missing", path)
+                raise _incomplete_error("the journal of a file sink is missing", path)
 
     def _apply(self, journal: Journal) -> None:
         # If this fails halfway, the next call reads the journal again.
         self._journal = None
         self.files.replace(os.path.join(self.staging, JOURNAL), journal.to_bytes())
-        self._journal = self._move(journal)
+        self._journal = self._rename_files(journal)
 
-    def _move(self, journal: Journal) -> Journal:
+    def _rename_files(self, journal: Journal) -> Journal:
         """Do the renames; returns the journal as it was last written."""
         left = set(self.files.names(self.staging)) if journal.moves else set()
         while refused := self._publish(journal, left):
             moves = tuple(
-                (staged, self._free(*posixpath.split(target)) if staged in refused else target)
+                (
+                    staged,
+                    self._choose_free_path(*posixpath.split(target))
+                    if staged in refused
+                    else target,
+                )
                 for staged, target in journal.moves
             )
             journal = replace(journal, moves=moves)
@@ -305,16 +315,16 @@ class FileCommitter(Committer):
                 pending += run
         if not new and not complete and not published:
             return
-        parts, wanted = journal.parts, [*published]
+        parts, requests = journal.parts, [*published]
         for run in complete:
             self._check_pieces(run)
             name = run[0].file
             if len(run) > 1 or self.head:
                 name = f"roll-{parts}"
                 self._concatenate([piece.file for piece in run], name)
-            wanted.append((name, run[0].bucket, str(parts)))
+            requests.append((name, run[0].bucket, str(parts)))
             parts += 1
-        self._apply(Journal(batch_id, self._targets(wanted), tuple(pending), parts))
+        self._apply(Journal(batch_id, self._choose_targets(requests), tuple(pending), parts))
 
     def _concatenate(self, names: Sequence[str], target: str) -> None:
         with self.files.create(os.path.join(self.staging, target)) as out:
@@ -326,28 +336,32 @@ class FileCommitter(Committer):
                     _copy(file, out)
             self.files.sync(out)
 
-    def _targets(self, wanted: Any) -> tuple[tuple[str, str], ...]:
+    def _choose_targets(self, requests: Any) -> tuple[tuple[str, str], ...]:
         """Choose (staged name, path below the base) for (staged name, bucket, number)."""
         moves: list[tuple[str, str]] = []
-        taken: set[str] = set()
-        for staged, bucket, number in wanted:
+        reserved: set[str] = set()
+        for staged, bucket, number in requests:
             parts = filter(None, (self.names.part_prefix, self.scope, number))
-            target = self._free(bucket, "-".join(parts) + self.names.part_suffix, taken)
-            taken.add(target)
+            target = self._choose_free_path(
+                bucket, "-".join(parts) + self.names.part_suffix, reserved
+            )
+            reserved.add(target)
             moves.append((staged, target))
         return tuple(moves)
 
-    def _free(self, bucket: str, name: str, taken: Collection[str] = ()) -> str:
+    def _choose_free_path(self, bucket: str, name: str, reserved: Collection[str] = ()) -> str:
         """A path below the base that no file has; a number is added to the name if necessary."""
         stem, copies = name.removesuffix(self.names.part_suffix), 0
         while True:
             mark = f"-{copies}" if copies else ""
             target = posixpath.join(bucket, f"{stem}{mark}{self.names.part_suffix}")
-            if target not in taken and not self.files.exists(os.path.join(self.base_path, target)):
+            if target not in reserved and not self.files.exists(
+                os.path.join(self.base_path, target)
+            ):
                 return target
             copies += 1
 
-    def _bucket(self, bucket: str | None, now_ms: int) -> str:
+    def _resolve_bucket(self, bucket: str | None, now_ms: int) -> str:
         found = self.buckets.bucket_at(now_ms) if bucket is None else bucket
         parts = found.split("/")
         if os.path.isabs(found) or ".." in parts:
@@ -365,7 +379,7 @@ class FileCommitter(Committer):
             )
         return path if found else ""
 
-    def _discard(self, journal: Journal, staged: Sequence[StagedFile]) -> None:
+    def _discard_staged(self, journal: Journal, staged: Sequence[StagedFile]) -> None:
         kept = {piece.file for piece in journal.pieces}
         for file in staged:
             if file.file not in kept:
@@ -373,7 +387,7 @@ class FileCommitter(Committer):
 
     def _sweep(self, batch_id: int | None) -> None:
         """Remove files of failed attempts, and pieces that are part of a visible file now."""
-        journal = self._recovered()
+        journal = self._recover_journal()
         kept = {JOURNAL, *(piece.file for piece in journal.pieces)}
         for name in self.files.names(self.staging):
             number = name.partition("-")[0]
@@ -383,7 +397,7 @@ class FileCommitter(Committer):
                 self.files.remove(os.path.join(self.staging, name))
 
 
-def _incomplete(problem: str, path: str) -> CheckpointError:
+def _incomplete_error(problem: str, path: str) -> CheckpointError:
     return CheckpointError(
         problem,
         where={"file": path},
