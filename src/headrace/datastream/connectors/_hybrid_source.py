@@ -27,7 +27,7 @@ from headrace.errors import PlanError
 class HybridSource(Source):
     """Reads several sources one after the other; all but the last must be bounded.
 
-    A split is named ``<number of the source>:<name in that source>``. A source begins in the
+    A split is named ``<index of the source>:<name in that source>``. A source begins in the
     micro-batch in which the one before it ends. Its splits are known before the others end, so
     event time does not end between the two.
     """
@@ -94,7 +94,7 @@ class HybridSource(Source):
 
     def stops(self, split: str) -> bool:
         """Return True for splits of the last source; those of earlier sources end by themselves."""
-        return _number_of(split) == len(self.sources) - 1
+        return _source_index_of(split) == len(self.sources) - 1
 
     @property
     def record_type(self) -> Any | None:
@@ -120,10 +120,10 @@ class HybridSource(Source):
     def enumerator(self, directory: str) -> SplitEnumerator:
         """Return an enumerator; each source has a separate folder below ``directory``."""
 
-        def make(number: int) -> SplitEnumerator:
-            return self.sources[number].enumerator(f"{directory}/{number}")
+        def make_enumerator(source_index: int) -> SplitEnumerator:
+            return self.sources[source_index].enumerator(f"{directory}/{source_index}")
 
-        return HybridEnumerator(make, [source.bounded for source in self.sources])
+        return HybridEnumerator(make_enumerator, [source.bounded for source in self.sources])
 
     def reader(self) -> SplitReader:
         """Return a reader for the splits of all sources."""
@@ -154,16 +154,16 @@ class HybridSourceBuilder:
 class HybridEnumerator(SplitEnumerator):
     """Delegates to the enumerator of the current source. ``bounded``: of each source."""
 
-    make: Callable[[int], SplitEnumerator]
+    make_enumerator: Callable[[int], SplitEnumerator]
     bounded: Sequence[bool]
-    _made: dict[int, SplitEnumerator] = field(default_factory=dict)
+    _enumerators: dict[int, SplitEnumerator] = field(default_factory=dict)
 
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
         """The splits of the first source that has any."""
-        for number in range(len(self.bounded)):
-            found = self._delegate(number).initial(now_ms)
+        for source_index in range(len(self.bounded)):
+            found = self._delegate(source_index).initial(now_ms)
             if found:
-                return _with_number(number, found)
+                return _add_source_index(source_index, found)
         return {}
 
     def advance(
@@ -174,40 +174,42 @@ class HybridEnumerator(SplitEnumerator):
         paused: frozenset[str],
     ) -> Progress:
         """The plan of the current source; when it ends, the next one's first positions follow."""
-        number = self._current(positions)
-        own = frozenset(_inner_name(split) for split in paused if _number_of(split) == number)
-        found = self._delegate(number).advance(
-            _inner_positions(number, positions), budget, now_ms, own
+        source_index = self._current_source_index(positions)
+        own = frozenset(
+            _inner_name(split) for split in paused if _source_index_of(split) == source_index
+        )
+        found = self._delegate(source_index).advance(
+            _inner_positions(source_index, positions), budget, now_ms, own
         )
         ends = found.finished
         finished = ends if isinstance(ends, Mapping) else dict.fromkeys(ends)
         progress = Progress(
-            _with_number(number, found.positions),
-            _with_number(number, finished),
+            _add_source_index(source_index, found.positions),
+            _add_source_index(source_index, finished),
             found.ended,
-            _with_number(number, found.started),
+            _add_source_index(source_index, found.started),
         )
-        return self._switched(number, progress, now_ms) if found.ended else progress
+        return self._switch_source(source_index, progress, now_ms) if found.ended else progress
 
-    def _switched(self, number: int, progress: Progress, now_ms: int) -> Progress:
+    def _switch_source(self, source_index: int, progress: Progress, now_ms: int) -> Progress:
         """The end of a source, and the beginning of the next one that has splits."""
-        for following in range(number + 1, len(self.bounded)):
-            begins = _with_number(following, self._delegate(following).initial(now_ms))
+        for following in range(source_index + 1, len(self.bounded)):
+            begins = _add_source_index(following, self._delegate(following).initial(now_ms))
             if begins:
                 started = {**progress.started, **begins}
                 return Progress(begins, progress.finished, False, started)
         # An unbounded source may have splits later, so it becomes the current one.
-        return replace(progress, ended=self.bounded[-1] or number == len(self.bounded) - 1)
+        return replace(progress, ended=self.bounded[-1] or source_index == len(self.bounded) - 1)
 
-    def _current(self, positions: Mapping[str, JsonValue]) -> int:
-        return max(map(_number_of, positions), default=len(self.bounded) - 1)
+    def _current_source_index(self, positions: Mapping[str, JsonValue]) -> int:
+        return max(map(_source_index_of, positions), default=len(self.bounded) - 1)
 
     def resume(self, positions: Mapping[str, JsonValue], now_ms: int) -> Mapping[str, JsonValue]:
         """The positions, with new stops for the last source."""
         last = len(self.bounded) - 1
         own = _inner_positions(last, positions)
         begun = own or not positions  # no positions: the last source stopped without splits
-        after = _with_number(last, self._delegate(last).resume(own, now_ms)) if begun else {}
+        after = _add_source_index(last, self._delegate(last).resume(own, now_ms)) if begun else {}
         return {**positions, **after}
 
     def ranges(
@@ -215,35 +217,39 @@ class HybridEnumerator(SplitEnumerator):
     ) -> Sequence[SplitRange]:
         """The ranges of each source, in the order of the sources."""
         work: list[SplitRange] = []
-        for number in sorted({_number_of(split) for split in (*start, *end, *finished)}):
-            own = frozenset(_inner_name(split) for split in finished if _number_of(split) == number)
-            found = self._delegate(number).ranges(
-                _inner_positions(number, start), _inner_positions(number, end), own
+        for source_index in sorted(
+            {_source_index_of(split) for split in (*start, *end, *finished)}
+        ):
+            own = frozenset(
+                _inner_name(split) for split in finished if _source_index_of(split) == source_index
             )
-            work += [replace(each, split=_full_name(number, each.split)) for each in found]
+            found = self._delegate(source_index).ranges(
+                _inner_positions(source_index, start), _inner_positions(source_index, end), own
+            )
+            work += [replace(each, split=_full_name(source_index, each.split)) for each in found]
         return work
 
     def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
         """What the last source reports; unknown before it is read."""
-        number = self._current(positions)
-        if number < len(self.bounded) - 1:
+        source_index = self._current_source_index(positions)
+        if source_index < len(self.bounded) - 1:
             return Pending()
-        return self._delegate(number).pending(_inner_positions(number, positions))
+        return self._delegate(source_index).pending(_inner_positions(source_index, positions))
 
     def committed(self, positions: Mapping[str, JsonValue]) -> None:
         """Notify the sources that own the splits."""
-        for number in {_number_of(split) for split in positions}:
-            self._delegate(number).committed(_inner_positions(number, positions))
+        for source_index in {_source_index_of(split) for split in positions}:
+            self._delegate(source_index).committed(_inner_positions(source_index, positions))
 
     def close(self) -> None:
         """Close the enumerators that were made."""
-        for enumerator in self._made.values():
+        for enumerator in self._enumerators.values():
             enumerator.close()
 
-    def _delegate(self, number: int) -> SplitEnumerator:
-        if number not in self._made:
-            self._made[number] = self.make(number)
-        return self._made[number]
+    def _delegate(self, source_index: int) -> SplitEnumerator:
+        if source_index not in self._enumerators:
+            self._enumerators[source_index] = self.make_enumerator(source_index)
+        return self._enumerators[source_index]
 
 
 @dataclass
@@ -271,14 +277,14 @@ class HybridReader(SplitReader):
             reader.close()
 
     def _delegate(self, split_range: SplitRange) -> SplitReader:
-        return self.readers[_number_of(split_range.split)]
+        return self.readers[_source_index_of(split_range.split)]
 
 
-def _full_name(number: int, split: str) -> str:
-    return f"{number}:{split}"
+def _full_name(source_index: int, split: str) -> str:
+    return f"{source_index}:{split}"
 
 
-def _number_of(split: str) -> int:
+def _source_index_of(split: str) -> int:
     return int(split.partition(":")[0])
 
 
@@ -286,13 +292,17 @@ def _inner_name(split: str) -> str:
     return split.partition(":")[2]
 
 
-def _with_number(number: int, positions: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    return {_full_name(number, split): at for split, at in positions.items()}
+def _add_source_index(
+    source_index: int, positions: Mapping[str, JsonValue]
+) -> dict[str, JsonValue]:
+    return {_full_name(source_index, split): at for split, at in positions.items()}
 
 
-def _inner_positions(number: int, positions: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
+def _inner_positions(source_index: int, positions: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
     return {
-        _inner_name(split): at for split, at in positions.items() if _number_of(split) == number
+        _inner_name(split): at
+        for split, at in positions.items()
+        if _source_index_of(split) == source_index
     }
 
 
