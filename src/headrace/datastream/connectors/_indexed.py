@@ -42,7 +42,7 @@ class IndexedEnumerator(SplitEnumerator):
 
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
         """The split at its first record."""
-        return {self.split: self._position(0, now_ms)}
+        return {self.split: self._make_position(0, now_ms)}
 
     def advance(
         self,
@@ -57,16 +57,16 @@ class IndexedEnumerator(SplitEnumerator):
         position = positions[self.split]
         if self.split in paused:
             return Progress({self.split: position})
-        index, start_ms = self._parts(position)
+        index, start_ms = self._split_position(position)
         end = index + max(budget.max_records, 1)
         if self.rate_per_second is not None:
-            end = max(min(end, self.due(now_ms - start_ms)), index)
+            end = max(min(end, self.count_due_records(now_ms - start_ms)), index)
         if self.count is not None and end >= self.count:
-            last = self._position(self.count, start_ms)
+            last = self._make_position(self.count, start_ms)
             return Progress({}, {self.split: last}, ended=True)
-        return Progress({self.split: self._position(end, start_ms)})
+        return Progress({self.split: self._make_position(end, start_ms)})
 
-    def due(self, elapsed_ms: int) -> int:
+    def count_due_records(self, elapsed_ms: int) -> int:
         """The number of records that are due by a time since the start."""
         assert self.rate_per_second is not None
         return int(elapsed_ms * self.rate_per_second / 1000)
@@ -77,8 +77,8 @@ class IndexedEnumerator(SplitEnumerator):
         """The records between two indexes, in ranges of at most ``RANGE_RECORDS``."""
         if self.split not in start:
             return []
-        first, _ = self._parts(start[self.split])
-        last, _ = self._parts(end[self.split])
+        first, _ = self._split_position(start[self.split])
+        last, _ = self._split_position(end[self.split])
         step = COLUMNS_RECORDS if self.in_columns else RANGE_RECORDS
         return [
             SplitRange(self.split, at, to, self.payload(at, to), to - at)
@@ -91,12 +91,12 @@ class IndexedEnumerator(SplitEnumerator):
         if self.count is None:
             return Pending()
         at = positions.get(self.split)
-        return Pending(0 if at is None else self.count - self._parts(at)[0])
+        return Pending(0 if at is None else self.count - self._split_position(at)[0])
 
-    def _position(self, index: int, start_ms: int) -> JsonValue:
+    def _make_position(self, index: int, start_ms: int) -> JsonValue:
         return index if self.rate_per_second is None else [index, start_ms]
 
-    def _parts(self, position: JsonValue) -> tuple[int, int]:
+    def _split_position(self, position: JsonValue) -> tuple[int, int]:
         return (position, 0) if self.rate_per_second is None else (position[0], position[1])
 
 
