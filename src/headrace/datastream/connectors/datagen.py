@@ -104,7 +104,7 @@ class DataGeneratorSource(Source):
         make = self.generator_function
         if isinstance(make, _Columns):
             return IndexedReader(make.records, make.chunk)
-        if _takes_two(make):
+        if _accepts_two_arguments(make):
             two, seed, seeded = make, (self.seed or 0) << 64, random.Random
 
             def make(index: int) -> Any:
@@ -124,24 +124,24 @@ class _Columns:
         (record,) = DICTS(self._batch(index, index + 1))
         return record
 
-    def records(self, split_range: SplitRange, at: int, to: int) -> list[Any]:
+    def records(self, split_range: SplitRange, start: int, end: int) -> list[Any]:
         """The records of some indexes."""
-        return DICTS(self._batch(at, to))
+        return DICTS(self._batch(start, end))
 
-    def chunk(self, at: int, to: int) -> ColumnChunk:
+    def chunk(self, start: int, end: int) -> ColumnChunk:
         """The same as columns."""
-        return ColumnChunk(self._batch(at, to), DICTS)
+        return ColumnChunk(self._batch(start, end), DICTS)
 
-    def _batch(self, at: int, to: int) -> Any:
+    def _batch(self, start: int, end: int) -> Any:
         import numpy as np
         import pyarrow as pa
 
-        made = self.function(np.arange(at, to, dtype=np.int64))
+        made = self.function(np.arange(start, end, dtype=np.int64))
         batch = made if isinstance(made, pa.RecordBatch) else pa.RecordBatch.from_pydict({**made})
-        if batch.num_rows != to - at:
+        if batch.num_rows != end - start:
             raise TypeMismatchError(
-                f"the generator made {batch.num_rows} rows for {to - at} indexes",
-                where={"indexes": f"{at} to {to - 1}"},
+                f"the generator made {batch.num_rows} rows for {end - start} indexes",
+                where={"indexes": f"{start} to {end - 1}"},
                 hint="give columns that are as long as the array of indexes",
             )
         return batch
@@ -154,14 +154,14 @@ class _GeneratedRecords:
         self._make = make
         self._all_plain = False
 
-    def __call__(self, split_range: SplitRange, at: int, to: int) -> list[Any]:
+    def __call__(self, split_range: SplitRange, start: int, end: int) -> list[Any]:
         """The records of these indexes."""
         make = self._make
         if self._all_plain:
-            values = [make(index) for index in range(at, to)]
+            values = [make(index) for index in range(start, end)]
             if all_immutable(values):
                 return values
-        made = [_private_copy(make, index) for index in range(at, to)]
+        made = [_private_copy(make, index) for index in range(start, end)]
         self._all_plain = all_immutable(made)
         return made
 
@@ -197,7 +197,7 @@ def _holds_plain(value: Any) -> bool:
     return has_only_attributes(kind) and all_atomic(map(type, vars(value).values()))
 
 
-def _takes_two(function: Callable[..., Any]) -> bool:
+def _accepts_two_arguments(function: Callable[..., Any]) -> bool:
     try:
         parameters = inspect.signature(function).parameters.values()
     except ValueError:  # some builtins have no signature: they get the index alone
