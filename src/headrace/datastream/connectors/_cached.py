@@ -209,7 +209,7 @@ class _Enumerator(SplitEnumerator):
     ) -> Sequence[SplitRange]:
         """One range per chunk."""
         return [
-            SplitRange(name, at, at + 1, self._place(name, at), self.files[name][at][1])
+            SplitRange(name, at, at + 1, self._locate_chunk(name, at), self.files[name][at][1])
             for name, first in start.items()
             for at in range(first, end.get(name, first))
         ]
@@ -219,7 +219,7 @@ class _Enumerator(SplitEnumerator):
         left = [each for name, at in positions.items() for each in self.files[name][at:]]
         return Pending(sum(records for _, records in left))
 
-    def _place(self, name: str, at: int) -> tuple[str, int]:
+    def _locate_chunk(self, name: str, at: int) -> tuple[str, int]:
         begin = self.files[name][at - 1][0] if at else 0
         return os.path.join(self.folder, name), begin
 
