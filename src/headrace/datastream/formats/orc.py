@@ -157,12 +157,14 @@ class OrcBulkWriters:
         for field in arrow_schema(row_type):
             if pa.types.is_time(field.type):
                 raise PlanError(f"ORC cannot represent a time of day (field {field.name!r})")
-        return _OrcWriterFactory(row_type, *_properties(writer_properties))
+        return _OrcWriterFactory(row_type, *_parse_properties(writer_properties))
 
 
-def _properties(given: Any) -> tuple[str, int]:
+def _parse_properties(properties: Any) -> tuple[str, int]:
     """The compression and the size of a stripe."""
-    found: Mapping[str, Any] = given if isinstance(given, Mapping) else _as_dict(given)
+    found: Mapping[str, Any] = (
+        properties if isinstance(properties, Mapping) else _table_to_dict(properties)
+    )
     unknown = [key for key in found if key not in ("orc.compress", "orc.stripe.size")]
     if unknown:
         raise PlanError(f"the ORC property {unknown[0]!r} has no effect here")
@@ -175,8 +177,8 @@ def _properties(given: Any) -> tuple[str, int]:
     return "uncompressed" if compression == "none" else compression, size_bytes
 
 
-def _as_dict(given: Any) -> dict[str, str]:
-    return {} if given is None else dict(given.to_dict())
+def _table_to_dict(properties: Any) -> dict[str, str]:
+    return {} if properties is None else dict(properties.to_dict())
 
 
 @dataclass(frozen=True)
