@@ -120,16 +120,16 @@ class _Preparation(Walker[Prepare | None]):
         fields: dict[str, Prepare | None] = {
             field["name"]: self.visit(field["type"]) for field in node["fields"]
         }
-        missing = {f["name"]: self._missing(f) for f in node["fields"]}
+        missing = {f["name"]: self._default_maker(f) for f in node["fields"]}
         by_class: dict[type, Prepare] = {}
 
-        def again(value: Mapping[str, Any], error: KeyError) -> Any:
+        def retry_with_defaults(value: Mapping[str, Any], error: KeyError) -> Any:
             absent = {name: make() for name, make in missing.items() if name not in value}
             if not absent:
                 raise error  # it is not about a field
             return of_dict({**value, **absent})
 
-        def no_dict(value: Any) -> Any:
+        def convert_other(value: Any) -> Any:
             kind = type(value)
             if kind is Row:
                 return of_row(value)
@@ -138,7 +138,7 @@ class _Preparation(Walker[Prepare | None]):
                 own = {part.name for part in dataclasses.fields(kind)} if _is_record(value) else ()
                 if not all(name in own for name in fields):
                     return of_dict(_by_name(value, names))
-                found = by_class[kind] = _record_code(fields, "value.{name}")
+                found = by_class[kind] = _compile_record_function(fields, "value.{name}")
             return found(value)
 
         def of_row(row: Row) -> Any:
@@ -149,11 +149,13 @@ class _Preparation(Walker[Prepare | None]):
             return of_values(values if len(values) == len(names) else _zipped(names, values))
 
         names = tuple(fields)
-        of_dict: Prepare = _record_code(fields, "value[{name!r}]", no_dict, again)
-        of_values = _record_code(fields, "value[{position}]")
+        of_dict: Prepare = _compile_record_function(
+            fields, "value[{name!r}]", convert_other, retry_with_defaults
+        )
+        of_values = _compile_record_function(fields, "value[{position}]")
         return of_dict
 
-    def _missing(self, field: Mapping[str, Any]) -> Callable[[], Any]:
+    def _default_maker(self, field: Mapping[str, Any]) -> Callable[[], Any]:
         if "default" in field:
             return default_maker(field["type"], self._named, field["default"], None)
         if isinstance(field["type"], list) and "null" in field["type"]:
@@ -200,19 +202,22 @@ def _nullable(prepare: Prepare | None) -> Prepare | None:
     return None if prepare is None else lambda value: None if value is None else prepare(value)
 
 
-def _record_code(
+def _compile_record_function(
     fields: Mapping[str, Prepare | None],
     access: str,
-    no_dict: Prepare | None = None,
-    again: Callable[[Any, KeyError], Any] | None = None,
+    convert_other: Prepare | None = None,
+    retry_with_defaults: Callable[[Any, KeyError], Any] | None = None,
 ) -> Prepare:
     """The generated function from a record to a dict; a loop would take twice as long.
 
-    Common types of fields are checked inline. With ``no_dict`` and ``again``, the function is for
-    dicts: ``no_dict`` handles other values, ``again`` dicts without a key. A dict in which nothing
-    changes is returned itself.
+    Common types of fields are checked inline. With ``convert_other`` the function is for dicts:
+    ``convert_other`` handles other values, and ``retry_with_defaults`` handles dicts without one of
+    the keys. A dict in which nothing changes is returned itself.
     """
-    names: dict[str, Any] = {"no_dict": no_dict, "again": again}
+    names: dict[str, Any] = {
+        "convert_other": convert_other,
+        "retry_with_defaults": retry_with_defaults,
+    }
     parts, fits = [], [f"len(value) == {len(fields)}"]
     for number, (name, prepare) in enumerate(fields.items()):
         taken = access.format(name=name, position=number)
@@ -230,11 +235,11 @@ def _record_code(
         parts.append(f"{name!r}: {taken}")
     made = f"{{{', '.join(parts)}}}"
     lines = [f"return {made}"]
-    if no_dict is not None:
+    if convert_other is not None:
         lines = [
-            "if type(value) is not dict: return no_dict(value)",
+            "if type(value) is not dict: return convert_other(value)",
             f"try: return value if {' and '.join(fits)} else {made}",
-            "except KeyError as error: return again(value, error)",
+            "except KeyError as error: return retry_with_defaults(value, error)",
         ]
     exec("\n    ".join(["def record(value):", *lines]), names)
     found: Prepare = names["record"]
@@ -311,7 +316,7 @@ def _symbol(value: Any) -> Any:
     return value.name if isinstance(value, Enum) else value
 
 
-def _as_taken(value: Any) -> Any:
+def _unchanged(value: Any) -> Any:
     return value
 
 
@@ -321,13 +326,13 @@ _SCALARS: dict[str, Prepare] = {
     "boolean": _boolean,
     "enum": _symbol,
     "string-uuid": str,
-    "int-date": _as_taken,
-    "int-time-millis": _as_taken,
-    "long-time-micros": _as_taken,
+    "int-date": _unchanged,
+    "int-time-millis": _unchanged,
+    "long-time-micros": _unchanged,
     "long-timestamp-millis": _utc,
     "long-timestamp-micros": _utc,
-    "long-local-timestamp-millis": _as_taken,
-    "long-local-timestamp-micros": _as_taken,
+    "long-local-timestamp-millis": _unchanged,
+    "long-local-timestamp-micros": _unchanged,
 }
 _INLINE: dict[Prepare, str] = {
     _long: f"type({{}}) is int and {-1 << 63} <= x < {1 << 63}",
