@@ -80,7 +80,7 @@ class AvroFormat(BulkFormat):
         Raises:
             DecodeError: the file is not an Avro file.
         """
-        blocks = _blocks_of(path)
+        blocks = _get_blocks(path)
         records = blocks.records
         size_bytes = sum(blocks.sizes)
         return FileStats(records, 1.0, max(size_bytes / records, 1.0) if records else 1.0)
@@ -89,7 +89,7 @@ class AvroFormat(BulkFormat):
         """Return the first records of blocks at which the range can be split."""
         cuts: list[int] = []
         taken_bytes = 0
-        blocks = _blocks_of(path)
+        blocks = _get_blocks(path)
         for first, size_bytes in zip(blocks.firsts, blocks.sizes, strict=True):
             if start < first < end and taken_bytes >= max_range_bytes:
                 cuts.append(first)
@@ -99,27 +99,27 @@ class AvroFormat(BulkFormat):
 
     def read(self, path: str, start: int, end: int, extent: int) -> Iterator[Chunk]:
         """Yield the records of the range; a damaged block yields one bad record."""
-        blocks = _blocks_of(path)
+        blocks = _get_blocks(path)
         with open(path, "rb") as file:
             avro = AvroFile(file)
             try:
-                found = self._resolution(AvroSchema(avro.schema))
+                found = self._resolve_schemas(AvroSchema(avro.schema))
             except (Mismatch, PlanError) as error:
                 why = reason(error) if isinstance(error, Mismatch) else error.message
                 text = f"the file's schema does not match the reader's: {why}"
                 yield Chunk([], None, [(0, BadRecord(b"", text, path, start))])
                 return
-            head = avro.head(found.layout)
-            for number in blocks.between(start, end):
-                first, fault = blocks.firsts[number], blocks.fault_of(number)
-                data = head + avro.block(blocks, number)
-                yield from _records(data, found, first, (start, end), path, fault)
+            head = avro.make_header(found.layout)
+            for block_index in blocks.indexes_between(start, end):
+                first, fault = blocks.firsts[block_index], blocks.fault_of(block_index)
+                data = head + avro.read_block(blocks, block_index)
+                yield from _read_block_records(data, found, first, (start, end), path, fault)
 
-    def _resolution(self, writer: AvroSchema) -> Resolution:
+    def _resolve_schemas(self, writer: AvroSchema) -> Resolution:
         return resolve(writer, self.schema or writer, RecordType(self.into, generic=self.generic))
 
 
-def _records(
+def _read_block_records(
     data: bytes, found: Resolution, row: int, limits: tuple[int, int], path: str, fault: str
 ) -> Iterator[Chunk]:
     """The records of a block that lie within the limits; ``data`` is a file of this block alone.
@@ -135,7 +135,7 @@ def _records(
                 try:
                     chunk.values.append(value if convert is None else convert(value))
                 except (*UNREADABLE, HeadraceError) as error:
-                    bad = BadRecord(repr(value).encode(), _message_of(error), path, row)
+                    bad = BadRecord(repr(value).encode(), _describe_fault(error), path, row)
                     chunk.bad.append((len(chunk.values), bad))
             row += 1
             if len(chunk.values) >= CHUNK_RECORDS:
@@ -143,13 +143,13 @@ def _records(
                 chunk = Chunk([])
     except (*UNREADABLE, *_CORRUPT, DecodeError) as error:
         if limits[0] <= row < limits[1]:
-            bad = BadRecord(b"", f"the file is corrupt: {_message_of(error)}", path, row)
+            bad = BadRecord(b"", f"the file is corrupt: {_describe_fault(error)}", path, row)
             chunk.bad.append((len(chunk.values), bad))
     if chunk.values or chunk.bad:
         yield chunk
 
 
-def _message_of(error: BaseException) -> str:
+def _describe_fault(error: BaseException) -> str:
     if isinstance(error, DecodeError):
         return reason(error)
     return unreadable(error)
@@ -158,7 +158,7 @@ def _message_of(error: BaseException) -> str:
 _CORRUPT = (OSError, zlib.error, lzma.LZMAError)
 
 
-def _blocks_of(path: str) -> Blocks:
+def _get_blocks(path: str) -> Blocks:
     """The blocks of a file; cached.
 
     Raises:
@@ -166,15 +166,15 @@ def _blocks_of(path: str) -> Blocks:
     """
     status = os.stat(path)
     try:
-        return _blocks(path, status.st_size, status.st_mtime_ns)
+        return _read_blocks(path, status.st_size, status.st_mtime_ns)
     except NotAvroError as error:
         raise DecodeError(f"{path!r} is no Avro file: {error}", where={"file": path}) from error
 
 
 @lru_cache(maxsize=64)
-def _blocks(path: str, size_bytes: int, modified_ns: int) -> Blocks:
+def _read_blocks(path: str, size_bytes: int, modified_ns: int) -> Blocks:
     with open(path, "rb") as file:
-        return AvroFile(file).blocks(size_bytes)
+        return AvroFile(file).scan_blocks(size_bytes)
 
 
 class AvroInputFormat(InputFormat):
@@ -280,15 +280,15 @@ class Blocks:
     records: int
     fault: str = ""
 
-    def between(self, start: int, end: int) -> range:
+    def indexes_between(self, start: int, end: int) -> range:
         """The blocks with records from ``start`` up to ``end``."""
         if start >= end:
             return range(0)
         return range(bisect_right(self.firsts, start) - 1, bisect_left(self.firsts, end))
 
-    def fault_of(self, number: int) -> str:
+    def fault_of(self, block_index: int) -> str:
         """Why a block is damaged, as far as its header shows; else empty."""
-        return self.fault if number == len(self.firsts) - 1 else ""
+        return self.fault if block_index == len(self.firsts) - 1 else ""
 
 
 class AvroFile:
@@ -311,7 +311,7 @@ class AvroFile:
         self._marker = file.read(MARKER_BYTES)
         self._body = file.tell()
 
-    def blocks(self, size_bytes: int) -> Blocks:
+    def scan_blocks(self, size_bytes: int) -> Blocks:
         """The blocks, up to the first fault."""
         file, offset = self._file, self._body
         firsts: list[int] = []
@@ -320,7 +320,7 @@ class AvroFile:
         records, fault = 0, ""
         while offset < size_bytes:
             file.seek(offset)
-            found = self._block_head(size_bytes)
+            found = self._read_block_header(size_bytes)
             if isinstance(found, str):
                 fault, count, after = found, 1, size_bytes
             else:
@@ -333,10 +333,10 @@ class AvroFile:
             offset = after
         return Blocks(firsts, offsets, sizes, records, fault)
 
-    def _block_head(self, size_bytes: int) -> tuple[int, int] | str:
+    def _read_block_header(self, size_bytes: int) -> tuple[int, int] | str:
         """The number of records and the end of the block that begins here, or why it is damaged."""
         try:
-            count, length = _varint(self._file), _varint(self._file)
+            count, length = _read_varint(self._file), _read_varint(self._file)
         except EOFError:
             return "the last block is truncated"
         after = self._file.tell() + length + MARKER_BYTES
@@ -349,7 +349,7 @@ class AvroFile:
             return "a block does not end with the file's marker"
         return count, after
 
-    def head(self, layout: Any) -> bytes:
+    def make_header(self, layout: Any) -> bytes:
         """A file header whose schema is replaced by ``layout``."""
         head = BytesIO()
         meta = {"avro.schema": json.dumps(layout).encode(), "avro.codec": self._codec}
@@ -357,13 +357,13 @@ class AvroFile:
         fastavro().schemaless_writer(head, _META, meta)
         return head.getvalue() + self._marker
 
-    def block(self, blocks: Blocks, number: int) -> bytes:
+    def read_block(self, blocks: Blocks, block_index: int) -> bytes:
         """The bytes of one block."""
-        self._file.seek(blocks.offsets[number])
-        return self._file.read(blocks.sizes[number])
+        self._file.seek(blocks.offsets[block_index])
+        return self._file.read(blocks.sizes[block_index])
 
 
-def _varint(file: IO[bytes]) -> int:
+def _read_varint(file: IO[bytes]) -> int:
     """A number in Avro's zigzag encoding."""
     value = shift = 0
     while True:
