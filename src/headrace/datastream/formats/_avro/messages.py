@@ -179,7 +179,7 @@ class AvroRowDeserializationSchema(DeserializationSchema):
     def __init__(
         self, record_class: str | None = None, avro_schema_string: str | None = None
     ) -> None:
-        self._schema = _given(record_class, avro_schema_string)
+        self._schema = _schema_from_arguments(record_class, avro_schema_string)
         self._row_type = row_type_of_schema(self._schema)
         self._decode = decoder(
             self._schema, self._schema, RecordType(Row, legacy=True), exact=False
@@ -210,7 +210,7 @@ class AvroRowSerializationSchema(SerializationSchema):
     def __init__(
         self, record_class: str | None = None, avro_schema_string: str | None = None
     ) -> None:
-        self._schema = _given(record_class, avro_schema_string)
+        self._schema = _schema_from_arguments(record_class, avro_schema_string)
         row_type_of_schema(self._schema)
         self._encode = encoder(self._schema)
 
@@ -226,7 +226,7 @@ class AvroRowSerializationSchema(SerializationSchema):
         return self._encode(value)
 
 
-def _given(record_class: str | None, avro_schema_string: str | None) -> AvroSchema:
+def _schema_from_arguments(record_class: str | None, avro_schema_string: str | None) -> AvroSchema:
     if record_class is not None:
         raise UnsupportedError(
             f"the Java class {record_class!r} is not available: there is no JVM of Flink's",
