@@ -39,7 +39,7 @@ class Finding:
 
 
 def collect() -> list[Finding]:
-    """All findings, in the order in which a job needs the components."""
+    """Return all findings, in the order in which a job needs the components."""
     required, optional = split_requirements(_own_requirements())
     return [
         _headrace(),
@@ -56,7 +56,7 @@ def collect() -> list[Finding]:
 def split_requirements(
     lines: list[str],
 ) -> tuple[list[Requirement], dict[str, list[Requirement]]]:
-    """A distribution's requirements on this platform: those always needed, and by extra."""
+    """Return a distribution's requirements on this platform: those always needed, and by extra."""
     required: list[Requirement] = []
     extras: dict[str, list[Requirement]] = {}
     for requirement in map(Requirement, lines):
@@ -71,7 +71,7 @@ def split_requirements(
 
 
 def library_finding(requirement: Requirement) -> Finding:
-    """Whether a required library is installed, in a suitable version."""
+    """Return whether a required library is installed, in a suitable version."""
     version = _installed(requirement.name)
     wanted = f"{requirement.name}{requirement.specifier}"
     if version is None:
@@ -83,7 +83,7 @@ def library_finding(requirement: Requirement) -> Finding:
 
 
 def extra_finding(name: str, requirements: list[Requirement]) -> Finding:
-    """Whether an extra is installed."""
+    """Return whether an extra is installed."""
     found = [(requirement, _installed(requirement.name)) for requirement in requirements]
     fitting = [
         f"{requirement.name} {version}"

@@ -31,7 +31,7 @@ class Template(StrEnum):
 
     @classmethod
     def of(cls, name: str) -> Template:
-        """The example with this name, or whose program has it.
+        """Return the example with this name, or whose program has it.
 
         Raises:
             BadParameter: there is none.

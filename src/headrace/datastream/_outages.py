@@ -65,7 +65,7 @@ class Outage:
         return self.patience_s - (0 if self._since_s is None else self.clock() - self._since_s)
 
     def pause(self, error: Exception) -> float:
-        """The pause (s) before the next attempt.
+        """Return the pause (s) before the next attempt.
 
         Raises:
             Exception: ``error`` itself, with a note, when the limit is reached.
@@ -120,7 +120,7 @@ def retry_while_down(
     outage: Outage,
     sleep: Callable[[float], None] = time.sleep,
 ) -> T:
-    """The result of ``work``, which is repeated while its server is down.
+    """Return the result of ``work``, which is repeated while its server is down.
 
     ``is_outage``: whether an exception means that; others are raised. ``work`` must be safe to
     repeat after the connection was lost at any moment.

@@ -61,7 +61,7 @@ class Pinned:
 
 
 def pinned(server: str, listed: Path = _LISTED) -> list[Pinned]:
-    """The files of a server (``kafka``, ``registry``), from the list in a file."""
+    """Return the files of a server (``kafka``, ``registry``), from the list in a file."""
     lines = listed.read_text().splitlines()
     rows = [line.split() for line in lines if not line.startswith("#")]
     return [Pinned(*row[1:]) for row in rows if row[0] == server]
@@ -70,7 +70,7 @@ def pinned(server: str, listed: Path = _LISTED) -> list[Pinned]:
 def installed(
     server: str, environ: Mapping[str, str] | None = None, parts: list[Pinned] | None = None
 ) -> Path:
-    """The folder with a server's files, which are downloaded if necessary.
+    """Return the folder with a server's files, which are downloaded if necessary.
 
     ``parts``: the files, if they are not in the list.
 
@@ -97,7 +97,7 @@ def installed(
 
 
 def checksum(path: Path) -> str:
-    """The SHA-256 of a file."""
+    """Return the SHA-256 of a file."""
     digest = sha256()
     with path.open("rb") as file:
         while block := file.read(1 << 20):

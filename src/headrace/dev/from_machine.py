@@ -30,19 +30,19 @@ _PGPASS = "*:*:*:headrace:"
 
 
 def program(name: str) -> Path | None:
-    """A program on the path or in a usual folder."""
+    """Return a program on the path or in a usual folder."""
     found = shutil.which(name) or shutil.which(name, path=os.pathsep.join(_PLACES))
     return Path(found) if found else None
 
 
 def _of_postgres(name: str) -> Path | None:
-    """A program of the newest installed PostgreSQL."""
+    """Return a program of the newest installed PostgreSQL."""
     own = sorted(_POSTGRES.glob(f"*/bin/{name}"), key=lambda path: float(path.parts[-3]))
     return own[-1] if own else program(name)
 
 
 def redis(folder: Path, port: int | None = None) -> Service | None:
-    """A Redis with durable writes; None if none is installed.
+    """Return a Redis with durable writes; None if none is installed.
 
     Acknowledged writes are with the operating system, so they survive a kill. The password is in a
     file in its folder: without one, every user of the machine could write files as this user.
@@ -76,7 +76,7 @@ def _pongs(port: int, password: str) -> bool:
 
 
 def postgres(folder: Path, port: int | None = None) -> Service | None:
-    """A PostgreSQL whose superuser is ``headrace``; None if none is installed.
+    """Return a PostgreSQL whose superuser is ``headrace``; None if none is installed.
 
     The password is in a file in its folder, for ``PGPASSFILE``: a superuser can run programs.
     Logical replication is on. If root starts it, it runs as the user ``postgres``.
@@ -169,7 +169,7 @@ def _set_password(server: Path, data: Path, user: str | None, password: str) -> 
 
 
 def _accepts(port: int) -> bool:
-    """Whether it accepts logins.
+    """Return whether it accepts logins.
 
     Source: PostgreSQL's protocol, StartupMessage version 3.0; a server that is not ready yet
     answers with an error.

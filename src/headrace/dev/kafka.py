@@ -54,7 +54,7 @@ _LOGGING = (
 
 
 def kafka(folder: Path, port: int | None = None, *, memory: str = "1g", more: str = "") -> Service:
-    """A broker with its data in a folder. ``more``: additional lines of its properties.
+    """Return a broker with its data in a folder. ``more``: additional lines of its properties.
 
     Raises:
         JobError: it cannot be downloaded, or the port is in use.
@@ -97,7 +97,7 @@ def cluster_id(made: Callable[[], uuid.UUID] = uuid.uuid4) -> str:
 
 
 def is_ready(port: int) -> bool:
-    """Whether a broker lists its brokers; it lists itself once it is ready.
+    """Return whether a broker lists its brokers; it lists itself once it is ready.
 
     Source: the Kafka protocol guide, Metadata request version 1 (no topics).
     """

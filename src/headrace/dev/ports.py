@@ -11,7 +11,7 @@ HOST = "127.0.0.1"
 
 
 def is_free(port: int) -> bool:
-    """Whether a server can listen on the port."""
+    """Return whether a server can listen on the port."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
@@ -22,7 +22,7 @@ def is_free(port: int) -> bool:
 
 
 def free_ports(count: int) -> list[int]:
-    """Different ports that nobody uses."""
+    """Return different ports that nobody uses."""
     with ExitStack() as stack:
         probes = [stack.enter_context(socket.socket()) for _ in range(count)]
         for probe in probes:
@@ -31,7 +31,7 @@ def free_ports(count: int) -> list[int]:
 
 
 def choose_port(port: int | None, usual: int) -> int:
-    """The requested port, else the usual one, else a free one.
+    """Return the requested port, else the usual one, else a free one.
 
     Raises:
         JobError: the requested port is in use.

@@ -16,7 +16,7 @@ API = "/apis/ccompat/v7"
 
 
 def registry(folder: Path, port: int | None = None) -> Service:
-    """A registry. Its schemas are lost when it stops.
+    """Return a registry. Its schemas are lost when it stops.
 
     Raises:
         JobError: it cannot be downloaded, or the port is in use.
@@ -36,7 +36,7 @@ def registry(folder: Path, port: int | None = None) -> Service:
 
 
 def is_ready(url: str) -> bool:
-    """Whether it lists its subjects."""
+    """Return whether it lists its subjects."""
     try:
         with urllib.request.urlopen(f"{url}/subjects", timeout=2) as answer:
             return bool(answer.status == 200)

@@ -50,7 +50,7 @@ def up(
 
 
 def _found(folder: Path, name: str, port: int | None) -> Running | None:
-    """The server, if it runs.
+    """Return the server, if it runs.
 
     Raises:
         JobError: it runs on another port than the requested one.
@@ -71,7 +71,7 @@ def _started(folder: Path, name: str, port: int | None) -> Running | None:
 
 
 def status(folder: Path) -> dict[str, Running | None]:
-    """The servers that run; None for the others."""
+    """Return the servers that run; None for the others."""
     return {name: running(folder.absolute(), name) for name in MAKERS}
 
 
@@ -86,7 +86,7 @@ def down(folder: Path, *, wipe: bool = False) -> list[Running]:
 
 
 def url_of(folder: Path, name: str) -> str:
-    """The address of a server, with its password if it has one.
+    """Return the address of a server, with its password if it has one.
 
     Raises:
         JobError: it does not run.

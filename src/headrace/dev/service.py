@@ -128,7 +128,7 @@ class Service:
 
 
 def running(folder: Path, name: str) -> Running | None:
-    """The server of that name that was started in a folder, if it still runs."""
+    """Return the server of that name that was started in a folder, if it still runs."""
     try:
         found = json.loads((folder / f"{name}.pid").read_text())
     except FileNotFoundError:

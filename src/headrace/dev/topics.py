@@ -41,7 +41,7 @@ def _settings(servers: str) -> dict[str, Any]:
 
 
 def list_topics(servers: str) -> list[TopicFacts]:
-    """All topics except Kafka's internal ones, by name."""
+    """Return all topics except Kafka's internal ones, by name."""
     kafka = confluent_kafka()
     found = []
     with kafka.admin.AdminClient(_settings(servers)) as admin:
@@ -118,7 +118,7 @@ def _wait_until_visible(admin: Any, name: str, so: Callable[[Any], bool]) -> Non
 
 
 def _served(topic: Any) -> int:
-    """How many partitions have a leader."""
+    """Return how many partitions have a leader."""
     return sum(partition.leader >= 0 for partition in topic.partitions.values())
 
 
@@ -172,7 +172,7 @@ def _no_topic(name: str) -> JobError:
 
 
 def consume(servers: str, topic: str, *, follow: bool = False) -> Iterator[ShownRecord]:
-    """The records of a topic from the beginning to its end, or forever.
+    """Yield the records of a topic from the beginning to its end, or forever.
 
     If it ends, partition by partition; records of aborted transactions are left out.
 

@@ -24,7 +24,7 @@ class Assignments(Definitions):
         self._assign(node.target, self._annotation(node.annotation) or value)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> Any:
-        """The inferred value, which is assigned to the target."""
+        """Return the inferred value, which is assigned to the target."""
         value = self.visit(node.value)
         self._assign(node.target, value)
         return value

@@ -82,7 +82,7 @@ class MissingNameError(LookupError):
 
 
 def read_names(text: str) -> Iterator[Name]:
-    """The names of the list, in order."""
+    """Yield the names of the list, in order."""
     for line in text.splitlines():
         if not line or line.startswith("#"):
             continue
@@ -160,7 +160,7 @@ def members() -> dict[int, dict[str | None, Name]]:
 
 
 def finding_of(owner: Any, member: str | None = None) -> Finding:
-    """The finding for an object of the package, or for a member of its class.
+    """Return the finding for an object of the package, or for a member of its class.
 
     Raises:
         MissingNameError: the class has no such member, but PyFlink's has one.

@@ -82,7 +82,7 @@ class Definitions(FileVisitor):
         return names
 
     def _annotation(self, node: ast.expr | None) -> Any:
-        """An instance of the class in an annotation. Annotations do not count as uses."""
+        """Return an instance of the class in an annotation. Annotations do not count as uses."""
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             try:
                 node = ast.parse(node.value, mode="eval").body

@@ -33,14 +33,14 @@ class Expressions(Imports):
     """Names, attributes and calls: the uses of PyFlink's names."""
 
     def visit_Name(self, node: ast.Name) -> Any:
-        """The value of the name."""
+        """Return the value of the name."""
         value = self._look_up(node.id)
         if isinstance(value, ApiObject):
             self._report(node, value.name, finding_of(value.found))
         return value
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
-        """The inferred value of the attribute."""
+        """Return the inferred value of the attribute."""
         value = self.visit(node.value)
         if isinstance(value, Package):
             value = self._imported(node, value, node.attr)
@@ -92,7 +92,7 @@ class Expressions(Imports):
         self._report(node, f"{min(classes) if len(classes) == 1 else '…'}.{name}", finding)
 
     def visit_Call(self, node: ast.Call) -> Any:
-        """The inferred result of the call."""
+        """Return the inferred result of the call."""
         function = self.visit(node.func)
         for argument in [*node.args, *(keyword.value for keyword in node.keywords)]:
             self.visit(argument)
@@ -111,7 +111,7 @@ class Expressions(Imports):
             self._report_missing(node, "MATCH_RECOGNIZE", UNSUPPORTED_PACKAGES["cep"])
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
-        """The inferred value of the first branch, or else of the second."""
+        """Return the inferred value of the first branch, or else of the second."""
         self.visit(node.test)
         first, second = self.visit(node.body), self.visit(node.orelse)
         return first if first is not None else second

@@ -56,19 +56,19 @@ REPLACEMENTS = {name: instead for names, instead in _REPLACEMENTS.items() for na
 
 
 def finding_of_flink1_name(name: str) -> Finding | None:
-    """The finding for a name of Flink 1.x; None for other names."""
+    """Return the finding for a name of Flink 1.x; None for other names."""
     instead = REPLACEMENTS.get(name)
     return None if instead is None else Finding(None, UNSUPPORTED, f"of Flink 1.x: {instead}")
 
 
 def finding_of_flink1_member(kind: type, member: str) -> Finding | None:
-    """The same for a class of the package and a member that it does not have."""
+    """Return the same for a class of the package and a member that it does not have."""
     names: list[Any] = [f"{base.__name__}.{member}" for base in kind.__mro__]
     return next(filter(None, map(finding_of_flink1_name, names)), None)
 
 
 def finding_of_flink1_method(member: str) -> tuple[str, Finding] | None:
-    """The name and the finding for a method of an unknown object."""
+    """Return the name and the finding for a method of an unknown object."""
     for name in REPLACEMENTS:
         if name.partition(".")[2] == member and name[:1].isupper():
             found = finding_of_flink1_name(name)

@@ -34,7 +34,7 @@ class Imports(FileVisitor):
         return ProgramModule(self._reader.names_of(path)) if path and path.is_file() else None
 
     def _module(self, node: ast.AST, name: str, folder: Path | None = None) -> Any:
-        """The imported module; a missing one is reported as a use that does not work."""
+        """Return the imported module; a missing one is reported as a use that does not work."""
         if folder is None and name.partition(".")[0] in PACKAGES:
             package = Package(name)
             try:

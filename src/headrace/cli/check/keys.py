@@ -9,7 +9,7 @@ from headrace.errors import ConfigurationError
 
 
 def finding_of_key(key: str) -> Finding:
-    """Whether a key works, is accepted without effect, or is unknown."""
+    """Return whether a key works, is accepted without effect, or is unknown."""
     option = options.OPTIONS.get(key)
     if option is not None:
         reason = option.description.removeprefix("No effect: ")

@@ -17,7 +17,7 @@ __all__ = ["Use", "uses_of"]
 
 
 def uses_of(program: Path) -> list[Use]:
-    """The uses in a program and its own modules, in order.
+    """Return the uses in a program and its own modules, in order.
 
     Raises:
         SyntaxError: a file is not valid Python.

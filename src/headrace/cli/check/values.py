@@ -89,7 +89,7 @@ class ThirdParty:
 
 
 def result_of_call(value: Any) -> Any:
-    """The result of calling a value; None if it is unknown."""
+    """Return the result of calling a value; None if it is unknown."""
     if isinstance(value, ApiObject) and isinstance(value.found, type):
         return Instance(value.found)
     if isinstance(value, ApiObject):
@@ -105,12 +105,12 @@ def result_of_call(value: Any) -> Any:
 
 
 def instance_returned_by(function: Any, owner: type | None) -> Any:
-    """An instance of the class in a function's return annotation."""
+    """Return an instance of the class in a function's return annotation."""
     return instance_annotated(function, "return", owner)
 
 
 def instance_annotated(function: Any, parameter: str, owner: type | None) -> Any:
-    """An instance of the class in the annotation of a parameter (or ``return``)."""
+    """Return an instance of the class in the annotation of a parameter (or ``return``)."""
     annotation = getattr(function, "__annotations__", {}).get(parameter)
     name = annotation if isinstance(annotation, str) else getattr(annotation, "__qualname__", "")
     for path in re.findall(r"[A-Za-z_][\w.]*", name):
@@ -132,7 +132,7 @@ def _class_of(path: str, names: dict[str, Any]) -> type | None:
 
 
 def _api_class(name: str) -> Any:
-    """A class that annotations use without an import at runtime."""
+    """Return a class that annotations use without an import at runtime."""
     for module in ("datastream", "datastream.data_stream", "datastream.state", "common", "metrics"):
         found = getattr(import_module(f"headrace.{module}"), name, None)
         if found is not None:

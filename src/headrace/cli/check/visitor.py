@@ -36,7 +36,7 @@ class ProgramReader:
         self._read: dict[Path, Scope] = {}
 
     def names_of(self, path: Path) -> Scope:
-        """The names of a file, which is visited first."""
+        """Return the names of a file, which is visited first."""
         real = path.resolve()
         if real not in self._read:
             names = self._read[real] = {}
@@ -45,7 +45,7 @@ class ProgramReader:
         return self._read[real]
 
     def find_module(self, module: str, folder: Path | None = None) -> Path | None:
-        """The file of a module of the program."""
+        """Return the file of a module of the program."""
         base = (folder or self.folder).joinpath(*filter(None, module.split(".")))
         for path in (base.with_suffix(".py"), base / "__init__.py"):
             if path.is_file():

@@ -17,7 +17,7 @@ from headrace.runtime.columns.exactness import AggregateKind
 
 
 def first_record(kind: AggregateKind, field: int | str) -> FirstRecord:
-    """The fold of ``sum``, ``min`` and ``max`` of a field."""
+    """Return the fold of ``sum``, ``min`` and ``max`` of a field."""
     return FirstRecord(FieldAggregate(kind, checked_field(field)))
 
 
@@ -27,7 +27,7 @@ def extreme_record(kind: AggregateKind, field: int | str, first: bool = True) ->
 
 
 def checked_field(field: int | str) -> int | str:
-    """The field, if it is an int or a str.
+    """Return the field, if it is an int or a str.
 
     Raises:
         PlanError: it is neither.

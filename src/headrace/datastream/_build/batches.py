@@ -78,7 +78,7 @@ class BatchOptions:
 def map_batches_spec(
     func: Any, options: BatchOptions, stream: Stream, edges: Sequence[Edge], site: CallSite
 ) -> MapBatchesSpec:
-    """The spec of a function of batches.
+    """Return the spec of a function of batches.
 
     Raises:
         PlanError: the type of the records is unknown, or Arrow has no type for it.
@@ -90,7 +90,7 @@ def map_batches_spec(
 def keyed_map_batches_spec(
     func: Any, options: BatchOptions, stream: Stream, edges: Sequence[Edge], site: CallSite
 ) -> KeyedMapBatchesSpec:
-    """The spec of a function of keys and batches, as ``map_batches_spec``."""
+    """Return the spec of a function of keys and batches, as ``map_batches_spec``."""
     described = stream._described()
     function = to_user_function(func, KeyedMapBatchesFunction, _CALL, _CALL, described, site)
     return KeyedMapBatchesSpec(function, *_parts(options, stream, edges, site))
@@ -145,7 +145,7 @@ def _may_have_columns(edge: Edge) -> bool:
 
 
 def _keeps_columns(edge: Edge) -> bool:
-    """Whether columns stay columns on an edge. A keyed edge requires the key columns."""
+    """Return whether columns stay columns on an edge. A keyed edge requires the key columns."""
     by = edge.partitioning
     return not isinstance(by, ByKey) or key_columns(by.selector, by.key_type) is not None
 

@@ -47,7 +47,7 @@ def _asked_for(function: Any) -> Iterator[MapStateDescriptor]:
 
 
 def _arguments(code: CodeType, method: FunctionType, function: Any) -> Iterator[Any]:
-    """The arguments of ``get_broadcast_state`` in a method, as far as they are known."""
+    """Yield the arguments of ``get_broadcast_state`` in a method, as far as they are known."""
     found = [each for each in dis.get_instructions(code) if each.opname not in _BETWEEN]
     for index, instruction in enumerate(found):
         if instruction.argval != _ASKS or instruction.opname not in ("LOAD_ATTR", "LOAD_METHOD"):

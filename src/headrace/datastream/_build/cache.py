@@ -24,7 +24,7 @@ class CacheFolders:
         atexit.register(self.forget)
 
     def reading(self) -> Source | None:
-        """A source of the records that a job has stored, or None."""
+        """Return a source of the records that a job has stored, or None."""
         sources = map(CacheSource, self._folders)
         return next((source for source in sources if source.is_complete), None)
 

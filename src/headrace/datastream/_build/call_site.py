@@ -10,7 +10,7 @@ _ENGINE = ("headrace.datastream", "headrace.testing")
 
 
 def call_site() -> CallSite:
-    """The innermost frame outside the API."""
+    """Return the innermost frame outside the API."""
     frame = sys._getframe(1)
     while frame.f_back is not None and _is_api(frame.f_globals.get("__name__", "")):
         frame = frame.f_back

@@ -19,14 +19,14 @@ _SPECS = (MapSpec, FlatMapSpec, FilterSpec, ProcessSpec)
 
 
 def keeps_state(spec: OperatorSpec) -> bool:
-    """Whether a function of the operator is a ``CheckpointedFunction``."""
+    """Return whether a function of the operator is a ``CheckpointedFunction``."""
     return any(isinstance(each.target, CheckpointedFunction) for each in spec.functions)
 
 
 def checkpointed_spec(
     spec: OperatorSpec, keyed: bool, call: str, stream: str, site: CallSite
 ) -> CheckpointedSpec:
-    """The same operator, with operator state.
+    """Return the same operator, with operator state.
 
     Raises:
         UnsupportedError: operators of this kind have no operator state.
@@ -42,7 +42,7 @@ def checkpointed_spec(
 
 
 def spread(edges: tuple[Edge, ...]) -> tuple[Edge, ...]:
-    """The edges to an operator with operator state, which needs separate tasks."""
+    """Return the edges to an operator with operator state, which needs separate tasks."""
     return tuple(
         replace(edge, partitioning=Rebalance()) if isinstance(edge.partitioning, Forward) else edge
         for edge in edges
@@ -50,7 +50,7 @@ def spread(edges: tuple[Edge, ...]) -> tuple[Edge, ...]:
 
 
 def has_one_instance(spec: OperatorSpec) -> bool:
-    """Whether each instance would need the elements of all others."""
+    """Return whether each instance would need the elements of all others."""
     return isinstance(spec, CheckpointedSpec) and (
         "get_union_list_state" in reachable_attributes(spec.function.target)
     )

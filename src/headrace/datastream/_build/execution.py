@@ -57,13 +57,13 @@ def execute_and_collect(
 
 
 def execution_plan(sinks: Sinks, configuration: Configuration) -> str:
-    """The graph of these sinks as JSON."""
+    """Return the graph of these sinks as JSON."""
     text: str = _launch().execution_plan(_graph(sinks, configuration), configuration)
     return text
 
 
 def explain(sinks: Sinks, configuration: Configuration) -> str:
-    """The plan of these sinks as text."""
+    """Return the plan of these sinks as text."""
     text: str = _launch().explain(_graph(sinks, configuration), configuration)
     return text
 

@@ -26,7 +26,7 @@ _NO_JARS = "connectors are written in Python; for Spark's jars set headrace.spar
 
 
 def environment_settings() -> Configuration:
-    """The settings that this process's environment has for every job (``headrace run -D``).
+    """Return the settings that this process's environment has for every job (``headrace run -D``).
 
     Raises:
         ConfigurationError: an unknown key, or a value that cannot be parsed.

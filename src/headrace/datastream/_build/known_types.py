@@ -16,7 +16,7 @@ _WHOLE_NUMBERS = {BasicType.BYTE, BasicType.SHORT, BasicType.INT}
 
 
 def known_type(edges: Iterable[Edge]) -> TypeInformation | None:
-    """The type of the records of some edges; None if it is unknown, or they differ."""
+    """Return the type of the records of some edges; None if it is unknown, or they differ."""
     types = [*map(_type_of, edges)]
     return types[0] if all(one == types[0] for one in types) else None
 
@@ -38,13 +38,13 @@ def _type_of(edge: Edge) -> TypeInformation | None:
 
 
 def reduced_type(edges: Iterable[Edge], function: UserFunction) -> TypeInformation | None:
-    """The type of the result of reducing the records of some edges."""
+    """Return the type of the result of reducing the records of some edges."""
     kept, fold = known_type(edges), reduction_of(function)
     return kept if fold is None or not isinstance(kept, RowTypeInfo) else _folded(kept, fold)
 
 
 def _folded(kept: RowTypeInfo, fold: RecordFold) -> RowTypeInfo:
-    """The type, with the 64-bit type that arrays give the aggregated field."""
+    """Return the type, with the 64-bit type that arrays give the aggregated field."""
     names, kinds = kept.get_field_names(), [*kept.get_field_types()]
     for number, (name, kind) in enumerate(zip(names, kinds, strict=True)):
         if fold.field in (number, name) and isinstance(kind, BasicTypeInfo):

@@ -20,11 +20,11 @@ class NodeList:
         self._pending_sinks.append(node)
 
     def _sinks(self) -> tuple[SinkTransformation, ...]:
-        """The sinks of the next job so far."""
+        """Return the sinks of the next job so far."""
         return tuple(self._pending_sinks)
 
     def _take_sinks(self) -> tuple[SinkTransformation, ...]:
-        """The sinks of the job that starts now; the next job begins without sinks."""
+        """Return the sinks of the job that starts now; the next job begins without sinks."""
         sinks = self._sinks()
         self._pending_sinks.clear()
         return sinks

@@ -19,7 +19,7 @@ from headrace.runtime.user_function import UserFunction
 
 
 def checked_type(declared: TypeInformation | None, call: str) -> TypeInformation | None:
-    """The declared type, if it is one.
+    """Return the declared type, if it is one.
 
     Raises:
         PlanError: it is not a ``TypeInformation``.
@@ -88,7 +88,7 @@ def add_followers(
 def timestamps_spec(
     strategy: WatermarkStrategy, call: str, stream: str, site: CallSite
 ) -> TimestampsSpec:
-    """The spec for a watermark strategy.
+    """Return the spec for a watermark strategy.
 
     Raises:
         PlanError: ``strategy`` is not a ``WatermarkStrategy``.

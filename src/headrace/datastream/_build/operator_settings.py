@@ -21,14 +21,14 @@ class OperatorSettings(ABC):
 
     @abstractmethod
     def _operator(self, call: str) -> Transformation:
-        """The operator that the setters change.
+        """Return the operator that the setters change.
 
         Raises:
             PlanError: there is none that ``call`` could change.
         """
 
     def _followers(self) -> tuple[Transformation, ...]:
-        """The nodes after the operator that belong to it: types and timestamps."""
+        """Return the nodes after the operator that belong to it: types and timestamps."""
         return ()
 
     def get_name(self) -> str:
@@ -107,6 +107,6 @@ class OperatorSettings(ABC):
 
 
 def follower_name(follower: Transformation, name: str) -> str:
-    """The name of a node that belongs to an operator of this name."""
+    """Return the name of a node that belongs to an operator of this name."""
     label = follower.spec.label if follower.spec else ""
     return f"{label}({name})"

@@ -52,7 +52,7 @@ def _explained(
 
 
 def find_unpicklable(target: Any) -> tuple[str, Any] | None:
-    """The innermost value that cannot be pickled, with the path to it; or None."""
+    """Return the innermost value that cannot be pickled, with the path to it; or None."""
     found: tuple[str, Any] | None = None
     value, path = target, ""
     for _ in range(_MAX_DEPTH):
@@ -76,7 +76,7 @@ def _picklable(value: Any) -> bool:
 
 
 def _parts(value: Any) -> Iterator[tuple[str, Any]]:
-    """The values that are pickled with a value, each with its variable or ``.attribute``."""
+    """Yield the values that are pickled with a value, each with its variable or ``.attribute``."""
     if isinstance(value, MethodType):
         yield ".__self__", value.__self__
         value = value.__func__

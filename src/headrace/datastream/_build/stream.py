@@ -60,7 +60,7 @@ class Stream(OperatorSettings):
         return self._follow_up_nodes
 
     def _described(self) -> str:
-        """The stream, for messages."""
+        """Return the stream, for messages."""
         if len(self._edges) > 1:
             return "union of " + ", ".join(edge.source.name for edge in self._edges)
         node, tag = self._edges[0].source, self._edges[0].tag
@@ -99,7 +99,7 @@ class Stream(OperatorSettings):
         kept_type: TypeInformation | None = None,
         inputs: tuple[Edge, ...] | None = None,
     ) -> tuple[Transformation, tuple[Transformation, ...]]:
-        """A node that reads this stream, and the nodes that belong to it.
+        """Return a node that reads this stream, and the nodes that belong to it.
 
         ``output_type``: a declared type, to which records are converted. ``kept_type``: a type that
         they have already. ``inputs``: keyed edges, if the operator needs them.
@@ -122,7 +122,7 @@ class Stream(OperatorSettings):
         return node, build.add_followers(self._nodes, node, output_type, site)
 
     def _new_sink(self, sink: Any, call: str, site: CallSite) -> SinkTransformation:
-        """A sink that reads this stream, in the program's next job."""
+        """Return a sink that reads this stream, in the program's next job."""
         stream = self._described()
         if not isinstance(sink, Sink):
             raise UnsupportedError(
@@ -150,7 +150,7 @@ class Stream(OperatorSettings):
 
 
 def may_emit_to(node: Transformation, tag: OutputTag) -> bool:
-    """Whether an operator or a source can emit to a side output."""
+    """Return whether an operator or a source can emit to a side output."""
     if isinstance(node, SourceTransformation):
         return bool(getattr(node.source, "bad_record_tag", None) == tag)
     return node.spec is not None and node.spec.traits.side_outputs

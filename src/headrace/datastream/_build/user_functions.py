@@ -59,7 +59,7 @@ def to_user_function(
 
 
 def is_associative(function: UserFunction) -> bool:
-    """Whether a reduction is declared as such (``associative``), and cannot have state."""
+    """Return whether a reduction is declared as such (``associative``), and cannot have state."""
     target = function.target
     return bool(getattr(target, "associative", False)) and not (
         isinstance(target, Function) and type(target).open is not Function.open
@@ -67,7 +67,7 @@ def is_associative(function: UserFunction) -> bool:
 
 
 def _function_kind(function: Function) -> str:
-    """The function's class, with its base class of Headrace."""
+    """Return the function's class, with its base class of Headrace."""
     name = type(function).__name__
     for base in type(function).__mro__:
         if base.__module__.startswith(_OURS):

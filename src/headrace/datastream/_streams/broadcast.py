@@ -101,7 +101,7 @@ class BroadcastConnectedStream:
 def checked_descriptors(
     given: Sequence[Any], stream: str, site: CallSite
 ) -> list[MapStateDescriptor]:
-    """The descriptors of broadcast states.
+    """Return the descriptors of broadcast states.
 
     Raises:
         WrongFunctionError: one is no ``MapStateDescriptor``.

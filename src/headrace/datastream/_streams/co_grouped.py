@@ -137,7 +137,7 @@ class WindowJoin:
         return self._key._add(joining, call_site(), "apply", kind, inputs=inputs)
 
     def _tagged(self) -> KeyedStream:
-        """One stream of the records of both, with their keys."""
+        """Return one stream of the records of both, with their keys."""
         keys = [
             self._require_value(key, call, "apply")._by_key
             for key, call in ((self._key, "where(...)"), (self._other_key, "equal_to(...)"))
@@ -167,7 +167,7 @@ def _tagged_stream(stream: DataStream, tag: Callable[[Any], Any]) -> DataStream:
 
 
 def joined(first: DataStream, second: DataStream) -> WindowJoin:
-    """A join whose function gets pairs of records."""
+    """Return a join whose function gets pairs of records."""
     return WindowJoin(first, second, _pairs)
 
 
@@ -177,14 +177,14 @@ def co_grouped(first: DataStream, second: DataStream) -> WindowJoin:
 
 
 def _with_key_type(stream: KeyedStream, key_type: TypeInformation | None) -> KeyedStream:
-    """The stream with a key type, which may be the other stream's declared one."""
+    """Return the stream with a key type, which may be the other stream's declared one."""
     result = copy(stream)
     result._by_key = replace(stream._by_key, key_type=key_type)
     return result
 
 
 def _window_contents(function: CoGroupWindow) -> Elements:
-    """The window contents for a function of all elements."""
+    """Return the window contents for a function of all elements."""
     call = WindowCall(UserFunction(function, "apply"), with_key=True, with_context=False)
     return Elements(call)
 

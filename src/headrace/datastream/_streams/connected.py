@@ -139,7 +139,7 @@ def described(first: DataStream, second: DataStream) -> str:
 
 
 def two_inputs(first: DataStream, second: DataStream, *, keyed: bool) -> tuple[Edge, ...]:
-    """The edges of two streams to one operator.
+    """Return the edges of two streams to one operator.
 
     Where the operator is not ``keyed``, but one of the streams is, its equal keys go to one
     subtask, as in Flink.
@@ -171,7 +171,7 @@ def _subtask_of_key(key: Any, count: int) -> int:
 
 
 def row_type(output_type: TypeInformation | list[TypeInformation] | None) -> TypeInformation | None:
-    """A declared output type; as in PyFlink a list stands for a row of these types."""
+    """Return a declared output type; as in PyFlink a list stands for a row of these types."""
     return Types.ROW(output_type) if isinstance(output_type, list) else output_type
 
 

@@ -164,7 +164,7 @@ class StreamOperators(Stream):
         *,
         kept_type: TypeInformation | None = None,
     ) -> DataStream:
-        """The stream after a function; a keyed stream may give it keyed state."""
+        """Return the stream after a function; a keyed stream may give it keyed state."""
         return self._add(make_unkeyed_spec(function), site, call, output_type, kept_type=kept_type)
 
     def _add(
@@ -177,5 +177,5 @@ class StreamOperators(Stream):
         kept_type: TypeInformation | None = None,
         inputs: tuple[Edge, ...] | None = None,
     ) -> DataStream:
-        """The stream after a new operator (see ``Stream._new_operator``)."""
+        """Return the stream after a new operator (see ``Stream._new_operator``)."""
         raise NotImplementedError

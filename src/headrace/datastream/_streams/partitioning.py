@@ -101,5 +101,5 @@ class StreamPartitioning(Stream):
         )
 
     def _repartitioned(self, call: str, partitioning: Partitioning) -> DataStream:
-        """The same records over edges with this partitioning."""
+        """Return the same records over edges with this partitioning."""
         raise NotImplementedError

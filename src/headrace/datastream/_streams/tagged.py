@@ -35,12 +35,12 @@ class TaggedUnion(NamedTuple):
 
 
 def tag_one(value: Any) -> TaggedUnion:
-    """A record of the first stream."""
+    """Return a record of the first stream."""
     return TaggedUnion(True, value)
 
 
 def tag_two(value: Any) -> TaggedUnion:
-    """A record of the second stream."""
+    """Return a record of the second stream."""
     return TaggedUnion(False, value)
 
 
@@ -62,7 +62,7 @@ class TaggedKey(KeySelector):
             close_function(selector)
 
     def get_key(self, value: TaggedUnion) -> Any:
-        """The record's key."""
+        """Return the record's key."""
         return self._first(value.value) if value.is_first else self._second(value.value)
 
 
@@ -82,7 +82,7 @@ class CoGroupWindow(WindowFunction[Any, Any, Any, Any]):
         close_function(self._user_function)
 
     def apply(self, key: Any, window: Any, inputs: Iterable[TaggedUnion]) -> Iterable[Any] | None:
-        """The results of a window."""
+        """Return the results of a window."""
         groups: tuple[list[Any], list[Any]] = [], []
         for record in inputs:
             groups[not record.is_first].append(record.value)

@@ -26,7 +26,7 @@ Context = WindowAssigner.WindowAssignerContext
 
 
 def with_timestamp(timestamp: int) -> int:
-    """The timestamp (ms), if the record has one.
+    """Return the timestamp (ms), if the record has one.
 
     Raises:
         MissingWatermarksError: it has none.

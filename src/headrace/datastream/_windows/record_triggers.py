@@ -22,7 +22,7 @@ from headrace.errors import WrongFunctionError
 
 
 def nested(trigger: Any) -> Trigger[Any, Any]:
-    """The trigger, if it is one.
+    """Return the trigger, if it is one.
 
     Raises:
         WrongFunctionError: it is not.

@@ -167,12 +167,12 @@ class CacheSource(Source):
         return _FILES.exists(os.path.join(self.folder, COMPLETE))
 
     def enumerator(self, directory: str) -> SplitEnumerator:
-        """A new enumerator; it writes nothing."""
+        """Return a new enumerator; it writes nothing."""
         notes = json.loads(_FILES.read(os.path.join(self.folder, COMPLETE)) or b"[]")
         return _Enumerator(self.folder, dict(notes))
 
     def reader(self) -> SplitReader:
-        """A new reader."""
+        """Return a new reader."""
         return _Reader()
 
 
@@ -182,7 +182,7 @@ class _Enumerator(SplitEnumerator):
     files: dict[str, list[tuple[int, int]]]
 
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
-        """Every file, at its first chunk."""
+        """Return every file, at its first chunk."""
         return dict.fromkeys(self.files, 0)
 
     def advance(
@@ -207,7 +207,7 @@ class _Enumerator(SplitEnumerator):
     def ranges(
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
     ) -> Sequence[SplitRange]:
-        """One range per chunk."""
+        """Return one range per chunk."""
         return [
             SplitRange(name, at, at + 1, self._locate_chunk(name, at), self.files[name][at][1])
             for name, first in start.items()
@@ -215,7 +215,7 @@ class _Enumerator(SplitEnumerator):
         ]
 
     def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
-        """The records of the remaining chunks."""
+        """Return the records of the remaining chunks."""
         left = [each for name, at in positions.items() for each in self.files[name][at:]]
         return Pending(sum(records for _, records in left))
 
@@ -226,7 +226,7 @@ class _Enumerator(SplitEnumerator):
 
 class _Reader(SplitReader):
     def read(self, split_range: SplitRange) -> Iterator[Chunk]:
-        """The chunk of the range."""
+        """Yield the chunk of the range."""
         path, begin = split_range.payload
         with open(path, "rb") as file:
             file.seek(begin)

@@ -41,17 +41,17 @@ class CollectionSource(Source):
         return content_digest(self.values)
 
     def enumerator(self, directory: str) -> SplitEnumerator:
-        """A new enumerator; it writes nothing."""
+        """Return a new enumerator; it writes nothing."""
         values = self.values
         return IndexedEnumerator("collection", len(values), lambda start, end: values[start:end])
 
     def reader(self) -> SplitReader:
-        """A new reader. The ranges contain the values, so the job gets copies of them."""
+        """Return a new reader. The ranges contain the values, so the job gets copies of them."""
         return IndexedReader(lambda r, at, to: _detached(r.payload[at - r.start : to - r.start]))
 
 
 def _detached(values: Sequence[Any]) -> list[Any]:
-    """The values, copied unless they are immutable."""
+    """Return the values, copied unless they are immutable."""
     found = [*values]
     if all_immutable(found):
         return found

@@ -67,7 +67,7 @@ class DataFrameSource(Source):
 
 
 def from_dataframe(dataframe: Any) -> Source:
-    """A source for ``env.from_source`` with the rows of a Spark DataFrame.
+    """Return a source for ``env.from_source`` with the rows of a Spark DataFrame.
 
     Raises:
         PlanError: it is not a Spark DataFrame.

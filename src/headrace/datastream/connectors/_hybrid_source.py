@@ -159,7 +159,7 @@ class HybridEnumerator(SplitEnumerator):
     _enumerators: dict[int, SplitEnumerator] = field(default_factory=dict)
 
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
-        """The splits of the first source that has any."""
+        """Return the splits of the first source that has any."""
         for source_index in range(len(self.bounded)):
             found = self._delegate(source_index).initial(now_ms)
             if found:
@@ -192,7 +192,7 @@ class HybridEnumerator(SplitEnumerator):
         return self._switch_source(source_index, progress, now_ms) if found.ended else progress
 
     def _switch_source(self, source_index: int, progress: Progress, now_ms: int) -> Progress:
-        """The end of a source, and the beginning of the next one that has splits."""
+        """Return the end of a source, and the beginning of the next one that has splits."""
         for following in range(source_index + 1, len(self.bounded)):
             begins = _add_source_index(following, self._delegate(following).initial(now_ms))
             if begins:
@@ -205,7 +205,7 @@ class HybridEnumerator(SplitEnumerator):
         return max(map(_source_index_of, positions), default=len(self.bounded) - 1)
 
     def resume(self, positions: Mapping[str, JsonValue], now_ms: int) -> Mapping[str, JsonValue]:
-        """The positions, with new stops for the last source."""
+        """Return the positions, with new stops for the last source."""
         last = len(self.bounded) - 1
         own = _inner_positions(last, positions)
         begun = own or not positions  # no positions: the last source stopped without splits
@@ -215,7 +215,7 @@ class HybridEnumerator(SplitEnumerator):
     def ranges(
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
     ) -> Sequence[SplitRange]:
-        """The ranges of each source, in the order of the sources."""
+        """Return the ranges of each source, in the order of the sources."""
         work: list[SplitRange] = []
         for source_index in sorted(
             {_source_index_of(split) for split in (*start, *end, *finished)}
@@ -259,11 +259,11 @@ class HybridReader(SplitReader):
     readers: Sequence[SplitReader]
 
     def read(self, split_range: SplitRange) -> Iterator[Chunk]:
-        """The records of one range, in order."""
+        """Return the records of one range, in order."""
         return self._delegate(split_range).read(_inner_range(split_range))
 
     def read_columns(self, split_range: SplitRange) -> Iterator[Chunk | ColumnChunk] | None:
-        """The records as columns, if the source supports it."""
+        """Return the records as columns, if the source supports it."""
         return self._delegate(split_range).read_columns(_inner_range(split_range))
 
     @property

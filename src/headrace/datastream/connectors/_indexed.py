@@ -41,7 +41,7 @@ class IndexedEnumerator(SplitEnumerator):
     in_columns: bool = False
 
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
-        """The split at its first record."""
+        """Return the split at its first record."""
         return {self.split: self._make_position(0, now_ms)}
 
     def advance(
@@ -67,14 +67,14 @@ class IndexedEnumerator(SplitEnumerator):
         return Progress({self.split: self._make_position(end, start_ms)})
 
     def count_due_records(self, elapsed_ms: int) -> int:
-        """The number of records that are due by a time since the start."""
+        """Return the number of records that are due by a time since the start."""
         assert self.rate_per_second is not None
         return int(elapsed_ms * self.rate_per_second / 1000)
 
     def ranges(
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
     ) -> Sequence[SplitRange]:
-        """The records between two indexes, in ranges of at most ``RANGE_RECORDS``."""
+        """Return the records between two indexes, in ranges of at most ``RANGE_RECORDS``."""
         if self.split not in start:
             return []
         first, _ = self._split_position(start[self.split])
@@ -87,7 +87,7 @@ class IndexedEnumerator(SplitEnumerator):
         ]
 
     def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
-        """The number of remaining records; unknown if they never end."""
+        """Return the number of remaining records; unknown if they never end."""
         if self.count is None:
             return Pending()
         at = positions.get(self.split)
@@ -109,13 +109,13 @@ class IndexedReader(SplitReader):
     """Gives the records between two indexes as columns."""
 
     def read(self, split_range: SplitRange) -> Iterator[Chunk]:
-        """The records of one range, in chunks."""
+        """Yield the records of one range, in chunks."""
         end = split_range.end
         for at in range(split_range.start, end, CHUNK_RECORDS):
             yield Chunk(self.values(split_range, at, min(at + CHUNK_RECORDS, end)))
 
     def read_columns(self, split_range: SplitRange) -> Iterator[Chunk | ColumnChunk] | None:
-        """The records as columns, if the source makes columns."""
+        """Return the records as columns, if the source makes columns."""
         make, end = self.columns, split_range.end
         if make is None:
             return None

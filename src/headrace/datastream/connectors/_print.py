@@ -70,7 +70,7 @@ class PrintSink(_DeliveredSink):
 
     @staticmethod
     def shown(value: Any, type_info: Any) -> str:
-        """A record as PyFlink prints it: by its declared type, or by ``str`` without one."""
+        """Return a record as PyFlink prints it: by its declared type, or by ``str`` without one."""
         if type_info is None:
             return str(value)
         if isinstance(type_info, RowTypeInfo) and isinstance(value, Row):

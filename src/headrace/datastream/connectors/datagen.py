@@ -125,11 +125,11 @@ class _Columns:
         return record
 
     def records(self, split_range: SplitRange, start: int, end: int) -> list[Any]:
-        """The records of some indexes."""
+        """Return the records of some indexes."""
         return DICTS(self._batch(start, end))
 
     def chunk(self, start: int, end: int) -> ColumnChunk:
-        """The same as columns."""
+        """Return the same as columns."""
         return ColumnChunk(self._batch(start, end), DICTS)
 
     def _batch(self, start: int, end: int) -> Any:

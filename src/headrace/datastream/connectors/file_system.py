@@ -235,7 +235,7 @@ class _FileReader(SplitReader):
     tagged: bool
 
     def read(self, split_range: SplitRange) -> Iterator[Chunk]:
-        """The records that start in the range.
+        """Yield the records that start in the range.
 
         Raises:
             DecodeError: one of them cannot be decoded, and no tag was set for that.
@@ -251,7 +251,7 @@ class _FileReader(SplitReader):
             raise vanished(path) from None
 
     def read_columns(self, split_range: SplitRange) -> Iterator[Chunk | ColumnChunk] | None:
-        """The same as columns, where the format has them.
+        """Return the same as columns, where the format has them.
 
         Raises:
             DecodeError, JobError: as ``read`` does.

@@ -149,7 +149,7 @@ class HttpLookup(AsyncFunction[Any, Any], KeepsSecrets):
         return _checked(self._url(key))
 
     def _look_up(self, url: str) -> list[Any]:
-        """The found value in a list, or an empty list. Runs in one of the threads."""
+        """Return the found value in a list, or an empty list. Runs in one of the threads."""
         status, body = self._request(url)
         if status in (404, 410):
             return []
@@ -180,7 +180,7 @@ class HttpLookup(AsyncFunction[Any, Any], KeepsSecrets):
             raise
 
     def _get_connection(self, scheme: str, host: str) -> tuple[http.client.HTTPConnection, bool]:
-        """This thread's connection to a host, and whether it was open before."""
+        """Return this thread's connection to a host, and whether it was open before."""
         known: dict[tuple[str, str], http.client.HTTPConnection]
         known = self._thread_local.__dict__.setdefault("known", {})
         connection = known.get((scheme, host))
@@ -201,7 +201,7 @@ def _send_request(
 
 
 def _variable(kind: str, name: str) -> str:
-    """The environment variable with a value of the request."""
+    """Return the environment variable with a value of the request."""
     return f"HEADRACE_{kind}_{re.sub('[^A-Za-z0-9]', '_', name).upper()}"
 
 
@@ -212,7 +212,7 @@ def _is_outage(error: Exception) -> bool:
 
 
 def _checked(url: Any) -> str:
-    """The URL, if it is valid.
+    """Return the URL, if it is valid.
 
     Raises:
         PlanError: it is not one of HTTP.

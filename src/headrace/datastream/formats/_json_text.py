@@ -50,7 +50,7 @@ _PARSE = json_parser(decimal=False)
 
 
 def parse_json(data: bytes) -> Any:
-    """The value of a JSON text.
+    """Return the value of a JSON text.
 
     Raises:
         ValueError: it is not valid JSON (RFC 8259, so without NaN).
@@ -64,7 +64,7 @@ def parse_json(data: bytes) -> Any:
 
 
 def parse_all(data: Sequence[bytes]) -> list[Any]:
-    """The values of several texts: 0.4 µs faster per text than one by one.
+    """Return the values of several texts: 0.4 µs faster per text than one by one.
 
     Raises:
         ValueError: one of them is not valid.
@@ -78,7 +78,7 @@ def parse_all(data: Sequence[bytes]) -> list[Any]:
 
 
 def write_json(value: Any) -> bytes:
-    """A record as JSON in UTF-8.
+    """Return a record as JSON in UTF-8.
 
     Raises:
         TypeMismatchError: a value cannot be represented in JSON, or is NaN.
@@ -88,7 +88,7 @@ def write_json(value: Any) -> bytes:
 
 
 def write_line(value: Any) -> bytes:
-    """A record as JSON in UTF-8, with a line feed.
+    """Return a record as JSON in UTF-8, with a line feed.
 
     Raises:
         TypeMismatchError: a value cannot be represented in JSON, or is NaN.
@@ -135,7 +135,7 @@ def _has_nan(value: Any) -> bool:
 
 
 def plain_json(value: Any) -> Any:
-    """The JSON value for an object of another type."""
+    """Return the JSON value for an object of another type."""
     kind: Any = type(value)
     return _form_of(kind)(value)
 

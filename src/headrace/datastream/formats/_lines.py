@@ -49,7 +49,7 @@ class HeaderError(Exception):
 
 
 def is_compressed(path: str) -> bool:
-    """Whether the file is decompressed while it is read, so it cannot be split."""
+    """Return whether the file is decompressed while it is read, so it cannot be split."""
     return os.path.splitext(path)[1].lower() in _OPENERS
 
 
@@ -65,7 +65,7 @@ def open_lines(path: str) -> IO[bytes]:
 
 
 def without_end(line: bytes) -> bytes:
-    r"""The line without its ``\n`` or ``\r\n``."""
+    r"""Return the line without its ``\n`` or ``\r\n``."""
     return line[:-2] if line[-2:] == b"\r\n" else line.rstrip(b"\n")
 
 
@@ -93,7 +93,7 @@ def line_runs(
 
 
 def line_blocks(file: IO[bytes], start: int, end: int, extent: int) -> Iterator[tuple[int, bytes]]:
-    """The lines of ``line_runs`` as larger blocks of bytes."""
+    """Yield the lines of ``line_runs`` as larger blocks of bytes."""
     position = _first_line(file, start, end)
     while position < end:
         block = file.read(min(BLOCK_BYTES, end - position))
@@ -272,18 +272,18 @@ class StreamFormat(FileFormat):
 
 
 def corrupt_chunk(path: str, position: int, error: BaseException) -> Chunk:
-    """The chunk for the rest of a file that cannot be decompressed."""
+    """Return the chunk for the rest of a file that cannot be decompressed."""
     bad = BadRecord(b"", f"the file is corrupt: {_reason(error)}", path, position)
     return Chunk([], None, [(0, bad)])
 
 
 def bare_line(line: bytes) -> bytes:
-    """A file's first line, without its end and byte order mark."""
+    """Return a file's first line, without its end and byte order mark."""
     return without_end(_without_bom(line))
 
 
 def refusing(error: HeaderError) -> LineDecoder:
-    """A decoder for a file with a wrong header: every line that is not blank is bad."""
+    """Return a decoder for a file with a wrong header: every line that is not blank is bad."""
 
     def decode(lines: Sequence[bytes]) -> list[Any]:
         if any(line.strip() for line in lines):
@@ -337,7 +337,7 @@ class BytesLineFormat(StreamFormat):
         return list
 
     def chunk(self, path: str, offset: int, lines: Sequence[bytes], decode: LineDecoder) -> Chunk:
-        """The lines without their ends; with path and offset if configured."""
+        """Return the lines without their ends; with path and offset if configured."""
         if not self.with_position:
             return Chunk([without_end(line) for line in lines])
         values = []

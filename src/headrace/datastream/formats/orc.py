@@ -105,7 +105,7 @@ class OrcFormat(BulkFormat):
 
 @lru_cache(maxsize=64)
 def _stripe_rows(path: str, size_bytes: int, modified_ns: int) -> tuple[int, ...]:
-    """The number of rows in each stripe of a file."""
+    """Return the number of rows in each stripe of a file."""
     with open(path, "rb") as source:
         file = orc.ORCFile(source)
         if file.nstripes == 1:
@@ -116,7 +116,7 @@ def _stripe_rows(path: str, size_bytes: int, modified_ns: int) -> tuple[int, ...
 
 
 def _in_microseconds(batch: Any) -> Any:
-    """The batch with timestamps in microseconds, as Python cannot represent nanoseconds."""
+    """Return the batch with timestamps in microseconds, as Python cannot represent nanoseconds."""
     schema = pa.schema([pa.field(f.name, _cut(f.type)) for f in batch.schema])
     columns = [
         column if column.type == field.type else column.cast(field.type, safe=False)
@@ -161,7 +161,7 @@ class OrcBulkWriters:
 
 
 def _parse_properties(properties: Any) -> tuple[str, int]:
-    """The compression and the size of a stripe."""
+    """Return the compression and the size of a stripe."""
     found: Mapping[str, Any] = (
         properties if isinstance(properties, Mapping) else _table_to_dict(properties)
     )
@@ -190,7 +190,7 @@ class _OrcWriterFactory(BulkWriterFactory):
     stripe_bytes: int = 64 * 1024 * 1024
 
     def create(self, file: IO[bytes]) -> _OrcWriter:
-        """A writer into an open file."""
+        """Return a writer into an open file."""
         coerce = self.row_type.coercer() if isinstance(self.row_type, RowTypeInfo) else None
         schema = arrow_schema(self.row_type)
         writer = orc.ORCWriter(file, compression=self.compression, stripe_size=self.stripe_bytes)

@@ -135,7 +135,7 @@ def _checked(message_class: Any) -> type[Message]:
 
 
 def _text(file: Any) -> str:
-    """A .proto file as registries accept it: its descriptor in base64."""
+    """Return a .proto file as registries accept it: its descriptor in base64."""
     return base64.b64encode(file.serialized_pb).decode()
 
 
@@ -178,7 +178,7 @@ def _zigzag(number: int) -> bytes:
 
 
 def _after_indexes(data: bytes) -> int:
-    """The offset at which the message begins, after the header and the message indexes.
+    """Return the offset at which the message begins, after the header and the message indexes.
 
     Raises:
         DecodeError: the numbers do not end.

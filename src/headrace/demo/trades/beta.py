@@ -47,7 +47,7 @@ _FLOAT = re.compile(r"-?[0-9]{1,25}(?:\.[0-9]{1,25})?(?:[eE]\+?[0-9]{1,2})?")
 
 
 def decode(line: bytes) -> DecodedEvent:
-    """The event in a JSON object; its numbers may be numbers or strings.
+    """Return the event in a JSON object; its numbers may be numbers or strings.
 
     Raises:
         DecodeError: for the first error.
@@ -117,7 +117,7 @@ def _time_ms(text: str | None) -> int:
 
 
 def _plain_digits(text: str | None) -> str | None:
-    """The text as plain digits, if it is an integer written as ``12.0`` or ``1.2E1``."""
+    """Return the text as plain digits, if it is an integer written as ``12.0`` or ``1.2E1``."""
     if text and _WHOLE.fullmatch(text) is None and _FLOAT.fullmatch(text):
         value = Decimal(text)
         if value == value.to_integral_value():

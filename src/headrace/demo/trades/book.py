@@ -17,7 +17,7 @@ class Table(Protocol[K_contra, V]):
     """A map that is accessed by key only."""
 
     def get(self, key: K_contra) -> V | None:
-        """The value, or None."""
+        """Return the value, or None."""
 
     def put(self, key: K_contra, value: V) -> None:
         """Set the value."""
@@ -30,7 +30,7 @@ class Cell(Protocol[V]):
     """One value."""
 
     def value(self) -> V | None:
-        """The value, or None."""
+        """Return the value, or None."""
 
     def update(self, value: V) -> None:
         """Set the value."""
@@ -76,7 +76,7 @@ class MemoryTable(Generic[K, V]):
         self.entries: dict[K, V] = {}
 
     def get(self, key: K) -> V | None:
-        """The value, or None."""
+        """Return the value, or None."""
         return self.entries.get(key)
 
     def put(self, key: K, value: V) -> None:
@@ -95,7 +95,7 @@ class MemoryCell(Generic[V]):
         self._value: V | None = None
 
     def value(self) -> V | None:
-        """The value, or None."""
+        """Return the value, or None."""
         return self._value
 
     def update(self, value: V) -> None:
@@ -104,7 +104,7 @@ class MemoryCell(Generic[V]):
 
 
 def memory_book() -> Book:
-    """An empty book in memory."""
+    """Return an empty book in memory."""
     return Book(
         hierarchies=MemoryTable(),
         orders=MemoryTable(),

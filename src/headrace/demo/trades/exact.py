@@ -15,7 +15,7 @@ _AVERAGE_DECIMALS = 6
 
 
 def average(notional: Decimal, quantity: Decimal) -> Decimal:
-    """The notional per unit, to six decimals, rounded half to even.
+    """Return the notional per unit, to six decimals, rounded half to even.
 
     Neither is negative, and the quantity is above 0. The quotient is rounded once: rounding an
     already rounded quotient could be wrong near a half.
@@ -28,6 +28,6 @@ def average(notional: Decimal, quantity: Decimal) -> Decimal:
 
 
 def plain(value: Decimal) -> str:
-    """The decimal as text, without an exponent or trailing zeros (``1E+2`` gives 100)."""
+    """Return the decimal as text, without an exponent or trailing zeros (``1E+2`` gives 100)."""
     text = format(value, "f")
     return text.rstrip("0").rstrip(".") if "." in text else text

@@ -52,7 +52,7 @@ def assemble(
     sequence: int,
     event_time_ms: int,
 ) -> DecodedEvent:
-    """The event with these fields; order and execution ids get the form ``SYSTEM:id``.
+    """Return the event with these fields; order and execution ids get the form ``SYSTEM:id``.
 
     Raises:
         DecodeError: a required field is missing or invalid.
@@ -98,7 +98,7 @@ def _side(text: str, name: str, sides: Mapping[str, Side]) -> Side:
 
 
 def above_zero(text: str, name: str) -> Decimal:
-    """The exact number.
+    """Return the exact number.
 
     Raises:
         DecodeError: it is no decimal number, is not above 0, or is too long for ``EXACT``: more
@@ -118,7 +118,7 @@ def above_zero(text: str, name: str) -> Decimal:
 
 
 def sequence_number(text: str | None, name: str) -> int:
-    """The integer, of at most 18 digits."""
+    """Return the integer, of at most 18 digits."""
     if not text:
         raise DecodeError(f"field {name} is missing, and every message needs it")
     if len(text) > 18 or not (text.isascii() and text.isdigit()):

@@ -41,7 +41,7 @@ _BY_EXECUTION = {
 
 
 def decode(line: bytes) -> DecodedEvent:
-    """The event in a FIX message.
+    """Return the event in a FIX message.
 
     The frame is checked first: the message begins with ``8``, ``9`` and ``35`` in this order and
     ends with ``10``, length and checksum are correct, and no tag occurs twice.
@@ -95,7 +95,7 @@ def _layout(message: str | None, execution: str | None) -> Layout:
 
 
 def checksum(message: bytes) -> int:
-    """The value of tag 10: the sum, modulo 256, of all bytes up to the SOH before it."""
+    """Return the value of tag 10: the sum, modulo 256, of all bytes up to the SOH before it."""
     return sum(message) % 256
 
 

@@ -61,7 +61,7 @@ _LAYOUTS = {
 
 
 def header(line: bytes) -> tuple[str, ...]:
-    """The column names in the first line of a feed, without a byte order mark.
+    """Return the column names in the first line of a feed, without a byte order mark.
 
     Raises:
         DecodeError: the line is not CSV.
@@ -81,7 +81,7 @@ class Decoder:
         object.__setattr__(self, "_places", places)
 
     def decode(self, line: bytes) -> DecodedEvent:
-        """The event in a line.
+        """Return the event in a line.
 
         Raises:
             DecodeError: for the first error. A line with more or fewer cells than the header is
@@ -102,7 +102,7 @@ class Decoder:
 
 
 def event_of(get: Callable[[str], str | None]) -> DecodedEvent:
-    """The event of a message; ``get`` returns the fields by column name.
+    """Return the event of a message; ``get`` returns the fields by column name.
 
     Raises:
         DecodeError: for the first error.

@@ -98,7 +98,7 @@ def _feeds(
     out_of_orderness_ms: int,
     rng: random.Random,
 ) -> tuple[list[bytes], ...]:
-    """The lines of each feed, in order of arrival.
+    """Return the lines of each feed, in order of arrival.
 
     Each arrives at its event time plus a delay of at most the bound. So every earlier line of its
     feed has an event time at most the bound after its own.

@@ -40,7 +40,7 @@ class OrderDocument:
     """The event that was applied."""
 
     def to_json(self) -> dict[str, Any]:
-        """The document as a dictionary; decimals are strings."""
+        """Return the document as a dictionary; decimals are strings."""
         document: dict[str, Any] = json.loads(self.text)
         return document
 
@@ -60,7 +60,7 @@ class Execution:
         return EXACT.multiply(self.quantity, self.price)
 
     def text(self) -> str:
-        """The execution's part of the document."""
+        """Return the execution's part of the document."""
         return (
             f'{{"exec_id":{_quoted(self.exec_id)},"quantity":"{plain(self.quantity)}",'
             f'"price":"{plain(self.price)}","time_ms":{self.time_ms},'
@@ -90,13 +90,13 @@ class Order:
     written: str | None = field(default=None, compare=False, repr=False)
 
     def leaves_qty(self) -> Decimal:
-        """The quantity that is not executed yet; 0 if the order is closed."""
+        """Return the quantity that is not executed yet; 0 if the order is closed."""
         if self.status in CLOSED or self.cum_qty >= self.quantity:
             return ZERO
         return EXACT.subtract(self.quantity, self.cum_qty)
 
     def text(self) -> str:
-        """The order's part of the document."""
+        """Return the order's part of the document."""
         if self.written is None:
             cum_qty = self.cum_qty
             avg_px = f'"{plain(average(self.notional, cum_qty))}"' if cum_qty else "null"
@@ -193,7 +193,7 @@ class Hierarchy:
         self._close(self.orders[order_id], "REJECTED")
 
     def document(self, event_time_ms: int, event_id: str = "") -> OrderDocument:
-        """The next version of the document, after an event."""
+        """Return the next version of the document, after an event."""
         self.version += 1
         self.as_of_ms = max(self.as_of_ms, event_time_ms) if self.version > 1 else event_time_ms
         orders = ",".join([order.text() for order in self.orders.values()])

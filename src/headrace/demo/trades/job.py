@@ -59,7 +59,7 @@ class Decode(ProcessFunction):
         self._records = runtime_context.get_metrics_group().counter("records")
 
     def process_element(self, value: Line, ctx: Any) -> Iterator[Any]:
-        """The decoded event of one line."""
+        """Yield the decoded event of one line."""
         line, path, position = value
         if not line.strip():
             return  # an empty line is no record
@@ -202,7 +202,7 @@ def build(
     out_of_orderness_ms: int = 5_000,
     allowed_lateness_ms: int = 0,
 ) -> tuple[DataStream, DataStream]:
-    """The streams of order documents (JSON text) and anomalies (``Anomaly``) of a folder."""
+    """Return the streams of order documents (JSON text) and anomalies (``Anomaly``) of a folder."""
     enricher = Enricher.read(input_dir)
     normalised: list[DataStream] = []
     anomalies: list[DataStream] = []
@@ -267,18 +267,18 @@ def _lines(directory: Path) -> FileSink:
 
 
 def has_header(path: Path) -> bool:
-    """Whether the first line of a GAMMA file contains the column names."""
+    """Return whether the first line of a GAMMA file contains the column names."""
     return _header(path) is not None
 
 
 def _headers(paths: list[Path]) -> dict[str, tuple[str, ...]]:
-    """The columns of files with a header, by path."""
+    """Return the columns of files with a header, by path."""
     found = {str(path): _header(path) for path in paths}
     return {path: columns for path, columns in found.items() if columns is not None}
 
 
 def _header(path: Path) -> tuple[str, ...] | None:
-    """The column names in a GAMMA file's first line, or None if it has no header."""
+    """Return the column names in a GAMMA file's first line, or None if it has no header."""
     with path.open("rb") as file:
         columns = gamma.header(file.readline().rstrip(b"\r\n"))
     return columns if "seq" in columns else None

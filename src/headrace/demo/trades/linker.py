@@ -68,7 +68,7 @@ class Linker:
         self._wait_ms = wait_ms
 
     def apply(self, event: NormalisedEvent) -> list[Output]:
-        """The documents and anomalies that result from the event, in order.
+        """Return the documents and anomalies that result from the event, in order.
 
         They include those of events that waited for it, and of deadlines before its time.
         """
@@ -91,7 +91,7 @@ class Linker:
         return outputs
 
     def advance(self, event_time_ms: int) -> list[Output]:
-        """The orphans of all deadlines up to a time, after all events up to it were applied.
+        """Return the orphans of all deadlines up to a time, after all events up to it were applied.
 
         It also removes expired event ids and hierarchies.
         """
@@ -111,11 +111,11 @@ class Linker:
         return outputs
 
     def finish(self) -> list[Output]:
-        """The orphans at the end of a bounded input: all events that still wait."""
+        """Return the orphans at the end of a bounded input: all events that still wait."""
         return self.advance(_END_MS)
 
     def deadline(self) -> int | None:
-        """The earliest event time at which ``advance`` has something to do."""
+        """Return the earliest event time at which ``advance`` has something to do."""
         deadlines = self._book.deadlines.value()
         return deadlines[0] if deadlines else None
 
@@ -299,7 +299,7 @@ class Linker:
         return [_anomaly("ORPHAN", each, f"{ref} did not come in time") for each, ref in orphans]
 
     def _due(self, deadline_ms: int) -> Due:
-        """The entries of a deadline, which is added to the list of deadlines."""
+        """Return the entries of a deadline, which is added to the list of deadlines."""
         due = self._book.due.get(deadline_ms)
         if due is None:
             deadlines = self._book.deadlines.value() or []
@@ -314,7 +314,7 @@ def _turn(event: NormalisedEvent) -> tuple[int, str, int]:
 
 
 def _is_over(hierarchy: Hierarchy, event_time_ms: int) -> bool:
-    """Whether the hierarchy's retention has ended before the given time."""
+    """Return whether the hierarchy's retention has ended before the given time."""
     return not hierarchy.open_orders and hierarchy.as_of_ms + KEEP_MS <= event_time_ms
 
 
@@ -323,7 +323,7 @@ def _next_sweep_ms(time_ms: int) -> int:
 
 
 def _given(value: V | None) -> V:
-    """The value of a field that the decoder guarantees."""
+    """Return the value of a field that the decoder guarantees."""
     if value is None:
         raise TypeError("a normalised event lacks a field that its kind needs")
     return value

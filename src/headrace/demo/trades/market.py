@@ -69,7 +69,7 @@ class Market:
     accounts: tuple[tuple[str, str, str], ...]
 
     def pick(self, rng: random.Random) -> Listing:
-        """A random listing; popular ones are more frequent."""
+        """Return a random listing; popular ones are more frequent."""
         point = rng.random() * self.cumulative_weights[-1]
         return self.listings[bisect_right(self.cumulative_weights, point)]
 
@@ -90,7 +90,7 @@ class Market:
 
 
 def make_market(rng: random.Random, instruments: int = 240, accounts: int = 60) -> Market:
-    """A market: some instruments with an older row, some with a new ticker from midday on.
+    """Return a market: some instruments with an older row, some with a new ticker from midday on.
 
     Popularity falls with the rank as 1 / (rank + 8): the first of 240 has about one message in
     thirty.
@@ -125,7 +125,7 @@ def arrival_weights() -> tuple[float, ...]:
 
 
 def arrival_ms(rng: random.Random, weights: tuple[float, ...]) -> int:
-    """A random time within the session at which a client sends an order."""
+    """Return a random time within the session at which a client sends an order."""
     slice_ = bisect_right(weights, rng.random() * weights[-1])
     return OPEN_MS + int((slice_ + rng.random()) * (CLOSE_MS - OPEN_MS) / _BINS)
 
@@ -161,12 +161,12 @@ def _listing(rng: random.Random, number: int, *, from_tomorrow: bool = False) ->
 
 
 def _letters(number: int) -> str:
-    """A ticker, different for each number: three letters, the last two in base 26."""
+    """Return a ticker, different for each number: three letters, the last two in base 26."""
     return "QWXZJKVYH"[number % 9] + chr(65 + number // 26 % 26) + chr(65 + number % 26)
 
 
 def _isin(country: str, number: int) -> str:
-    """An ISIN with its check digit (ISO 6166: Luhn over letters counted from 10)."""
+    """Return an ISIN with its check digit (ISO 6166: Luhn over letters counted from 10)."""
     stem = f"{country}{number:09}"
     digits = "".join(str(int(char, 36)) for char in stem)
     total = 0

@@ -76,7 +76,7 @@ class Instruments:
                     instruments.append(instrument)
 
     def find(self, system: str, symbol: str, time_ms: int) -> Instrument | None:
-        """The valid row for the symbol at the time; None if there is none."""
+        """Return the valid row for the symbol at the time; None if there is none."""
         entry = self._by_symbol[system].get(symbol)
         if entry is None:
             return None
@@ -96,7 +96,7 @@ class Enricher:
 
     @classmethod
     def read(cls, directory: Path) -> Enricher:
-        """The enricher for ``instruments.csv`` and ``accounts.csv`` of a directory.
+        """Return the enricher for ``instruments.csv`` and ``accounts.csv`` of a directory.
 
         Raises:
             DecodeError: a row lacks a column, or its ``valid_from`` cannot be read.
@@ -112,7 +112,7 @@ class Enricher:
     def normalise(
         self, event: DecodedEvent, raw: bytes | None = None
     ) -> tuple[NormalisedEvent | None, list[Anomaly]]:
-        """The normalised event, and its anomalies.
+        """Return the normalised event, and its anomalies.
 
         Without an instrument there is no event, and the account is not checked. ``raw`` is the
         undecoded record, for the anomalies.

@@ -41,7 +41,7 @@ class Outcome:
     seconds: float
 
     def final_documents(self) -> dict[str, dict[str, Any]]:
-        """The last document of each root."""
+        """Return the last document of each root."""
         final: dict[str, str] = {}
         with self.orders.open(encoding="utf-8") as lines:
             for line in lines:
@@ -49,12 +49,12 @@ class Outcome:
         return {root: json.loads(line) for root, line in final.items()}
 
     def anomaly_kinds(self) -> Counter[str]:
-        """The number of anomalies of each kind."""
+        """Return the number of anomalies of each kind."""
         with self.anomalies.open(encoding="utf-8") as lines:
             return Counter(json.loads(line)["kind"] for line in lines)
 
     def documents(self) -> int:
-        """The number of documents."""
+        """Return the number of documents."""
         with self.orders.open("rb") as lines:
             return sum(1 for _ in lines)
 
@@ -79,7 +79,7 @@ def main(
 
 
 def _day(directory: Path, events: int, seed: int, console: Console) -> Path:
-    """A generated day; one that exists with the same arguments is used again."""
+    """Return a generated day; one that exists with the same arguments is used again."""
     wanted = {"events": events, "seed": seed}
     marker = directory / "day.json"
     if marker.exists() and json.loads(marker.read_text()) == wanted:
@@ -103,7 +103,7 @@ def _day(directory: Path, events: int, seed: int, console: Console) -> Path:
 
 
 def configuration(checkpoint: Path, mode: str) -> Configuration:
-    """The job's configuration: name, mode and checkpoint."""
+    """Return the job's configuration: name, mode and checkpoint."""
     settings = Configuration()
     settings.set_string("pipeline.name", "trades")
     settings.set_string("execution.runtime-mode", mode)
@@ -149,7 +149,7 @@ def run_job(source: Path, output: Path, mode: str, console: Console, display: bo
 
 
 def _described(source: Path) -> str:
-    """The identity of the feeds: folder, file names, sizes and modification times."""
+    """Return the identity of the feeds: folder, file names, sizes and modification times."""
     files = sorted(path for feed in job.FEEDS for path in job.feed_paths(source, feed))
     return "\n".join(
         [
@@ -170,7 +170,7 @@ def _gather(parts: Path, target: Path) -> Path:
 
 
 def count_records(source: Path) -> int:
-    """The number of records in the feeds: lines that are neither empty nor headers."""
+    """Return the number of records in the feeds: lines that are neither empty nor headers."""
     count = 0
     for feed in job.FEEDS:
         for path in job.feed_paths(source, feed):

@@ -33,7 +33,7 @@ _DATE = re.compile(r"([0-9]{4})-?([0-9]{2})-?([0-9]{2})")
 
 
 def fix_time_ms(text: str) -> int:
-    """The time of a FIX UTCTimestamp, exactly ``yyyyMMdd-HH:mm:ss.SSS``."""
+    """Return the time of a FIX UTCTimestamp, exactly ``yyyyMMdd-HH:mm:ss.SSS``."""
     match = _FIX.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not of the form yyyyMMdd-HH:mm:ss.SSS")
@@ -42,7 +42,7 @@ def fix_time_ms(text: str) -> int:
 
 
 def micros_ms(micros: int) -> int:
-    """A time in microseconds since the epoch, truncated to milliseconds."""
+    """Return a time in microseconds since the epoch, truncated to milliseconds."""
     time_ms = micros // 1000
     if not _FIRST_MS <= time_ms <= _LAST_MS:
         raise ValueError(f"{micros} is outside the years 1 to 9999")
@@ -50,7 +50,7 @@ def micros_ms(micros: int) -> int:
 
 
 def iso_time_ms(text: str, *, naive_is_utc: bool = False) -> int:
-    """The time of an ISO 8601 date and time, truncated to milliseconds.
+    """Return the time of an ISO 8601 date and time, truncated to milliseconds.
 
     An offset is required, unless ``naive_is_utc``.
     """

@@ -19,7 +19,7 @@ _COLOURS = {
 
 
 def hierarchy_tree(document: Mapping[str, Any]) -> Tree:
-    """The orders of a document (``OrderDocument.to_json``), children below their parents."""
+    """Return the orders of a document (``OrderDocument.to_json``), children below their parents."""
     title = Text(f"{document['root']} v{document['version']}", style="bold")
     client = document["client"] or "client unknown"
     title.append(f"  {document['instrument_id']} {document['currency']}  {client}", "dim")

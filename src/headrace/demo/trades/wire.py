@@ -55,7 +55,7 @@ class Draft(NamedTuple):
 
 
 def write(draft: Draft, sequence: int) -> bytes:
-    """The line, without its end, that the draft's system sends."""
+    """Return the line, without its end, that the draft's system sends."""
     listing, system = draft.listing, draft.system
     symbols = listing.symbols if draft.time_ms < RENAMED_MS else listing.symbols_after
     quantity = _decimal(draft.quantity, listing.quantity_decimals)
@@ -198,7 +198,7 @@ _LINE_DAMAGES: tuple[tuple[_Damage, ...], ...] = (
 
 
 def corrupt(line: bytes, system: int, rng: random.Random) -> bytes:
-    """The line of a new order, made invalid in one of many ways."""
+    """Return the line of a new order, made invalid in one of many ways."""
     if rng.random() < 0.2:
         return line[: rng.randint(1, len(line) // 2)]
     if system == ALPHA and rng.random() < 0.6:

@@ -6,7 +6,7 @@ HIDDEN = "***"
 
 
 def without_secrets(url: str) -> str:
-    """A URL without its password and its query, which may contain secrets.
+    """Return a URL without its password and its query, which may contain secrets.
 
     The same applies to text that is no valid URL: the scheme may be misspelled, or the password not
     quoted. So everything up to the last ``@`` is taken for user and password.

@@ -22,5 +22,5 @@ def function_or_none(function: object, name: str, owner: str) -> None:
 
 
 def joined(join: Join | None, value: Any, found: list[Any]) -> list[Any]:
-    """The results for a record: the result of ``join``, or the found values."""
+    """Return the results for a record: the result of ``join``, or the found values."""
     return found if join is None else list(join(value, found))

@@ -142,7 +142,7 @@ class FileCommitter(Committer):
         return self._read_journal().batch
 
     def snapshot(self, last_batch: int | None = None) -> Iterator[bytes]:
-        """The pending pieces with their content, as ``PendingChunk`` bytes."""
+        """Return the pending pieces with their content, as ``PendingChunk`` bytes."""
         journal = self._recover_journal()
         if last_batch is not None:
             pieces = tuple(piece for piece in journal.pieces if piece.batch <= last_batch)
@@ -182,7 +182,7 @@ class FileCommitter(Committer):
                 self.files.sync(file)
 
     def _recover_journal(self) -> Journal:
-        """The journal, after its renames were repeated where necessary."""
+        """Return the journal, after its renames were repeated where necessary."""
         if self._journal is None:
             journal = self._read_journal()
             self._check_pieces(journal.pieces)
@@ -190,7 +190,7 @@ class FileCommitter(Committer):
         return self._journal
 
     def _read_journal(self) -> Journal:
-        """The journal, as it is stored."""
+        """Return the journal, as it is stored."""
         path = os.path.join(self.staging, JOURNAL)
         data = self.files.read(path)
         return Journal() if data is None else Journal.from_bytes(data, path)

@@ -146,7 +146,7 @@ class FilePlanner:
 
 
 def vanished(path: str) -> JobError:
-    """The error for a file that was listed and no longer exists."""
+    """Return the error for a file that was listed and no longer exists."""
     return JobError(
         f"the file {path!r} was listed as input and no longer exists",
         hint="keep input files until the job has read them",
@@ -166,7 +166,7 @@ class StaticFiles(SplitEnumerator):
     files: LocalFiles = field(default_factory=LocalFiles)
 
     def resume(self, positions: Mapping[str, JsonValue], now_ms: int) -> Mapping[str, JsonValue]:
-        """The same positions.
+        """Return the same positions.
 
         Raises:
             CheckpointError: it is that of a watched folder.
@@ -179,7 +179,7 @@ class StaticFiles(SplitEnumerator):
         return positions
 
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
-        """Every file, at its beginning."""
+        """Return every file, at its beginning."""
         found = find_files(self.paths, self.files)
         digits = max(4, len(str(len(found))))
         return {
@@ -219,7 +219,7 @@ class StaticFiles(SplitEnumerator):
         return Progress(moved, finished, ended=not moved)
 
     def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
-        """The estimated remaining bytes of the files."""
+        """Return the estimated remaining bytes of the files."""
         left = [(_path_of(split), *positions[split]) for split in positions]
         return self.planner.estimate_remaining(
             (path, extent - at, extent) for path, at, extent in left
@@ -228,7 +228,7 @@ class StaticFiles(SplitEnumerator):
     def ranges(
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
     ) -> Sequence[SplitRange]:
-        """The ranges between two sets of positions, file by file."""
+        """Return the ranges between two sets of positions, file by file."""
         work: list[SplitRange] = []
         for split in sorted({*end, *finished}):
             path = _path_of(split)
@@ -241,7 +241,7 @@ class StaticFiles(SplitEnumerator):
 
 
 def _line_of(entry: dict[str, object]) -> bytes:
-    """An entry for the log of a watched folder, with a checksum."""
+    """Return an entry for the log of a watched folder, with a checksum."""
     return json.dumps({**entry, "crc32": _sum_of(entry)}).encode() + b"\n"
 
 
@@ -278,7 +278,7 @@ class MonitoredFolder(SplitEnumerator):
     SPLIT = "folder"
 
     def resume(self, positions: Mapping[str, JsonValue], now_ms: int) -> Mapping[str, JsonValue]:
-        """The same position.
+        """Return the same position.
 
         Raises:
             CheckpointError: it is that of a list of files.
@@ -292,7 +292,7 @@ class MonitoredFolder(SplitEnumerator):
         return positions
 
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
-        """The position before the first file."""
+        """Return the position before the first file."""
         find_files(self.paths, self.files)  # a missing path is an error at the start
         return {self.SPLIT: [0, 0]}
 
@@ -325,7 +325,7 @@ class MonitoredFolder(SplitEnumerator):
         return Progress({self.SPLIT: [number, position]})
 
     def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
-        """The estimated remaining bytes of the files found so far."""
+        """Return the estimated remaining bytes of the files found so far."""
         if self.SPLIT not in positions:
             return Pending()
         number, position = positions[self.SPLIT]
@@ -338,7 +338,7 @@ class MonitoredFolder(SplitEnumerator):
     def ranges(
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
     ) -> Sequence[SplitRange]:
-        """The ranges between two positions, in the order of the log."""
+        """Return the ranges between two positions, in the order of the log."""
         log = self._entries()
         if self.SPLIT not in start:
             return []

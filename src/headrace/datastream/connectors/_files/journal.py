@@ -39,12 +39,12 @@ class Journal:
     parts: int = 0
 
     def to_bytes(self) -> bytes:
-        """The journal as it is stored."""
+        """Return the journal as it is stored."""
         return seal(_FORMAT, json_bytes(asdict(self)))
 
     @staticmethod
     def from_bytes(data: bytes, location: str) -> Journal:
-        """The journal that was stored.
+        """Return the journal that was stored.
 
         Raises:
             CheckpointError: it is damaged, or of another version.
@@ -67,14 +67,14 @@ class PendingChunk:
     data: bytes = b""
 
     def to_bytes(self) -> bytes:
-        """One line of JSON, and the bytes."""
+        """Return one line of JSON, and the bytes."""
         head = {"version": _CHUNK_VERSION, **asdict(replace(self, data=b""))}
         del head["data"]
         return json.dumps(head).encode() + b"\n" + self.data
 
     @staticmethod
     def from_bytes(data: bytes) -> PendingChunk:
-        """The value of ``to_bytes``'s result.
+        """Return the value of ``to_bytes``'s result.
 
         Raises:
             CheckpointError: it is of another version.
@@ -92,7 +92,7 @@ class PendingChunk:
 
 
 def pending_chunks(journal: Journal, pieces: Iterable[tuple[Piece, IO[bytes]]]) -> Iterator[bytes]:
-    """The pending pieces of a journal with their content, in chunks of some megabytes."""
+    """Yield the pending pieces of a journal with their content, in chunks of some megabytes."""
     if not journal.pieces and not journal.parts:
         return
     yield PendingChunk(journal.parts).to_bytes()

@@ -55,7 +55,7 @@ class BasePathBucketAssigner(BucketAssigner):
     """No folders."""
 
     def get_bucket_id(self, value: Any, timestamp: int | None) -> str | None:
-        """The base path."""
+        """Return the base path."""
         return ""
 
 
@@ -71,11 +71,11 @@ class DateTimeBucketAssigner(BucketAssigner):
         self._zone()
 
     def get_bucket_id(self, value: Any, timestamp: int | None) -> str | None:
-        """The folder of the record's time."""
+        """Return the folder of the record's time."""
         return None if timestamp is None else self.bucket_at(timestamp)
 
     def bucket_at(self, now_ms: int) -> str:
-        """The folder of a time."""
+        """Return the folder of a time."""
         moment = (_EPOCH + timedelta(milliseconds=now_ms)).astimezone(self._zone())
         return _to_text(self.format_str, moment)
 

@@ -26,7 +26,7 @@ class RowEncoder(Protocol):
     """
 
     def encode(self, value: Any) -> bytes:
-        """The record's bytes, including the delimiter."""
+        """Return the record's bytes, including the delimiter."""
 
 
 class BulkWriter(Protocol):
@@ -176,7 +176,7 @@ class _OpenFile:
 
 
 def encode_all(encoder: Any, type_info: Any) -> Callable[[Sequence[Any]], bytes]:
-    """A function from many records to their bytes."""
+    """Return a function from many records to their bytes."""
     many = getattr(encoder, "encode_all", None)
     if many is not None:
         found: Callable[[Sequence[Any]], bytes] = many

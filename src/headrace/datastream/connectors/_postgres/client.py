@@ -33,7 +33,7 @@ _REFUSED = (
 
 
 def psycopg() -> Any:
-    """The library.
+    """Return the library.
 
     Raises:
         MissingExtraError: it is not installed.
@@ -83,23 +83,23 @@ class PostgresConnection(KeepsSecrets):
         return {name: given[key] for name, key in _SECRETS.items() if key in given}
 
     def with_secrets(self, found: Mapping[str, str]) -> PostgresConnection:
-        """A copy with these passwords."""
+        """Return a copy with these passwords."""
         kept = {k: v for k, v in self.parameters if k not in _SECRETS.values()}
         kept |= {_SECRETS[name]: value for name, value in found.items()}
         return replace(self, parameters=tuple(sorted(kept.items())))
 
     def open(self) -> Any:
-        """An autocommit connection."""
+        """Return an autocommit connection."""
         return _prepared(psycopg().connect(**dict(self.parameters), autocommit=True))
 
     async def open_async(self) -> Any:
-        """An autocommit connection for asyncio."""
+        """Return an autocommit connection for asyncio."""
         made = psycopg().AsyncConnection.connect(**dict(self.parameters), autocommit=True)
         return _prepared(await made)
 
 
 def _prepared(connection: Any) -> Any:
-    """The connection, with dicts adapted to JSON."""
+    """Return the connection, with dicts adapted to JSON."""
     types = optional("psycopg.types.json")
     connection.adapters.register_dumper(dict, types.JsonbDumper)
     types.set_json_dumps(_compact, connection)
@@ -111,7 +111,7 @@ def _compact(value: Any) -> str:
 
 
 def is_outage(error: Exception) -> bool:
-    """Whether the database is temporarily unavailable, or has dropped the connection."""
+    """Return whether the database is temporarily unavailable, or has dropped the connection."""
     library_of = psycopg()
     if isinstance(error, library_of.InterfaceError):
         return "closed" in str(error)
@@ -123,22 +123,22 @@ def is_outage(error: Exception) -> bool:
 
 
 def is_retriable(error: Exception) -> bool:
-    """Whether the same transaction may succeed if it is repeated."""
+    """Return whether the same transaction may succeed if it is repeated."""
     return isinstance(error, psycopg().Error) and getattr(error, "sqlstate", None) in _RETRIABLE
 
 
 def identifier(name: str) -> str:
-    """A name, quoted for SQL."""
+    """Return a name, quoted for SQL."""
     return '"' + name.replace('"', '""') + '"'
 
 
 def table_name(name: str) -> str:
-    """A table's name, quoted for SQL; a dot separates schema and table."""
+    """Return a table's name, quoted for SQL; a dot separates schema and table."""
     return ".".join(map(identifier, name.split(".")))
 
 
 def named_row(names: list[str], values: Sequence[Any]) -> Row:
-    """A row of a result, with the names of its columns."""
+    """Return a row of a result, with the names of its columns."""
     row = Row(*values)
     row.set_field_names(names)
     return row

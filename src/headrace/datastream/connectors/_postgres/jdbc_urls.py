@@ -55,7 +55,7 @@ _HOST = re.compile(r"^(?P<host>\[[^\]]+\]|[^:\[\]]+)?(?::(?P<port>\d+))?$")
 
 
 def libpq_parameters(url: str) -> dict[str, str]:
-    """The libpq parameters of a ``jdbc:postgresql:`` URL.
+    """Return the libpq parameters of a ``jdbc:postgresql:`` URL.
 
     Raises:
         UnsupportedError: it is for another database.
@@ -127,7 +127,7 @@ _TOKEN = re.compile(
 
 
 def with_percent_marks(sql: str) -> tuple[str, int]:
-    """A statement with ``%s`` instead of each ``?``, and the number of them.
+    """Return a statement with ``%s`` instead of each ``?``, and the number of them.
 
     Those in strings, quoted names and comments are kept. ``??`` is the operator ``?``, as in the
     Java driver.

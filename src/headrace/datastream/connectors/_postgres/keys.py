@@ -24,7 +24,7 @@ _KEYS = """
 
 
 def key_of(connection: Any, table: str, wanted: Sequence[str]) -> Key:
-    """The key with the wanted columns, or the primary key if ``wanted`` is empty.
+    """Return the key with the wanted columns, or the primary key if ``wanted`` is empty.
 
     Raises:
         PlanError: there is no such table, or no such key.
@@ -45,7 +45,7 @@ def key_of(connection: Any, table: str, wanted: Sequence[str]) -> Key:
 
 
 def columns_of(key: Key) -> str:
-    """The key's columns for SQL."""
+    """Return the key's columns for SQL."""
     return ", ".join(identifier(name) for name, _ in key)
 
 

@@ -47,7 +47,7 @@ def copy_rows(cursor: Any, sql: str, rows: Sequence[Row]) -> None:
 
 
 def _row_of_line(context: str | None, rows: Sequence[Row]) -> Row | None:
-    """The row at which a COPY failed: its error contains the number of the input line."""
+    """Return the row at which a COPY failed: its error contains the number of the input line."""
     found = _LINE_OF_COPY.search(context or "")
     line = int(found[1]) if found else 0
     return rows[line - 1] if 0 < line <= len(rows) else None
@@ -82,12 +82,12 @@ def _name(error: Exception, row: Row) -> None:
 
 
 def is_not_adapted(error: Exception) -> bool:
-    """Whether it is psycopg's own error for a value that it cannot convert."""
+    """Return whether it is psycopg's own error for a value that it cannot convert."""
     return isinstance(error, psycopg().ProgrammingError) and error.sqlstate is None
 
 
 def mismatch(error: Exception, sink: str) -> TypeMismatchError:
-    """The error as an exception of Headrace, with its notes."""
+    """Return the error as an exception of Headrace, with its notes."""
     made = TypeMismatchError(str(error), where={"sink": sink})
     for note in getattr(error, "__notes__", ()):
         made.add_note(note)

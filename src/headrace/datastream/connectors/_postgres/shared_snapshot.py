@@ -31,7 +31,7 @@ class OpenSnapshots:
         self._connections: dict[Snapshot, Any] = {}
 
     def open_snapshot(self, connection: Any) -> Snapshot:
-        """A snapshot of what is committed now; the connection is kept open for it alone."""
+        """Return a snapshot of what is committed now; the connection is kept open for it alone."""
         connection.execute("SET idle_in_transaction_session_timeout = 0")
         connection.execute(_BEGIN)
         snapshot = Snapshot(*connection.execute(_OWN).fetchone())
@@ -56,7 +56,7 @@ class SnapshotClient:
         self._connection: Any = None
 
     def begin(self, snapshot: Snapshot) -> Any:
-        """The connection, in a new transaction that reads in the snapshot.
+        """Return the connection, in a new transaction that reads in the snapshot.
 
         Raises:
             CheckpointError: the snapshot no longer exists.

@@ -260,7 +260,7 @@ _LOCK = 0x6865616472616365  # "headrace" in ASCII: only one connection at a time
 
 
 def _is_there(connection: Any, quoted: str) -> bool:
-    """Whether a table exists; ``quoted`` is its quoted name."""
+    """Return whether a table exists; ``quoted`` is its quoted name."""
     found = connection.execute("SELECT to_regclass(%s)", (quoted,)).fetchone()
     return found[0] is not None
 

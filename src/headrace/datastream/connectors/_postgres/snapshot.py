@@ -139,7 +139,7 @@ class SnapshotEnumerator(SplitEnumerator):
         self._client = SnapshotClient(source.database)
 
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
-        """The only split."""
+        """Return the only split."""
         snapshot, key = self._source.snapshot, self._source.ranged_by
         first = {"snapshot": [snapshot.name, snapshot.sees], "key": key}
         return {SPLIT: {**first, "at": None, "cuts": [], "end": False}}
@@ -167,7 +167,7 @@ class SnapshotEnumerator(SplitEnumerator):
         return Progress({SPLIT: after})
 
     def _after(self, connection: Any, position: Any, left: int) -> tuple[JsonValue, bool]:
-        """The position ``left`` rows further, and whether the table ends before that."""
+        """Return the position ``left`` rows further, and whether the table ends before that."""
         at, cuts = position["at"], list[list[str]]()
         while left > 0:
             step = min(left, RANGE_ROWS)
@@ -181,7 +181,7 @@ class SnapshotEnumerator(SplitEnumerator):
     def ranges(
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
     ) -> Sequence[SplitRange]:
-        """The rows between two keys each; the very last range has no upper key."""
+        """Return the rows between two keys each; the very last range has no upper key."""
         if SPLIT not in start or start[SPLIT] == end[SPLIT]:
             return []
         last = end[SPLIT]
@@ -194,7 +194,7 @@ class SnapshotEnumerator(SplitEnumerator):
         self._client.close()
 
     def _key_after(self, connection: Any, key: Key, at: Any, step: int) -> list[str] | None:
-        """The key of the row ``step`` rows further; None if the table ends before that."""
+        """Return the key of the row ``step`` rows further; None if the table ends before that."""
         where, values = between(key, at, None)
         texts = ", ".join(f"{identifier(name)}::text" for name, _ in key)
         sql = (
@@ -213,7 +213,7 @@ class SnapshotReader(SplitReader):
         self._client = SnapshotClient(source.database)
 
     def read(self, split_range: SplitRange) -> Iterator[Chunk]:
-        """The rows of a range, ordered by key.
+        """Yield the rows of a range, ordered by key.
 
         Raises:
             CheckpointError: the snapshot no longer exists.

@@ -47,12 +47,12 @@ class FieldsOf:
 
 
 def append_sql(table: str, columns: Sequence[str]) -> str:
-    """A COPY into the table."""
+    """Return a COPY into the table."""
     return f"COPY {table_name(table)} ({', '.join(map(identifier, columns))}) FROM STDIN"
 
 
 def upsert_sql(table: str, columns: Sequence[str], key: Sequence[str]) -> str:
-    """An INSERT that updates the row with the same key, if there is one."""
+    """Return an INSERT that updates the row with the same key, if there is one."""
     names = ", ".join(map(identifier, columns))
     marks = ", ".join(["%s"] * len(columns))
     rest = [identifier(column) for column in columns if column not in key]

@@ -16,7 +16,7 @@ _FORM = "redis://[[user]:password@]host:port/0, rediss:// over TLS, unix://path?
 
 
 def checked_url(url: object) -> str:
-    """The URL, if it is valid.
+    """Return the URL, if it is valid.
 
     Raises:
         PlanError: it is not a URL of Redis, or its database is not a number.
@@ -52,7 +52,7 @@ def _not_a_url(shown: str) -> PlanError:
 
 
 def password_of(url: str) -> str | None:
-    """The password in a URL, if any; like the library, it also looks into the query."""
+    """Return the password in a URL, if any; like the library, it also looks into the query."""
     parts = urlsplit(url)
     if parts.password:
         return unquote(parts.password)
@@ -60,7 +60,7 @@ def password_of(url: str) -> str | None:
 
 
 def with_password(url: str, password: str | None) -> str:
-    """The URL with this password instead of its own; None removes it."""
+    """Return the URL with this password instead of its own; None removes it."""
     parts = urlsplit(url)
     own, _, place = parts.netloc.rpartition("@")
     user = own.partition(":")[0]
@@ -72,7 +72,7 @@ def with_password(url: str, password: str | None) -> str:
 
 
 def connect(url: str, asynchronous: bool = False) -> Any:
-    """A client that connects with its first command, and retries nothing by itself.
+    """Return a client that connects with its first command, and retries nothing by itself.
 
     Raises:
         MissingExtraError: redis is not installed.

@@ -137,7 +137,7 @@ def _by_arguments(command: str, words: Sequence[str]) -> tuple[str, str | None]:
 
 
 def _word(argument: Argument) -> str:
-    """An argument as Redis compares the names of options."""
+    """Return an argument as Redis compares the names of options."""
     text = argument.decode(errors="replace") if isinstance(argument, bytes) else str(argument)
     return text.upper()
 

@@ -116,7 +116,7 @@ class RedisLookup(AsyncFunction[Any, Any], KeepsSecrets):
         return RedisCommand(self._read, key, self._field)
 
     def _enqueue(self, command: RedisCommand) -> asyncio.Future[Any]:
-        """The answer to a command, which is sent together with all others that wait."""
+        """Return the answer to a command, which is sent together with all others that wait."""
         loop = asyncio.get_running_loop()
         future: asyncio.Future[Any] = loop.create_future()
         self._pending.append((command, future))

@@ -21,7 +21,7 @@ _SAME = (
 
 
 def fitting(chunk: ColumnChunk, schema: Any, row_type: RowTypeInfo | None = None) -> Any | None:
-    """The records of a chunk as a record batch of a schema; None if the result could differ.
+    """Return the records of a chunk as a record batch of a schema; None if the result could differ.
 
     ``row_type``: what the schema was made of. The result could differ if fields have other names or
     another order, if Python values would change or be rejected, or if there are nulls where the
@@ -59,7 +59,7 @@ def _as_type(column: Any, wanted: Any, declared: bool) -> Any | None:
 
 
 def _widens(kind: Any, wanted: Any) -> bool:
-    """Whether every integer of ``kind`` is a value of ``wanted``."""
+    """Return whether every integer of ``kind`` is a value of ``wanted``."""
     if not (types.is_integer(kind) and types.is_signed_integer(wanted)):
         return False
     return bool(kind.bit_width + types.is_unsigned_integer(kind) <= wanted.bit_width)

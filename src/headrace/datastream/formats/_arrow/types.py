@@ -43,7 +43,7 @@ _BYTES = Types.PRIMITIVE_ARRAY(Types.BYTE())
 
 
 def arrow_schema(row_type: Any, utc_timestamp: bool = False) -> Any:
-    """The Arrow schema of a row type; a pyarrow schema is returned unchanged.
+    """Return the Arrow schema of a row type; a pyarrow schema is returned unchanged.
 
     Raises:
         PlanError: it is not a row type, or Arrow has no type for one of its fields.
@@ -64,7 +64,7 @@ def _fields(row_type: RowTypeInfo, utc: bool) -> list[Any]:
 
 
 def arrow_type(kind: TypeInformation, utc: bool = False) -> Any:
-    """The Arrow type of a declared type; ``utc`` gives timestamps a time zone.
+    """Return the Arrow type of a declared type; ``utc`` gives timestamps a time zone.
 
     Raises:
         PlanError: there is none.
@@ -98,7 +98,7 @@ def arrow_type(kind: TypeInformation, utc: bool = False) -> Any:
 
 
 def arrow_values(field: Any, column: Sequence[Any]) -> Any:
-    """One column as an Arrow array.
+    """Return one column as an Arrow array.
 
     Raises:
         TypeMismatchError: a value does not fit the column.
@@ -114,7 +114,7 @@ def arrow_values(field: Any, column: Sequence[Any]) -> Any:
 
 
 def _plain(value: Any, kind: Any) -> Any:
-    """The value as pyarrow accepts it for a nested type, or for an instant."""
+    """Return the value as pyarrow accepts it for a nested type, or for an instant."""
     if value is None:
         return None
     if isinstance(value, Instant):
@@ -142,7 +142,7 @@ def _plain(value: Any, kind: Any) -> Any:
 
 
 def from_arrow(kind: TypeInformation) -> Callable[[Any], Any] | None:
-    """A function from pyarrow's values to those that the type's coercer accepts, or None."""
+    """Return a function from pyarrow's values to those that the type's coercer accepts, or None."""
     if isinstance(kind, ExternalTypeInfo):
         return from_arrow(kind._arguments()[0])
     if isinstance(kind, BasicTypeInfo):

@@ -46,7 +46,7 @@ class AvroType:
 
 
 def schema_of_class(record_class: type, namespace: str = "") -> dict[str, Any]:
-    """The JSON of a dataclass's schema.
+    """Return the JSON of a dataclass's schema.
 
     Raises:
         PlanError: it is not a dataclass, or a field's type has no Avro type.
@@ -105,7 +105,7 @@ class _Schemas:
         return {"name": field.name, "type": node, "default": value}
 
     def of(self, hint: Any) -> Any:
-        """The JSON of a type hint's schema."""
+        """Return the JSON of a type hint's schema."""
         origin, args = typing.get_origin(hint), typing.get_args(hint)
         if origin is typing.Annotated:
             given = next((part for part in args[1:] if isinstance(part, AvroType)), None)
@@ -141,7 +141,7 @@ class _Schemas:
 
 
 def _as_json(value: Any, node: Any) -> Any:
-    """A default value as the schema contains it; ``node`` is the JSON of its type.
+    """Return a default value as the schema contains it; ``node`` is the JSON of its type.
 
     Raises:
         PlanError: it cannot be written in a schema.
@@ -173,7 +173,7 @@ def _as_json(value: Any, node: Any) -> Any:
 
 
 def _written(value: Any, node: Mapping[str, Any]) -> Any:
-    """The value under a logical type: a number, text or bytes."""
+    """Return the value under a logical type: a number, text or bytes."""
     kind = f"{node.get('type')}-{node.get('logicalType')}"
     writes = fastavro("write").LOGICAL_WRITERS.get(kind)
     if isinstance(value, datetime.datetime) and value.tzinfo is None:
@@ -226,7 +226,7 @@ class RecordType:
 
     @staticmethod
     def of(into: Any) -> RecordType:
-        """The type for records.
+        """Return the type for records.
 
         Raises:
             PlanError: ``into`` is neither dict, nor Row, nor a dataclass.
@@ -260,31 +260,31 @@ class RecordType:
         return self if not chosen else RecordType(chosen[0], self.legacy)
 
     def has(self, name: str) -> bool:
-        """Whether the record has the field."""
+        """Return whether the record has the field."""
         return not is_record_class(self.hint) or name in _made_fields(self.hint)
 
     def field(self, name: str) -> RecordType:
-        """The type of a field."""
+        """Return the type of a field."""
         if not is_record_class(self.hint):
             return self
         return RecordType(_bare(hints_of(self.hint)[name]), self.legacy)
 
     def element(self) -> RecordType:
-        """The type of an array's elements, or of a map's values."""
+        """Return the type of an array's elements, or of a map's values."""
         if self.hint in (dict, Row):
             return self
         parts = [part for part in typing.get_args(self.hint) if part is not Ellipsis]
         return RecordType(_bare(parts[-1]) if parts else dict, self.legacy)
 
     def container(self, convert: Convert | None) -> Convert | None:
-        """The converter of an array or a map whose values are converted by ``convert``."""
+        """Return the converter of an array or a map whose values are converted by ``convert``."""
         made = _CONTAINERS.get(typing.get_origin(self.hint) or self.hint)
         if made is None:
             return convert
         return made if convert is None else lambda values: made(convert(values))
 
     def leaf(self, layout: Node) -> Convert | None:
-        """The converter of a scalar value; None: it is not converted."""
+        """Return the converter of a scalar value; None: it is not converted."""
         kind, logical = kind_of(layout), logical_type(layout)
         if self.legacy:
             return _LEGACY.get(f"{kind}-{logical}")
@@ -309,7 +309,7 @@ def _choices(hint: Any) -> tuple[Any, ...]:
 
 
 def _bare(hint: Any) -> Any:
-    """The hint without ``Annotated`` and ``| None``."""
+    """Return the hint without ``Annotated`` and ``| None``."""
     if typing.get_origin(hint) is typing.Annotated:
         return _bare(typing.get_args(hint)[0])
     choices = _choices(hint)
@@ -366,7 +366,7 @@ _INSTANTS = frozenset(
 def record_function(
     fields: Mapping[str, Any], read: Sequence[str], shape: RecordType
 ) -> Convert | None:
-    """A function from the dict that was read to the record; None if the dict is the record.
+    """Return a function from the dict that was read to the record; None if the dict is the record.
 
     ``fields``, by name and in order: either (name in the dict, converter or None), or a function
     without arguments that returns the default. ``read``: the names in the dict.
@@ -403,7 +403,7 @@ def _part(index: int, part: Any, names: dict[str, Any]) -> str:
 
 
 def _positions(make: Callable[..., Any]) -> list[str]:
-    """The parameters that may be passed by position."""
+    """Return the parameters that may be passed by position."""
     parameters = inspect.signature(make).parameters.values()
     return [each.name for each in parameters if each.kind is each.POSITIONAL_OR_KEYWORD]
 

@@ -55,7 +55,7 @@ UNREADABLE = (
 
 
 def encoder(schema: AvroSchema) -> Callable[[Any], bytes]:
-    """A function from a record to its bytes, without any header.
+    """Return a function from a record to its bytes, without any header.
 
     It raises ``TypeMismatchError`` for a record that does not fit the schema.
     """
@@ -73,7 +73,7 @@ def encoder(schema: AvroSchema) -> Callable[[Any], bytes]:
 
 
 def misfit(schema: AvroSchema, value: Any, error: Exception) -> TypeMismatchError:
-    """The error for a record that does not fit."""
+    """Return the error for a record that does not fit."""
     if isinstance(error, TypeMismatchError):
         return error
     why = f"{error.args[0]!r} is missing" if type(error) is KeyError else str(error)
@@ -208,7 +208,7 @@ def _compile_record_function(
     convert_other: Prepare | None = None,
     retry_with_defaults: Callable[[Any, KeyError], Any] | None = None,
 ) -> Prepare:
-    """The generated function from a record to a dict; a loop would take twice as long.
+    """Return the generated function from a record to a dict; a loop would take twice as long.
 
     Common types of fields are checked inline. With ``convert_other`` the function is for dicts:
     ``convert_other`` handles other values, and ``retry_with_defaults`` handles dicts without one of
@@ -247,7 +247,7 @@ def _compile_record_function(
 
 
 def _by_name(value: Any, fields: Sequence[str]) -> Mapping[str, Any]:
-    """The fields of a record that is not a dict, by name."""
+    """Return the fields of a record that is not a dict, by name."""
     if isinstance(value, Row):
         names = getattr(value, "_fields", None)
         return _zipped(fields if names is None else names, list(value))
@@ -351,7 +351,7 @@ _TAKEN_BY: dict[str, tuple[type, ...]] = {
 def decoder(
     writer: AvroSchema, reader: AvroSchema, shape: RecordType, exact: bool = True
 ) -> Decode:
-    """A function from bytes, without any header, to their value.
+    """Return a function from bytes, without any header, to their value.
 
     It raises ``DecodeError`` with the reason in one line. ``exact``: bytes after the value are an
     error, too; Flink ignores them.
@@ -382,7 +382,7 @@ def decoder(
 
 
 def unreadable(error: BaseException) -> str:
-    """The reason why bytes could not be decoded, in one line."""
+    """Return the reason why bytes could not be decoded, in one line."""
     text = str(error)
     # fastavro raises IndexError when a varint reads beyond the end
     if isinstance(error, EOFError) or text == "string index out of range":

@@ -159,7 +159,7 @@ _CORRUPT = (OSError, zlib.error, lzma.LZMAError)
 
 
 def _get_blocks(path: str) -> Blocks:
-    """The blocks of a file; cached.
+    """Return the blocks of a file; cached.
 
     Raises:
         DecodeError: the file is not an Avro file.
@@ -218,7 +218,7 @@ class AvroWriterFactory(BulkWriterFactory):
     codec: str = "null"
 
     def create(self, file: IO[bytes]) -> AvroWriter:
-        """A writer into an open file.
+        """Return a writer into an open file.
 
         Raises:
             PlanError: the codec needs a package that is not installed.
@@ -281,7 +281,7 @@ class Blocks:
     fault: str = ""
 
     def indexes_between(self, start: int, end: int) -> range:
-        """The blocks with records from ``start`` up to ``end``."""
+        """Return the blocks with records from ``start`` up to ``end``."""
         if start >= end:
             return range(0)
         return range(bisect_right(self.firsts, start) - 1, bisect_left(self.firsts, end))
@@ -312,7 +312,7 @@ class AvroFile:
         self._body = file.tell()
 
     def scan_blocks(self, size_bytes: int) -> Blocks:
-        """The blocks, up to the first fault."""
+        """Return the blocks, up to the first fault."""
         file, offset = self._file, self._body
         firsts: list[int] = []
         offsets: list[int] = []
@@ -350,7 +350,7 @@ class AvroFile:
         return count, after
 
     def make_header(self, layout: Any) -> bytes:
-        """A file header whose schema is replaced by ``layout``."""
+        """Return a file header whose schema is replaced by ``layout``."""
         head = BytesIO()
         meta = {"avro.schema": json.dumps(layout).encode(), "avro.codec": self._codec}
         head.write(MAGIC)
@@ -358,13 +358,13 @@ class AvroFile:
         return head.getvalue() + self._marker
 
     def read_block(self, blocks: Blocks, block_index: int) -> bytes:
-        """The bytes of one block."""
+        """Return the bytes of one block."""
         self._file.seek(blocks.offsets[block_index])
         return self._file.read(blocks.sizes[block_index])
 
 
 def _read_varint(file: IO[bytes]) -> int:
-    """A number in Avro's zigzag encoding."""
+    """Return a number in Avro's zigzag encoding."""
     value = shift = 0
     while True:
         byte = file.read(1)

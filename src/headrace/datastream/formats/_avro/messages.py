@@ -110,7 +110,7 @@ class AvroDeserializationSchema(DeserializationSchema):
         return decode(data[HEADER_BYTES:])
 
     def _decoder(self, identifier: int) -> Decode | str:
-        """The decoder for a writer's schema, or the reason why there is none."""
+        """Return the decoder for a writer's schema, or the reason why there is none."""
         assert self._registry is not None
         client = client_of(self._registry)
         found = client.schema(identifier)

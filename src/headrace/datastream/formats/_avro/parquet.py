@@ -76,7 +76,7 @@ class AvroParquetFormat(ParquetFormat):
         return fields
 
     def column_names(self, schema: Any) -> list[str]:
-        """The schema's fields that the file has."""
+        """Return the schema's fields that the file has."""
         there = set(schema.names)
         return [field["name"] for field in self._fields() if field["name"] in there]
 
@@ -175,7 +175,7 @@ class AvroParquetWriterFactory(BulkWriterFactory):
     compression: str = "zstd"
 
     def create(self, file: IO[bytes]) -> AvroParquetWriter:
-        """A writer into an open file."""
+        """Return a writer into an open file."""
         return AvroParquetWriter(self.schema, file, self.compression)
 
 
@@ -204,7 +204,7 @@ class AvroParquetWriter(ParquetWriter):
 
 
 def arrow_schema_of(schema: AvroSchema) -> Any:
-    """The Arrow schema for records of an Avro schema; the Avro schema is in its metadata.
+    """Return the Arrow schema for records of an Avro schema; the Avro schema is in its metadata.
 
     Raises:
         PlanError: it is not a record, or Parquet has no type for a part of it.
@@ -241,7 +241,7 @@ class _ArrowTypes(Walker[tuple[Any, bool]]):
         return found, False
 
     def fields(self, node: Node, outer: tuple[str, ...] = ()) -> list[Any]:
-        """The fields of a record."""
+        """Return the fields of a record."""
         if node["name"] in outer:
             raise PlanError(f"Parquet cannot represent {node['name']}, which is recursive")
         inside = (*outer, node["name"])
@@ -252,7 +252,7 @@ class _ArrowTypes(Walker[tuple[Any, bool]]):
 
 
 def only_branch(union: list[Node]) -> Node:
-    """The single type of a union besides null.
+    """Return the single type of a union besides null.
 
     Raises:
         PlanError: it has several.

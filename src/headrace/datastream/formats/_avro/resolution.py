@@ -47,7 +47,7 @@ class Resolution:
 
 
 def resolve(writer: AvroSchema, reader: AvroSchema, shape: RecordType) -> Resolution:
-    """How bytes of the writer's schema are read with the reader's schema.
+    """Return how bytes of the writer's schema are read with the reader's schema.
 
     Raises:
         Mismatch: no bytes of the one can be read with the other.
@@ -72,14 +72,14 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
         self.tagged = False
 
     def visit(self, writer: Node, reader: Node, shape: RecordType) -> tuple[Node, Convert | None]:
-        """The layout and the conversion of one part."""
+        """Return the layout and the conversion of one part."""
         writer, reader = definition_of(writer, self._named), definition_of(reader, self._wanted)
         if isinstance(reader, list) and not isinstance(writer, list):
             reader = definition_of(self._branch_for(writer, reader), self._wanted)
         return super().visit(writer, reader, shape)
 
     def skipped(self, writer: Node) -> Node:
-        """The layout of a part that is read and dropped."""
+        """Return the layout of a part that is read and dropped."""
         return self.visit(writer, None, RecordType.of(dict))[0]
 
     def _branch_for(self, writer: Node, union: Node) -> Node:
@@ -292,7 +292,7 @@ def _symbols(writer: Node, reader: Node, shape: RecordType) -> Convert | None:
 
 
 def _logical(writer: Node, reader: Node) -> dict[str, Any]:
-    """The logical type of the values that are read.
+    """Return the logical type of the values that are read.
 
     It is the writer's if both have one, as it defines the meaning of the numbers; the reader's if
     only the reader has one; none if the reader has the plain type.
@@ -346,7 +346,7 @@ def _in_field(error: Mismatch, name: str) -> Mismatch:
 
 
 def reason(error: DecodeError) -> str:
-    """The reason for an error, in one line."""
+    """Return the reason for an error, in one line."""
     field = error.where.get("field")
     return f"{error.message} (field {field!r})" if field else error.message
 
@@ -389,7 +389,7 @@ class Branch:
 
 
 def union_function(branches: Sequence[Branch], tagged: bool) -> Convert | None:
-    """A function for values of the union; None if they do not change.
+    """Return a function for values of the union; None if they do not change.
 
     ``tagged``: values of named types are (name, value).
 

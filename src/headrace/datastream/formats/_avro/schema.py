@@ -102,7 +102,7 @@ class AvroSchema:
 
 
 def schema_of(schema: Any) -> AvroSchema:
-    """An ``AvroSchema`` from one, from its text, its JSON as a dict, or a dataclass.
+    """Return an ``AvroSchema`` from one, from its text, its JSON as a dict, or a dataclass.
 
     Raises:
         PlanError: it is none of them.

@@ -40,7 +40,7 @@ class GenericRecordAvroTypeInfo(TypeInformation):
         return f"GenericRecord({self._schema.name})"
 
     def coercer(self) -> Coercer | None:
-        """A function that writes a record to Avro and reads it back, as PyFlink does."""
+        """Return a function that writes a record to Avro and reads it back, as PyFlink does."""
         encode = encoder(self._schema)
         decode = decoder(self._schema, self._schema, RecordType(dict, generic=True))
 
@@ -59,7 +59,7 @@ class GenericRecordAvroTypeInfo(TypeInformation):
 
 
 def row_type_of_schema(schema: AvroSchema) -> RowTypeInfo:
-    """The type of the rows into which Flink converts records of a schema.
+    """Return the type of the rows into which Flink converts records of a schema.
 
     Raises:
         PlanError: the schema is not a record, or a record in it is recursive.

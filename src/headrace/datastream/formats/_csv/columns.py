@@ -31,7 +31,7 @@ _ARROW_TYPES: dict[BasicType, str] = {
 
 
 def has_columns(schema: CsvSchema) -> bool:
-    """Whether blocks of files with this schema can be columns."""
+    """Return whether blocks of files with this schema can be columns."""
     delimiter = schema.dialect.delimiter
     return (
         all(_arrow_type(kind) is not None for kind in schema.types)
@@ -56,7 +56,7 @@ class CsvColumns:
     columns: Sequence[str]
 
     def batch(self, block: bytes) -> Any | None:
-        """The record batch of a block; None: its lines must be read as rows."""
+        """Return the record batch of a block; None: its lines must be read as rows."""
         import pyarrow as pa
         from pyarrow import csv
 
@@ -77,7 +77,7 @@ class CsvColumns:
         return pa.RecordBatch.from_arrays(found.columns, names=[*self.schema.names])
 
     def _is_plain(self, block: bytes) -> bool:
-        """Whether a block contains only fields, delimiters and line ends."""
+        """Return whether a block contains only fields, delimiters and line ends."""
         if any(special in block for special in self._specials) or block.startswith(self._starts):
             return False
         if b"\r" in block and block.count(b"\r") != block.count(b"\r\n"):

@@ -35,7 +35,7 @@ class CsvDialect:
                 raise PlanError(f"the {what} of a CSV text must be one character, not {char!r}")
 
     def options(self) -> dict[str, Any]:
-        """The arguments for the ``csv`` module."""
+        """Return the arguments for the ``csv`` module."""
         quoting = csv.QUOTE_NONE if self.quote is None else csv.QUOTE_MINIMAL
         return {
             "delimiter": self.delimiter,
@@ -114,7 +114,7 @@ class CsvLines:
         self._writer = csv.writer(self._text, lineterminator=dialect.line_end, **options)
 
     def of(self, rows: Sequence[Sequence[Any]]) -> bytes:
-        """The lines of many rows.
+        """Return the lines of many rows.
 
         Raises:
             TypeMismatchError: a row has the wrong number of fields, or must be quoted and may not.
@@ -128,7 +128,7 @@ class CsvLines:
         return self.of_fields(lines)
 
     def of_fields(self, lines: Sequence[Sequence[Any]]) -> bytes:
-        """The lines of rows whose values are text or numbers.
+        """Return the lines of rows whose values are text or numbers.
 
         Raises:
             TypeMismatchError: a field must be quoted and may not.
@@ -144,7 +144,7 @@ class CsvLines:
 
 
 def fields_of(value: Any, columns: Sequence[str] | None) -> Sequence[Any]:
-    """The fields of a record in the order of the columns.
+    """Return the fields of a record in the order of the columns.
 
     Raises:
         TypeMismatchError: it has no such fields.

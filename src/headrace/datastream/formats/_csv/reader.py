@@ -178,7 +178,7 @@ class CsvReaderFormat(StreamFormat):
         return to_row
 
     def _names_in(self, header: Sequence[bytes]) -> list[str]:
-        """The columns of the file, in order."""
+        """Return the columns of the file, in order."""
         schema = self.schema
         return self._header_columns(header[0]) if schema.use_header else list(schema.names)
 

@@ -89,7 +89,7 @@ class CsvBulkWriterFactory(BulkWriterFactory):
     schema: CsvSchema
 
     def create(self, file: IO[bytes]) -> CsvBulkWriter:
-        """A writer into an open file."""
+        """Return a writer into an open file."""
         return CsvBulkWriter(self.schema, file)
 
 

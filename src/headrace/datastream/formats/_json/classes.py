@@ -21,7 +21,7 @@ Read = Callable[[Any], Any]
 
 
 def object_maker(record_class: type) -> Callable[[dict[str, Any]], Any]:
-    """A function from a JSON object to an object of the class.
+    """Return a function from a JSON object to an object of the class.
 
     It reads what ``JsonLinesEncoder`` writes: decimals from their digits, times from ISO 8601,
     bytes from base64, enums from their values. It raises ``DecodeError``.
@@ -70,7 +70,7 @@ class _Makers:
         return make
 
     def of(self, hint: Any) -> Read | None:
-        """The function for a type hint; None: the JSON value is used unchanged."""
+        """Return the function for a type hint; None: the JSON value is used unchanged."""
         origin, args = typing.get_origin(hint), typing.get_args(hint)
         if origin is typing.Annotated:
             return self.of(args[0])

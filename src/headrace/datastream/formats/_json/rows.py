@@ -136,7 +136,7 @@ class JsonRowSerializationSchema(SerializationSchema):
 
 
 def row_type_of(type_info: Any) -> RowTypeInfo:
-    """The argument, if it is a row type.
+    """Return the argument, if it is a row type.
 
     Raises:
         PlanError: it is not.
@@ -150,7 +150,7 @@ def row_type_of(type_info: Any) -> RowTypeInfo:
 
 
 def type_of_json_schema(schema: Any) -> TypeInformation:
-    """The declared type that a JSON schema describes.
+    """Return the declared type that a JSON schema describes.
 
     Raises:
         PlanError: it uses something that has no declared type (``$ref``, several types, …).

@@ -35,13 +35,13 @@ _BYTES = Types.PRIMITIVE_ARRAY(Types.BYTE())
 
 
 def element_type(type_info: TypeInformation) -> TypeInformation | None:
-    """The element type of a list or an array type, or None for other types."""
+    """Return the element type of a list or an array type, or None for other types."""
     found = getattr(type_info, "_element_type", None)
     return found if isinstance(found, TypeInformation) else None
 
 
 def from_json(type_info: TypeInformation, fail_on_missing: bool = False) -> FromJson:
-    """A function from parsed JSON (fractions as ``Decimal``) to a value of the type.
+    """Return a function from parsed JSON (fractions as ``Decimal``) to a value of the type.
 
     It raises ``ValueError`` for a value that does not fit. Rows are objects with the fields' names,
     tuples are arrays, bytes base64, times ISO 8601; a timestamp with an offset is converted to UTC.
@@ -113,7 +113,7 @@ def _row_from_json(type_info: RowTypeInfo, fail_on_missing: bool) -> FromJson:
 
 
 def scalar_from_json(type_info: TypeInformation) -> FromJson:
-    """A function from a JSON scalar, or its text, to a scalar value.
+    """Return a function from a JSON scalar, or its text, to a scalar value.
 
     Raises:
         PlanError: JSON and CSV have no form for this type.

@@ -196,7 +196,7 @@ class ParquetColumnarRowInputFormat(ParquetFormat):
         return ColumnChunk(self._wanted(batch), NAMED_ROWS)
 
     def _wanted(self, batch: Any) -> Any:
-        """The selected columns, under their declared names."""
+        """Return the selected columns, under their declared names."""
         names, fold = self.columns or (), str if self.is_case_sensitive else str.casefold
         found = {fold(name): index for index, name in enumerate(batch.schema.names)}
         missing = [name for name in names if fold(name) not in found]

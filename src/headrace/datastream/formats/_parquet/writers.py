@@ -53,7 +53,7 @@ class ParquetWriterFactory(BulkWriterFactory):
     takes_columns = True
 
     def create(self, file: IO[bytes]) -> ParquetWriter:
-        """A writer into an open file."""
+        """Return a writer into an open file."""
         schema = arrow_schema(self.row_type, self.utc_timestamp)
         declared = self.row_type if isinstance(self.row_type, RowTypeInfo) else None
         return ParquetWriter(schema, declared, file, self.compression)

@@ -66,7 +66,7 @@ class RegisteredText:
 
 
 def client_of(registry: SchemaRegistry) -> RegistryClient:
-    """This process's client for a registry."""
+    """Return this process's client for a registry."""
     with _making:
         found = _clients.get(registry)
         if found is None:
@@ -95,7 +95,7 @@ class RegistryClient:
         )
 
     def schema(self, identifier: int) -> RegisteredText:
-        """The schema with this id.
+        """Return the schema with this id.
 
         Raises:
             DecodeError: the registry has none.
@@ -120,7 +120,7 @@ class RegistryClient:
             return found
 
     def at_version(self, subject: str, version: int) -> RegisteredText:
-        """The schema of a subject's version.
+        """Return the schema of a subject's version.
 
         Raises:
             JobError: there is none, or the registry does not answer.
@@ -140,7 +140,7 @@ class RegistryClient:
         register: bool,
         references: Iterable[Reference] = (),
     ) -> int:
-        """The id of a schema under a subject; ``register``: add it if it is missing.
+        """Return the id of a schema under a subject; ``register``: add it if it is missing.
 
         Raises:
             JobError: it is missing or cannot be added, or the registry does not answer.
@@ -163,7 +163,7 @@ class RegistryClient:
             return found
 
     def version(self, subject: str, text: str, kind: str, references: Iterable[Reference]) -> int:
-        """The version of a registered schema under a subject."""
+        """Return the version of a registered schema under a subject."""
         schema = self._schema(text, kind, tuple(references))
         with self._lock:
             found: int = self._ask_with_retry(
@@ -232,7 +232,7 @@ class RegistryClient:
 
 
 def _is_of_transport(error: Exception) -> bool:
-    """Whether no answer came. The type of the error depends on confluent-kafka's version."""
+    """Return whether no answer came. The type of the error depends on confluent-kafka's version."""
     return isinstance(error, OSError) or any(
         kind.__name__ == "TransportError" for kind in type(error).__mro__
     )
@@ -250,7 +250,7 @@ def _unknown(identifier: int) -> DecodeError:
 
 
 def _secrets(properties: Mapping[str, Any]) -> list[str]:
-    """All secrets among the properties, longest first."""
+    """Return all secrets among the properties, longest first."""
     texts = [str(value) for key, value in properties.items() if key not in _NO_SECRETS]
     # A server may echo the request's header: user and password in base64.
     encoded = [base64.b64encode(text.encode()).decode().rstrip("=") for text in texts]

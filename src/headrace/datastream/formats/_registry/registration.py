@@ -47,7 +47,7 @@ class SchemaRegistration:
 
     @staticmethod
     def of(registry: Any, subject: Any, register: bool) -> SchemaRegistration | None:
-        """The registration; None without a registry.
+        """Return the registration; None without a registry.
 
         Raises:
             PlanError: there is a subject but no registry.
@@ -66,7 +66,7 @@ class SchemaRegistration:
         kind: str,
         references: Callable[[RegistryClient], Iterable[Reference]] | None = None,
     ) -> bytes:
-        """The header; the first call asks the registry, in the process that writes.
+        """Return the header; the first call asks the registry, in the process that writes.
 
         Raises:
             JobError: the registry does not answer, or refuses the schema.

@@ -76,7 +76,7 @@ class SchemaRegistry:
 
 
 def registry_of(registry: Any) -> SchemaRegistry | None:
-    """A registry from one, from its address, or None."""
+    """Return a registry from one, from its address, or None."""
     if registry is None or isinstance(registry, SchemaRegistry):
         return registry
     if isinstance(registry, str):
@@ -88,7 +88,7 @@ def registry_of(registry: Any) -> SchemaRegistry | None:
 
 
 def _without_user(url: str) -> tuple[str, str]:
-    """The address (or several with commas) without the user, and that user."""
+    """Return the address (or several with commas) without the user, and that user."""
     found = [_one_without_user(address.strip()) for address in url.split(",")]
     users = {user for _, user in found if user}
     if len(users) > 1:
@@ -167,7 +167,7 @@ class FixedSubject(SubjectStrategy):
 
 
 def strategy_of(subject: Any) -> SubjectStrategy:
-    """A strategy from one, from a subject's name, or from None: by the topic's name.
+    """Return a strategy from one, from a subject's name, or from None: by the topic's name.
 
     Raises:
         PlanError: it is none of them.
@@ -194,7 +194,7 @@ def _known(topic: str | None) -> str:
 
 
 def schema_id(data: bytes) -> int:
-    """The id of the writer's schema from a message's header.
+    """Return the id of the writer's schema from a message's header.
 
     Raises:
         DecodeError: there is no such header.
@@ -209,5 +209,5 @@ def schema_id(data: bytes) -> int:
 
 
 def header(identifier: int) -> bytes:
-    """The header of messages with this schema id."""
+    """Return the header of messages with this schema id."""
     return MAGIC + identifier.to_bytes(4, "big")

@@ -47,7 +47,7 @@ def differences(
     second: Mapping[bytes, bytes],
     read: Callable[[bytes], dict[str, Any]],
 ) -> list[Difference]:
-    """The roots whose final documents differ, sorted. ``read`` decodes a document."""
+    """Return the roots whose final documents differ, sorted. ``read`` decodes a document."""
     found = []
     for root in sorted(first.keys() | second.keys()):
         mine, theirs = first.get(root), second.get(root)

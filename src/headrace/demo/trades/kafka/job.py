@@ -90,7 +90,7 @@ def build(
     bounded: bool,
     version: Version | None = None,
 ) -> Streams:
-    """The streams over the messages of each partition, from its beginning to ``stop``.
+    """Return the streams over the messages of each partition, from its beginning to ``stop``.
 
     ``reference``: the folder of the reference data. ``bounded``: for a batch.
     """

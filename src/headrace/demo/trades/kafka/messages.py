@@ -31,7 +31,7 @@ class Message(NamedTuple):
 def day_messages(
     directory: Path, partitions: int, gamma_avro: SerializationSchema
 ) -> list[Message]:
-    """All messages of a folder of feeds.
+    """Return all messages of a folder of feeds.
 
     Each topic keeps its feed's order. Topics are merged by event time, so that they arrive as on
     that day. ``gamma_avro`` encodes GAMMA's records.
@@ -106,7 +106,7 @@ def gamma_record(line: bytes) -> dict[str, object] | None:
 
 
 def _lines(directory: Path, feed: str, in_usual_columns: bool = False) -> Iterator[bytes]:
-    """The lines of a feed's files, without empty lines and headers."""
+    """Yield the lines of a feed's files, without empty lines and headers."""
     for path in job.feed_paths(directory, feed):
         with path.open("rb") as file:
             if in_usual_columns and job.has_header(path):

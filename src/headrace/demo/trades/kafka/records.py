@@ -51,7 +51,7 @@ class GammaMessages(DeserializationSchema):
 
 
 def messages_of(topic: str, registry: str | None) -> DeserializationSchema:
-    """The deserialization schema of a system's topic."""
+    """Return the deserialization schema of a system's topic."""
     if topic == GAMMA:
         return GammaMessages(registry)
     return LineMessages({ALPHA: fix.decode, BETA: beta.decode}[topic])
@@ -63,7 +63,7 @@ def malformed(bad: BadKafkaRecord) -> Anomaly:
 
 
 def avro_of(schema: str, registry: str | None, topic: str) -> AvroSerializationSchema:
-    """The Avro serialization schema of a topic, registered under the topic's name."""
+    """Return the Avro serialization schema of a topic, registered under the topic's name."""
     subject = TopicNameStrategy(topic) if registry else None
     return AvroSerializationSchema(schema, registry=registry, subject=subject)
 
@@ -91,7 +91,7 @@ class NormalisedRecords(_Records):
     def serialize(
         self, element: NormalisedEvent, context: KafkaSinkContext, timestamp: int | None
     ) -> KafkaProducerRecord:
-        """The event, with its event time."""
+        """Return the event, with its event time."""
         value = self._avro.serialize(
             {
                 "event_id": element.event_id,
@@ -125,7 +125,7 @@ class OrderRecords(_Records):
     def serialize(
         self, element: OrderDocument, context: KafkaSinkContext, timestamp: int | None
     ) -> KafkaProducerRecord:
-        """The document, with the time of its timer."""
+        """Return the document, with the time of its timer."""
         value = self._avro.serialize(json.loads(element.text))
         headers = ((EVENT_HEADER, element.event_id.encode()),)
         return KafkaProducerRecord(
@@ -141,7 +141,7 @@ class AnomalyRecords(_Records):
     def serialize(
         self, element: Anomaly, context: KafkaSinkContext, timestamp: int | None
     ) -> KafkaProducerRecord:
-        """The anomaly, with the raw message if there is one."""
+        """Return the anomaly, with the raw message if there is one."""
         value = self._avro.serialize(
             {
                 "kind": element.kind,
@@ -158,7 +158,7 @@ class AnomalyRecords(_Records):
 
 
 def documents_of(registry: str | None) -> Callable[[bytes], dict[str, Any]]:
-    """The deserialization schema of an ``orders`` topic."""
+    """Return the deserialization schema of an ``orders`` topic."""
     read: Callable[[bytes], dict[str, Any]] = AvroDeserializationSchema(
         topics.ORDER_DOCUMENT, registry=registry
     ).deserialize

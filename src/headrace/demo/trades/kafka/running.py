@@ -118,7 +118,7 @@ def run_together(
 
 
 def _started(environment: RunEnvironment, plan: Plan, stop: Offsets) -> Any:
-    """The client of a job that was started now."""
+    """Return the client of a job that was started now."""
     name = f"trades{plan.outputs.suffix}"
     checkpoint = environment.folder / "checkpoints" / name
     if not plan.continues:

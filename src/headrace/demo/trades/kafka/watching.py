@@ -30,13 +30,13 @@ class Latencies:
         self._recent.append((seen_ms, latency_ms))
 
     def recent(self, now_ms: int) -> list[int]:
-        """The latencies of the last ten seconds, sorted."""
+        """Return the latencies of the last ten seconds, sorted."""
         while self._recent and self._recent[0][0] < now_ms - _RECENT_MS:
             self._recent.popleft()
         return sorted(latency for _, latency in self._recent)
 
     def all(self) -> list[int]:
-        """All latencies, sorted."""
+        """Return all latencies, sorted."""
         return sorted(self._all)
 
 
@@ -120,7 +120,7 @@ class Watcher:
         self._consumer.close()
 
     def final_documents(self) -> dict[bytes, bytes]:
-        """The last document of each root, undecoded."""
+        """Return the last document of each root, undecoded."""
         return self._final
 
     def _is_at(self, ends: Mapping[tuple[str, int], int]) -> bool:

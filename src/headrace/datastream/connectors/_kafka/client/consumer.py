@@ -67,7 +67,7 @@ class StaleMetadata(JobError):
     confirmed_after_s = 10.0
 
     def to_job_error(self) -> JobError:
-        """The exception for the user."""
+        """Return the exception for the user."""
         return JobError(self.message, where=self.where, hint=self.hint)
 
 
@@ -102,20 +102,20 @@ class Cluster(Protocol):
     """
 
     def topic_names(self) -> Sequence[str]:
-        """The names of all topics except Kafka's internal ones."""
+        """Return the names of all topics except Kafka's internal ones."""
 
     def describe_topics(self, topics: Sequence[str]) -> Mapping[str, Topic]:
-        """The topics among these that exist."""
+        """Return the topics among these that exist."""
 
     def earliest_offsets(
         self, topic_partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, int]:
-        """The first offset that is still stored, of each partition."""
+        """Return the first offset that is still stored, of each partition."""
 
     def latest_offsets(
         self, topic_partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, int]:
-        """The offset after the last record that may be read, of each partition."""
+        """Return the offset after the last record that may be read, of each partition."""
 
     def offsets_at_time(
         self, topic_partitions: Iterable[TopicPartition], timestamp_ms: int
@@ -125,7 +125,7 @@ class Cluster(Protocol):
     def committed_offsets(
         self, group: str, topic_partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, int]:
-        """The offsets that a group has committed."""
+        """Return the offsets that a group has committed."""
 
     def close(self) -> None:
         """Release the connections."""
@@ -163,7 +163,7 @@ class PartitionConsumer(Protocol):
         """
 
     def last_error(self) -> str:
-        """The last error of the connections, or an empty text."""
+        """Return the last error of the connections, or an empty text."""
 
     def close(self) -> None:
         """Release the connections."""
@@ -173,16 +173,16 @@ class Clients(Protocol):
     """Makes clients. It can be pickled, and its ``repr`` shows no secret."""
 
     def cluster(self) -> Cluster:
-        """A new client for a ``Cluster``'s questions."""
+        """Return a new client for a ``Cluster``'s questions."""
 
     def log(self, topic: str, partition: int) -> PartitionConsumer:
-        """A new client for one partition; it must be given an offset to begin at."""
+        """Return a new client for one partition; it must be given an offset to begin at."""
 
     def group_commits(self, group: str) -> GroupCommits:
-        """A new client that commits for a group."""
+        """Return a new client that commits for a group."""
 
     def pause(self, seconds: float) -> None:
         """Wait before a new client asks the same again."""
 
     def clock_ms(self) -> int:
-        """A monotonic time: only differences matter."""
+        """Return a monotonic time: only differences matter."""

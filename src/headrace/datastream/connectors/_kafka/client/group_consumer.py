@@ -58,7 +58,7 @@ class GroupConsumer:
     def committed_offsets(
         self, topic_partitions: Iterable[TopicPartition], timeout_s: float
     ) -> dict[TopicPartition, int]:
-        """The group's offsets, of partitions where it has one.
+        """Return the group's offsets, of partitions where it has one.
 
         Raises:
             KafkaException: no broker answers, or one refuses; for a partition alone, too.
@@ -84,5 +84,5 @@ class GroupConsumer:
 
 
 def _errors(topic_partitions: Iterable[Any]) -> list[Any]:
-    """The errors of partitions that exist; one that does not simply has no offset."""
+    """Return the errors of partitions that exist; one that does not simply has no offset."""
     return [at.error for at in topic_partitions if at.error and at.error.name() not in UNKNOWN]

@@ -14,7 +14,7 @@ know yet."""
 
 
 def make_client(make: Callable[[dict[str, Any]], Any], properties: Mapping[str, Any]) -> Any:
-    """A client that logs through Python's ``logging``.
+    """Return a client that logs through Python's ``logging``.
 
     Raises:
         ConfigurationError: librdkafka refuses a property.

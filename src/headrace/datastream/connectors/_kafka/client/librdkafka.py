@@ -65,7 +65,7 @@ _LEADERLESS = (
 
 
 def _codes(errors: Any, names: Iterable[str]) -> set[int]:
-    """The codes of these errors, as far as this version of the library has them."""
+    """Return the codes of these errors, as far as this version of the library has them."""
     return {getattr(errors, name) for name in names if hasattr(errors, name)}
 
 
@@ -79,15 +79,15 @@ class LibrdkafkaClients:
     properties: Properties
 
     def cluster(self) -> Cluster:
-        """A client for a ``Cluster``'s questions."""
+        """Return a client for a ``Cluster``'s questions."""
         return LibrdkafkaCluster(self)
 
     def log(self, topic: str, partition: int) -> PartitionConsumer:
-        """A client for one partition."""
+        """Return a client for one partition."""
         return LibrdkafkaLog(self, topic, partition)
 
     def group_commits(self, group: str) -> GroupConsumer:
-        """A client for a group's offsets."""
+        """Return a client for a group's offsets."""
         return GroupConsumer({**self.consumer(), "group.id": resolve_references("group.id", group)})
 
     def pause(self, seconds: float) -> None:
@@ -95,15 +95,15 @@ class LibrdkafkaClients:
         time.sleep(seconds)
 
     def clock_ms(self) -> int:
-        """The machine's monotonic time."""
+        """Return the machine's monotonic time."""
         return time.monotonic_ns() // 1_000_000
 
     def admin(self) -> dict[str, Any]:
-        """The properties of an ``AdminClient``."""
+        """Return the properties of an ``AdminClient``."""
         return {**CONNECTING, **self.properties.for_admin(), **self._connection}
 
     def consumer(self) -> dict[str, Any]:
-        """The properties of a consumer."""
+        """Return the properties of a consumer."""
         group = {"group.id": resolve_references("group.id", self.group or "headrace")}
         given = {**CONNECTING, **DEFAULTS, **self.properties.for_consumer()}
         return {**given, **FORCED, **self._connection, **group}
@@ -180,13 +180,13 @@ class LibrdkafkaCluster:
         return JobError(f"Kafka refuses: {kafka_error.str()}")
 
     def topic_names(self) -> Sequence[str]:
-        """The topics' names, sorted."""
+        """Return the topics' names, sorted."""
         with self._converting_errors():
             topics = self._admin.list_topics(timeout=ASK_TIMEOUT_S).topics
         return sorted(name for name in topics if not is_internal_topic(name))
 
     def describe_topics(self, topics: Sequence[str]) -> Mapping[str, Topic]:
-        """The topics that exist."""
+        """Return the topics that exist."""
         if not topics:
             return {}
         codes = self._kafka.KafkaError
@@ -207,19 +207,19 @@ class LibrdkafkaCluster:
     def earliest_offsets(
         self, topic_partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, int]:
-        """The first offsets."""
+        """Return the first offsets."""
         return self._offsets(topic_partitions, self._kafka.admin.OffsetSpec.earliest())
 
     def latest_offsets(
         self, topic_partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, int]:
-        """The end offsets."""
+        """Return the end offsets."""
         return self._offsets(topic_partitions, self._kafka.admin.OffsetSpec.latest())
 
     def offsets_at_time(
         self, topic_partitions: Iterable[TopicPartition], timestamp_ms: int
     ) -> dict[TopicPartition, int]:
-        """The first offsets from a time on."""
+        """Return the first offsets from a time on."""
         found = self._offsets(
             topic_partitions, self._kafka.admin.OffsetSpec.for_timestamp(timestamp_ms)
         )
@@ -257,7 +257,7 @@ class LibrdkafkaCluster:
     def committed_offsets(
         self, group: str, topic_partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, int]:
-        """A group's committed offsets."""
+        """Return a group's committed offsets."""
         consumer = self._clients.group_commits(group)
         try:
             with self._converting_errors():
@@ -285,7 +285,7 @@ def _close_unclosed() -> None:
 
 
 def _id_text(topic_id: Any) -> str:
-    """A topic's id; empty where the broker has none."""
+    """Return a topic's id; empty where the broker has none."""
     text = str(topic_id)
     return "" if topic_id is None or set(text) <= {"A", "="} else text
 
@@ -301,7 +301,7 @@ class LibrdkafkaLog:
         self._consumer = make_client(self._kafka.Consumer, properties)
 
     def last_error(self) -> str:
-        """The last error of the client's threads."""
+        """Return the last error of the client's threads."""
         return self._heard.text
 
     def seek(self, offset: int) -> None:

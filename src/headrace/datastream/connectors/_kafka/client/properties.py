@@ -72,11 +72,11 @@ class Properties:
         return found
 
     def get(self, key: str) -> str | None:
-        """A value as it was given."""
+        """Return a value as it was given."""
         return dict(self.given).get(key)
 
     def translated(self) -> dict[str, str]:
-        """The properties for librdkafka, with unresolved references.
+        """Return the properties for librdkafka, with unresolved references.
 
         Raises:
             ConfigurationError: a form that only Java reads.
@@ -92,7 +92,7 @@ class Properties:
         return found
 
     def for_consumer(self) -> dict[str, str]:
-        """The properties of a consumer, with resolved references.
+        """Return the properties of a consumer, with resolved references.
 
         Raises:
             ConfigurationError: a reference leads nowhere.
@@ -100,7 +100,7 @@ class Properties:
         return {key: resolve_references(key, value) for key, value in self.translated().items()}
 
     def for_admin(self) -> dict[str, str]:
-        """The properties of an ``AdminClient``, with resolved references."""
+        """Return the properties of an ``AdminClient``, with resolved references."""
         return {k: v for k, v in self.for_consumer().items() if not _OF_CONSUMERS.fullmatch(k)}
 
     def __repr__(self) -> str:
@@ -109,7 +109,7 @@ class Properties:
 
 
 def is_secret(key: str) -> bool:
-    """Whether a property's value must not be shown."""
+    """Return whether a property's value must not be shown."""
     return _SECRET.search(key) is not None
 
 
@@ -129,7 +129,7 @@ def _login(jaas: str) -> dict[str, str]:
 
 
 def _store(key: str, path: str) -> dict[str, str]:
-    """The properties of a certificate store: PEM files, or a PKCS#12 key store."""
+    """Return the properties of a certificate store: PEM files, or a PKCS#12 key store."""
     if path.endswith(".jks"):
         raise ConfigurationError(
             f"{key} is a Java key store, which librdkafka does not read",
@@ -144,7 +144,7 @@ def _store(key: str, path: str) -> dict[str, str]:
 
 
 def resolve_references(key: str, value: str) -> str:
-    """The value with its references resolved.
+    """Return the value with its references resolved.
 
     Raises:
         ConfigurationError: one of them leads nowhere.

@@ -82,21 +82,21 @@ class Undelivered(NamedTuple):
 
 
 def is_retriable(error: Any) -> bool:
-    """Whether a retry of the call may succeed."""
+    """Return whether a retry of the call may succeed."""
     if error.fatal() or error.txn_requires_abort():
         return False
     return bool(error.retriable()) or error.name() in _LATER
 
 
 def was_purged(error: Any) -> bool:
-    """Whether the session itself dropped the record."""
+    """Return whether the session itself dropped the record."""
     return error.name() in _PURGED
 
 
 def job_error(
     operation: str, error: Any, last_error: str = "", where: dict[str, str] | None = None
 ) -> JobError:
-    """The exception for an error of Kafka. ``operation``: what failed, for the message."""
+    """Return the exception for an error of Kafka. ``operation``: what failed, for the message."""
     location = {"doing": operation, **(where or {})}
     if error.name() in _FENCED:
         return JobError(
@@ -117,7 +117,7 @@ def job_error(
 
 
 def login_refused(operation: str, last_error: str) -> JobError:
-    """The exception for a client that brokers have never accepted."""
+    """Return the exception for a client that brokers have never accepted."""
     return JobError(
         f"Kafka refuses the login: {last_error}",
         where={"doing": operation},
@@ -126,7 +126,7 @@ def login_refused(operation: str, last_error: str) -> JobError:
 
 
 def is_likelier_cause(one: Undelivered, other: Undelivered) -> bool:
-    """Whether ``one`` is likelier the cause than ``other``. Brokers refuse whole batches."""
+    """Return whether ``one`` is likelier the cause than ``other``. Brokers refuse whole batches."""
     name = one.error.name()
     if name == "MSG_SIZE_TOO_LARGE":
         return one.size_bytes > other.size_bytes
@@ -136,7 +136,7 @@ def is_likelier_cause(one: Undelivered, other: Undelivered) -> bool:
 def undelivered(
     failed: Undelivered, count: int, last_error: str, times: tuple[int, int] | None
 ) -> JobError:
-    """The exception for ``count`` undelivered records; it names the likeliest cause.
+    """Return the exception for ``count`` undelivered records; it names the likeliest cause.
 
     ``times``: the earliest and the latest timestamp that was sent to the topic.
     """
@@ -170,7 +170,7 @@ def undelivered(
 
 
 def invalid_record(record: Any, error: Exception | None) -> JobError:
-    """The exception for a record that the client cannot send."""
+    """Return the exception for a record that the client cannot send."""
     topic, value, key, timestamp, partition, headers = record
     parts = {"value": value, "key": key, "timestamp": timestamp, "partition": partition}
     wrong = f": {error}" if error is not None and isinstance(topic, str) else ""
@@ -189,7 +189,7 @@ def invalid_record(record: Any, error: Exception | None) -> JobError:
 
 
 def timed_out(open_s: float, timeout_s: float, met: JobError) -> JobError:
-    """The exception for a transaction that was open for too long."""
+    """Return the exception for a transaction that was open for too long."""
     return JobError(
         f"a Kafka transaction was open for {open_s:.0f} s, but the brokers abort it after "
         f"{timeout_s:.0f} s",

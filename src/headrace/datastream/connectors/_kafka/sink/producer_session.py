@@ -173,7 +173,7 @@ class ProducerSession:
     def call_with_retry(
         self, operation: str, call: Callable[[float], T], timeout_s: float | None = None
     ) -> T:
-        """The result of ``call``, which is repeated while a retry may succeed.
+        """Return the result of ``call``, which is repeated while a retry may succeed.
 
         ``call`` gets its timeout in seconds.
 
@@ -233,7 +233,7 @@ class ProducerSession:
         return self._connection_error
 
     def partitions(self, topic: str) -> Sequence[int]:
-        """The numbers of a topic's partitions, cached for some minutes.
+        """Return the numbers of a topic's partitions, cached for some minutes.
 
         Raises:
             JobError: there is no such topic, or no broker answers.

@@ -43,10 +43,10 @@ class Producers(Protocol):
         on_delivery: Callable[[Any, Any], None],
         on_error: Callable[[Any], None],
     ) -> Any:
-        """A new producer; the user's properties override ``settings``."""
+        """Return a new producer; the user's properties override ``settings``."""
 
     def marker(self, group: str, timeout_s: float) -> int:
-        """The greatest offset that a group has committed, of any topic; -1 if it has none.
+        """Return the greatest offset that a group has committed, of any topic; -1 if it has none.
 
         While a transaction is committing, no result is available: the caller must retry.
         """
@@ -58,13 +58,13 @@ class Producers(Protocol):
         """
 
     def group_metadata(self, group: str) -> Any:
-        """The group, as ``send_offsets_to_transaction`` needs it."""
+        """Return the group, as ``send_offsets_to_transaction`` needs it."""
 
     def topic_settings(self, topic: str, timeout_s: float) -> Mapping[str, str]:
         """The settings of a topic by name; empty if they may not be read, or no broker answers."""
 
     def setting(self, key: str, default: int) -> int:
-        """A number from the properties, or ``default``."""
+        """Return a number from the properties, or ``default``."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +80,7 @@ class LibrdkafkaProducers:
         on_delivery: Callable[[Any, Any], None],
         on_error: Callable[[Any], None],
     ) -> Any:
-        """A producer that reports failed deliveries only."""
+        """Return a producer that reports failed deliveries only."""
         return make_client(
             confluent_kafka().Producer,
             {
@@ -144,7 +144,7 @@ class LibrdkafkaProducers:
             consumer.close()
 
     def topic_settings(self, topic: str, timeout_s: float) -> Mapping[str, str]:
-        """The effective settings of a topic, whether set or inherited."""
+        """Return the effective settings of a topic, whether set or inherited."""
         kafka = confluent_kafka()
         asked = kafka.admin.ConfigResource(kafka.admin.ConfigResource.Type.TOPIC, topic)
         with make_client(kafka.admin.AdminClient, self._admin_settings()) as admin:
@@ -156,7 +156,7 @@ class LibrdkafkaProducers:
                 return {}
 
     def setting(self, key: str, default: int) -> int:
-        """A number from the properties, or ``default``.
+        """Return a number from the properties, or ``default``.
 
         Raises:
             ConfigurationError: it is no number.
@@ -180,7 +180,7 @@ class LibrdkafkaProducers:
 
 
 def _highest_offset(found: Iterable[Any]) -> int:
-    """The greatest offset of a result; -1: none.
+    """Return the greatest offset of a result; -1: none.
 
     Raises:
         KafkaException: one is unknown, unless the topic may not be read.

@@ -129,7 +129,7 @@ class BuiltRecordSerializer(KafkaRecordSerializationSchema):
     def serialize(
         self, element: Any, context: KafkaSinkContext, timestamp: int | None
     ) -> KafkaProducerRecord:
-        """All parts; the timestamp is the record's event time."""
+        """Return all parts; the timestamp is the record's event time."""
         key_schema, value_schema, topic = self.key_schema, self.value_schema, self.fixed_topic
         if self.selector is not None:
             topic = self.selector(element)
@@ -145,7 +145,7 @@ class BuiltRecordSerializer(KafkaRecordSerializationSchema):
         return KafkaProducerRecord(topic, value, key, timestamp, partition, headers)
 
     def _of(self, topic: str, schema: SerializationSchema, is_key: bool) -> SerializationSchema:
-        """The schema for a topic; cached."""
+        """Return the schema for a topic; cached."""
         found = self._of_topics.get((topic, is_key))
         if found is None:
             found = self._of_topics[topic, is_key] = _of_topic(schema, topic, is_key)
@@ -251,7 +251,7 @@ class KafkaRecordSerializationSchemaBuilder:
 
 
 def _function_of(given: Any, method: str, what: str) -> Any:
-    """The method of an object, or the function itself.
+    """Return the method of an object, or the function itself.
 
     Raises:
         WrongFunctionError: it is neither.

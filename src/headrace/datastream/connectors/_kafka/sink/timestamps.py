@@ -31,7 +31,7 @@ class RecordTimestamp(Enum):
 
 
 def format_timestamp(timestamp_ms: int) -> str:
-    """A timestamp as text: date and time in UTC if it has one."""
+    """Return a timestamp as text: date and time in UTC if it has one."""
     try:
         moment = _EPOCH + timedelta(milliseconds=timestamp_ms)
     except OverflowError:
@@ -40,7 +40,7 @@ def format_timestamp(timestamp_ms: int) -> str:
 
 
 def time_range(timestamps: Sequence[int | None]) -> tuple[int, int] | None:
-    """The earliest and the latest timestamp; None if there is none."""
+    """Return the earliest and the latest timestamp; None if there is none."""
     if timestamps.count(None) == len(timestamps):
         return None
     try:
@@ -54,7 +54,7 @@ def time_range(timestamps: Sequence[int | None]) -> tuple[int, int] | None:
 
 
 def too_early(topic: str, timestamp_ms: int, key: object) -> JobError:
-    """The exception for a timestamp that cannot be sent.
+    """Return the exception for a timestamp that cannot be sent.
 
     librdkafka would replace it by the time of sending, or Kafka would read it as no timestamp.
     """

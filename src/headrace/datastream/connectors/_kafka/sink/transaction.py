@@ -130,7 +130,7 @@ class TransactionalProducer:
             raise self.with_timeout_cause(error) from None
 
     def with_timeout_cause(self, error: JobError) -> JobError:
-        """The error; if the transaction was open for too long, one that says so."""
+        """Return the error; if the transaction was open for too long, one that says so."""
         open_s = 0.0 if self._began_s is None else time.monotonic() - self._began_s
         if open_s + PAUSE_S < self._lasts_s:
             return error
@@ -138,12 +138,12 @@ class TransactionalProducer:
 
 
 def marker_group_prefix(sink_id: str) -> str:
-    """The prefix of the groups of a sink's markers; the number of the partition follows."""
+    """Return the prefix of the groups of a sink's markers; the number of the partition follows."""
     return f"headrace-{sink_id}-"
 
 
 def last_batch(producers: Producers, sink_id: str, timeout_s: float) -> int:
-    """The highest micro-batch for which a partition has a marker; -1: none has.
+    """Return the highest micro-batch for which a partition has a marker; -1: none has.
 
     Raises:
         JobError: Kafka refuses, or does not answer.
@@ -161,7 +161,7 @@ def last_batch(producers: Producers, sink_id: str, timeout_s: float) -> int:
 
 
 def call_with_timeout(call: Callable[[], T], seconds: float) -> T:
-    """The result of ``call``, made on a thread that is abandoned at the timeout.
+    """Return the result of ``call``, made on a thread that is abandoned at the timeout.
 
     Raises:
         ClientStuck: the timeout. The abandoned thread keeps the call's object alive.

@@ -131,7 +131,7 @@ class KafkaWriter(SinkWriter):
         return not self._done_before
 
     def get_partitions_for_topic(self, topic: str) -> Sequence[int]:
-        """The numbers of a topic's partitions, for schemas."""
+        """Return the numbers of a topic's partitions, for schemas."""
         return self._get_session(topic).partitions(topic)
 
     @abstractmethod
@@ -140,7 +140,7 @@ class KafkaWriter(SinkWriter):
 
     @abstractmethod
     def _get_session(self, topic: str) -> ProducerSession:
-        """A session for questions about a topic, before there is a record."""
+        """Return a session for questions about a topic, before there is a record."""
 
 
 class AtLeastOnceWriter(KafkaWriter):

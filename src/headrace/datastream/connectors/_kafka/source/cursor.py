@@ -81,13 +81,13 @@ class Cursor:
         return self._log.fetch(max_messages, wait_s)
 
     def _from_here(self, messages: Sequence[Any]) -> Sequence[Any]:
-        """The messages from the next offset on."""
+        """Return the messages from the next offset on."""
         if not messages or messages[0].offset() >= self.at:
             return messages
         return [message for message in messages if message.offset() >= self.at]
 
     def last_error(self) -> str:
-        """The last error of the connections, if any."""
+        """Return the last error of the connections, if any."""
         return self._log.last_error()
 
     def close(self) -> None:

@@ -34,7 +34,7 @@ class Decoding:
             self._of_values = schema.schema.deserialize_all
 
     def chunk(self, messages: Sequence[Any]) -> Chunk:
-        """The records of messages, with Kafka's timestamps.
+        """Return the records of messages, with Kafka's timestamps.
 
         Raises:
             DecodeError: a record cannot be deserialized, and that is not tagged.
@@ -110,7 +110,7 @@ class Decoding:
         )
 
     def _located(self, error: Exception, record: KafkaRecord) -> Exception:
-        """The schema's exception, with topic, partition and offset."""
+        """Return the schema's exception, with topic, partition and offset."""
         place = f"topic {record.topic!r}, partition {record.partition}, offset {record.offset}"
         if not isinstance(error, DecodeError):
             error.add_note(f"while a Kafka record was deserialized: {place}")

@@ -99,7 +99,7 @@ class KafkaEnumerator(SplitEnumerator):
         self._leaderless = LeaderlessPartitions(self.timeout_ms, lambda: self._now_ms)
 
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
-        """The partitions that exist, each with its first and its stopping offset.
+        """Return the partitions that exist, each with its first and its stopping offset.
 
         Raises:
             JobError: a topic is not there, has no such offset, or no broker answers.
@@ -109,7 +109,7 @@ class KafkaEnumerator(SplitEnumerator):
         return self._answer_at_start(lambda: self._first_positions(now_ms))
 
     def _answer_at_start(self, ask: Callable[[], _T]) -> _T:
-        """The brokers' answer at the start of a job.
+        """Return the brokers' answer at the start of a job.
 
         Stale metadata is requested again for a while; brokers that do not answer are waited for
         longer.
@@ -137,7 +137,7 @@ class KafkaEnumerator(SplitEnumerator):
         self.clients.pause(RETRY_PAUSE_S)
 
     def _first_positions(self, now_ms: int) -> Mapping[str, JsonValue]:
-        """The first positions, from one request of each kind.
+        """Return the first positions, from one request of each kind.
 
         Raises:
             StaleMetadata: brokers may not know yet.
@@ -167,7 +167,7 @@ class KafkaEnumerator(SplitEnumerator):
         return {name: Position(at, stops.get(name)).json for name, at in offsets.items()}
 
     def _resumed(self, names: Iterable[str], now_ms: int) -> Mapping[str, int]:
-        """The stopping offsets of those partitions that still belong to the same topic."""
+        """Return the stopping offsets of those partitions that still belong to the same topic."""
         self._discover(now_ms)
         if self.stopping is None:
             return {}
@@ -322,7 +322,7 @@ class KafkaEnumerator(SplitEnumerator):
         self._discovered_ms = now_ms
 
     def _request_ends(self, names: Sequence[str]) -> dict[str, int]:
-        """The current end offsets of the splits that answer."""
+        """Return the current end offsets of the splits that answer."""
         topic_partitions = {name: self._known_splits[name].topic_partition for name in names}
         found = self._cluster.latest_offsets(topic_partitions.values()) if topic_partitions else {}
         return {
@@ -334,7 +334,7 @@ class KafkaEnumerator(SplitEnumerator):
     def _drop_ends_of_new_topics(
         self, positions: Mapping[str, Position], ends: Mapping[str, int]
     ) -> Mapping[str, int]:
-        """The end offsets without those of a new topic that has the name of a deleted one.
+        """Return the end offsets without those of a new topic that has the name of a deleted one.
 
         Ids are requested after the ends, since an id is never used again. If no end has moved, none
         is requested.
@@ -357,7 +357,7 @@ class KafkaEnumerator(SplitEnumerator):
     def _find_vanished(
         self, known: Mapping[str, Position], now_ms: int, paused: frozenset[str]
     ) -> list[str]:
-        """The splits whose topic was deleted, or deleted and created again.
+        """Return the splits whose topic was deleted, or deleted and created again.
 
         Raises:
             JobError: there are some, and the policy is to fail.
@@ -380,7 +380,7 @@ class KafkaEnumerator(SplitEnumerator):
         return found
 
     def _end_position_of_vanished(self, name: str, at: Position) -> Position:
-        """The end position of a split that vanished: its unread offsets are skipped."""
+        """Return the end position of a split that vanished: its unread offsets are skipped."""
         end = self._known_ends.get(name, 0)
         if at.stop is not None:
             end = min(end, at.stop)
@@ -389,7 +389,7 @@ class KafkaEnumerator(SplitEnumerator):
     def _find_new_splits(
         self, known: Mapping[str, Position], finished: Mapping[str, Position]
     ) -> tuple[dict[str, Position], _Jumps]:
-        """The new splits with their first positions, and where some of them are read from.
+        """Return the new splits with their first positions, and where some of them are read from.
 
         Splits of a topic that was created again wait until the old topic's deletion is confirmed.
         """
@@ -432,7 +432,7 @@ class KafkaEnumerator(SplitEnumerator):
         discovers: bool,
         now_ms: int,
     ) -> _Jumps:
-        """Where to continue in splits whose next records are gone.
+        """Return where to continue in splits whose next records are gone.
 
         A split that is at its stop is left out.
 

@@ -72,6 +72,6 @@ CHECK_BROKERS = "check the bootstrap servers, and that they run; then the securi
 def unreachable(
     error: Unreachable, silent_s: float, where: Mapping[str, str] | None = None
 ) -> JobError:
-    """The exception for brokers that did not answer for ``silent_s``."""
+    """Return the exception for brokers that did not answer for ``silent_s``."""
     since = {"for": f"{silent_s:.0f} s"} if silent_s else {}
     return JobError(error.message, where={**(where or {}), **since}, hint=CHECK_BROKERS)

@@ -210,7 +210,7 @@ def _as_kafka_topic_partition(topic_partition: TopicPartition) -> KafkaTopicPart
 def require_all_offsets(
     offsets: Mapping[TopicPartition, int], topic_partitions: Iterable[TopicPartition]
 ) -> dict[TopicPartition, int]:
-    """The offsets of all partitions that were asked for.
+    """Return the offsets of all partitions that were asked for.
 
     Raises:
         StaleMetadata: a partition did not answer.

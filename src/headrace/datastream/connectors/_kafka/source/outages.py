@@ -43,7 +43,7 @@ class UnconfirmedPartitions:
 def broker_outage(
     timeout_ms: int, clock_ms: Callable[[], int], log: OutageLog | None = None
 ) -> Outage:
-    """An outage of Kafka's brokers, measured with the caller's clock."""
+    """Return an outage of Kafka's brokers, measured with the caller's clock."""
     return Outage(
         *(timeout_ms / 1000, "Kafka", lambda: clock_ms() / 1000, log or OutageLog()),
         check=CHECK_BROKERS,
@@ -58,7 +58,7 @@ def until_answered(
     where: Mapping[str, str] | None = None,
     fails: Callable[[Unreachable], bool] = lambda error: False,
 ) -> T:
-    """The brokers' answer; while none answers, ``ask`` is repeated.
+    """Return the brokers' answer; while none answers, ``ask`` is repeated.
 
     ``reconnect`` pauses and drops the client. ``fails``: whether an error is raised at once.
 
@@ -107,7 +107,7 @@ class LeaderlessPartitions:
 
 
 def no_leader(split: Split, waited_s: float) -> JobError:
-    """The exception for a partition that no broker serves."""
+    """Return the exception for a partition that no broker serves."""
     return JobError(
         f"no Kafka broker has served a partition for {waited_s:.0f} s",
         where={"topic": split.topic, "partition": str(split.partition)},

@@ -51,7 +51,7 @@ class KafkaReader(SplitReader):
     _client: Cluster | None = None
 
     def read(self, split_range: SplitRange) -> Iterator[Chunk]:
-        """The records of one range; offsets that a policy skips are counted.
+        """Yield the records of one range; offsets that a policy skips are counted.
 
         Raises:
             DecodeError: a record cannot be deserialized, and there is no tag for bad records.
@@ -102,7 +102,7 @@ class KafkaReader(SplitReader):
                 yield decoding.chunk(messages)
 
     def _take_messages(self, cursor: Cursor, split: Split, end: int) -> Sequence[Any]:
-        """The next messages; none if there is a gap.
+        """Return the next messages; none if there is a gap.
 
         Raises:
             OffsetGone: they were deleted.
@@ -159,7 +159,7 @@ class KafkaReader(SplitReader):
         return to - at
 
     def _request_bounds(self, split: Split, at: int) -> tuple[int, int]:
-        """The first and the end offset of a partition of the planned topic.
+        """Return the first and the end offset of a partition of the planned topic.
 
         It waits for a leader. An end before ``at`` may be stale metadata of a new leader, so it is
         requested again for a while.
@@ -220,7 +220,7 @@ class KafkaReader(SplitReader):
         )
 
     def _cursor(self, split: Split, start: int) -> Cursor:
-        """The partition's cursor at an offset. ``_open`` is ordered by last use."""
+        """Return the partition's cursor at an offset. ``_open`` is ordered by last use."""
         cursor = self._open.pop(split, None)
         if cursor is None:
             with contextlib.suppress(Unreachable):  # the consumer waits for it
@@ -281,7 +281,7 @@ class _TopicGone(Exception):
         self.what = "was deleted and created again" if again else "was deleted"
 
     def job_error(self, split: Split) -> JobError:
-        """The exception for the user."""
+        """Return the exception for the user."""
         return JobError(
             f"the topic {split.topic!r} {self.what}: records that were planned are lost",
             where={**_error_location(split), "next offset": str(self.at)},

@@ -37,7 +37,7 @@ class Split(NamedTuple):
 
     @staticmethod
     def of(name: str) -> Split:
-        """The split with a name."""
+        """Return the split with a name."""
         topic_and_partition, _, topic_id = name.partition("@")
         topic, _, partition = topic_and_partition.rpartition("-")
         return Split(topic, int(partition), topic_id)
@@ -59,7 +59,7 @@ class Position(NamedTuple):
 
     @staticmethod
     def of(value: JsonValue) -> Position:
-        """The position from its JSON form."""
+        """Return the position from its JSON form."""
         return Position(*value)
 
     @property

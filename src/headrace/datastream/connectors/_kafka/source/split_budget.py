@@ -8,14 +8,14 @@ from headrace.datastream.connectors._kafka.source.split import Position
 
 
 def read_limit(at: Position, begin: int, end: int) -> int:
-    """The offset up to which a split may be read now."""
+    """Return the offset up to which a split may be read now."""
     return max(begin, end if at.stop is None else min(end, at.stop))
 
 
 def share_budget(
     begins: Mapping[str, int], limits: Mapping[str, int], records: int
 ) -> dict[str, int]:
-    """The end offset of each split, so that all together have at most ``records`` offsets.
+    """Return the end offset of each split, so that all together have at most ``records`` offsets.
 
     Splits with the least to read come first: what they do not need goes to the others. Every split
     with unread offsets gets at least one record.

@@ -30,7 +30,7 @@ class Subscription:
         return ", ".join(self.topics) or ", ".join(f"{t}-{p}" for t, p in self.partitions)
 
     def find_splits(self, cluster: Cluster) -> dict[str, Split]:
-        """The splits that exist, by name, sorted."""
+        """Return the splits that exist, by name, sorted."""
         found = cluster.describe_topics(self._names(cluster))
         splits = [
             Split(name, partition, topic.id)
@@ -62,7 +62,7 @@ class Subscription:
                 )
 
     def includes(self, split: Split) -> bool:
-        """Whether a split belongs to the subscription, if its topic exists."""
+        """Return whether a split belongs to the subscription, if its topic exists."""
         if self.pattern is not None:
             return re.fullmatch(self.pattern, split.topic) is not None
         return split.topic in self.topics or split.topic_partition in self.partitions
