@@ -79,7 +79,9 @@ def _print_call(call: FailedCall) -> None:
 
 
 def _run_or_show_error(run: Callable[[], bool], pdb: bool) -> bool:
-    """The result of ``run``; an exception is printed, and opened in the debugger if requested.
+    """Return the result of ``run``.
+
+    An exception is printed, and opened in the debugger if requested.
 
     Raises:
         Exit: with 1, if it raised.

@@ -94,7 +94,7 @@ def export_settings(local: bool, settings: list[str]) -> None:
 
 
 def split_fresh(arguments: list[str]) -> tuple[bool, list[str]]:
-    """Whether ``--fresh`` is among the arguments before any ``--``, and the other arguments."""
+    """Return whether ``--fresh`` comes before any ``--``, and the other arguments."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
     kept = [argument for argument in arguments[:end] if argument != "--fresh"]
     return len(kept) < end, kept + arguments[end:]
@@ -129,7 +129,7 @@ def execute(program: Path, arguments: list[str], *, fresh: bool) -> None:
 
 
 def _from_first_frame_of(trace: TracebackType | None, program: Path) -> TracebackType | None:
-    """The traceback from the program's first frame on, or all of it if there is no such frame."""
+    """Return the traceback from the program's first frame on, or all of it without such a frame."""
     # In some versions of Python runpy uses the given path, in others the absolute one.
     names = {str(program), os.path.abspath(program)}
     step = trace

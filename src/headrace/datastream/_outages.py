@@ -142,7 +142,7 @@ def retry_while_down(
 
 
 def is_wrong_address(error: Exception, context: WriterContext) -> bool:
-    """Whether a sink's host has no address in the job's first micro-batch, so it is misspelled.
+    """Return whether a sink's host has no address in the first micro-batch, so it is misspelled.
 
     Later its name may disappear while the server is down.
     """

@@ -116,7 +116,10 @@ def postgres(folder: Path, port: int | None = None) -> Service | None:
 
 
 def _unprivileged() -> str | None:
-    """The user for a server that refuses to run as root; None if this process is not root's."""
+    """Return the user for a server that refuses to run as root.
+
+    Return None if this process does not run as root.
+    """
     if os.geteuid() != 0:
         return None
     for name in ("postgres", "nobody"):

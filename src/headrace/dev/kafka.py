@@ -90,7 +90,10 @@ def _format(java: list[str], properties: Path) -> None:
 
 
 def cluster_id(made: Callable[[], uuid.UUID] = uuid.uuid4) -> str:
-    """A new cluster's id: 22 characters; none begins with "-", as Kafka would read an option."""
+    """Return a new cluster's id: 22 characters.
+
+    No id begins with "-", which Kafka would read as an option.
+    """
     while (found := base64.urlsafe_b64encode(made().bytes).decode().rstrip("="))[0] == "-":
         pass
     return found

@@ -58,7 +58,9 @@ def list_topics(servers: str) -> list[TopicFacts]:
 
 
 def _offsets(admin: Any, topic_partitions: list[Any], spec: Any) -> list[int]:
-    """The offsets of partitions. A broker that has just started may not know their leaders yet.
+    """Return the offsets of partitions.
+
+    A broker that has just started may not know their leaders yet.
 
     Raises:
         JobError: it does not know them in time.

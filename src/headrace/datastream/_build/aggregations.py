@@ -22,7 +22,10 @@ def first_record(kind: AggregateKind, field: int | str) -> FirstRecord:
 
 
 def extreme_record(kind: AggregateKind, field: int | str, first: bool = True) -> ExtremeRecord:
-    """The fold of ``min_by`` and ``max_by`` of a field; ``first``: of equal records, the first."""
+    """Return the fold of ``min_by`` and ``max_by`` of a field.
+
+    ``first``: True returns the first of equal records, False the last.
+    """
     return ExtremeRecord(FieldAggregate(kind, checked_field(field)), last=not first)
 
 

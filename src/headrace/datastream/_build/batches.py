@@ -151,7 +151,7 @@ def _keeps_columns(edge: Edge) -> bool:
 
 
 def _columns_of(declared: TypeInformation) -> tuple[Any, Sequence[TypeInformation], bool]:
-    """The schema, the types of its columns, and whether a record is a single column's value."""
+    """Return the schema, its columns' types, and whether a record is a single column's value."""
     if isinstance(declared, ExternalTypeInfo):
         return _columns_of(declared._arguments()[0])
     if isinstance(declared, RowTypeInfo | TupleTypeInfo):

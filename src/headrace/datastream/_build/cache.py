@@ -29,7 +29,7 @@ class CacheFolders:
         return next((source for source in sources if source.is_complete), None)
 
     def writing(self) -> Sink:
-        """A sink into a new folder, so jobs that fail or run at the same time do not share one."""
+        """Create a sink with a new folder, so that two runs of the job share none."""
         given = options.read(self._configuration, options.CACHE_DIR)
         if given is None:
             folder = tempfile.mkdtemp(prefix="headrace-cache-")

@@ -42,7 +42,7 @@ def checkpointed_spec(
 
 
 def spread(edges: tuple[Edge, ...]) -> tuple[Edge, ...]:
-    """Return the edges to an operator with operator state, which needs separate tasks."""
+    """Return edges to an operator with operator state, which needs separate tasks."""
     return tuple(
         replace(edge, partitioning=Rebalance()) if isinstance(edge.partitioning, Forward) else edge
         for edge in edges

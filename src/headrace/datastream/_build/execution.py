@@ -48,7 +48,7 @@ def execute_and_collect(
     limit: int | None,
     listeners: Listeners = (),
 ) -> tuple[Iterator[Any], Callable[[], None]]:
-    """The collected records of a job with these sinks, and a function that cancels the job."""
+    """Run a job with these sinks; return its collected records, and a function that cancels it."""
     results: Iterator[Any]
     results, cancel = _launch().execute_and_collect(
         _graph(sinks, configuration), configuration, job_name, limit, listeners

@@ -59,7 +59,7 @@ def check_stability(
 
 
 def _first_element(edges: tuple[Edge, ...]) -> tuple[bool, Any]:
-    """Whether the stream is a collection, and its first element as the selector receives it."""
+    """Return whether the stream is a collection, and its first element as the selector gets it."""
     from headrace.datastream.connectors._collection import CollectionSource
 
     coerce = None

@@ -141,7 +141,10 @@ class Stream(OperatorSettings):
         return node
 
     def _collecting_sink(self) -> SinkTransformation:
-        """A sink that collects this stream's records in the program. It belongs to no job yet."""
+        """Return a sink that collects this stream's records in the program.
+
+        It belongs to no job yet.
+        """
         from headrace.datastream.connectors._print import CollectSink
 
         return SinkTransformation(

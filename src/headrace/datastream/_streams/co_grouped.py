@@ -124,7 +124,10 @@ class WindowJoin:
     def _of_two_inputs(
         self, func: JoinFields, spec: WindowSpec, output_type: TypeInformation | None
     ) -> DataStream | None:
-        """The join as an operator with two inputs; None if it does not support these windows."""
+        """Return the join as an operator with two inputs.
+
+        Return None if that operator does not support these windows.
+        """
         assert self._key is not None and self._other_key is not None
         if not can_join(spec):
             return None
@@ -157,7 +160,10 @@ class WindowJoin:
 
 
 def _tagged_stream(stream: DataStream, tag: Callable[[Any], Any]) -> DataStream:
-    """The tagged records of a stream; the tag is added in the tasks that made the records."""
+    """Return the tagged records of a stream.
+
+    The tag is added in the tasks that made the records.
+    """
     tagged = stream.map(tag)
     numbers = {edge.source.parallelism for edge in stream._edges}
     (number, *others) = numbers
@@ -172,7 +178,7 @@ def joined(first: DataStream, second: DataStream) -> WindowJoin:
 
 
 def co_grouped(first: DataStream, second: DataStream) -> WindowJoin:
-    """A join whose function gets the records of a window as two groups, one for each stream."""
+    """Create a join whose function gets two groups of a window's records, one for each stream."""
     return WindowJoin(first, second, _groups)
 
 

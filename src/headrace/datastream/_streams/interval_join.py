@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def edges_of_both(left: KeyedStream, right: KeyedStream) -> tuple[Edge, ...]:
-    """The edges of two keyed streams into one operator: the left stream is its first input."""
+    """Return the edges of two keyed streams to one operator; the left stream is its first input."""
     second = (replace(edge, input=1) for edge in right._keyed_edges())
     return (*left._keyed_edges(), *second)
 

@@ -75,7 +75,10 @@ class _CountWindows(WindowAssigner[Any, CountWindow]):
     _count_descriptor: ValueStateDescriptor
 
     def _number(self, context: Context) -> int:
-        """The number of the current record of the key, from 0; each call counts one record."""
+        """Return the number of the current record of the key, from 0.
+
+        Each call counts one record.
+        """
         count = context.get_runtime_context().get_state(self._count_descriptor)
         number: int = count.value() or 0
         count.update(number + 1)

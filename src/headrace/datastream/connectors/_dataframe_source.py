@@ -45,7 +45,10 @@ class DataFrameSource(Source):
         return {"dataframe": None, "ends": self.ends}
 
     def written(self, schema: Any, path: str) -> Source:
-        """A source of the same rows in a folder of Parquet files. ``schema`` is pyarrow's."""
+        """Return a source of the same rows in a folder of Parquet files.
+
+        ``schema`` is pyarrow's.
+        """
         files = FileSource.for_bulk_file_format(ParquetColumnarRowInputFormat(schema), path)
         return files.build()
 

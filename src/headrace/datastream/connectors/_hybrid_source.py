@@ -173,7 +173,10 @@ class HybridEnumerator(SplitEnumerator):
         now_ms: int,
         paused: frozenset[str],
     ) -> Progress:
-        """The plan of the current source; when it ends, the next one's first positions follow."""
+        """Return the plan of the current source.
+
+        When it ends, the next one's first positions follow.
+        """
         source_index = self._current_source_index(positions)
         own = frozenset(
             _inner_name(split) for split in paused if _source_index_of(split) == source_index

@@ -34,7 +34,7 @@ def hints_of(record_class: type) -> Mapping[str, Any]:
 
 
 def all_hints(hint: Any) -> dict[type, Mapping[str, Any]]:
-    """The types of the fields of a dataclass, and of the dataclasses among them, recursively.
+    """Return the types of a dataclass's fields, and of the dataclasses among them, recursively.
 
     They are sent with the deserializer. A class of the program's main module is pickled by value,
     and its annotations cannot be resolved on a worker.

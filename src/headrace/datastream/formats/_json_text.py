@@ -36,7 +36,10 @@ all digits made zeros this is found in 0.2 µs in a message of 100 bytes; a patt
 
 
 def json_parser(decimal: bool) -> Callable[[str], Any]:
-    """A JSON parser that rejects NaN and Infinity; ``decimal`` parses fractions as ``Decimal``."""
+    """Return a JSON parser that rejects NaN and Infinity.
+
+    ``decimal`` parses fractions as ``Decimal``.
+    """
     return json.JSONDecoder(
         parse_float=Decimal if decimal else None, parse_constant=_refuse_constant
     ).decode

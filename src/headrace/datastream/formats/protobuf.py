@@ -152,7 +152,7 @@ def _references(file: Any, client: RegistryClient, register: bool) -> list[Refer
 
 
 def _indexes_of(descriptor: Any) -> bytes:
-    """The position of the message in its file: its index, after those of the enclosing messages."""
+    """Return the message's position in its file: the enclosing messages' indexes, then its own."""
     path: list[int] = []
     while descriptor is not None:
         outer = descriptor.containing_type

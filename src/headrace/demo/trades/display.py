@@ -116,7 +116,7 @@ class Progress:
 
 
 def _total(counters: Mapping[str, Any], name: str) -> int:
-    """Return a counter, summed over the operators that have it."""
+    """Return the sum of a counter over the operators that have it."""
     return sum(int(v) for key, v in counters.items() if key.rpartition(".")[2] == name)
 
 

@@ -123,7 +123,10 @@ class Anomaly:
     raw: bytes | None = None
 
     def to_json(self) -> dict[str, Any]:
-        """The line of ``anomalies.jsonl`` as a dictionary; bytes that are not UTF-8 are escaped."""
+        """Return the line of ``anomalies.jsonl`` as a dictionary.
+
+        Bytes that are not UTF-8 are escaped.
+        """
         raw = None if self.raw is None else self.raw.decode("utf-8", "backslashreplace")
         return {
             "kind": self.kind,

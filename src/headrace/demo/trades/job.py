@@ -190,7 +190,7 @@ class Link(KeyedProcessFunction):
 
 
 def feed_paths(directory: Path, feed: str) -> list[Path]:
-    """The files of a feed: ``alpha.fix``, and its pieces ``alpha*.fix`` or ``alpha/*`` if any."""
+    """Return the files of a feed: ``alpha.fix``, and any pieces ``alpha*.fix`` or ``alpha/*``."""
     stem, suffix = feed.split(".")
     found = {*directory.glob(f"{stem}*.{suffix}"), *(directory / stem).glob(f"*.{suffix}")}
     return sorted(path for path in found if path.is_file())

@@ -236,7 +236,10 @@ class Linker:
         return self._hierarchy(self._book.orders.get(order_id), now_ms) is not None
 
     def _hierarchy(self, place: OrderKey | None, now_ms: int) -> Hierarchy | None:
-        """The hierarchy at a place; if its retention has ended, it is removed from the book."""
+        """Return the hierarchy at a place.
+
+        If its retention has ended, it is removed from the book.
+        """
         if place is None:
             return None
         hierarchy = self._book.hierarchies.get(place[0])

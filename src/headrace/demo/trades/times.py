@@ -67,7 +67,10 @@ def iso_time_ms(text: str, *, naive_is_utc: bool = False) -> int:
 
 
 def date_or_time_ms(text: str) -> int:
-    """The time of an ISO 8601 date (midnight), or date and time; UTC if there is no offset."""
+    """Return the time of an ISO 8601 date (midnight), or date and time.
+
+    Without an offset the time is in UTC.
+    """
     match = _DATE.fullmatch(text)
     if match is None:
         return iso_time_ms(text, naive_is_utc=True)

@@ -350,7 +350,10 @@ class FileCommitter(Committer):
         return tuple(moves)
 
     def _choose_free_path(self, bucket: str, name: str, reserved: Collection[str] = ()) -> str:
-        """A path below the base that no file has; a number is added to the name if necessary."""
+        """Return a path below the base that no file has.
+
+        A number is added to the name if necessary.
+        """
         stem, copies = name.removesuffix(self.names.part_suffix), 0
         while True:
             mark = f"-{copies}" if copies else ""

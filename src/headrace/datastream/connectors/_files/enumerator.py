@@ -29,7 +29,9 @@ UNFINISHED_SUFFIXES = (".tmp", ".part", "._COPYING_")
 
 
 def find_files(paths: Sequence[str], files: LocalFiles) -> list[ListedFile]:
-    """The files that paths, folders (recursively) and glob patterns match; each once, sorted.
+    """Return the files that paths, folders (recursively) and glob patterns match.
+
+    Each file is listed once, in sorted order.
 
     Raises:
         JobError: a path that is no pattern does not exist.

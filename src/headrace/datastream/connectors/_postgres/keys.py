@@ -50,7 +50,7 @@ def columns_of(key: Key) -> str:
 
 
 def between(key: Key, above: Any, to: Any) -> tuple[str, list[str]]:
-    """The condition for keys after ``above`` up to ``to`` (None: no limit), and its parameters."""
+    """Return the condition for keys above ``above``, up to ``to`` if any, and its parameters."""
     row = ", ".join(f"%s::{kind}" for _, kind in key)
     parts, values = [], []
     for sign, limit in ((">", above), ("<=", to)):

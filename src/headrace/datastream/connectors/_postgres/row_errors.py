@@ -19,7 +19,10 @@ _LINE_OF_COPY = re.compile(r"^COPY .*?, \S+ (\d+)(?=[,:]|$)", re.MULTILINE)
 
 
 def is_about_a_row(error: Exception) -> bool:
-    """Whether the error is about one row's values; not so if, for example, the table is missing."""
+    """Return whether the error is about one row's values.
+
+    Return False if, for example, the table is missing.
+    """
     library = psycopg()
     if not isinstance(error, library.Error):  # the conversion of a value has failed
         return isinstance(error, TypeError | ValueError | ArithmeticError)

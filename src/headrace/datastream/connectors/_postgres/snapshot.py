@@ -139,7 +139,7 @@ class SnapshotEnumerator(SplitEnumerator):
         self._client = SnapshotClient(source.database)
 
     def initial(self, now_ms: int) -> Mapping[str, JsonValue]:
-        """Return the only split."""
+        """Return the only split, at its start."""
         snapshot, key = self._source.snapshot, self._source.ranged_by
         first = {"snapshot": [snapshot.name, snapshot.sees], "key": key}
         return {SPLIT: {**first, "at": None, "cuts": [], "end": False}}

@@ -91,7 +91,7 @@ def connect(url: str, asynchronous: bool = False) -> Any:
 
 
 def is_outage(error: Exception) -> bool:
-    """Whether Redis is temporarily unavailable: unreachable, loading its data, or now a replica."""
+    """Return True if Redis is unreachable, is loading its data, or has become a replica."""
     errors = optional("redis.exceptions")
     if isinstance(error, errors.AuthenticationError | errors.AuthorizationError):
         return False

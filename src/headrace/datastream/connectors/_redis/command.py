@@ -127,7 +127,10 @@ def _check_allowed(arguments: Sequence[Argument]) -> None:
 
 
 def _by_arguments(command: str, words: Sequence[str]) -> tuple[str, str | None]:
-    """The command with the refused argument, and the reason; an empty reason if it is allowed."""
+    """Return the command with the refused argument, and the reason.
+
+    The reason is empty if the command is allowed.
+    """
     options = words[_BY_ARGUMENTS[command] :]
     if command == "SCRIPT":
         return "SCRIPT DEBUG", _CONNECTION if options[:1] == ["DEBUG"] else None

@@ -253,7 +253,10 @@ class RecordType:
         return self.kind
 
     def record(self, name: str) -> RecordType:
-        """The type for a record of this name; of several dataclasses, the one with this name."""
+        """Return the type for a record of this name.
+
+        If there are several dataclasses, return the one with this name.
+        """
         choices = [hint for hint in _choices(self.hint) if is_record_class(hint)]
         short = name.rpartition(".")[2]
         chosen = [hint for hint in choices if len(choices) == 1 or hint.__name__ == short]

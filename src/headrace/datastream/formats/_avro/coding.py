@@ -84,7 +84,10 @@ def misfit(schema: AvroSchema, value: Any, error: Exception) -> TypeMismatchErro
 
 
 def preparation(schema: AvroSchema) -> Prepare | None:
-    """A function from a record to what fastavro writes; None: records are written unchanged."""
+    """Return a function from a record to what fastavro writes.
+
+    Return None if records are written unchanged.
+    """
     node, named = parsed(schema.text)
     return _Preparation(named).visit(node)
 

@@ -122,7 +122,9 @@ class AvroFormat(BulkFormat):
 def _read_block_records(
     data: bytes, found: Resolution, row: int, limits: tuple[int, int], path: str, fault: str
 ) -> Iterator[Chunk]:
-    """The records of a block that lie within the limits; ``data`` is a file of this block alone.
+    """Yield the records of a block that lie within the limits.
+
+    ``data`` is a file of this block alone.
 
     ``row``: the number of its first record. ``fault``: why the block is damaged, or empty.
     """
@@ -334,7 +336,7 @@ class AvroFile:
         return Blocks(firsts, offsets, sizes, records, fault)
 
     def _read_block_header(self, size_bytes: int) -> tuple[int, int] | str:
-        """The number of records and the end of the block that begins here, or why it is damaged."""
+        """Return a block's number of records and its end, or the reason why it is damaged."""
         try:
             count, length = _read_varint(self._file), _read_varint(self._file)
         except EOFError:

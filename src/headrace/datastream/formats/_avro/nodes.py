@@ -107,7 +107,10 @@ def definition_of(node: Node, named: Mapping[str, Node]) -> Node:
 
 
 def kind_of(node: Node) -> str:
-    """The kind of a part: ``record``, ``union``, ``long``, …; of a reference, the type's name."""
+    """Return the kind of a part: ``record``, ``union``, ``long``, ….
+
+    For a reference, return the type's name.
+    """
     if isinstance(node, list):
         return "union"
     return str(node["type"]) if isinstance(node, dict) else str(node)

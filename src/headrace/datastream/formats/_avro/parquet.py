@@ -81,7 +81,10 @@ class AvroParquetFormat(ParquetFormat):
         return [field["name"] for field in self._fields() if field["name"] in there]
 
     def chunk(self, path: str, row: int, batch: Any) -> Chunk:
-        """The rows of an Arrow batch as dicts; rows that do not fit the schema are bad records."""
+        """Return the rows of an Arrow batch as dicts.
+
+        Rows that do not fit the schema are bad records.
+        """
         chunk = Chunk([])
         try:
             convert = self._converter(batch.schema)

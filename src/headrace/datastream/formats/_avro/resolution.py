@@ -83,7 +83,7 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
         return self.visit(writer, None, RecordType.of(dict))[0]
 
     def _branch_for(self, writer: Node, union: Node) -> Node:
-        """The first branch of the reader's union that equals the writer's type, or accepts it."""
+        """Return the first branch of the reader's union that equals or accepts the writer."""
         for fits in (_same, _takes):
             for branch in union:
                 if fits(writer, definition_of(branch, self._wanted)):
@@ -253,7 +253,10 @@ class _Pair:
         self.finished = False
 
     def later(self) -> Convert | None:
-        """The conversion; inside the type itself, a function that looks it up when called."""
+        """Return the conversion.
+
+        Inside the type itself, return a function that looks the conversion up when it is called.
+        """
         if self.finished:
             return self.convert
         return lambda value: value if self.convert is None else self.convert(value)

@@ -153,7 +153,7 @@ def _normal(text: Any) -> str:
 
 
 def inlined_text(found: RegisteredText, client: RegistryClient) -> str:
-    """The text of a registered schema, with imported types defined where they are used first.
+    """Return a registered schema's text, with imported types defined where they are first used.
 
     Raises:
         PlanError: it, or what it imports, is not an Avro schema.

@@ -47,7 +47,10 @@ class CsvDialect:
 
 
 def field_reader(kind: TypeInformation, separator: str, null: str | None) -> Callable[[str], Any]:
-    """A function from a field's text to a value; it raises ``ValueError`` for invalid text."""
+    """Return a function from a field's text to a value.
+
+    It raises ``ValueError`` for invalid text.
+    """
     element = element_type(kind)
     if element is not None:
         read_element = field_reader(element, "", null)
@@ -82,7 +85,10 @@ def field_reader(kind: TypeInformation, separator: str, null: str | None) -> Cal
 
 
 def field_writer(kind: TypeInformation | None, separator: str, null: str) -> Callable[[Any], str]:
-    """A function from a value to a field's text; without a type, by the type of the value."""
+    """Return a function from a value to a field's text.
+
+    Without a type, the type of the value decides.
+    """
     if kind is None:
         return lambda value: null if value is None else _text_of(value)
     element = element_type(kind)

@@ -220,7 +220,10 @@ _TIMES: dict[str, FromJson] = {
 
 
 def to_text(type_info: TypeInformation) -> ToText:
-    """A function from a value of the type (or None) to its JSON text; decimals stay exact."""
+    """Return a function from a value of the type (or None) to its JSON text.
+
+    Decimals stay exact.
+    """
     write = _to_text(type_info)
     return lambda value: "null" if value is None else write(value)
 

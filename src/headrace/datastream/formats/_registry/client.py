@@ -173,7 +173,10 @@ class RegistryClient:
             return found
 
     def _looked_up(self, subject: str, schema: Any) -> Any:
-        """A subject's schema; some registries find it in another layout only with ``normalize``."""
+        """Return a subject's schema.
+
+        Some registries find it in another layout only with ``normalize``.
+        """
         found = self._ask_or_none(lambda: self._client.lookup_schema(subject, schema))
         if found is not None:
             return found
@@ -189,7 +192,10 @@ class RegistryClient:
         return self._package.Schema(text, kind, made)
 
     def _ask_with_retry(self, operation: str, ask: Callable[[], T]) -> T:
-        """The registry's answer; the request is repeated while it is down, up to ``max_outage``."""
+        """Return the registry's answer.
+
+        The request is repeated while it is down, up to ``max_outage``.
+        """
         outage = Outage(
             self._registry.max_outage_ms / 1000, f"schema registry {self._registry.url}"
         )

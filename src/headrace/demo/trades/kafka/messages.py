@@ -45,7 +45,7 @@ def day_messages(
 
 
 def ends(messages: Iterable[Message]) -> Counter[tuple[str, int]]:
-    """The offset after the last message of each partition, if the topics were empty before."""
+    """Return the end offset of each partition, if the topics were empty before."""
     return Counter((message.topic, message.partition) for message in messages)
 
 
@@ -85,7 +85,9 @@ def _gamma(directory: Path, partitions: int, avro: SerializationSchema) -> Itera
 
 
 def gamma_record(line: bytes) -> dict[str, object] | None:
-    """The Avro record that GAMMA sends instead of a line; None if no record can represent the line.
+    """Return the Avro record that GAMMA sends instead of a line.
+
+    Return None if no record can represent the line.
 
     Invalid values of fields are kept. A line without the right fields is sent unchanged: it is no
     valid Avro either.

@@ -58,7 +58,10 @@ def messages_of(topic: str, registry: str | None) -> DeserializationSchema:
 
 
 def malformed(bad: BadKafkaRecord) -> Anomaly:
-    """The anomaly for a message that could not be decoded; its position is partition and offset."""
+    """Return the anomaly for a message that could not be decoded.
+
+    Its position is partition and offset.
+    """
     return Anomaly("MALFORMED", None, bad.split, bad.offset, bad.reason, bad.raw)
 
 

@@ -41,7 +41,10 @@ class Latencies:
 
 
 def percentile(ordered: Sequence[int], percent: float) -> int | None:
-    """The smallest value that is not exceeded by this percentage of the values; None: no values."""
+    """Return the smallest value that is not exceeded by this percentage of the values.
+
+    Return None if there are no values.
+    """
     if not ordered:
         return None
     return ordered[min(len(ordered) - 1, max(0, -int(-len(ordered) * percent // 100) - 1))]

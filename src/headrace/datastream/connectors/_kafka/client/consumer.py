@@ -21,7 +21,10 @@ _INTERNAL_TOPICS = frozenset(
 
 
 def is_internal_topic(topic: str) -> bool:
-    """Whether a topic is internal to Kafka; a user's topic may begin with underscores, too."""
+    """Return whether a topic is internal to Kafka.
+
+    A user's topic may begin with underscores, too.
+    """
     return topic in _INTERNAL_TOPICS
 
 
@@ -120,7 +123,7 @@ class Cluster(Protocol):
     def offsets_at_time(
         self, topic_partitions: Iterable[TopicPartition], timestamp_ms: int
     ) -> dict[TopicPartition, int]:
-        """The first offset with this timestamp or a later one, of the partitions that have one."""
+        """Return the first offset with this timestamp or a later one; without one, no entry."""
 
     def committed_offsets(
         self, group: str, topic_partitions: Iterable[TopicPartition]
@@ -138,7 +141,7 @@ class GroupCommits(Protocol):
         """Begin to commit, without waiting."""
 
     def results(self) -> Sequence[str | None]:
-        """The results of the commits that were answered since the last call: an error, or None."""
+        """Return the results of the commits answered since the last call: an error, or None."""
 
     def close(self) -> None:
         """Wait a few seconds for pending commits, and release the connections."""

@@ -47,7 +47,7 @@ class GroupConsumer:
         self._results.append(text_of(wrong[0]) if wrong else None)
 
     def results(self) -> Sequence[str | None]:
-        """The results of the commits that were answered since the last call: an error, or None.
+        """Return the results of the commits answered since the last call: an error, or None.
 
         librdkafka repeats a commit that nobody answers for as long as the client lives.
         """

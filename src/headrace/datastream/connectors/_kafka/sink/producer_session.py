@@ -217,7 +217,7 @@ class ProducerSession:
             outage.end()
 
     def _is_login_refused(self, is_over: bool) -> bool:
-        """Whether brokers answer but refuse this client, which they have never accepted before."""
+        """Return True if brokers answer, but refuse this client and have never accepted it."""
         if self._answered or self._refused_s is None:
             return False
         return is_over or time.monotonic() - self._refused_s >= REFUSED_S
@@ -228,7 +228,7 @@ class ProducerSession:
         self._connection_error = False
 
     def had_connection_error(self) -> bool:
-        """Whether a connection broke, or a call was repeated, since ``clear_connection_error``."""
+        """Return whether a connection broke or a call was repeated since the last clearing."""
         self._serve(0)
         return self._connection_error
 

@@ -52,7 +52,9 @@ class Producers(Protocol):
         """
 
     def last_marker(self, beginning: str, timeout_s: float) -> int:
-        """The greatest offset of all groups named ``beginning`` and a number; -1: there is none.
+        """Return the greatest offset of all groups named ``beginning`` and a number.
+
+        Return -1 if there is no such offset.
 
         Open transactions are ignored.
         """
@@ -61,7 +63,10 @@ class Producers(Protocol):
         """Return the group, as ``send_offsets_to_transaction`` needs it."""
 
     def topic_settings(self, topic: str, timeout_s: float) -> Mapping[str, str]:
-        """The settings of a topic by name; empty if they may not be read, or no broker answers."""
+        """Return the settings of a topic by name.
+
+        The result is empty if they may not be read, or no broker answers.
+        """
 
     def setting(self, key: str, default: int) -> int:
         """Return a number from the properties, or ``default``."""
@@ -96,7 +101,7 @@ class LibrdkafkaProducers:
         )
 
     def marker(self, group: str, timeout_s: float) -> int:
-        """The greatest offset of a group, of all topics, once no open transaction can change it.
+        """Return a group's greatest offset in all topics, once no open transaction can change it.
 
         It uses a consumer with ``read_committed``, which waits for open transactions.
         """
@@ -134,7 +139,7 @@ class LibrdkafkaProducers:
         return _highest_offset(found)
 
     def group_metadata(self, group: str) -> Any:
-        """The metadata of a consumer that has not joined the group, so without a generation."""
+        """Return the metadata of a consumer that is not in the group, so without a generation."""
         consumer = make_client(
             confluent_kafka().Consumer, {**self._admin_settings(), "group.id": group}
         )

@@ -99,7 +99,10 @@ class OldTimestamps:
         )
 
     def _request_retention_ms(self, topic: str) -> int | None:
-        """How long a topic keeps records by their own timestamps; None: not limited, or unknown."""
+        """Return how long a topic keeps records by their own timestamps.
+
+        Return None if the time is not limited, or unknown.
+        """
         settings = self._producers.topic_settings(topic, ASK_S)
         by_timestamp = settings.get("message.timestamp.type") == "CreateTime"
         retention_ms = settings.get("retention.ms", "-1")

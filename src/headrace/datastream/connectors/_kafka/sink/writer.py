@@ -136,7 +136,10 @@ class KafkaWriter(SinkWriter):
 
     @abstractmethod
     def _begin_session(self, topic: str) -> ProducerSession | None:
-        """The session for records whose first topic this is; None if they are written already."""
+        """Return the session for records whose first topic this is.
+
+        Return None if the micro-batch's records are written already.
+        """
 
     @abstractmethod
     def _get_session(self, topic: str) -> ProducerSession:

@@ -43,7 +43,9 @@ class Cursor:
         self._ahead, self._reached, self._behind, self.at = (), 0, False, offset
 
     def take_messages(self, end: int, max_messages: int, wait_s: float) -> Sequence[Any]:
-        """The next messages before ``end``; ``at`` moves past them and past a gap that follows.
+        """Return the next messages before ``end``.
+
+        ``at`` moves past them and past a gap that follows.
 
         Waits up to ``wait_s``. If there are no messages, ``at`` shows whether a gap was passed.
 

@@ -42,7 +42,9 @@ class Decoding:
         return self._decode_together(messages) or self._decode_each(messages)
 
     def _decode_together(self, messages: Sequence[Any]) -> Chunk | None:
-        """The chunk, from one call of the schema with all values; None if that is not possible.
+        """Return the chunk, from one call of the schema with all values.
+
+        Return None if that is not possible.
 
         A message without a value gives no record, nor does one for which the schema returns None:
         both are common in a compacted topic.
@@ -130,7 +132,10 @@ class Decoding:
 
 
 def _has_none(values: Sequence[Any]) -> bool:
-    """Whether a value is None. It compares types, because values may define their own equality."""
+    """Return whether a value is None.
+
+    It compares types, because values may define their own equality.
+    """
     return NoneType in {*map(type, values)}
 
 

@@ -271,11 +271,14 @@ class KafkaEnumerator(SplitEnumerator):
     def ranges(
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
     ) -> Sequence[SplitRange]:
-        """One range for each partition that is read, and one for the offsets skipped before it."""
+        """Return a range for each partition that is read, and one for the skipped offsets."""
         return ranges_between(start, end)
 
     def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
-        """The number of offsets up to the last known ends or the stops; some have no record."""
+        """Return the number of offsets up to the last known ends or the stops.
+
+        Some of these offsets have no record.
+        """
         found = {name: Position.of(at) for name, at in positions.items()}
         if not found.keys() <= self._known_ends.keys():
             return Pending()

@@ -32,7 +32,10 @@ class UnconfirmedPartitions:
         return bool(self._since_ms)
 
     def is_confirmed(self, split: str, now_ms: int) -> bool:
-        """Whether a split has been in doubt for long enough; the first call starts the time."""
+        """Return whether a split has been in doubt for long enough.
+
+        The first call starts the time.
+        """
         return now_ms - self._since_ms.setdefault(split, now_ms) >= CONFIRMED_AFTER_MS
 
     def retain(self, splits: Collection[str]) -> None:

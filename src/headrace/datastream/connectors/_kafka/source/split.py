@@ -77,7 +77,7 @@ class Position(NamedTuple):
 def ranges_between(
     start: Mapping[str, JsonValue], end: Mapping[str, JsonValue]
 ) -> Sequence[SplitRange]:
-    """The range of each partition that is read, and one for offsets that are skipped before it."""
+    """Return a range for each partition that is read, and one for the skipped offsets."""
     work: list[SplitRange] = []
     for name in sorted(end):
         first, last = Position.of(start[name]), Position.of(end[name])
