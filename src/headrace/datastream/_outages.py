@@ -26,26 +26,26 @@ _log = logging.getLogger(__name__)
 class OutageLog:
     """Whether an outage of a server was logged; shared by everything that waits for the server.
 
-    ``waiting``: how many operations wait. When all of them have given up, the next outage is logged
-    again. ``said_s``: the time of the last log message.
+    ``waiting_operations``: how many operations wait. When all of them have given up, the next
+    outage is logged again. ``logged_s``: the time of the last log message.
     """
 
-    away: bool = False
-    waiting: int = 0
-    said_s: float = field(default=0.0, compare=False)
+    is_down: bool = False
+    waiting_operations: int = 0
+    logged_s: float = field(default=0.0, compare=False)
 
 
 @dataclass
 class Outage:
     """How long one operation has been waiting for its server.
 
-    ``patience_s``: the limit, from ``start`` or else from the first failure. ``what``: the server,
+    ``patience_s``: the limit, from ``start`` or else from the first failure. ``server``: its name,
     for messages; ``check``: what the user should check. ``clock`` returns seconds. ``log``: shared
     by operations that wait at the same time.
     """
 
     patience_s: float
-    what: str
+    server: str
     clock: Callable[[], float] = time.monotonic
     log: OutageLog = field(default_factory=OutageLog)
     check: str = CHECK_SERVER
@@ -60,57 +60,57 @@ class Outage:
         self._since_s = self.clock()
 
     @property
-    def left_s(self) -> float:
+    def remaining_s(self) -> float:
         """The remaining time; 0 or less when the limit is reached."""
         return self.patience_s - (0 if self._since_s is None else self.clock() - self._since_s)
 
-    def pause(self, error: Exception) -> float:
+    def next_pause_s(self, error: Exception) -> float:
         """Return the pause (s) before the next attempt.
 
         Raises:
             Exception: ``error`` itself, with a note, when the limit is reached.
         """
-        left_s = self.failed(error)
+        left_s = self.record_failure(error)
         if left_s <= 0:
-            note = f"{self.what} was tried again for {self.patience_s:g} s"
+            note = f"{self.server} was tried again for {self.patience_s:g} s"
             if note not in getattr(error, "__notes__", ()):  # operations may share an error
                 error.add_note(note)
             raise error
         pause_s, self._pause_s = self._pause_s, min(2 * self._pause_s, LONGEST_PAUSE_S)
         return min(pause_s, left_s)
 
-    def failed(self, reason: object) -> float:
-        """Log the outage, at once and then from time to time; returns ``left_s``."""
+    def record_failure(self, reason: object) -> float:
+        """Log the outage, at once and then from time to time; return ``remaining_s``."""
         now_s = self.clock()
         if self._since_s is None:
             self._since_s = now_s
         if not self._waits:
             self._waits = True
-            self.log.waiting += 1
+            self.log.waiting_operations += 1
         self.waited_s = now_s - self._since_s
-        if not self.log.away:
-            self.log.away, self.log.said_s = True, now_s
+        if not self.log.is_down:
+            self.log.is_down, self.log.logged_s = True, now_s
             text = "%s failed, and is tried again for up to %g s; %s: %s"
-            _log.warning(text, self.what, self.patience_s, self.check, reason)
-        elif now_s - self.log.said_s >= LOG_INTERVAL_S:
-            self.log.said_s = now_s
+            _log.warning(text, self.server, self.patience_s, self.check, reason)
+        elif now_s - self.log.logged_s >= LOG_INTERVAL_S:
+            self.log.logged_s = now_s
             text = "%s has been tried again for %d s of %g s: %s"
-            _log.warning(text, self.what, self.waited_s, self.patience_s, reason)
+            _log.warning(text, self.server, self.waited_s, self.patience_s, reason)
         return self.patience_s - self.waited_s
 
-    def over(self) -> None:
-        """The operation has succeeded: log that the server works again."""
-        if self._waits and self._since_s is not None and self.log.away:
-            self.log.away = False
-            _log.warning("%s works again, after %d s", self.what, self.clock() - self._since_s)
-        self.end()
+    def record_success(self) -> None:
+        """Reset the time limit after a success, and log that the server works again."""
+        if self._waits and self._since_s is not None and self.log.is_down:
+            self.log.is_down = False
+            _log.warning("%s works again, after %d s", self.server, self.clock() - self._since_s)
+        self.stop_waiting()
 
-    def end(self) -> None:
-        """The operation has succeeded or given up."""
+    def stop_waiting(self) -> None:
+        """Reset the time limit; call it when the operation has succeeded or given up."""
         if self._waits:
             self._waits = False
-            self.log.waiting -= 1
-            self.log.away = self.log.away and self.log.waiting > 0
+            self.log.waiting_operations -= 1
+            self.log.is_down = self.log.is_down and self.log.waiting_operations > 0
         self._since_s, self._pause_s = None, FIRST_PAUSE_S
 
 
@@ -132,13 +132,13 @@ def retry_while_down(
             except Exception as error:
                 if not is_outage(error):
                     raise
-                pause_s = outage.pause(error)
+                pause_s = outage.next_pause_s(error)
             else:
-                outage.over()
+                outage.record_success()
                 return found
             sleep(pause_s)
     finally:
-        outage.end()
+        outage.stop_waiting()
 
 
 def is_wrong_address(error: Exception, context: WriterContext) -> bool:
@@ -157,7 +157,7 @@ answer, the messages differ."""
 async def retry_while_down_async(
     work: Callable[[], Awaitable[T]], is_outage: Callable[[Exception], bool], outage: Outage
 ) -> T:
-    """As ``retry_while_down``, for asyncio."""
+    """Await the result of ``work``, which is repeated as in ``retry_while_down``."""
     try:
         while True:
             try:
@@ -165,10 +165,10 @@ async def retry_while_down_async(
             except Exception as error:
                 if not is_outage(error):
                     raise
-                pause_s = outage.pause(error)
+                pause_s = outage.next_pause_s(error)
             else:
-                outage.over()
+                outage.record_success()
                 return found
             await asyncio.sleep(pause_s)
     finally:
-        outage.end()  # also when the operator's timeout cancels it
+        outage.stop_waiting()  # also when the operator's timeout cancels it

@@ -60,9 +60,9 @@ def test_an_outage_is_logged_once_for_all_waiters(caplog: pytest.LogCaptureFixtu
     for _ in range(2):
         waiting = [Outage(120, "db", Clock(), caught) for _ in range(3)]
         for outage in waiting:
-            outage.pause(ConnectionError("away"))
+            outage.next_pause_s(ConnectionError("away"))
         for outage in waiting:
-            outage.over()
+            outage.record_success()
     words = [record.message.rpartition(": ")[2] for record in caplog.records]
     assert words == ["away", "db works again, after 0 s"] * 2
 
@@ -125,11 +125,11 @@ def test_a_limit_counts_from_the_start_where_calls_wait_themselves() -> None:
     outage, begun = Outage(30, "db", clock), Outage(30, "db", clock)
     begun.start()
     clock.sleep(20)
-    assert (outage.failed("away"), begun.failed("away")) == (30, 10)
+    assert (outage.record_failure("away"), begun.record_failure("away")) == (30, 10)
     clock.sleep(15)
-    assert (outage.left_s, begun.left_s) == (15, -5)
+    assert (outage.remaining_s, begun.remaining_s) == (15, -5)
     with pytest.raises(ConnectionError):
-        begun.pause(ConnectionError("away"))
+        begun.next_pause_s(ConnectionError("away"))
     assert begun.waited_s == 35
 
 
@@ -137,9 +137,9 @@ def test_an_outage_can_begin_again(caplog: pytest.LogCaptureFixture) -> None:
     clock = Clock()
     outage = Outage(30, "db", clock)
     for _ in range(2):
-        outage.over()
-        assert outage.failed("away") == 30
+        outage.record_success()
+        assert outage.record_failure("away") == 30
         clock.sleep(20)
-        outage.over()
+        outage.record_success()
     away, works = "db failed, and is tried again for up to 30 s", "db works again, after 20 s"
     assert [text.partition(";")[0] for text in caplog.messages] == [away, works] * 2

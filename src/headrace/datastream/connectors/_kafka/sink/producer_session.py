@@ -157,11 +157,11 @@ class ProducerSession:
             JobError: one was not.
         """
         with self._track_outage(self._timeout_s) as outage:
-            while self.client.flush(ONE_CALL_S) and self._failed is None and outage.left_s > 0:
+            while self.client.flush(ONE_CALL_S) and self._failed is None and outage.remaining_s > 0:
                 if self._last_error:
-                    outage.failed(self._last_error)
+                    outage.record_failure(self._last_error)
             if not len(self.client):
-                outage.over()
+                outage.record_success()
         self.check()
         if len(self.client):
             raise JobError(
@@ -186,12 +186,12 @@ class ProducerSession:
 
     def _retry(self, operation: str, call: Callable[[float], T], outage: Outage) -> T:
         while True:
-            left = outage.left_s
+            left = outage.remaining_s
             try:
                 most = ONE_CALL_S if self._answered else FIRST_CALL_S
                 found = call(min(max(left, PAUSE_S), most))
                 self._answered = True
-                outage.over()
+                outage.record_success()
                 return found
             except self._exception as error:
                 self._connection_error = True
@@ -205,7 +205,7 @@ class ProducerSession:
                 if is_over:
                     raise job_error(operation, reason, self._last_error) from None
                 if outage.patience_s - left >= LOG_AFTER_S:
-                    outage.failed(self._last_error or reason.str())
+                    outage.record_failure(self._last_error or reason.str())
 
     @contextlib.contextmanager
     def _track_outage(self, limit_s: float) -> Iterator[Outage]:
@@ -214,7 +214,7 @@ class ProducerSession:
         try:
             yield outage
         finally:
-            outage.end()
+            outage.stop_waiting()
 
     def _is_login_refused(self, is_over: bool) -> bool:
         """Return True if brokers answer, but refuse this client and have never accepted it."""

@@ -213,10 +213,10 @@ class KafkaEnumerator(SplitEnumerator):
         try:
             found = self._plan_progress(positions, budget, now_ms, paused)
         except Unreachable as error:
-            if self._outage.failed(error.message) <= 0:
+            if self._outage.record_failure(error.message) <= 0:
                 raise unreachable(error, self._outage.waited_s) from error
             return Progress(dict(positions))
-        self._outage.over()
+        self._outage.record_success()
         return found
 
     def _plan_progress(

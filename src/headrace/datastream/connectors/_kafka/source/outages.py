@@ -98,14 +98,14 @@ class LeaderlessPartitions:
         for name in self._outages.keys() - set(splits):
             outage = self._outages.pop(name)
             if splits:
-                outage.end()  # other splits still wait
+                outage.stop_waiting()  # other splits still wait
             else:
-                outage.over()
+                outage.record_success()
         for name in splits:
             if name not in self._outages:
                 self._outages[name] = broker_outage(self.timeout_ms, self.clock_ms, self._log)
             outage = self._outages[name]
-            if outage.failed(f"no broker serves {', '.join(splits[:5])}{more}") <= 0:
+            if outage.record_failure(f"no broker serves {', '.join(splits[:5])}{more}") <= 0:
                 raise no_leader(Split.of(name), outage.waited_s)
 
 

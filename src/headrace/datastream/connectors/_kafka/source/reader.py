@@ -176,10 +176,10 @@ class KafkaReader(SplitReader):
             first = self._cluster.earliest_offsets([topic_partition]).get(topic_partition)
             last = self._cluster.latest_offsets([topic_partition]).get(topic_partition)
             if first is None or last is None:
-                if outage.failed(f"no broker serves {split.name}") <= 0:
+                if outage.record_failure(f"no broker serves {split.name}") <= 0:
                     raise no_leader(split, outage.waited_s)
             elif at <= last or waited_s >= StaleMetadata.confirmed_after_s:
-                outage.over()
+                outage.record_success()
                 return first, last
             self._reconnect()
             waited_s += RETRY_PAUSE_S
