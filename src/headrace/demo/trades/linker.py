@@ -78,16 +78,16 @@ class Linker:
         if seen_ms is not None and now_ms <= seen_ms + REMEMBER_MS:
             outputs.append(_anomaly("DUPLICATE", event, "the event id came before"))
             return outputs
-        self._remember(event)
+        self._store_event_id(event)
         # Depth first without recursion: a chain of waiting events may be longer than the stack.
         turns = [event]
         while turns:
-            brought = self._take(turns.pop(), now_ms, outputs)
-            if brought is not None:
-                released = self._book.waiting.get(brought)
+            known_reference = self._apply_or_wait(turns.pop(), now_ms, outputs)
+            if known_reference is not None:
+                released = self._book.waiting.get(known_reference)
                 if released is not None:
-                    self._book.waiting.remove(brought)
-                    turns += sorted(released, key=_turn, reverse=True)
+                    self._book.waiting.remove(known_reference)
+                    turns += sorted(released, key=_sort_key, reverse=True)
         return outputs
 
     def advance(self, event_time_ms: int) -> list[Output]:
@@ -104,9 +104,9 @@ class Linker:
             due = self._book.due.get(deadline_ms)
             if due is not None:
                 self._book.due.remove(deadline_ms)
-                outputs += self._orphans(due.references, deadline_ms)
-                self._forget(due.event_ids, deadline_ms)
-                self._drop_idle(due.roots, deadline_ms)
+                outputs += self._take_orphans(due.references, deadline_ms)
+                self._remove_expired_ids(due.event_ids, deadline_ms)
+                self._remove_idle_hierarchies(due.roots, deadline_ms)
         self._book.deadlines.update(deadlines[over:])
         return outputs
 
@@ -119,39 +119,41 @@ class Linker:
         deadlines = self._book.deadlines.value()
         return deadlines[0] if deadlines else None
 
-    def _take(self, event: NormalisedEvent, now_ms: int, outputs: list[Output]) -> str | None:
+    def _apply_or_wait(
+        self, event: NormalisedEvent, now_ms: int, outputs: list[Output]
+    ) -> str | None:
         """Apply an event, or let it wait; returns the reference that it makes known, if any."""
         kind = event.kind
         if kind == "NEW":
-            return self._new(event, now_ms, outputs)
+            return self._apply_new(event, now_ms, outputs)
         if kind == "BUST":
-            exec_id = _given(event.exec_id)
+            exec_id = _require_value(event.exec_id)
             reference = f"execution {exec_id}"
-            place = self._book.executions.get(exec_id)
+            order_key = self._book.executions.get(exec_id)
         else:
-            order_id = _given(event.replaces if kind == "REPLACE" else event.order_id)
+            order_id = _require_value(event.replaces if kind == "REPLACE" else event.order_id)
             reference = f"order {order_id}"
-            place = self._book.orders.get(order_id)
-        hierarchy = self._hierarchy(place, now_ms)
-        if place is None or hierarchy is None:
-            self._wait(event, reference)
+            order_key = self._book.orders.get(order_id)
+        hierarchy = self._get_hierarchy(order_key, now_ms)
+        if order_key is None or hierarchy is None:
+            self._add_waiting(event, reference)
             return None
-        first_id = place[1]
+        first_id = order_key[1]
         status = hierarchy.orders[first_id].status
         if kind == "REPLACE":
             if status in CLOSED:
-                outputs.append(_closed(event, first_id, status))
+                outputs.append(_closed_order_anomaly(event, first_id, status))
                 return None
-            return self._replace(event, hierarchy, first_id, now_ms, outputs)
+            return self._apply_replace(event, hierarchy, first_id, now_ms, outputs)
         if kind == "EXECUTION":
-            return self._execute(event, hierarchy, first_id, now_ms, outputs)
+            return self._apply_execution(event, hierarchy, first_id, now_ms, outputs)
         if kind == "BUST":
             if not hierarchy.bust(first_id, exec_id):
                 reason = f"execution {exec_id} is busted already"
                 outputs.append(_anomaly("DUPLICATE", event, reason))
                 return None
         elif status not in OPEN:
-            outputs.append(_closed(event, first_id, status))
+            outputs.append(_closed_order_anomaly(event, first_id, status))
             return None
         elif kind == "CANCEL":
             hierarchy.cancel(first_id)
@@ -160,29 +162,29 @@ class Linker:
         self._publish(event, hierarchy, outputs)
         return None
 
-    def _new(self, event: NormalisedEvent, now_ms: int, outputs: list[Output]) -> str | None:
-        order_id, parent = _given(event.order_id), None
+    def _apply_new(self, event: NormalisedEvent, now_ms: int, outputs: list[Output]) -> str | None:
+        order_id, parent = _require_value(event.order_id), None
         hierarchy: Hierarchy | None
         if event.parent_order_id is None:
             hierarchy = Hierarchy(order_id, event.instrument_id, event.currency, event.client)
         else:
-            place = self._book.orders.get(event.parent_order_id)
-            hierarchy = self._hierarchy(place, now_ms)
-            if place is None or hierarchy is None:
-                self._wait(event, f"order {event.parent_order_id}")
+            order_key = self._book.orders.get(event.parent_order_id)
+            hierarchy = self._get_hierarchy(order_key, now_ms)
+            if order_key is None or hierarchy is None:
+                self._add_waiting(event, f"order {event.parent_order_id}")
                 return None
-            parent = place[1]
+            parent = order_key[1]
         if self._is_known(order_id, now_ms):
             outputs.append(_anomaly("DUPLICATE", event, f"order {order_id} is known already"))
             return None
-        side: Side = _given(event.side)
-        quantity, price = _given(event.quantity), _given(event.price)
+        side: Side = _require_value(event.side)
+        quantity, price = _require_value(event.quantity), _require_value(event.price)
         hierarchy.place(Order([order_id], parent, side, quantity, price))
         self._book.orders.put(order_id, (hierarchy.root, order_id))
         self._publish(event, hierarchy, outputs)
         return f"order {order_id}"
 
-    def _replace(
+    def _apply_replace(
         self,
         event: NormalisedEvent,
         hierarchy: Hierarchy,
@@ -190,16 +192,18 @@ class Linker:
         now_ms: int,
         outputs: list[Output],
     ) -> str | None:
-        new_id = _given(event.order_id)
+        new_id = _require_value(event.order_id)
         if self._is_known(new_id, now_ms):
             outputs.append(_anomaly("DUPLICATE", event, f"order {new_id} is known already"))
             return None
-        hierarchy.replace(first_id, new_id, _given(event.quantity), _given(event.price))
+        hierarchy.replace(
+            first_id, new_id, _require_value(event.quantity), _require_value(event.price)
+        )
         self._book.orders.put(new_id, (hierarchy.root, first_id))
         self._publish(event, hierarchy, outputs)
         return f"order {new_id}"
 
-    def _execute(
+    def _apply_execution(
         self,
         event: NormalisedEvent,
         hierarchy: Hierarchy,
@@ -207,13 +211,16 @@ class Linker:
         now_ms: int,
         outputs: list[Output],
     ) -> str | None:
-        exec_id = _given(event.exec_id)
-        if self._hierarchy(self._book.executions.get(exec_id), now_ms) is not None:
+        exec_id = _require_value(event.exec_id)
+        if self._get_hierarchy(self._book.executions.get(exec_id), now_ms) is not None:
             reason = f"execution {exec_id} is known already"
             outputs.append(_anomaly("DUPLICATE", event, reason))
             return None
         execution = Execution(
-            exec_id, _given(event.quantity), _given(event.price), event.event_time_ms
+            exec_id,
+            _require_value(event.quantity),
+            _require_value(event.price),
+            event.event_time_ms,
         )
         if hierarchy.execute(first_id, execution):
             reason = f"more than the quantity of order {first_id} is executed"
@@ -227,28 +234,28 @@ class Linker:
         self._book.hierarchies.put(hierarchy.root, hierarchy)
         if not hierarchy.open_orders:
             due_ms = _next_sweep_ms(hierarchy.as_of_ms + KEEP_MS)
-            due = self._due(due_ms)
+            due = self._get_due(due_ms)
             if not due.roots or due.roots[-1] != hierarchy.root:
                 due.roots.append(hierarchy.root)
                 self._book.due.put(due_ms, due)
 
     def _is_known(self, order_id: str, now_ms: int) -> bool:
-        return self._hierarchy(self._book.orders.get(order_id), now_ms) is not None
+        return self._get_hierarchy(self._book.orders.get(order_id), now_ms) is not None
 
-    def _hierarchy(self, place: OrderKey | None, now_ms: int) -> Hierarchy | None:
-        """Return the hierarchy at a place.
+    def _get_hierarchy(self, order_key: OrderKey | None, now_ms: int) -> Hierarchy | None:
+        """Return the hierarchy that contains an order.
 
         If its retention has ended, it is removed from the book.
         """
-        if place is None:
+        if order_key is None:
             return None
-        hierarchy = self._book.hierarchies.get(place[0])
+        hierarchy = self._book.hierarchies.get(order_key[0])
         if hierarchy is not None and _is_over(hierarchy, now_ms - 1):
-            self._drop(hierarchy)
+            self._remove_hierarchy(hierarchy)
             return None
         return hierarchy
 
-    def _drop(self, hierarchy: Hierarchy) -> None:
+    def _remove_hierarchy(self, hierarchy: Hierarchy) -> None:
         for order in hierarchy.orders.values():
             for order_id in order.ids:
                 self._book.orders.remove(order_id)
@@ -256,36 +263,36 @@ class Linker:
                 self._book.executions.remove(exec_id)
         self._book.hierarchies.remove(hierarchy.root)
 
-    def _drop_idle(self, roots: list[str], deadline_ms: int) -> None:
+    def _remove_idle_hierarchies(self, roots: list[str], deadline_ms: int) -> None:
         for root in roots:
             hierarchy = self._book.hierarchies.get(root)
             if hierarchy is not None and _is_over(hierarchy, deadline_ms):
-                self._drop(hierarchy)
+                self._remove_hierarchy(hierarchy)
 
-    def _remember(self, event: NormalisedEvent) -> None:
+    def _store_event_id(self, event: NormalisedEvent) -> None:
         self._book.seen.put(event.event_id, event.event_time_ms)
         due_ms = _next_sweep_ms(event.event_time_ms + REMEMBER_MS)
-        due = self._due(due_ms)
+        due = self._get_due(due_ms)
         due.event_ids.append(event.event_id)
         self._book.due.put(due_ms, due)
 
-    def _forget(self, event_ids: list[str], deadline_ms: int) -> None:
+    def _remove_expired_ids(self, event_ids: list[str], deadline_ms: int) -> None:
         for event_id in event_ids:
             seen_ms = self._book.seen.get(event_id)
             # The id may be used again between its expiry and this sweep, up to an hour later.
             if seen_ms is not None and seen_ms + REMEMBER_MS <= deadline_ms:
                 self._book.seen.remove(event_id)
 
-    def _wait(self, event: NormalisedEvent, reference: str) -> None:
+    def _add_waiting(self, event: NormalisedEvent, reference: str) -> None:
         waiting = self._book.waiting.get(reference) or []
         waiting.append(event)
         self._book.waiting.put(reference, waiting)
         due_ms = event.event_time_ms + self._wait_ms
-        due = self._due(due_ms)
+        due = self._get_due(due_ms)
         due.references.append(reference)
         self._book.due.put(due_ms, due)
 
-    def _orphans(self, references: list[str], deadline_ms: int) -> list[Output]:
+    def _take_orphans(self, references: list[str], deadline_ms: int) -> list[Output]:
         orphans: list[tuple[NormalisedEvent, str]] = []
         for reference in dict.fromkeys(references):
             waiting = self._book.waiting.get(reference)
@@ -301,7 +308,7 @@ class Linker:
         orphans.sort(key=lambda orphan: orphan[0].turn)
         return [_anomaly("ORPHAN", each, f"{ref} did not come in time") for each, ref in orphans]
 
-    def _due(self, deadline_ms: int) -> Due:
+    def _get_due(self, deadline_ms: int) -> Due:
         """Return the entries of a deadline, which is added to the list of deadlines."""
         due = self._book.due.get(deadline_ms)
         if due is None:
@@ -312,7 +319,7 @@ class Linker:
         return due
 
 
-def _turn(event: NormalisedEvent) -> tuple[int, str, int]:
+def _sort_key(event: NormalisedEvent) -> tuple[int, str, int]:
     return event.turn
 
 
@@ -325,14 +332,14 @@ def _next_sweep_ms(time_ms: int) -> int:
     return -(-time_ms // _SWEEP_MS) * _SWEEP_MS
 
 
-def _given(value: V | None) -> V:
+def _require_value(value: V | None) -> V:
     """Return the value of a field that the decoder guarantees."""
     if value is None:
         raise TypeError("a normalised event lacks a field that its kind needs")
     return value
 
 
-def _closed(event: NormalisedEvent, order_id: str, status: str) -> Anomaly:
+def _closed_order_anomaly(event: NormalisedEvent, order_id: str, status: str) -> Anomaly:
     return _anomaly("CLOSED_ORDER", event, f"order {order_id} is {status}")
 
 
