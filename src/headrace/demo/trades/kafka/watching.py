@@ -70,34 +70,34 @@ class Watcher:
         self._topic_partitions = _assign(self._consumer, outputs.topics)
         # Unlike a consumer's position, this one also moves over markers of transactions.
         self._read_to: dict[tuple[str, int], int] = {}
-        self._before = 0
+        self._earlier_record_count = 0
 
     @property
     def has_seen_any(self) -> bool:
         """Whether the job has written anything."""
-        return self._seen > self._before
+        return self._record_count > self._earlier_record_count
 
     @property
-    def _seen(self) -> int:
+    def _record_count(self) -> int:
         return self.normalised + self.documents + self.anomalies.total()
 
     def catch_up(self) -> None:
         """Read what an earlier run has written, before the job writes more."""
         self.finish()
-        self._before = self._seen
+        self._earlier_record_count = self._record_count
 
     def poll(self, timeout_s: float) -> int:
         """Read what has arrived; returns the number of records, without markers."""
         messages = self._consumer.consume(_AT_ONCE, timeout_s)
         now_ms = time.time_ns() // 1_000_000
-        taken = 0
+        record_count = 0
         for message in messages:
             if message.error() is not None:
-                self._note(message)
+                self._handle_event(message)
             else:
-                self._take(message, now_ms)
-                taken += 1
-        return taken
+                self._count_message(message, now_ms)
+                record_count += 1
+        return record_count
 
     def finish(self) -> None:
         """Read up to the current ends, after the job has ended.
@@ -107,12 +107,12 @@ class Watcher:
         """
         ends = {
             topic_partition: self._consumer.get_watermark_offsets(
-                _partition(topic_partition), timeout=_ANSWER_S
+                _to_client_partition(topic_partition), timeout=_ANSWER_S
             )[1]
             for topic_partition in self._topic_partitions
         }
         until = time.monotonic() + _ANSWER_S
-        while not self._is_at(ends):
+        while not self._has_read_to(ends):
             if self.poll(0.2):
                 until = time.monotonic() + _ANSWER_S
             elif time.monotonic() > until:
@@ -126,12 +126,12 @@ class Watcher:
         """Return the last document of each root, undecoded."""
         return self._final
 
-    def _is_at(self, ends: Mapping[tuple[str, int], int]) -> bool:
+    def _has_read_to(self, ends: Mapping[tuple[str, int], int]) -> bool:
         return all(
             self._read_to.get(topic_partition, -1) >= end for topic_partition, end in ends.items()
         )
 
-    def _take(self, message: Any, now_ms: int) -> None:
+    def _count_message(self, message: Any, now_ms: int) -> None:
         topic = message.topic()
         if topic == self._outputs.normalised_topic:
             self.normalised += 1
@@ -144,7 +144,7 @@ class Watcher:
             if sent_ms is not None:
                 self.latencies.add(now_ms, now_ms - sent_ms)
 
-    def _note(self, message: Any) -> None:
+    def _handle_event(self, message: Any) -> None:
         from confluent_kafka import KafkaError
 
         error = message.error()
@@ -186,12 +186,15 @@ def _assign(consumer: Any, topics: Iterable[str]) -> list[tuple[str, int]]:
             raise JobError(f"there is no topic {topic!r}: {found.error.str()}")
         topic_partitions += [(topic, partition) for partition in found.partitions]
     consumer.assign(
-        [_partition(topic_partition, OFFSET_BEGINNING) for topic_partition in topic_partitions]
+        [
+            _to_client_partition(topic_partition, OFFSET_BEGINNING)
+            for topic_partition in topic_partitions
+        ]
     )
     return topic_partitions
 
 
-def _partition(topic_partition: tuple[str, int], offset: int | None = None) -> Any:
+def _to_client_partition(topic_partition: tuple[str, int], offset: int | None = None) -> Any:
     from confluent_kafka import TopicPartition
 
     return (
