@@ -16,7 +16,7 @@ class Difference:
     second: Mapping[str, Any] | None
 
     @property
-    def places(self) -> tuple[str, ...]:
+    def differing_fields(self) -> tuple[str, ...]:
         """The differing fields: ``version``, ``orders.GAMMA:7.status``; empty if one is None."""
         if self.first is None or self.second is None:
             return ()
@@ -37,7 +37,7 @@ class Difference:
         """The same without ids: ``orders.status``; ``document`` if a document is None."""
         if self.first is None or self.second is None:
             return ("document",)
-        names = [place.split(".") for place in self.places]
+        names = [field.split(".") for field in self.differing_fields]
         short = [".".join([parts[0], *parts[2:]]) for parts in names]
         return tuple(dict.fromkeys(short))
 

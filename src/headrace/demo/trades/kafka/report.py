@@ -67,8 +67,10 @@ def show_versions(first: RunResult, second: RunResult, read: Read, console: Cons
     for name, count in Counter(name for each in found for name in each.fields).most_common():
         console.print(f"  {name}: {count:,}", highlight=False)
     for each in found[:_EXAMPLES]:
-        places = ", ".join(each.places) or "only one has a document"
-        console.print(f"  for example {each.root}: {places}", highlight=False, soft_wrap=True)
+        differing_fields = ", ".join(each.differing_fields) or "only one has a document"
+        console.print(
+            f"  for example {each.root}: {differing_fields}", highlight=False, soft_wrap=True
+        )
 
 
 def verdict(

@@ -108,7 +108,7 @@ def changed(**order: Any) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize(
-    ("second", "places", "fields"),
+    ("second", "differing_fields", "fields"),
     [
         (DOCUMENT | {"version": 3}, ("version",), ("version",)),
         (changed(status="FILLED"), ("orders.ALPHA:1.status",), ("orders.status",)),
@@ -121,10 +121,10 @@ def changed(**order: Any) -> dict[str, Any]:
     ],
 )
 def test_where_two_documents_differ(
-    second: dict[str, Any] | None, places: tuple[str, ...], fields: tuple[str, ...]
+    second: dict[str, Any] | None, differing_fields: tuple[str, ...], fields: tuple[str, ...]
 ) -> None:
     found = Difference("ALPHA:1", DOCUMENT, second)
-    assert (found.places, found.fields) == (places, fields)
+    assert (found.differing_fields, found.fields) == (differing_fields, fields)
 
 
 def test_only_roots_that_differ_are_reported() -> None:
