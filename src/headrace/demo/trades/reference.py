@@ -46,24 +46,24 @@ class Instruments:
 
     def __init__(self, rows: Iterable[Mapping[str, str | None]]) -> None:
         histories: dict[str, dict[int, tuple[int, Mapping[str, str | None]]]] = {}
-        for place, row in enumerate(rows):
-            instrument_id = _key_context(row, "instrument_id", place)
-            text = _key_context(row, "valid_from", place)
+        for row_index, row in enumerate(rows):
+            instrument_id = _require_column(row, "instrument_id", row_index)
+            text = _require_column(row, "valid_from", row_index)
             try:
                 from_ms = date_or_time_ms(text)
             except ValueError as error:
                 raise DecodeError(
-                    f"valid_from cannot be read: {error}", where=_at(place)
+                    f"valid_from cannot be read: {error}", where=_error_location(row_index)
                 ) from error
-            histories.setdefault(instrument_id, {})[from_ms] = (place, row)
+            histories.setdefault(instrument_id, {})[from_ms] = (row_index, row)
         periods: list[tuple[int, int, Instrument, Mapping[str, str | None]]] = []
         for instrument_id, history in histories.items():
             starts = sorted(history)
             for from_ms, until_ms in zip(starts, [*starts[1:], _FOREVER_MS], strict=True):
-                place, row = history[from_ms]
-                currency = _key_context(row, "currency", place)
+                row_index, row = history[from_ms]
+                currency = _require_column(row, "currency", row_index)
                 instrument = Instrument(instrument_id, currency, from_ms, until_ms)
-                periods.append((from_ms, place, instrument, row))
+                periods.append((from_ms, row_index, instrument, row))
         periods.sort(key=lambda entry: entry[:2])
         self._by_symbol: dict[str, dict[str, tuple[list[int], list[Instrument]]]] = {}
         for system, column in SYMBOL_COLUMNS.items():
@@ -102,10 +102,10 @@ class Enricher:
             DecodeError: a row lacks a column, or its ``valid_from`` cannot be read.
         """
         accounts = {
-            _key_context(row, "account", place): Account(
+            _require_column(row, "account", row_index): Account(
                 row.get("client") or None, row.get("desk") or None
             )
-            for place, row in enumerate(_rows(directory / "accounts.csv"))
+            for row_index, row in enumerate(_rows(directory / "accounts.csv"))
         }
         return cls(Instruments(_rows(directory / "instruments.csv")), accounts)
 
@@ -158,12 +158,12 @@ def _rows(path: Path) -> list[dict[str, str | None]]:
         return list(csv.DictReader(file))
 
 
-def _key_context(row: Mapping[str, str | None], column: str, place: int) -> str:
+def _require_column(row: Mapping[str, str | None], column: str, row_index: int) -> str:
     text = row.get(column)
     if not text:
-        raise DecodeError(f"the reference row has no {column}", where=_at(place))
+        raise DecodeError(f"the reference row has no {column}", where=_error_location(row_index))
     return text
 
 
-def _at(place: int) -> dict[str, str]:
-    return {"row": str(place + 1)}
+def _error_location(row_index: int) -> dict[str, str]:
+    return {"row": str(row_index + 1)}
