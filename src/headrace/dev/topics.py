@@ -51,13 +51,13 @@ def list_topics(servers: str) -> list[TopicFacts]:
             topic_partitions = [
                 kafka.TopicPartition(name, partition) for partition in topic.partitions
             ]
-            ends = _offsets(admin, topic_partitions, kafka.admin.OffsetSpec.latest())
-            begins = _offsets(admin, topic_partitions, kafka.admin.OffsetSpec.earliest())
+            ends = _request_offsets(admin, topic_partitions, kafka.admin.OffsetSpec.latest())
+            begins = _request_offsets(admin, topic_partitions, kafka.admin.OffsetSpec.earliest())
             found.append(TopicFacts(name, len(topic_partitions), sum(ends) - sum(begins)))
     return found
 
 
-def _offsets(admin: Any, topic_partitions: list[Any], spec: Any) -> list[int]:
+def _request_offsets(admin: Any, topic_partitions: list[Any], spec: Any) -> list[int]:
     """Return the offsets of partitions.
 
     A broker that has just started may not know their leaders yet.
@@ -87,9 +87,11 @@ def create(servers: str, name: str, partitions: int = 1, /, **settings: str) -> 
     new = kafka.admin.NewTopic(name, partitions, 1, config=settings)
     with kafka.admin.AdminClient(_settings(servers)) as admin:
         asked = admin.create_topics([new], operation_timeout=_ASK_S)
-        _wait(asked[name], f"create the topic {name!r}")
+        _wait_for_answer(asked[name], f"create the topic {name!r}")
         _wait_until_visible(
-            admin, name, lambda topic: topic is not None and _served(topic) == partitions
+            admin,
+            name,
+            lambda topic: topic is not None and _count_partitions_with_leader(topic) == partitions,
         )
 
 
@@ -101,11 +103,11 @@ def delete(servers: str, name: str) -> None:
     """
     with confluent_kafka().admin.AdminClient(_settings(servers)) as admin:
         asked = admin.delete_topics([name], operation_timeout=_ASK_S)
-        _wait(asked[name], f"delete the topic {name!r}")
+        _wait_for_answer(asked[name], f"delete the topic {name!r}")
         _wait_until_visible(admin, name, lambda topic: topic is None)
 
 
-def _wait_until_visible(admin: Any, name: str, so: Callable[[Any], bool]) -> None:
+def _wait_until_visible(admin: Any, name: str, is_visible: Callable[[Any], bool]) -> None:
     """Wait until the broker agrees: it learns of a change after the controller.
 
     Raises:
@@ -113,22 +115,22 @@ def _wait_until_visible(admin: Any, name: str, so: Callable[[Any], bool]) -> Non
     """
     machine = this_machine()
     until = machine.seconds() + _ASK_S
-    while not so(admin.list_topics(timeout=_ASK_S).topics.get(name)):
+    while not is_visible(admin.list_topics(timeout=_ASK_S).topics.get(name)):
         if machine.seconds() >= until:
             raise JobError(f"the topic {name!r} was changed, but the broker does not show it yet")
         machine.sleep(_POLL_S)
 
 
-def _served(topic: Any) -> int:
+def _count_partitions_with_leader(topic: Any) -> int:
     """Return how many partitions have a leader."""
     return sum(partition.leader >= 0 for partition in topic.partitions.values())
 
 
-def _wait(answer: Any, what: str) -> None:
+def _wait_for_answer(answer: Any, operation: str) -> None:
     try:
         answer.result()
     except confluent_kafka().KafkaException as error:
-        raise JobError(f"cannot {what}: {error.args[0].str()}") from None
+        raise JobError(f"cannot {operation}: {error.args[0].str()}") from None
 
 
 def produce(servers: str, topic: str, records: Iterable[tuple[bytes | None, bytes | None]]) -> int:
@@ -141,10 +143,10 @@ def produce(servers: str, topic: str, records: Iterable[tuple[bytes | None, byte
     # Without idempotence a retried request may be processed after the next one.
     producer = kafka.Producer({**_settings(servers), "linger.ms": 5, "enable.idempotence": True})
     if producer.list_topics(topic, timeout=_ASK_S).topics[topic].error is not None:
-        raise _no_topic(topic)  # librdkafka would wait for it for half a minute
+        raise _missing_topic_error(topic)  # librdkafka would wait for it for half a minute
     refused: list[Any] = []
 
-    def heard(error: Any, message: Any) -> None:
+    def on_delivery_report(error: Any, message: Any) -> None:
         if error is not None:
             refused.append(error)
 
@@ -152,7 +154,7 @@ def produce(servers: str, topic: str, records: Iterable[tuple[bytes | None, byte
     for key, value in records:
         while True:
             try:
-                producer.produce(topic, value, key, on_delivery=heard)
+                producer.produce(topic, value, key, on_delivery=on_delivery_report)
                 break
             except BufferError:
                 producer.poll(0.1)
@@ -166,7 +168,7 @@ def produce(servers: str, topic: str, records: Iterable[tuple[bytes | None, byte
     return count
 
 
-def _no_topic(name: str) -> JobError:
+def _missing_topic_error(name: str) -> JobError:
     return JobError(
         f"there is no topic {name!r}",
         hint=f"`headrace dev topics` lists them, `headrace dev topics --create {name}` creates it",
@@ -194,19 +196,19 @@ def consume(servers: str, topic: str, *, follow: bool = False) -> Iterator[Shown
     try:
         known = consumer.list_topics(topic, timeout=_ASK_S).topics[topic]
         if known.error is not None:
-            raise _no_topic(topic)
+            raise _missing_topic_error(topic)
         open_ends = {*known.partitions}
         beginning = kafka.OFFSET_BEGINNING
         consumer.assign([kafka.TopicPartition(topic, p, beginning) for p in open_ends])
         machine = this_machine()
-        heard_s = machine.seconds()
+        last_message_s = machine.seconds()
         while open_ends or follow:
             message = consumer.poll(0.5)
             if message is None:
-                if not follow and machine.seconds() > heard_s + _SILENT_S:
+                if not follow and machine.seconds() > last_message_s + _SILENT_S:
                     raise JobError(f"the topic {topic!r} cannot be read to its end: no answer")
                 continue
-            heard_s = machine.seconds()
+            last_message_s = machine.seconds()
             error = message.error()
             if error is None:
                 yield ShownRecord(

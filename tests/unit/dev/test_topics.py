@@ -154,7 +154,7 @@ class Started:
 def test_a_broker_that_has_just_started_is_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
     broker = Started(3)
     monkeypatch.setattr(topics, "this_machine", lambda: broker)
-    assert topics._offsets(broker, ["place"], None) == [7]
+    assert topics._request_offsets(broker, ["place"], None) == [7]
     broker.refusals = 10_000
     with pytest.raises(JobError, match=r"cannot read offsets: .*eader epoch"):
-        topics._offsets(broker, ["place"], None)
+        topics._request_offsets(broker, ["place"], None)
