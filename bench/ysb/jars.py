@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from headrace.dev.artifacts import installed, pinned
+from headrace.dev.artifacts import install_server, read_pinned_files
 
 LISTED = Path(__file__).with_name("jars.txt")
 
@@ -17,6 +17,6 @@ def jars_of(name: str) -> dict[str, str]:
     """
     if not name:
         return {}
-    parts = pinned(name, LISTED)
-    folder = installed(f"bench-{name}", parts=parts)
+    parts = read_pinned_files(name, LISTED)
+    folder = install_server(f"bench-{name}", parts=parts)
     return {"jars": ",".join(str(folder / part.file_name) for part in parts)}

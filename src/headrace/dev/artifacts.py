@@ -60,14 +60,14 @@ class Pinned:
         return f"{self.module}-{self.version}{middle}.{self.extension}"
 
 
-def pinned(server: str, listed: Path = _LISTED) -> list[Pinned]:
+def read_pinned_files(server: str, listed: Path = _LISTED) -> list[Pinned]:
     """Return the files of a server (``kafka``, ``registry``), from the list in a file."""
     lines = listed.read_text().splitlines()
     rows = [line.split() for line in lines if not line.startswith("#")]
     return [Pinned(*row[1:]) for row in rows if row[0] == server]
 
 
-def installed(
+def install_server(
     server: str, environ: Mapping[str, str] | None = None, parts: list[Pinned] | None = None
 ) -> Path:
     """Return the folder with a server's files, which are downloaded if necessary.
@@ -77,22 +77,22 @@ def installed(
     Raises:
         JobError: they cannot be downloaded, or have another checksum.
     """
-    parts = pinned(server) if parts is None else parts
+    parts = read_pinned_files(server) if parts is None else parts
     digest = sha256("\n".join(part.sha256 for part in parts).encode()).hexdigest()[:12]
-    folder = _cache(os.environ if environ is None else environ) / f"{server}-{digest}"
+    folder = _cache_folder(os.environ if environ is None else environ) / f"{server}-{digest}"
     if not folder.exists():
         folder.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f".{server}-") as made:
             content = Path(made, "content")
             print(f"headrace: fetching {server} from Maven Central, once", file=sys.stderr)
-            _fetch(parts, Path(made))
-            _unpack(parts, Path(made, "fetched"), content)
-            sums = {str(path.relative_to(content)): checksum(path) for path in _files(content)}
+            _download_files(parts, Path(made))
+            _unpack_files(parts, Path(made, "fetched"), content)
+            sums = {str(path.relative_to(content)): checksum(path) for path in _list_files(content)}
             text = "".join(f"{found}  {name}\n" for name, found in sorted(sums.items()))
             (content / _SUMS).write_text(text)
             if not folder.exists():  # another process may have created it first
                 content.rename(folder)
-    _verify(folder)
+    _verify_files(folder)
     return folder
 
 
@@ -105,7 +105,7 @@ def checksum(path: Path) -> str:
     return digest.hexdigest()
 
 
-def _cache(environ: Mapping[str, str]) -> Path:
+def _cache_folder(environ: Mapping[str, str]) -> Path:
     found = cache_dir(environ)
     if found is None:
         raise JobError(
@@ -115,31 +115,31 @@ def _cache(environ: Mapping[str, str]) -> Path:
     return found / "dev"
 
 
-def _files(folder: Path) -> list[Path]:
+def _list_files(folder: Path) -> list[Path]:
     return [path for path in folder.rglob("*") if path.is_file() and path.name != _SUMS]
 
 
-def _fetch(parts: list[Pinned], place: Path) -> None:
-    """Download the files into ``fetched`` below ``place``, and check them.
+def _download_files(parts: list[Pinned], work_dir: Path) -> None:
+    """Download the files into ``fetched`` below ``work_dir``, and check them.
 
     Raises:
         JobError: one cannot be downloaded, or has another checksum.
     """
-    (place / "settings.xml").write_text(_SETTINGS)
-    (place / "ivy.xml").write_text(_ivy_file(parts))
+    (work_dir / "settings.xml").write_text(_SETTINGS)
+    (work_dir / "ivy.xml").write_text(_ivy_file(parts))
     command = [
         str(find_java().home / "bin" / "java"),
         *("-Xmx256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
         *("-cp", str(_ivy_jar()), "org.apache.ivy.Main"),
-        *("-settings", str(place / "settings.xml"), "-ivy", str(place / "ivy.xml")),
-        *("-cache", str(place / "cache"), "-confs", "run"),
-        *("-retrieve", f"{place}/fetched/[artifact]-[revision](-[classifier]).[ext]"),
+        *("-settings", str(work_dir / "settings.xml"), "-ivy", str(work_dir / "ivy.xml")),
+        *("-cache", str(work_dir / "cache"), "-confs", "run"),
+        *("-retrieve", f"{work_dir}/fetched/[artifact]-[revision](-[classifier]).[ext]"),
     ]
     done = subprocess.run(
         command, capture_output=True, text=True, timeout=_FETCH_TIMEOUT_S, check=False
     )
     for part in parts:
-        path = place / "fetched" / part.file_name
+        path = work_dir / "fetched" / part.file_name
         if not path.exists():
             lines = [line.strip() for line in done.stdout.splitlines() if line.strip()]
             raise JobError(
@@ -189,7 +189,7 @@ _FILTER: dict[str, Any] = {"filter": "data"} if hasattr(tarfile, "data_filter") 
 """Python has extraction filters since 3.11.4. Without them, only the checksum protects."""
 
 
-def _unpack(parts: list[Pinned], fetched: Path, content: Path) -> None:
+def _unpack_files(parts: list[Pinned], fetched: Path, content: Path) -> None:
     content.mkdir()
     for part in parts:
         path = fetched / part.file_name
@@ -200,7 +200,7 @@ def _unpack(parts: list[Pinned], fetched: Path, content: Path) -> None:
             shutil.move(path, content / part.file_name)
 
 
-def _verify(folder: Path) -> None:
+def _verify_files(folder: Path) -> None:
     """Raise unless the folder contains the extracted files.
 
     Raises:
@@ -208,7 +208,7 @@ def _verify(folder: Path) -> None:
     """
     lines = (line.partition("  ") for line in (folder / _SUMS).read_text().splitlines())
     expected = {name: found for found, _, name in lines}
-    found = {str(path.relative_to(folder)): checksum(path) for path in _files(folder)}
+    found = {str(path.relative_to(folder)): checksum(path) for path in _list_files(folder)}
     if found != expected:
         names = sorted(name for name, _ in found.items() ^ expected.items())
         raise JobError(

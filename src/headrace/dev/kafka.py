@@ -10,7 +10,7 @@ import uuid
 from collections.abc import Callable
 from pathlib import Path
 
-from headrace.dev.artifacts import installed
+from headrace.dev.artifacts import install_server
 from headrace.dev.ports import HOST, choose_port, free_ports
 from headrace.dev.service import Service
 from headrace.errors import JobError
@@ -60,7 +60,7 @@ def kafka(folder: Path, port: int | None = None, *, memory: str = "1g", more: st
         JobError: it cannot be downloaded, or the port is in use.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    libraries = installed("kafka")
+    libraries = install_server("kafka")
     own = choose_port(port, USUAL_PORT)
     (controller,) = free_ports(1)
     properties, data = folder / "kafka.properties", folder / "kafka-data"

@@ -6,7 +6,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from headrace.dev.artifacts import installed
+from headrace.dev.artifacts import install_server
 from headrace.dev.ports import HOST, choose_port
 from headrace.dev.service import Service
 from headrace.runners.spark.startup.java import find_java
@@ -22,7 +22,7 @@ def registry(folder: Path, port: int | None = None) -> Service:
         JobError: it cannot be downloaded, or the port is in use.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    files = installed("registry")
+    files = install_server("registry")
     own = choose_port(port, USUAL_PORT)
     (runner,) = files.glob("*-runner.jar")
     url = f"http://{HOST}:{own}{API}"

@@ -10,7 +10,7 @@ import pytest
 from bench.environments import ENVIRONMENTS, OWN
 from bench.ysb import jars, peers
 from bench.ysb.contenders import CONTENDERS
-from headrace.dev.artifacts import pinned
+from headrace.dev.artifacts import read_pinned_files
 
 IDS = [each.name for each in CONTENDERS]
 
@@ -24,10 +24,10 @@ def test_each_has_a_program_an_environment_and_two_sizes() -> None:
 
 
 def test_jars_are_pinned_by_checksum(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(jars, "installed", lambda name, parts: Path("cache", name))
+    monkeypatch.setattr(jars, "install_server", lambda name, parts: Path("cache", name))
     assert jars.jars_of("") == {}
     for name in {each.jars for each in CONTENDERS if each.jars}:
-        parts = pinned(name, jars.LISTED)
+        parts = read_pinned_files(name, jars.LISTED)
         assert parts
         assert all(
             len(part.sha256) == 64 and {*part.sha256} <= {*string.hexdigits} for part in parts

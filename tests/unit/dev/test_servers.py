@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from headrace.cli import app
 from headrace.dev import artifacts, from_machine, servers
-from headrace.dev.artifacts import Pinned, pinned
+from headrace.dev.artifacts import Pinned, read_pinned_files
 from headrace.dev.from_machine import program
 from headrace.dev.kafka import cluster_id
 from headrace.dev.ports import HOST, choose_port, free_ports, is_free
@@ -143,10 +143,10 @@ def test_the_id_of_a_cluster_is_no_option() -> None:
 
 
 def test_every_file_has_a_checksum() -> None:
-    parts = [*pinned("kafka"), *pinned("registry")]
+    parts = [*read_pinned_files("kafka"), *read_pinned_files("registry")]
     assert {part.module for part in parts} >= {"kafka_2.13", "slf4j-simple"}
     assert all(len(part.sha256) == 64 for part in parts)
-    (registry,) = pinned("registry")
+    (registry,) = read_pinned_files("registry")
     assert registry.file_name == f"apicurio-registry-app-{registry.version}-all.tar.gz"
 
 
@@ -155,26 +155,26 @@ def fetching(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Fetches one small file, without a network; how often."""
     fetched: list[int] = []
     part = Pinned("org", "thing", "1", "jar", artifacts.sha256(b"good").hexdigest())
-    monkeypatch.setattr(artifacts, "pinned", lambda server: [part])
+    monkeypatch.setattr(artifacts, "read_pinned_files", lambda server: [part])
 
     def fetch(parts: list[Pinned], place: Path) -> None:
         fetched.append(1)
         (place / "fetched").mkdir()
         (place / "fetched" / parts[0].file_name).write_bytes(b"good")
 
-    monkeypatch.setattr(artifacts, "_fetch", fetch)
+    monkeypatch.setattr(artifacts, "_download_files", fetch)
     return fetched
 
 
 def test_what_was_fetched_is_kept_and_checked(tmp_path: Path, fetching: list[int]) -> None:
     environ = {"XDG_CACHE_HOME": str(tmp_path)}
-    folder = artifacts.installed("kafka", environ)
-    assert artifacts.installed("kafka", environ) == folder and len(fetching) == 1
+    folder = artifacts.install_server("kafka", environ)
+    assert artifacts.install_server("kafka", environ) == folder and len(fetching) == 1
     assert (folder / "thing-1.jar").read_bytes() == b"good"
     assert [path.name for path in folder.parent.iterdir()] == [folder.name]
     (folder / "thing-1.jar").write_bytes(b"evil")
     with pytest.raises(JobError, match="changed after they were fetched") as failed:
-        artifacts.installed("kafka", environ)
+        artifacts.install_server("kafka", environ)
     assert failed.value.where["file"] == "thing-1.jar"
 
 
@@ -188,14 +188,14 @@ def test_a_fetch_that_fails_or_brings_something_else_leaves_nothing(
         place = Path(command[command.index("-ivy") + 1]).parent / "fetched"
         place.mkdir()
         if content is not None:
-            for part in pinned("kafka"):
+            for part in read_pinned_files("kafka"):
                 (place / part.file_name).write_bytes(content)
         return type("Done", (), {"stdout": "UnknownHostException: repo1.maven.org"})
 
     monkeypatch.setattr(artifacts.subprocess, "run", run)
     monkeypatch.setattr(artifacts, "find_java", lambda: type("Java", (), {"home": Path("/")}))
     with pytest.raises(JobError, match=message):
-        artifacts.installed("kafka", {"XDG_CACHE_HOME": str(tmp_path)})
+        artifacts.install_server("kafka", {"XDG_CACHE_HOME": str(tmp_path)})
     assert [*(tmp_path / "headrace" / "dev").iterdir()] == []
 
 
