@@ -271,7 +271,7 @@ def test_a_commit_whose_answer_is_lost_counts_once(database: Any) -> None:
     write(sink, [(0, 0.0)])  # the markers are there
     worker = WorkerResources()
     context = WriterContext("sink", "job", 1, 0, "a", 1, worker)
-    cut = context.shared("connection", sink._reached.open)
+    cut = context.shared("connection", sink._postgres_connection.open)
     inner = cut.transaction
 
     @contextmanager

@@ -91,12 +91,12 @@ class PostgresSink(Sink):
             object.__setattr__(self, name, tuple(given))
         if self.values is not None and not callable(self.values):
             raise WrongFunctionError(f"values must be a function, not {self.values!r}")
-        self._check_what_is_written()
+        self._check_statement_arguments()
         if not isinstance(self.connection, PostgresConnection):
             made = PostgresConnection.of(self.connection, password=password)
             object.__setattr__(self, "connection", made)
 
-    def _check_what_is_written(self) -> None:
+    def _check_statement_arguments(self) -> None:
         if (self.sql is None) == (self.table is None):
             raise PlanError(
                 "a PostgresSink takes either table and columns, or sql and values",
@@ -120,10 +120,10 @@ class PostgresSink(Sink):
     @property
     def locator(self) -> str:
         """The database and the table."""
-        return f"{self._reached.place}{f' {self.table}' if self.table else ''}"
+        return f"{self._postgres_connection.place}{f' {self.table}' if self.table else ''}"
 
     @property
-    def _reached(self) -> PostgresConnection:
+    def _postgres_connection(self) -> PostgresConnection:
         assert isinstance(self.connection, PostgresConnection)
         return self.connection
 
@@ -138,12 +138,14 @@ class PostgresSink(Sink):
         """Return the highest marker; None if the sink writes no markers."""
         if self.guarantee is not DeliveryGuarantee.EXACTLY_ONCE:
             return None
-        return retry_while_down(lambda: self._highest(context.sink_id), is_outage, self.outage())
+        return retry_while_down(
+            lambda: self._read_highest_marker(context.sink_id), is_outage, self.outage()
+        )
 
-    def _highest(self, sink_id: str) -> int:
+    def _read_highest_marker(self, sink_id: str) -> int:
         quoted = table_name(self.markers)
-        with self._reached.open() as connection:
-            if not _is_there(connection, quoted):
+        with self._postgres_connection.open() as connection:
+            if not _table_exists(connection, quoted):
                 return -1
             asked = connection.execute(_HIGHEST.format(quoted), (sink_id,))
             found: int = asked.fetchone()[0]
@@ -151,7 +153,7 @@ class PostgresSink(Sink):
 
     def outage(self) -> Outage:
         """Return a new time limit for work that waits for the database."""
-        return Outage(milliseconds_of(self.max_outage) / 1000, self._reached.place)
+        return Outage(milliseconds_of(self.max_outage) / 1000, self._postgres_connection.place)
 
 
 class PostgresWriter(SinkWriter):
@@ -161,7 +163,7 @@ class PostgresWriter(SinkWriter):
         self._sink, self._context = sink, context
         self._values = sink.values or FieldsOf(tuple(sink.columns))
         self._rows: list[Sequence[Any]] = []
-        self._left = sink.max_retries
+        self._remaining_retries = sink.max_retries
         self._sent = slice(0)
         self._statement = sink.sql
         if sink.key:
@@ -180,7 +182,7 @@ class PostgresWriter(SinkWriter):
     def prepare_commit(self) -> None:
         if not self._rows:
             return
-        retry_while_down(self._transaction, self._is_temporary, self._sink.outage())
+        retry_while_down(self._write_transaction, self._is_temporary, self._sink.outage())
         self._rows = []
 
     def abort(self) -> None:
@@ -192,20 +194,20 @@ class PostgresWriter(SinkWriter):
         if is_outage(error):
             self._context.discard("connection")
             return True
-        if is_retriable(error) and self._left > 0:
-            self._left -= 1
+        if is_retriable(error) and self._remaining_retries > 0:
+            self._remaining_retries -= 1
             return True
         return False
 
-    def _transaction(self) -> None:
+    def _write_transaction(self) -> None:
         """Write rows and marker in one transaction, unless the marker exists.
 
         It may be repeated after the connection was lost, even during the commit: if the transaction
         of an earlier attempt is still open, writing the marker waits for its end.
         """
-        connection = self._context.shared("connection", self._connected)
+        connection = self._context.shared("connection", self._open_connection)
         try:
-            self._write_once(connection)
+            self._write_unless_marked(connection)
         except Exception as error:
             if not is_about_a_row(error):
                 raise
@@ -215,7 +217,7 @@ class PostgresWriter(SinkWriter):
                 raise mismatch(error, self._sink.locator) from error
             raise
 
-    def _write_once(self, connection: Any) -> None:
+    def _write_unless_marked(self, connection: Any) -> None:
         sink, context = self._sink, self._context
         with connection.transaction(), connection.cursor() as cursor:
             if sink.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
@@ -235,13 +237,13 @@ class PostgresWriter(SinkWriter):
             self._sent = slice(at, at + step)
             cursor.executemany(self._statement, rows[self._sent])
 
-    def _connected(self) -> Any:
-        connection = self._sink._reached.open()
+    def _open_connection(self) -> Any:
+        connection = self._sink._postgres_connection.open()
         # Otherwise the second of two attempts would fail instead of waiting for the marker.
         connection.isolation_level = psycopg().IsolationLevel.READ_COMMITTED
         if self._sink.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
             try:
-                _make_markers(connection, self._sink.markers)
+                _create_marker_table(connection, self._sink.markers)
             except BaseException:
                 connection.close()
                 raise
@@ -259,15 +261,15 @@ _MARKERS = """CREATE TABLE IF NOT EXISTS {0} (
 _LOCK = 0x6865616472616365  # "headrace" in ASCII: only one connection at a time creates the table
 
 
-def _is_there(connection: Any, quoted: str) -> bool:
+def _table_exists(connection: Any, quoted: str) -> bool:
     """Return whether a table exists; ``quoted`` is its quoted name."""
     found = connection.execute("SELECT to_regclass(%s)", (quoted,)).fetchone()
     return found[0] is not None
 
 
-def _make_markers(connection: Any, name: str) -> None:
+def _create_marker_table(connection: Any, name: str) -> None:
     quoted = table_name(name)
-    if _is_there(connection, quoted):
+    if _table_exists(connection, quoted):
         return
     sql = _MARKERS.format(quoted)
     try:

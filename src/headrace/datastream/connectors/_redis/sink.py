@@ -74,9 +74,11 @@ class RedisSink(Sink):
 
     def last_batch(self, context: CommitterContext) -> int:
         """Return the highest micro-batch of all partitions."""
-        return retry_while_down(lambda: self._highest(context.sink_id), is_outage, self.outage())
+        return retry_while_down(
+            lambda: self._read_highest_marker(context.sink_id), is_outage, self.outage()
+        )
 
-    def _highest(self, sink_id: str) -> int:
+    def _read_highest_marker(self, sink_id: str) -> int:
         with connect(self.url) as client:
             return max(map(int, client.hvals(self.all_markers(sink_id))), default=-1)
 
@@ -95,7 +97,7 @@ class RedisWriter(SinkWriter):
     def __init__(self, sink: RedisSink, context: WriterContext) -> None:
         self._sink, self._context = sink, context
         self._commands: list[RedisCommand] = []
-        self._refused: str | None = None
+        self._refused_command: str | None = None
 
     def write(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
         of_record, commands = self._sink.command, self._commands
@@ -104,12 +106,12 @@ class RedisWriter(SinkWriter):
             if isinstance(made, RedisCommand):
                 commands.append(made)
             elif made is not None:
-                commands += _commands_in(made, value)
+                commands += _require_commands(made, value)
 
     def prepare_commit(self) -> None:
         if not self._commands:
             return
-        retry_while_down(self._send, self._is_temporary, self._sink.outage())
+        retry_while_down(self._send_transaction, self._is_temporary, self._sink.outage())
         self._commands = []
 
     def abort(self) -> None:
@@ -118,7 +120,7 @@ class RedisWriter(SinkWriter):
     def _is_temporary(self, error: Exception) -> bool:
         return is_outage(error) and not is_wrong_address(error, self._context)
 
-    def _send(self) -> None:
+    def _send_transaction(self) -> None:
         """Send commands and marker in one transaction, unless the marker exists.
 
         It may be repeated after any failure of the connection: if an earlier attempt is still in
@@ -128,9 +130,9 @@ class RedisWriter(SinkWriter):
         client = context.shared("client", lambda: connect(self._sink.url))
         of_all = self._sink.all_markers(context.sink_id)
         marker = f"{of_all}:{context.partition}"
-        if self._refused is not None:
-            client.hset(marker, ERROR, self._refused)
-            raise self._partial_write_error(self._refused)
+        if self._refused_command is not None:
+            client.hset(marker, ERROR, self._refused_command)
+            raise self._partial_write_error(self._refused_command)
         with client.pipeline(transaction=True) as pipe:
             pipe.watch(marker)
             done, failed = pipe.execute_command("HMGET", marker, BATCH, ERROR)
@@ -148,9 +150,9 @@ class RedisWriter(SinkWriter):
             if isinstance(answer, Exception):
                 # Redis does not roll back: it has executed the other commands and the marker. So a
                 # second attempt would ignore this failure if the marker did not have the error.
-                self._refused = f"{' '.join(map(str, command.arguments[:2]))}: {answer}"
-                client.hset(marker, ERROR, self._refused)
-                raise self._partial_write_error(self._refused)
+                self._refused_command = f"{' '.join(map(str, command.arguments[:2]))}: {answer}"
+                client.hset(marker, ERROR, self._refused_command)
+                raise self._partial_write_error(self._refused_command)
 
     def _partial_write_error(self, command: str) -> JobError:
         context = self._context
@@ -165,7 +167,7 @@ class RedisWriter(SinkWriter):
         )
 
 
-def _commands_in(made: Any, value: Any) -> list[RedisCommand]:
+def _require_commands(made: Any, value: Any) -> list[RedisCommand]:
     if isinstance(made, Iterable) and not isinstance(made, str | bytes):
         commands = list(made)
         if all(isinstance(command, RedisCommand) for command in commands):
