@@ -84,7 +84,7 @@ def map_batches_spec(
         PlanError: the type of the records is unknown, or Arrow has no type for it.
     """
     function = to_user_function(func, MapBatchesFunction, _CALL, _CALL, stream._described(), site)
-    return MapBatchesSpec(function, *_parts(options, stream, edges, site))
+    return MapBatchesSpec(function, *_make_batch_functions(options, stream, edges, site))
 
 
 def keyed_map_batches_spec(
@@ -93,18 +93,18 @@ def keyed_map_batches_spec(
     """Return the spec of a function of keys and batches, as ``map_batches_spec``."""
     described = stream._described()
     function = to_user_function(func, KeyedMapBatchesFunction, _CALL, _CALL, described, site)
-    return KeyedMapBatchesSpec(function, *_parts(options, stream, edges, site))
+    return KeyedMapBatchesSpec(function, *_make_batch_functions(options, stream, edges, site))
 
 
-def _parts(
+def _make_batch_functions(
     options: BatchOptions, stream: Stream, edges: Sequence[Edge], site: CallSite
 ) -> tuple[RecordBatchBuilder | None, ResultConverter, int, bool]:
     given = options.input_type or stream._type() or known_type(edges)
     if given is None:
         require_known_type(edges, stream._described(), site)
     return (
-        None if given is None else _record_columns(given),
-        _result_columns(options.output_type, options.timestamp_column),
+        None if given is None else _make_batch_builder(given),
+        _make_result_converter(options.output_type, options.timestamp_column),
         options.batch_size,
         options.format == "pandas",
     )
@@ -150,10 +150,10 @@ def _keeps_columns(edge: Edge) -> bool:
     return not isinstance(by, ByKey) or key_columns(by.selector, by.key_type) is not None
 
 
-def _columns_of(declared: TypeInformation) -> tuple[Any, Sequence[TypeInformation], bool]:
+def _describe_columns(declared: TypeInformation) -> tuple[Any, Sequence[TypeInformation], bool]:
     """Return the schema, its columns' types, and whether a record is a single column's value."""
     if isinstance(declared, ExternalTypeInfo):
-        return _columns_of(declared._arguments()[0])
+        return _describe_columns(declared._arguments()[0])
     if isinstance(declared, RowTypeInfo | TupleTypeInfo):
         kinds = declared.get_field_types()
         names = [f"f{index}" for index in range(len(kinds))]
@@ -164,18 +164,18 @@ def _columns_of(declared: TypeInformation) -> tuple[Any, Sequence[TypeInformatio
     return pa.schema([pa.field(VALUE, arrow_type(declared))]), [declared], True
 
 
-def _record_columns(declared: TypeInformation) -> RecordBatchBuilder:
-    schema, kinds, single = _columns_of(declared)
+def _make_batch_builder(declared: TypeInformation) -> RecordBatchBuilder:
+    schema, kinds, single = _describe_columns(declared)
     nested = not all(isinstance(kind, BasicTypeInfo) for kind in kinds)
     return RecordBatchBuilder(schema, single, nested, arrow_values)
 
 
-def _result_columns(
+def _make_result_converter(
     declared: TypeInformation | None, timestamp_column: str | None
 ) -> ResultConverter:
     if declared is None:
         return ResultConverter(None, True, NAMED_ROWS, timestamp_column)
-    schema, kinds, single = _columns_of(declared)
+    schema, kinds, single = _describe_columns(declared)
     by_name = isinstance(declared, RowTypeInfo) and declared._named
     shape: Shape
     if not all(isinstance(k, BasicTypeInfo) and k._basic_type in _AS_IN_ARROW for k in kinds):
@@ -195,17 +195,17 @@ class TypedRecords:
 
     def __call__(self, batch: Any) -> list[Any]:
         """The records of a batch."""
-        _, kinds, single = _columns_of(self.declared)
+        _, kinds, single = _describe_columns(self.declared)
         columns = []
         for kind, column in zip(kinds, batch.columns, strict=True):
             values, convert = python_values(column), from_arrow(kind)
             if convert is not None:
                 values = [None if value is None else convert(value) for value in values]
             columns.append(values)
-        coerce = self.declared.coercer() or _same
+        coerce = self.declared.coercer() or _return_unchanged
         records = columns[0] if single else [*zip(*columns, strict=True)]
         return [*map(coerce, records)]
 
 
-def _same(value: Any) -> Any:
+def _return_unchanged(value: Any) -> Any:
     return value
