@@ -62,7 +62,7 @@ def chain_of(build: Build, batch: bool) -> Chain:
         env.set_runtime_mode(RuntimeExecutionMode.BATCH)
     source = DataGeneratorSource.of_columns(rows, 9)
     stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "rows")
-    graph = execution._graph((build(stream)._collecting_sink(),), env._configuration)
+    graph = execution._build_graph((build(stream)._collecting_sink(),), env._configuration)
     program = program_of(graph, env._configuration, None)
     source_chain = program.sources[0].chain
     assert any("combine" in node.spec.kind for node in source_chain.nodes.values() if node.spec)

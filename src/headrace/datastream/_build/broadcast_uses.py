@@ -29,7 +29,7 @@ def require_declared(function: Any, declared: Sequence[str], stream: str, site: 
     Raises:
         PlanError: one is not declared.
     """
-    for descriptor in _asked_for(function):
+    for descriptor in _find_descriptors(function):
         if descriptor.name not in declared:
             name = type(function).__name__
             raise undeclared_state_error(
@@ -37,7 +37,7 @@ def require_declared(function: Any, declared: Sequence[str], stream: str, site: 
             )
 
 
-def _asked_for(function: Any) -> Iterator[MapStateDescriptor]:
+def _find_descriptors(function: Any) -> Iterator[MapStateDescriptor]:
     for name in _METHODS:
         method = getattr(type(function), name, None)
         if isinstance(method, FunctionType):
@@ -55,7 +55,7 @@ def _arguments(code: CodeType, method: FunctionType, function: Any) -> Iterator[
         loads = [*itertools.takewhile(_is_load, found[index + 1 :])]
         is_called = found[index + 1 + len(loads)].opname.startswith("CALL")
         if is_called and loads and all(each.opname == "LOAD_ATTR" for each in loads[1:]):
-            value = _loaded(loads[0], method, function)
+            value = _loaded_value(loads[0], method, function)
             for each in loads[1:]:
                 value = inspect.getattr_static(value, str(each.argval), _UNKNOWN)
             yield value
@@ -65,7 +65,7 @@ def _is_load(instruction: dis.Instruction) -> bool:
     return instruction.opname.startswith("LOAD")
 
 
-def _loaded(instruction: dis.Instruction, method: FunctionType, function: Any) -> Any:
+def _loaded_value(instruction: dis.Instruction, method: FunctionType, function: Any) -> Any:
     name = instruction.argval
     if instruction.opname == "LOAD_GLOBAL":
         return method.__globals__.get(name, _UNKNOWN)

@@ -25,8 +25,8 @@ def execute(
     sinks: Sinks, configuration: Configuration, job_name: str | None, listeners: Listeners = ()
 ) -> JobExecutionResult:
     """Run a job with these sinks to its end; returns its result."""
-    result: JobExecutionResult = _launch().execute(
-        _graph(sinks, configuration), configuration, job_name, listeners
+    result: JobExecutionResult = _import_launch().execute(
+        _build_graph(sinks, configuration), configuration, job_name, listeners
     )
     return result
 
@@ -35,8 +35,8 @@ def execute_async(
     sinks: Sinks, configuration: Configuration, job_name: str | None, listeners: Listeners = ()
 ) -> JobClient:
     """Start a job with these sinks; returns its client."""
-    client: JobClient = _launch().execute_async(
-        _graph(sinks, configuration), configuration, job_name, listeners
+    client: JobClient = _import_launch().execute_async(
+        _build_graph(sinks, configuration), configuration, job_name, listeners
     )
     return client
 
@@ -50,25 +50,25 @@ def execute_and_collect(
 ) -> tuple[Iterator[Any], Callable[[], None]]:
     """Run a job with these sinks; return its collected records, and a function that cancels it."""
     results: Iterator[Any]
-    results, cancel = _launch().execute_and_collect(
-        _graph(sinks, configuration), configuration, job_name, limit, listeners
+    results, cancel = _import_launch().execute_and_collect(
+        _build_graph(sinks, configuration), configuration, job_name, limit, listeners
     )
     return results, cancel
 
 
 def execution_plan(sinks: Sinks, configuration: Configuration) -> str:
     """Return the graph of these sinks as JSON."""
-    text: str = _launch().execution_plan(_graph(sinks, configuration), configuration)
+    text: str = _import_launch().execution_plan(_build_graph(sinks, configuration), configuration)
     return text
 
 
 def explain(sinks: Sinks, configuration: Configuration) -> str:
     """Return the plan of these sinks as text."""
-    text: str = _launch().explain(_graph(sinks, configuration), configuration)
+    text: str = _import_launch().explain(_build_graph(sinks, configuration), configuration)
     return text
 
 
-def _graph(sinks: Sinks, configuration: Configuration) -> StreamGraph:
+def _build_graph(sinks: Sinks, configuration: Configuration) -> StreamGraph:
     if not sinks:
         raise PlanError(
             "no sink: the job would compute nothing",
@@ -83,7 +83,7 @@ def _graph(sinks: Sinks, configuration: Configuration) -> StreamGraph:
     return graph
 
 
-def _launch() -> Any:
+def _import_launch() -> Any:
     # Imported with the first job: building a graph needs no runner.
     from headrace.runners import launch
 

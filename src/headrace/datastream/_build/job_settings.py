@@ -198,7 +198,7 @@ class JobSettings:
 
         With ``requirements_cache_dir``, pip installs only from the package files in that folder.
         """
-        given = _joined(requirements_file_path, requirements_cache_dir)
+        given = _join_paths(requirements_file_path, requirements_cache_dir)
         self._configuration.set_string(dependencies.PYTHON_REQUIREMENTS.key, given)
 
     def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
@@ -206,7 +206,7 @@ class JobSettings:
 
         The subfolder is called ``target_dir``, or as the archive file.
         """
-        self._prepend(dependencies.PYTHON_ARCHIVES, _joined(archive_path, target_dir))
+        self._prepend(dependencies.PYTHON_ARCHIVES, _join_paths(archive_path, target_dir))
 
     def set_python_executable(self, python_exec: str) -> None:
         """Set the Python interpreter of the workers, if the job starts the Spark session."""
@@ -228,6 +228,6 @@ class JobSettings:
         self._configuration.set_string(option.key, ",".join(filter(None, [entry, before])))
 
 
-def _joined(path: str, more: str | None) -> str:
+def _join_paths(path: str, more: str | None) -> str:
     require_non_empty(path, "a path")
     return path if more is None else f"{path}#{more}"

@@ -17,11 +17,11 @@ _WHOLE_NUMBERS = {BasicType.BYTE, BasicType.SHORT, BasicType.INT}
 
 def known_type(edges: Iterable[Edge]) -> TypeInformation | None:
     """Return the type of the records of some edges; None if it is unknown, or they differ."""
-    types = [*map(_type_of, edges)]
+    types = [*map(_edge_type, edges)]
     return types[0] if all(one == types[0] for one in types) else None
 
 
-def _type_of(edge: Edge) -> TypeInformation | None:
+def _edge_type(edge: Edge) -> TypeInformation | None:
     node = edge.source
     if edge.tag is not None:
         return edge.tag.type_info
