@@ -28,14 +28,14 @@ def require_picklable(target: Any, role: str, stream: str, site: CallSite) -> No
     try:
         cloudpickle.dumps(target)
     except Exception as error:  # pickling runs arbitrary code and raises arbitrary errors
-        raise _explained(target, role, stream, site, error) from error
+        raise _unpicklable_error(target, role, stream, site, error) from error
 
 
-def _explained(
+def _unpicklable_error(
     target: Any, role: str, stream: str, site: CallSite, error: Exception
 ) -> UnpicklableFunctionError:
     where = {"stream": stream, "called": str(site)}
-    defined = _definition(target)
+    defined = _find_definition(target)
     if defined:
         where["function"] = defined
     culprit = find_unpicklable(target)
@@ -44,7 +44,7 @@ def _explained(
         return UnpicklableFunctionError(f"{role} cannot be sent to a worker", where=where)
     path, value = culprit
     kind = f"{type(value).__module__}.{type(value).__qualname__}".removeprefix("builtins.")
-    where["variable"] = f"{path} = {_short(value)}"
+    where["variable"] = f"{path} = {_short_repr(value)}"
     where["reason"] = str(error)
     return UnpicklableFunctionError(
         f"{role} cannot be sent to a worker: it holds {path!r}, a {kind}", where=where, hint=_HINT
@@ -56,8 +56,8 @@ def find_unpicklable(target: Any) -> tuple[str, Any] | None:
     found: tuple[str, Any] | None = None
     value, path = target, ""
     for _ in range(_MAX_DEPTH):
-        for step, part in _parts(value):
-            if not _picklable(part):
+        for step, part in _pickled_parts(value):
+            if not _is_picklable(part):
                 # an attribute or item continues the path, a captured variable begins a new one
                 path = (path or "self") + step if step[0] in ".[" else step
                 found, value = (path, part), part
@@ -67,7 +67,7 @@ def find_unpicklable(target: Any) -> tuple[str, Any] | None:
     return found
 
 
-def _picklable(value: Any) -> bool:
+def _is_picklable(value: Any) -> bool:
     try:
         cloudpickle.dumps(value)
     except Exception:  # as in require_picklable
@@ -75,7 +75,7 @@ def _picklable(value: Any) -> bool:
     return True
 
 
-def _parts(value: Any) -> Iterator[tuple[str, Any]]:
+def _pickled_parts(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield the values that are pickled with a value, each with its variable or ``.attribute``."""
     if isinstance(value, MethodType):
         yield ".__self__", value.__self__
@@ -85,12 +85,12 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
         yield from ((f"argument {index}", part) for index, part in enumerate(value.args))
         yield from value.keywords.items()
     elif isinstance(value, FunctionType):
-        yield from _captured(value)
+        yield from _captured_variables(value)
     elif isinstance(value, type):
         for member in vars(value).values():
             function = getattr(member, "__func__", member)
             if isinstance(function, FunctionType):
-                yield from _captured(function)
+                yield from _captured_variables(function)
     elif isinstance(value, dict):
         yield from ((f"[{key!r}]", part) for key, part in value.items())
     elif isinstance(value, list | tuple | set | frozenset):
@@ -101,7 +101,7 @@ def _parts(value: Any) -> Iterator[tuple[str, Any]]:
             for name in _slots(base):
                 if hasattr(value, name):
                     yield f".{name}", getattr(value, name)
-        yield from _parts(type(value))
+        yield from _pickled_parts(type(value))
 
 
 def _slots(kind: type) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ def _slots(kind: type) -> tuple[str, ...]:
     return tuple(name for name in names if name not in ("__dict__", "__weakref__"))
 
 
-def _captured(function: FunctionType) -> Iterator[tuple[str, Any]]:
+def _captured_variables(function: FunctionType) -> Iterator[tuple[str, Any]]:
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
         try:
             yield name, cell.cell_contents
@@ -125,7 +125,7 @@ def _captured(function: FunctionType) -> Iterator[tuple[str, Any]]:
     yield from (function.__kwdefaults__ or {}).items()
 
 
-def _definition(target: Any) -> str | None:
+def _find_definition(target: Any) -> str | None:
     function = getattr(target, "__func__", target)
     if not isinstance(function, FunctionType):
         return type(target).__qualname__
@@ -133,7 +133,7 @@ def _definition(target: Any) -> str | None:
     return f"{function.__qualname__} at {code.co_filename}:{code.co_firstlineno}"
 
 
-def _short(value: Any) -> str:
+def _short_repr(value: Any) -> str:
     try:
         text = repr(value)
     except Exception as error:  # a user's repr must not hide the message
