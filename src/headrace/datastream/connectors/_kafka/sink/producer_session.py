@@ -21,7 +21,7 @@ from headrace.datastream.connectors._kafka.sink.errors import (
     was_purged,
 )
 from headrace.datastream.connectors._kafka.sink.producers import Producers
-from headrace.datastream.connectors._kafka.sink.serialization import KafkaProducerRecord, headers_of
+from headrace.datastream.connectors._kafka.sink.serialization import KafkaProducerRecord, to_headers
 from headrace.errors import JobError
 
 T = TypeVar("T")
@@ -81,7 +81,7 @@ class ProducerSession:
                     key,
                     partition=-1 if partition is None else partition,
                     timestamp=0 if timestamp is None else timestamp,
-                    headers=[*headers_of(headers)] if headers else None,
+                    headers=[*to_headers(headers)] if headers else None,
                 )
                 return
             except BufferError:  # repeatedly, if a large record needs the space of many

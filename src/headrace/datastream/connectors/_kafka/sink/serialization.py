@@ -103,7 +103,7 @@ class BuiltRecordSerializer(KafkaRecordSerializationSchema):
         if self.selector is None:
             for name, is_key in (("value_schema", False), ("key_schema", True)):
                 schema = getattr(self, name)
-                object.__setattr__(self, name, _of_topic(schema, self.fixed_topic, is_key))
+                object.__setattr__(self, name, _bind_to_topic(schema, self.fixed_topic, is_key))
 
     @property
     def topic(self) -> str:
@@ -133,30 +133,34 @@ class BuiltRecordSerializer(KafkaRecordSerializationSchema):
         key_schema, value_schema, topic = self.key_schema, self.value_schema, self.fixed_topic
         if self.selector is not None:
             topic = self.selector(element)
-            value_schema = self._of(topic, value_schema, False)
-            key_schema = None if key_schema is None else self._of(topic, key_schema, True)
+            value_schema = self._schema_for_topic(topic, value_schema, False)
+            key_schema = (
+                None if key_schema is None else self._schema_for_topic(topic, key_schema, True)
+            )
         key = None if key_schema is None else key_schema.serialize(element)
         value = value_schema.serialize(element)
         partition = None
         if self.partitioner is not None:
             there = context.get_partitions_for_topic(topic)
             partition = self.partitioner(element, key, value, topic, there)
-        headers = () if self.headers is None else headers_of(self.headers(element))
+        headers = () if self.headers is None else to_headers(self.headers(element))
         return KafkaProducerRecord(topic, value, key, timestamp, partition, headers)
 
-    def _of(self, topic: str, schema: SerializationSchema, is_key: bool) -> SerializationSchema:
+    def _schema_for_topic(
+        self, topic: str, schema: SerializationSchema, is_key: bool
+    ) -> SerializationSchema:
         """Return the schema for a topic; cached."""
         found = self._of_topics.get((topic, is_key))
         if found is None:
-            found = self._of_topics[topic, is_key] = _of_topic(schema, topic, is_key)
+            found = self._of_topics[topic, is_key] = _bind_to_topic(schema, topic, is_key)
         return found
 
 
-def _of_topic(schema: Any, topic: str, is_key: bool) -> Any:
+def _bind_to_topic(schema: Any, topic: str, is_key: bool) -> Any:
     return schema.for_topic(topic, is_key) if isinstance(schema, RegisteringSchema) else schema
 
 
-def headers_of(given: Any) -> Headers:
+def to_headers(given: Any) -> Headers:
     """Headers from a mapping or from pairs; None becomes no headers."""
     pairs = given.items() if isinstance(given, Mapping) else given or ()
     return tuple((str(name), value) for name, value in pairs)
@@ -177,7 +181,7 @@ class KafkaRecordSerializationSchemaBuilder:
         """Write all records to one topic."""
         if not isinstance(topic, str) or not topic:
             raise PlanError(f"the name of a topic is a text, not {topic!r:.100}")
-        self._one_topic()
+        self._require_no_topic()
         self._topic = topic
         return self
 
@@ -185,22 +189,22 @@ class KafkaRecordSerializationSchemaBuilder:
         self, topic_selector: Callable[[Any], str] | KafkaTopicSelector
     ) -> KafkaRecordSerializationSchemaBuilder:
         """Choose the topic of each record with a function or a ``KafkaTopicSelector``."""
-        self._one_topic()
-        self._selector = _function_of(topic_selector, "apply", "a topic selector")
+        self._require_no_topic()
+        self._selector = _to_callable(topic_selector, "apply", "a topic selector")
         return self
 
     def set_key_serialization_schema(
         self, key_serialization_schema: SerializationSchema
     ) -> KafkaRecordSerializationSchemaBuilder:
         """Set the schema of keys. Without it records have no keys."""
-        self._key = _schema(key_serialization_schema)
+        self._key = _require_schema(key_serialization_schema)
         return self
 
     def set_value_serialization_schema(
         self, value_serialization_schema: SerializationSchema
     ) -> KafkaRecordSerializationSchemaBuilder:
         """Set the schema of values. If it returns None, the record deletes its key."""
-        self._value = _schema(value_serialization_schema)
+        self._value = _require_schema(value_serialization_schema)
         return self
 
     def set_header_provider(
@@ -210,7 +214,7 @@ class KafkaRecordSerializationSchemaBuilder:
 
         The headers are a dict or pairs.
         """
-        self._headers = _function_of(header_provider, "get_headers", "a header provider")
+        self._headers = _to_callable(header_provider, "get_headers", "a header provider")
         return self
 
     def set_partitioner(self, partitioner: Partitioner) -> KafkaRecordSerializationSchemaBuilder:
@@ -218,7 +222,7 @@ class KafkaRecordSerializationSchemaBuilder:
 
         It receives record, key, value, topic and the numbers of the topic's partitions.
         """
-        self._partitioner = _function_of(partitioner, "partition", "a partitioner")
+        self._partitioner = _to_callable(partitioner, "partition", "a partitioner")
         return self
 
     def build(self) -> KafkaRecordSerializationSchema:
@@ -245,27 +249,29 @@ class KafkaRecordSerializationSchemaBuilder:
             partitioner=self._partitioner,
         )
 
-    def _one_topic(self) -> None:
+    def _require_no_topic(self) -> None:
         if self._topic or self._selector is not None:
             raise PlanError("set the topic of records for Kafka once: a topic or a topic selector")
 
 
-def _function_of(given: Any, method: str, what: str) -> Any:
+def _to_callable(value: Any, method: str, description: str) -> Any:
     """Return the method of an object, or the function itself.
 
     Raises:
         WrongFunctionError: it is neither.
     """
-    found = getattr(given, method, given)
-    if not callable(found) or isinstance(given, type):
-        raise WrongFunctionError(f"{what} is a function or has {method}(), not {given!r:.100}")
+    found = getattr(value, method, value)
+    if not callable(found) or isinstance(value, type):
+        raise WrongFunctionError(
+            f"{description} is a function or has {method}(), not {value!r:.100}"
+        )
     return found
 
 
-def _schema(given: Any) -> SerializationSchema:
-    if not isinstance(given, SerializationSchema):
+def _require_schema(value: Any) -> SerializationSchema:
+    if not isinstance(value, SerializationSchema):
         raise PlanError(
-            f"{given!r:.100} is no SerializationSchema",
+            f"{value!r:.100} is no SerializationSchema",
             hint="an object of it: SimpleStringSchema()",
         )
-    return given
+    return value
