@@ -29,9 +29,9 @@ class Decoding:
         self, split: Split, schema: KafkaRecordDeserializationSchema, tagged: bool
     ) -> None:
         self._split, self._schema, self._tagged = split, schema, tagged
-        self._of_values: Callable[[Sequence[bytes]], list[Any]] | None = None
+        self._decode_values: Callable[[Sequence[bytes]], list[Any]] | None = None
         if isinstance(schema, ValueOnly):
-            self._of_values = schema.schema.deserialize_all
+            self._decode_values = schema.schema.deserialize_all
 
     def chunk(self, messages: Sequence[Any]) -> Chunk:
         """Return the records of messages, with Kafka's timestamps.
@@ -49,14 +49,14 @@ class Decoding:
         A message without a value gives no record, nor does one for which the schema returns None:
         both are common in a compacted topic.
         """
-        if self._of_values is None:
+        if self._decode_values is None:
             return None
         data = [message.value() for message in messages]
         if _has_none(data):
             messages = [message for message in messages if message.value() is not None]
             data = [value for value in data if value is not None]
         try:
-            found = self._of_values(data)
+            found = self._decode_values(data)
         except JobError:
             raise  # the registry is down, and was waited for
         except Exception:
@@ -65,40 +65,40 @@ class Decoding:
             at if kind else None for kind, at in [message.timestamp() for message in messages]
         ]
         if _has_none(found):
-            kept = [place for place, value in enumerate(found) if value is not None]
-            return Chunk([found[n] for n in kept], [timestamps[n] for n in kept])
+            indexes = [index for index, value in enumerate(found) if value is not None]
+            return Chunk([found[n] for n in indexes], [timestamps[n] for n in indexes])
         return Chunk(found, timestamps)
 
     def _decode_each(self, messages: Sequence[Any]) -> Chunk:
         chunk = Chunk([], [])
         assert chunk.timestamps is not None
         for message in messages:
-            record = self._record(message)
+            record = self._to_kafka_record(message)
             try:
                 value = self._schema.deserialize(record)
             except Exception as error:
                 # If the registry does not answer, the record may be valid.
                 if not self._tagged or isinstance(error, JobError):
-                    raise self._located(error, record) from error
-                chunk.bad.append((len(chunk.values), self._bad(error, record)))
+                    raise self._add_location(error, record) from error
+                chunk.bad.append((len(chunk.values), self._to_bad_record(error, record)))
                 continue
             if value is not None:
                 chunk.values.append(value)
                 chunk.timestamps.append(record.timestamp)
         return chunk
 
-    def _record(self, message: Any) -> KafkaRecord:
+    def _to_kafka_record(self, message: Any) -> KafkaRecord:
         return KafkaRecord(
             self._split.topic,
             self._split.partition,
             message.offset(),
-            _time_of(message),
+            _event_time_ms(message),
             message.key(),
             message.value(),
             tuple(message.headers() or ()),
         )
 
-    def _bad(self, error: Exception, record: KafkaRecord) -> BadKafkaRecord:
+    def _to_bad_record(self, error: Exception, record: KafkaRecord) -> BadKafkaRecord:
         return BadKafkaRecord(
             record.value or b"",
             error.message if isinstance(error, DecodeError) else f"{type(error).__name__}: {error}",
@@ -111,11 +111,11 @@ class Decoding:
             record.headers,
         )
 
-    def _located(self, error: Exception, record: KafkaRecord) -> Exception:
+    def _add_location(self, error: Exception, record: KafkaRecord) -> Exception:
         """Return the schema's exception, with topic, partition and offset."""
-        place = f"topic {record.topic!r}, partition {record.partition}, offset {record.offset}"
+        location = f"topic {record.topic!r}, partition {record.partition}, offset {record.offset}"
         if not isinstance(error, DecodeError):
-            error.add_note(f"while a Kafka record was deserialized: {place}")
+            error.add_note(f"while a Kafka record was deserialized: {location}")
             return error
         raw = record.value or b""
         shown = repr(raw[:RAW_SHOWN_BYTES]) + ("…" if len(raw) > RAW_SHOWN_BYTES else "")
@@ -139,7 +139,7 @@ def _has_none(values: Sequence[Any]) -> bool:
     return NoneType in {*map(type, values)}
 
 
-def _time_of(message: Any) -> int | None:
+def _event_time_ms(message: Any) -> int | None:
     kind, timestamp_ms = message.timestamp()
     found: int | None = timestamp_ms if kind else None
     return found
