@@ -100,13 +100,13 @@ class LibrdkafkaClients:
 
     def admin(self) -> dict[str, Any]:
         """Return the properties of an ``AdminClient``."""
-        return {**CONNECTING, **self.properties.for_admin(), **self._connection}
+        return {**CONNECTING, **self.properties.for_admin(), **self._connection_settings}
 
     def consumer(self) -> dict[str, Any]:
         """Return the properties of a consumer."""
         group = {"group.id": resolve_references("group.id", self.group or "headrace")}
         given = {**CONNECTING, **DEFAULTS, **self.properties.for_consumer()}
-        return {**given, **FORCED, **self._connection, **group}
+        return {**given, **FORCED, **self._connection_settings, **group}
 
     @property
     def isolation(self) -> str:
@@ -115,7 +115,7 @@ class LibrdkafkaClients:
         return resolve_references("isolation.level", given)
 
     @property
-    def _connection(self) -> dict[str, str]:
+    def _connection_settings(self) -> dict[str, str]:
         name = self.properties.get("client.id") or self.prefix or "headrace"
         own = {"bootstrap.servers": self.servers, "client.id": name}
         return {key: resolve_references(key, value) for key, value in own.items()}
@@ -150,9 +150,9 @@ class LibrdkafkaCluster:
     def __init__(self, clients: LibrdkafkaClients) -> None:
         self._kafka = confluent_kafka()
         self._clients = clients
-        self._heard = _ErrorListener()
+        self._error_listener = _ErrorListener()
         _close_unclosed()
-        properties = {**clients.admin(), "error_cb": self._heard}
+        properties = {**clients.admin(), "error_cb": self._error_listener}
         self._admin = make_client(self._kafka.admin.AdminClient, properties)
         self._unless_closed = weakref.finalize(self, _unclosed.append, self._admin)
         self._unless_closed.atexit = False
@@ -170,11 +170,11 @@ class LibrdkafkaCluster:
             self._admin.poll(0)  # runs the callbacks for the client's log
 
     def _job_error(self, error: Any) -> Exception:
-        kafka_error, codes, heard = error.args[0], self._kafka.KafkaError, self._heard
+        kafka_error, codes, listener = error.args[0], self._kafka.KafkaError, self._error_listener
         self._admin.poll(0)  # runs the callbacks for errors
-        text = heard.text or f"{self._clients.servers}: {kafka_error.str()}"
+        text = listener.text or f"{self._clients.servers}: {kafka_error.str()}"
         if kafka_error.code() in _codes(codes, (*_LATER, *_LEADERLESS)):
-            return Unreachable(text, refused=heard.refused, unknown_host=heard.unknown_host)
+            return Unreachable(text, refused=listener.refused, unknown_host=listener.unknown_host)
         if kafka_error.code() == codes._AUTHENTICATION:
             return Unreachable(text, refused=True)
         return JobError(f"Kafka refuses: {kafka_error.str()}")
@@ -193,8 +193,8 @@ class LibrdkafkaCluster:
         collection = self._kafka.TopicCollection([*topics])
         found: dict[str, Topic] = {}
         with self._converting_errors():
-            asked = self._admin.describe_topics(collection, request_timeout=ASK_TIMEOUT_S)
-            for name, answer in asked.items():
+            answers = self._admin.describe_topics(collection, request_timeout=ASK_TIMEOUT_S)
+            for name, answer in answers.items():
                 try:
                     topic = answer.result()
                 except self._kafka.KafkaException as error:
@@ -208,24 +208,24 @@ class LibrdkafkaCluster:
         self, topic_partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, int]:
         """Return the first offsets."""
-        return self._offsets(topic_partitions, self._kafka.admin.OffsetSpec.earliest())
+        return self._list_offsets(topic_partitions, self._kafka.admin.OffsetSpec.earliest())
 
     def latest_offsets(
         self, topic_partitions: Iterable[TopicPartition]
     ) -> dict[TopicPartition, int]:
         """Return the end offsets."""
-        return self._offsets(topic_partitions, self._kafka.admin.OffsetSpec.latest())
+        return self._list_offsets(topic_partitions, self._kafka.admin.OffsetSpec.latest())
 
     def offsets_at_time(
         self, topic_partitions: Iterable[TopicPartition], timestamp_ms: int
     ) -> dict[TopicPartition, int]:
         """Return the first offsets from a time on."""
-        found = self._offsets(
+        found = self._list_offsets(
             topic_partitions, self._kafka.admin.OffsetSpec.for_timestamp(timestamp_ms)
         )
         return {topic_partition: offset for topic_partition, offset in found.items() if offset >= 0}
 
-    def _offsets(
+    def _list_offsets(
         self, topic_partitions: Iterable[TopicPartition], spec: Any
     ) -> dict[TopicPartition, int]:
         wanted = {
@@ -237,10 +237,10 @@ class LibrdkafkaCluster:
         found: dict[TopicPartition, int] = {}
         silent: Exception | None = None
         with self._converting_errors():
-            asked = self._admin.list_offsets(
+            answers = self._admin.list_offsets(
                 wanted, isolation_level=self._isolation, request_timeout=ASK_TIMEOUT_S
             )
-        for topic_partition, answer in asked.items():
+        for topic_partition, answer in answers.items():
             try:
                 found[topic_partition.topic, topic_partition.partition] = answer.result().offset
             except self._kafka.KafkaException as error:
@@ -268,10 +268,10 @@ class LibrdkafkaCluster:
     def close(self) -> None:
         """Close the client."""
         if self._unless_closed.detach() is not None:
-            _end(self._admin)
+            _close_admin(self._admin)
 
 
-def _end(client: Any) -> None:
+def _close_admin(client: Any) -> None:
     """Close an ``AdminClient`` in this thread."""
     with client:
         pass
@@ -281,7 +281,7 @@ def _close_unclosed() -> None:
     """Close the ``AdminClient``s in ``_unclosed``; another thread may be doing the same."""
     with contextlib.suppress(IndexError):
         while True:
-            _end(_unclosed.pop())
+            _close_admin(_unclosed.pop())
 
 
 def _id_text(topic_id: Any) -> str:
@@ -295,18 +295,18 @@ class LibrdkafkaLog:
 
     def __init__(self, clients: LibrdkafkaClients, topic: str, partition: int) -> None:
         self._kafka = confluent_kafka()
-        self._place = topic, partition
-        self._heard = _ErrorListener()
-        properties = {**clients.consumer(), "error_cb": self._heard}
+        self._topic_partition = topic, partition
+        self._error_listener = _ErrorListener()
+        properties = {**clients.consumer(), "error_cb": self._error_listener}
         self._consumer = make_client(self._kafka.Consumer, properties)
 
     def last_error(self) -> str:
         """Return the last error of the client's threads."""
-        return self._heard.text
+        return self._error_listener.text
 
     def seek(self, offset: int) -> None:
         """Assign the partition again, which drops prefetched messages."""
-        self._consumer.assign([self._kafka.TopicPartition(*self._place, offset)])
+        self._consumer.assign([self._kafka.TopicPartition(*self._topic_partition, offset)])
 
     def fetch(self, max_messages: int, wait_s: float) -> Fetched:
         """Wait for one message, and take the others that are there already."""
@@ -341,7 +341,7 @@ class LibrdkafkaLog:
             raise OffsetGone(error.str(), topic_gone=True)
         refused = (codes.TOPIC_AUTHORIZATION_FAILED, codes._AUTHENTICATION)
         if error.fatal() or error.code() in refused:
-            topic, partition = self._place
+            topic, partition = self._topic_partition
             raise JobError(
                 f"Kafka refuses: {error.str()}",
                 where={"topic": topic, "partition": str(partition)},
