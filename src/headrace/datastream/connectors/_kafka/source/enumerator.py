@@ -162,11 +162,11 @@ class KafkaEnumerator(SplitEnumerator):
         Raises:
             JobError: a partition has no such offset, or no broker answers.
         """
-        stops = self._answer_at_start(lambda: self._resumed(positions, now_ms))
+        stops = self._answer_at_start(lambda: self._resolve_new_stops(positions, now_ms))
         offsets = {name: Position.of(at).offset for name, at in positions.items()}
         return {name: Position(at, stops.get(name)).json for name, at in offsets.items()}
 
-    def _resumed(self, names: Iterable[str], now_ms: int) -> Mapping[str, int]:
+    def _resolve_new_stops(self, names: Iterable[str], now_ms: int) -> Mapping[str, int]:
         """Return the stopping offsets of those partitions that still belong to the same topic."""
         self._discover(now_ms)
         if self.stopping is None:

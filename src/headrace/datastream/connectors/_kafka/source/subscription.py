@@ -31,7 +31,7 @@ class Subscription:
 
     def find_splits(self, cluster: Cluster) -> dict[str, Split]:
         """Return the splits that exist, by name, sorted."""
-        found = cluster.describe_topics(self._names(cluster))
+        found = cluster.describe_topics(self._matching_topics(cluster))
         splits = [
             Split(name, partition, topic.id)
             for name, topic in sorted(found.items())
@@ -67,7 +67,7 @@ class Subscription:
             return re.fullmatch(self.pattern, split.topic) is not None
         return split.topic in self.topics or split.topic_partition in self.partitions
 
-    def _names(self, cluster: Cluster) -> list[str]:
+    def _matching_topics(self, cluster: Cluster) -> list[str]:
         if self.pattern is not None:
             return [n for n in cluster.topic_names() if re.fullmatch(self.pattern, n)]
         return [*self.topics] or sorted({topic for topic, _ in self.partitions})
