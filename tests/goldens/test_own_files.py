@@ -97,7 +97,7 @@ def test_what_its_sink_holds_back(version: Path, tmp_path: Path) -> None:
 
 def test_the_list_of_a_watched_folder(version: Path) -> None:
     enumerator: Any = job.watched("in").enumerator(str(version / "watched"))
-    assert enumerator._entries() == [("in/1.txt", 8)]
+    assert enumerator._read_entries() == [("in/1.txt", 8)]
 
 
 def test_no_class_of_headrace_stands_in_it(version: Path) -> None:

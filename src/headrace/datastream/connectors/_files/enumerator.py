@@ -41,7 +41,7 @@ def find_files(paths: Sequence[str], files: LocalFiles) -> list[ListedFile]:
         if os.path.exists(path):
             matches = [path]
         elif glob.has_magic(path):
-            matches = sorted(m for m in glob.glob(path, recursive=True) if not _hidden_match(m))
+            matches = sorted(m for m in glob.glob(path, recursive=True) if not _is_hidden_path(m))
         else:
             raise JobError(
                 f"there is no file or folder {path!r} to read",
@@ -53,7 +53,7 @@ def find_files(paths: Sequence[str], files: LocalFiles) -> list[ListedFile]:
     return [found[path] for path in sorted(found)]
 
 
-def _hidden_match(path: str) -> bool:
+def _is_hidden_path(path: str) -> bool:
     return is_hidden(os.path.basename(path.rstrip("/")))
 
 
@@ -206,7 +206,7 @@ class StaticFiles(SplitEnumerator):
         active = [split for split in positions if split not in paused]
         active.sort(key=lambda split: positions[split][1] - positions[split][0])
         for index, split in enumerate(active):
-            (start, extent), path = positions[split], _path_of(split)
+            (start, extent), path = positions[split], _path_of_split(split)
             share = len(active) - index
             end = self.planner.end_within_budget(
                 path, start, extent, records / share, size_bytes / share
@@ -222,7 +222,7 @@ class StaticFiles(SplitEnumerator):
 
     def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
         """Return the estimated remaining bytes of the files."""
-        left = [(_path_of(split), *positions[split]) for split in positions]
+        left = [(_path_of_split(split), *positions[split]) for split in positions]
         return self.planner.estimate_remaining(
             (path, extent - at, extent) for path, at, extent in left
         )
@@ -233,7 +233,7 @@ class StaticFiles(SplitEnumerator):
         """Return the ranges between two sets of positions, file by file."""
         work: list[SplitRange] = []
         for split in sorted({*end, *finished}):
-            path = _path_of(split)
+            path = _path_of_split(split)
             first, extent = start[split]
             last, _ = end[split]
             work.extend(self.planner.split_ranges(split, path, first, last, extent, []))
@@ -242,16 +242,16 @@ class StaticFiles(SplitEnumerator):
         return work
 
 
-def _line_of(entry: dict[str, object]) -> bytes:
+def _encode_entry(entry: dict[str, object]) -> bytes:
     """Return an entry for the log of a watched folder, with a checksum."""
-    return json.dumps({**entry, "crc32": _sum_of(entry)}).encode() + b"\n"
+    return json.dumps({**entry, "crc32": _entry_checksum(entry)}).encode() + b"\n"
 
 
-def _sum_of(entry: dict[str, object]) -> int:
+def _entry_checksum(entry: dict[str, object]) -> int:
     return crc32(json.dumps(entry, sort_keys=True).encode())
 
 
-def _path_of(split: str) -> str:
+def _path_of_split(split: str) -> str:
     return split.partition(":")[2]
 
 
@@ -288,7 +288,7 @@ class MonitoredFolder(SplitEnumerator):
         if positions.keys() != {self.SPLIT}:
             raise CheckpointError(
                 "a list of files cannot be continued as a watched folder",
-                where={"reading": ", ".join(map(_path_of, sorted(positions)[:3]))},
+                where={"reading": ", ".join(map(_path_of_split, sorted(positions)[:3]))},
                 hint="start anew with --fresh, or let the unchanged job finish its files first",
             )
         return positions
@@ -313,7 +313,7 @@ class MonitoredFolder(SplitEnumerator):
         if self._looked_ms is None or now_ms - self._looked_ms >= self.interval_ms:
             self._discover()
             self._looked_ms = now_ms
-        log = self._entries()
+        log = self._read_entries()
         records, size_bytes = float(budget.max_records), float(budget.max_bytes)
         while number < len(log) and records > 0 and size_bytes > 0:
             path, extent = log[number]
@@ -331,7 +331,7 @@ class MonitoredFolder(SplitEnumerator):
         if self.SPLIT not in positions:
             return Pending()
         number, position = positions[self.SPLIT]
-        left = [(path, extent, extent) for path, extent in self._entries()[number:]]
+        left = [(path, extent, extent) for path, extent in self._read_entries()[number:]]
         if left:
             path, extent, _ = left[0]
             left[0] = path, extent - position, extent
@@ -341,7 +341,7 @@ class MonitoredFolder(SplitEnumerator):
         self, start: Mapping[str, JsonValue], end: Mapping[str, JsonValue], finished: frozenset[str]
     ) -> Sequence[SplitRange]:
         """Return the ranges between two positions, in the order of the log."""
-        log = self._entries()
+        log = self._read_entries()
         if self.SPLIT not in start:
             return []
         first, offset = start[self.SPLIT]
@@ -359,38 +359,42 @@ class MonitoredFolder(SplitEnumerator):
 
     def _require(self, number: int, position: int) -> None:
         """Raise unless the log contains the files before a position."""
-        if number + (position > 0) > len(self._entries()):
-            raise self._unusable(f"has {len(self._entries())} entries, but file {number} was read")
+        if number + (position > 0) > len(self._read_entries()):
+            raise self._unusable_log_error(
+                f"has {len(self._read_entries())} entries, but file {number} was read"
+            )
 
     @property
     def _log_path(self) -> str:
         return os.path.join(self.directory, "discovered.jsonl")
 
-    def _entries(self) -> list[tuple[str, int]]:
+    def _read_entries(self) -> list[tuple[str, int]]:
         if self._log is None:
             data = self.files.read(self._log_path) or b""
             complete = data[: data.rfind(b"\n") + 1]
             if len(complete) < len(data):
                 # A crash truncated the last entry; no position can refer to it yet.
                 self.files.truncate(self._log_path, len(complete))
-            self._log = [self._entry(line) for line in complete.splitlines()]
+            self._log = [self._parse_entry(line) for line in complete.splitlines()]
             self._known = {path for path, _ in self._log}
         return self._log
 
-    def _entry(self, line: bytes) -> tuple[str, int]:
+    def _parse_entry(self, line: bytes) -> tuple[str, int]:
         try:
             entry = json.loads(line)
             version, wanted = entry["version"], entry.pop("crc32")
-            if version == _LOG_VERSION and wanted != _sum_of(entry):
+            if version == _LOG_VERSION and wanted != _entry_checksum(entry):
                 raise ValueError("its checksum is wrong")
             found = entry["path"], entry["extent"]
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise self._unusable(f"is damaged: {line[:200]!r}: {error}") from error
+            raise self._unusable_log_error(f"is damaged: {line[:200]!r}: {error}") from error
         if version != _LOG_VERSION:
-            raise self._unusable(f"has format {version}, this version reads {_LOG_VERSION}")
+            raise self._unusable_log_error(
+                f"has format {version}, this version reads {_LOG_VERSION}"
+            )
         return found
 
-    def _unusable(self, what: str) -> CheckpointError:
+    def _unusable_log_error(self, what: str) -> CheckpointError:
         return CheckpointError(
             f"the list of files read so far {what}",
             where={"file": self._log_path},
@@ -398,7 +402,7 @@ class MonitoredFolder(SplitEnumerator):
         )
 
     def _discover(self) -> None:
-        log = self._entries()
+        log = self._read_entries()
         new = [
             file
             for file in find_files(self.paths, self.files)
@@ -413,7 +417,7 @@ class MonitoredFolder(SplitEnumerator):
                 continue  # removed before it was listed
             entries.append((file.path, extent))
             entry = {"path": file.path, "extent": extent, "mtime_ms": file.mtime_ms}
-            lines.append(_line_of({"version": _LOG_VERSION, **entry}))
+            lines.append(_encode_entry({"version": _LOG_VERSION, **entry}))
         if entries:
             self.files.append(self._log_path, b"".join(lines))
             log.extend(entries)
