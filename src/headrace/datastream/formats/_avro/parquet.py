@@ -119,14 +119,14 @@ class AvroParquetFormat(ParquetFormat):
 
         def convert(row: dict[str, Any]) -> dict[str, Any]:
             return {
-                name: make() if make is not None else _through(turn, row[name])
+                name: make() if make is not None else _apply_conversion(turn, row[name])
                 for name, turn, make in parts
             }
 
         return convert
 
 
-def _through(turn: Convert | None, value: Any) -> Any:
+def _apply_conversion(turn: Convert | None, value: Any) -> Any:
     return value if turn is None else turn(value)
 
 
@@ -139,20 +139,22 @@ class _FromArrow(Walker[Convert | None]):
     def record(self, node: Node, nullable: bool = False) -> Convert | None:
         parts = [(field["name"], self.visit(field["type"])) for field in node["fields"]]
         return _checked(
-            lambda value: {name: _through(part, value[name]) for name, part in parts},
+            lambda value: {name: _apply_conversion(part, value[name]) for name, part in parts},
             *(kind_of(node), nullable),
         )
 
     def array(self, node: Node, nullable: bool = False) -> Convert | None:
         each = self.visit(node["items"])
         return _checked(
-            lambda values: [_through(each, value) for value in values], "array", nullable
+            lambda values: [_apply_conversion(each, value) for value in values], "array", nullable
         )
 
     def map(self, node: Node, nullable: bool = False) -> Convert | None:
         convert = self.visit(node["values"])
         return _checked(
-            lambda pairs: {key: _through(convert, value) for key, value in pairs}, "map", nullable
+            lambda pairs: {key: _apply_conversion(convert, value) for key, value in pairs},
+            "map",
+            nullable,
         )
 
     def scalar(self, node: Node, kind: str, nullable: bool = False) -> Convert | None:
@@ -165,7 +167,7 @@ def _checked(turn: Convert | None, kind: str, nullable: bool) -> Convert:
             if nullable:
                 return None
             raise DecodeError(f"a value is null where the schema has {kind}")
-        return _through(turn, value)
+        return _apply_conversion(turn, value)
 
     return convert
 

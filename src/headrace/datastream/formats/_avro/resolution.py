@@ -84,7 +84,7 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
 
     def _branch_for(self, writer: Node, union: Node) -> Node:
         """Return the first branch of the reader's union that equals or accepts the writer."""
-        for fits in (_same, _takes):
+        for fits in (_is_same_type, _can_promote):
             for branch in union:
                 if fits(writer, definition_of(branch, self._wanted)):
                     return branch
@@ -119,10 +119,10 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
         return self._named_type(writer, reader, shape)
 
     def array(self, writer: Node, reader: Node, shape: RecordType) -> tuple[Node, Convert | None]:
-        return self._container(writer, reader, shape, "items", _each)
+        return self._container(writer, reader, shape, "items", _convert_elements)
 
     def map(self, writer: Node, reader: Node, shape: RecordType) -> tuple[Node, Convert | None]:
-        return self._container(writer, reader, shape, "values", _each_value)
+        return self._container(writer, reader, shape, "values", _convert_map_values)
 
     def scalar(
         self, writer: Node, kind: str, reader: Node, shape: RecordType
@@ -150,7 +150,7 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
             layout, convert = self._record(writer, reader, shape, pair.layout_name)
         elif kind == "enum":
             layout = {"type": "enum", "name": pair.layout_name, "symbols": writer["symbols"]}
-            convert = _symbols(writer, reader, shape)
+            convert = _convert_symbols(writer, reader, shape)
         else:
             if reader is not None and writer["size"] != reader["size"]:
                 raise Mismatch(f"{writer['size']} bytes cannot be read as {reader['size']}")
@@ -171,7 +171,7 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
 
         if reader is None:
             return laid_out([self.skipped(field["type"]) for field in writer["fields"]]), None
-        sources = _sources(writer, reader)
+        sources = _source_fields(writer, reader)
         types: dict[str, Node] = {}
         made: dict[str, Any] = {}
         # In the order of the bytes, so a name is defined before it is used.
@@ -186,7 +186,7 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
             try:
                 types[field["name"]], convert = self.visit(field["type"], target["type"], inner)
             except Mismatch as error:
-                raise _in_field(error, target["name"]) from None
+                raise _add_field_path(error, target["name"]) from None
             made[target["name"]] = (field["name"], convert)
         layout = laid_out([types[field["name"]] for field in writer["fields"]])
         for field in reader["fields"]:
@@ -262,7 +262,7 @@ class _Pair:
         return lambda value: value if self.convert is None else self.convert(value)
 
 
-def _sources(writer: Node, reader: Node) -> dict[str, str]:
+def _source_fields(writer: Node, reader: Node) -> dict[str, str]:
     """By the reader's field, the writer's field that it is read from."""
     written = {field["name"] for field in writer["fields"]}
     found: dict[str, str] = {}
@@ -274,7 +274,7 @@ def _sources(writer: Node, reader: Node) -> dict[str, str]:
     return found
 
 
-def _symbols(writer: Node, reader: Node, shape: RecordType) -> Convert | None:
+def _convert_symbols(writer: Node, reader: Node, shape: RecordType) -> Convert | None:
     if reader is None:
         return None
     leaf = shape.leaf(reader)
@@ -306,33 +306,35 @@ def _logical(writer: Node, reader: Node) -> dict[str, Any]:
     return {name: source[name] for name in ("logicalType", "precision", "scale") if name in source}
 
 
-def _each(convert: Convert) -> Convert:
+def _convert_elements(convert: Convert) -> Convert:
     return lambda values: [convert(value) for value in values]
 
 
-def _each_value(convert: Convert) -> Convert:
+def _convert_map_values(convert: Convert) -> Convert:
     return lambda entries: {key: convert(value) for key, value in entries.items()}
 
 
-def _same(writer: Node, reader: Node) -> bool:
+def _is_same_type(writer: Node, reader: Node) -> bool:
     kind = kind_of(writer)
     if kind != kind_of(reader) or kind not in NAMED:
         return kind == kind_of(reader)
-    return _short(writer["name"]) == _short(reader["name"]) or _has_alias(reader, writer["name"])
+    return _short_name(writer["name"]) == _short_name(reader["name"]) or _has_alias(
+        reader, writer["name"]
+    )
 
 
-def _takes(writer: Node, reader: Node) -> bool:
+def _can_promote(writer: Node, reader: Node) -> bool:
     pair = (kind_of(writer), kind_of(reader))
     return pair in _PROMOTIONS or pair == ("int", "long")
 
 
-def _short(name: str) -> str:
+def _short_name(name: str) -> str:
     return name.rpartition(".")[2]
 
 
 def _has_alias(reader: Node, name: str) -> bool:
     aliases = reader.get("aliases", ())
-    return name in aliases or _short(name) in map(_short, aliases)
+    return name in aliases or _short_name(name) in map(_short_name, aliases)
 
 
 def _type_text(node: Node) -> str:
@@ -343,7 +345,7 @@ def _type_text(node: Node) -> str:
     return kind_of(node)
 
 
-def _in_field(error: Mismatch, name: str) -> Mismatch:
+def _add_field_path(error: Mismatch, name: str) -> Mismatch:
     inner = error.where.get("field")
     return Mismatch(error.message, where={"field": f"{name}.{inner}" if inner else name})
 
@@ -383,7 +385,7 @@ class Branch:
     @property
     def function(self) -> Convert | None:
         """The conversion of its values."""
-        return self.convert if not self.why else _refusing(self.why)
+        return self.convert if not self.why else _always_refuse(self.why)
 
     @property
     def read_as(self) -> type:
@@ -412,16 +414,18 @@ def union_function(branches: Sequence[Branch], tagged: bool) -> Convert | None:
             )
         by_type[branch.read_as] = branch.function
     if by_tag:
-        return _dispatching(by_type, by_tag)
+        return _dispatch_by_type(by_type, by_tag)
     if not any(by_type.values()):
         return None
     if len(by_type) == 2 and by_type.get(type(None), len) is None:
         (convert,) = [found for found in by_type.values() if found is not None]
         return lambda value: None if value is None else convert(value)
-    return _dispatching(by_type, {})
+    return _dispatch_by_type(by_type, {})
 
 
-def _dispatching(by_type: dict[type, Convert | None], by_tag: dict[str, Convert | None]) -> Convert:
+def _dispatch_by_type(
+    by_type: dict[type, Convert | None], by_tag: dict[str, Convert | None]
+) -> Convert:
     def convert(value: Any) -> Any:
         kind = type(value)
         if kind is tuple:  # no Avro value is a tuple
@@ -434,7 +438,7 @@ def _dispatching(by_type: dict[type, Convert | None], by_tag: dict[str, Convert 
     return convert
 
 
-def _refusing(why: str) -> Convert:
+def _always_refuse(why: str) -> Convert:
     def refuse(value: Any) -> Any:
         raise Mismatch(why)
 
