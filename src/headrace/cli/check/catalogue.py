@@ -123,20 +123,20 @@ def find_in_package(name: Name) -> Finding:
     for part in name.owner.split("."):
         if is_unsupported(owner):
             return Finding(owner, UNSUPPORTED, reason_of(owner))
-        owner = _attribute(owner, part, name)
+        owner = _get_attribute(owner, part, name)
         reason = no_effect_reason(owner) or reason
     if is_unsupported(owner):
         return Finding(owner, UNSUPPORTED, reason_of(owner))
     found = owner
     if name.member is not None and name.member != "init":
-        found = _attribute(owner, name.member, name)
+        found = _get_attribute(owner, name.member, name)
         if is_unsupported(found):
             return Finding(found, UNSUPPORTED, reason_of(found))
         reason = no_effect_reason(found) or reason
     return Finding(found, ACCEPTED, reason) if reason else Finding(found, WORKS)
 
 
-def _attribute(owner: Any, part: str, name: Name) -> Any:
+def _get_attribute(owner: Any, part: str, name: Name) -> Any:
     try:
         return getattr(owner, part)
     except AttributeError as error:

@@ -43,7 +43,7 @@ class Expressions(Imports):
         """Return the inferred value of the attribute."""
         value = self.visit(node.value)
         if isinstance(value, Package):
-            value = self._imported(node, value, node.attr)
+            value = self._imported_value(node, value, node.attr)
             if isinstance(value, ApiObject):
                 self._report(node, value.name, finding_of(value.found))
             return value

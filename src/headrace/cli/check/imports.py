@@ -18,14 +18,14 @@ class Imports(FileVisitor):
     def visit_Import(self, node: ast.Import) -> None:
         """Add the modules to the scope."""
         for alias in node.names:
-            value = self._module(node, alias.name)
+            value = self._import_module(node, alias.name)
             if alias.asname:
                 self._scope[alias.asname] = value
                 continue
             first = alias.name.partition(".")[0]
-            self._scope[first] = value if first == alias.name else self._first(first, value)
+            self._scope[first] = value if first == alias.name else self._root_package(first, value)
 
-    def _first(self, name: str, value: Any) -> Any:
+    def _root_package(self, name: str, value: Any) -> Any:
         if isinstance(value, Package):
             return Package(name)
         if isinstance(value, ThirdParty):
@@ -33,14 +33,14 @@ class Imports(FileVisitor):
         path = self._reader.find_module(name)
         return ProgramModule(self._reader.names_of(path)) if path and path.is_file() else None
 
-    def _module(self, node: ast.AST, name: str, folder: Path | None = None) -> Any:
+    def _import_module(self, node: ast.AST, name: str, folder: Path | None = None) -> Any:
         """Return the imported module; a missing one is reported as a use that does not work."""
         if folder is None and name.partition(".")[0] in PACKAGES:
             package = Package(name)
             try:
                 package.module()
             except ImportError as error:
-                self._report_missing(node, name, _reason(name.partition(".")[2], error))
+                self._report_missing(node, name, _missing_reason(name.partition(".")[2], error))
                 return ThirdParty()
             return package
         path = self._reader.find_module(name, folder)
@@ -53,18 +53,18 @@ class Imports(FileVisitor):
         folder = None
         if node.level:
             folder = self._path.resolve().parents[node.level - 1]
-        source = self._module(node, node.module or "", folder)
+        source = self._import_module(node, node.module or "", folder)
         for alias in node.names:
             if alias.name == "*":
-                self._star(source)
+                self._import_all(source)
                 continue
-            value = self._imported(node, source, alias.name)
+            value = self._imported_value(node, source, alias.name)
             if value is None and isinstance(source, ProgramModule):
                 inner = f"{node.module}.{alias.name}" if node.module else alias.name
-                value = self._module(node, inner, folder)
+                value = self._import_module(node, inner, folder)
             self._scope[alias.asname or alias.name] = value
 
-    def _imported(self, node: ast.AST, source: Any, name: str) -> Any:
+    def _imported_value(self, node: ast.AST, source: Any, name: str) -> Any:
         if isinstance(source, ProgramModule):
             return source.names.get(name)
         if not isinstance(source, Package):
@@ -75,13 +75,13 @@ class Imports(FileVisitor):
             try:
                 inner.module()
             except ImportError as error:
-                reason = _reason(name, error, "Headrace has no such name")
+                reason = _missing_reason(name, error, "Headrace has no such name")
                 self._report_missing(node, f"{source.path}.{name}", reason)
                 return ThirdParty()
             return inner
         return ApiObject(found, name)
 
-    def _star(self, source: Any) -> None:
+    def _import_all(self, source: Any) -> None:
         if isinstance(source, ProgramModule):
             self._scope.update(source.names)
         elif isinstance(source, Package):
@@ -91,10 +91,10 @@ class Imports(FileVisitor):
                 self._scope[name] = ApiObject(getattr(module, name), name)
 
 
-def _reason(name: str, error: ImportError, otherwise: str = "") -> str:
+def _missing_reason(name: str, error: ImportError, default: str = "") -> str:
     """Why a name or module is missing: the note for Flink 1.x, or else the reason of the error."""
     flink1 = finding_of_flink1_name(name)
     if flink1 is not None:
         return flink1.reason
     first = str(error).partition("\n")[0]
-    return first.partition("supported: ")[2] or otherwise or first
+    return first.partition("supported: ")[2] or default or first
