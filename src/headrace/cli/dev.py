@@ -40,18 +40,18 @@ def up(
     """
     from headrace.dev import servers
 
-    given = {
+    text = {
         "kafka": kafka_port,
         "registry": registry_port,
         "redis": redis_port,
         "postgres": postgres_port,
     }
-    ports = {name: port for name, port in given.items() if port is not None}
+    ports = {name: port for name, port in text.items() if port is not None}
     for name in names or servers.MAKERS:
         if name in servers.MAKERS and servers.status(folder)[name] is None:
             typer.echo(f"{name:<10} starting", err=True)  # it may take seconds
         server = servers.up(folder, [name], ports)[name]
-        _show(name, server.url if server else "not installed")
+        _print_line(name, server.url if server else "not installed")
 
 
 @app.command()
@@ -66,7 +66,7 @@ def down(
 
     stopped = servers.down(folder, wipe=wipe)
     for server in stopped:
-        _show(server.name, "stopped")
+        _print_line(server.name, "stopped")
     if not stopped:
         typer.echo("nothing runs")
 
@@ -78,9 +78,9 @@ def status(folder: Folder = _FOLDER) -> None:
 
     for name, server in servers.status(folder).items():
         if server is None:
-            _show(name, "does not run")
+            _print_line(name, "does not run")
         else:
-            _show(name, f"{server.url}  process {server.process.pid}, log {server.log}")
+            _print_line(name, f"{server.url}  process {server.process.pid}, log {server.log}")
 
 
 @app.command()
@@ -114,7 +114,7 @@ def topics(
     from headrace.dev import topics as kafka_topics
     from headrace.dev.servers import url_of
 
-    settings = dict(map(_setting, config or []))
+    settings = dict(map(_parse_setting, config or []))
     if settings and not create:
         raise typer.BadParameter("--config belongs to --create: it sets up a new topic")
     servers = url_of(folder, "kafka")
@@ -123,7 +123,7 @@ def topics(
     if delete:
         kafka_topics.delete(servers, delete)
     for topic in kafka_topics.list_topics(servers):
-        _show(topic.name, f"{topic.partitions} partitions, {topic.records} offsets")
+        _print_line(topic.name, f"{topic.partitions} partitions, {topic.records} offsets")
 
 
 @app.command()
@@ -144,7 +144,7 @@ def produce(
     from headrace.dev.servers import url_of
 
     servers = url_of(folder, "kafka")
-    count = kafka_topics.produce(servers, topic, _lines(key_separator))
+    count = kafka_topics.produce(servers, topic, _read_records(key_separator))
     typer.echo(f"{count} record{'s' * (count != 1)} written", err=True)
 
 
@@ -169,32 +169,34 @@ def consume(
     servers = url_of(folder, "kafka")
     records = kafka_topics.consume(servers, topic, follow=follow)
     for record in islice(records, max_records):  # never waits for one more record
-        place = f"{record.partition}:{record.offset}\t{_text(record.key)}\t" if places else ""
-        typer.echo(place + _text(record.value))
+        place = (
+            f"{record.partition}:{record.offset}\t{_to_printable(record.key)}\t" if places else ""
+        )
+        typer.echo(place + _to_printable(record.value))
 
 
-def _setting(given: str) -> tuple[str, str]:
-    name, equals, value = given.partition("=")
+def _parse_setting(text: str) -> tuple[str, str]:
+    name, equals, value = text.partition("=")
     if not name or not equals:
-        raise typer.BadParameter(f"{given!r} is not NAME=VALUE: --config retention.ms=-1")
+        raise typer.BadParameter(f"{text!r} is not NAME=VALUE: --config retention.ms=-1")
     return name, value
 
 
-def _lines(separator: str | None) -> Iterator[tuple[bytes | None, bytes]]:
+def _read_records(separator: str | None) -> Iterator[tuple[bytes | None, bytes]]:
     for line in sys.stdin.buffer:
         key, found, value = line.rstrip(b"\r\n").partition((separator or "\0").encode())
         yield (key, value) if separator and found else (None, key + found + value)
 
 
-def _text(data: bytes | None) -> str:
+def _to_printable(data: bytes | None) -> str:
     """Text on one line: bytes that are no text, line ends and control characters are escaped."""
     text = "" if data is None else data.decode(errors="backslashreplace")
-    return "".join(c if c.isprintable() or c == "\t" else _escaped(c) for c in text)
+    return "".join(c if c.isprintable() or c == "\t" else _escape_character(c) for c in text)
 
 
-def _escaped(character: str) -> str:
+def _escape_character(character: str) -> str:
     return character.encode("unicode_escape").decode()
 
 
-def _show(name: str, text: str) -> None:
+def _print_line(name: str, text: str) -> None:
     typer.echo(f"{name:<10} {text}")
