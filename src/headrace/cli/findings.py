@@ -40,15 +40,15 @@ class Finding:
 
 def collect() -> list[Finding]:
     """Return all findings, in the order in which a job needs the components."""
-    required, optional = split_requirements(_own_requirements())
+    required, optional = split_requirements(_headrace_requirements())
     return [
-        _headrace(),
-        _python(),
-        _java(),
-        *_class_archive(),
+        _headrace_finding(),
+        _python_finding(),
+        _java_finding(),
+        *_class_archive_findings(),
         *(library_finding(requirement) for requirement in required),
-        _memory(),
-        _cores(),
+        _memory_finding(),
+        _cores_finding(),
         *(extra_finding(name, requirements) for name, requirements in optional.items()),
     ]
 
@@ -72,7 +72,7 @@ def split_requirements(
 
 def library_finding(requirement: Requirement) -> Finding:
     """Return whether a required library is installed, in a suitable version."""
-    version = _installed(requirement.name)
+    version = _installed_version(requirement.name)
     wanted = f"{requirement.name}{requirement.specifier}"
     if version is None:
         return Finding(requirement.name, "missing", "not installed", f"pip install '{wanted}'")
@@ -84,7 +84,7 @@ def library_finding(requirement: Requirement) -> Finding:
 
 def extra_finding(name: str, requirements: list[Requirement]) -> Finding:
     """Return whether an extra is installed."""
-    found = [(requirement, _installed(requirement.name)) for requirement in requirements]
+    found = [(requirement, _installed_version(requirement.name)) for requirement in requirements]
     fitting = [
         f"{requirement.name} {version}"
         for requirement, version in found
@@ -95,8 +95,8 @@ def extra_finding(name: str, requirements: list[Requirement]) -> Finding:
     return Finding(f"extra {name}", "note", "not installed", f"pip install 'headrace[{name}]'")
 
 
-def _own_requirements() -> list[str]:
-    if _installed("headrace"):
+def _headrace_requirements() -> list[str]:
+    if _installed_version("headrace"):
         return metadata.requires("headrace") or []
     # A source tree that is not installed has them in its pyproject.toml only.
     text = (Path(__file__).parents[3] / "pyproject.toml").read_text()
@@ -107,8 +107,8 @@ def _own_requirements() -> list[str]:
     return lines
 
 
-def _headrace() -> Finding:
-    if version := _installed("headrace"):
+def _headrace_finding() -> Finding:
+    if version := _installed_version("headrace"):
         return Finding("headrace", "ok", version)
     return Finding(
         "headrace",
@@ -118,7 +118,7 @@ def _headrace() -> Finding:
     )
 
 
-def _python() -> Finding:
+def _python_finding() -> Finding:
     text = f"{platform.python_version()} ({sys.executable})"
     if sys.version_info < MINIMUM_PYTHON:
         wanted = ".".join(map(str, MINIMUM_PYTHON))
@@ -126,7 +126,7 @@ def _python() -> Finding:
     return Finding("Python", "ok", text)
 
 
-def _java() -> Finding:
+def _java_finding() -> Finding:
     try:
         found = find_java()
     except JobError as error:
@@ -139,7 +139,7 @@ def _java() -> Finding:
     return Finding("Java", "ok", f"{found.version} ({sources[found.source]}: {found.home})")
 
 
-def _class_archive() -> list[Finding]:
+def _class_archive_findings() -> list[Finding]:
     try:
         archive = archive_of(find_java())
     except JobError:
@@ -152,18 +152,18 @@ def _class_archive() -> list[Finding]:
     return [Finding("classes", "note", "not kept", advice)]
 
 
-def _memory() -> Finding:
+def _memory_finding() -> Finding:
     total, available = memory_bytes()
     if total is None:
         return Finding("memory", "note", "unknown on this system")
-    text = _gib(total) if available is None else f"{_gib(available)} free of {_gib(total)}"
+    text = _to_gib(total) if available is None else f"{_to_gib(available)} free of {_to_gib(total)}"
     if (total if available is None else available) < LOW_MEMORY_BYTES:
-        advice = f"below {_gib(LOW_MEMORY_BYTES)} a job may be slow or end early"
+        advice = f"below {_to_gib(LOW_MEMORY_BYTES)} a job may be slow or end early"
         return Finding("memory", "note", text, advice)
     return Finding("memory", "ok", text)
 
 
-def _cores() -> Finding:
+def _cores_finding() -> Finding:
     if sys.platform == "linux":
         return Finding("cores", "ok", str(len(os.sched_getaffinity(0))))
     return Finding("cores", "ok", str(os.cpu_count() or "unknown"))
@@ -205,12 +205,12 @@ def _system_memory_bytes() -> int | None:
         return None
 
 
-def _installed(distribution: str) -> str | None:
+def _installed_version(distribution: str) -> str | None:
     try:
         return metadata.version(distribution)
     except metadata.PackageNotFoundError:
         return None
 
 
-def _gib(size_bytes: int) -> str:
+def _to_gib(size_bytes: int) -> str:
     return f"{size_bytes / 1024**3:.1f} GiB"

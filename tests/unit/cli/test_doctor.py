@@ -30,7 +30,7 @@ def java(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def versions(monkeypatch: pytest.MonkeyPatch, **installed: str) -> None:
-    monkeypatch.setattr(findings, "_installed", installed.get)
+    monkeypatch.setattr(findings, "_installed_version", installed.get)
 
 
 def test_all_is_well(java: None) -> None:
