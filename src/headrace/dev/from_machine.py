@@ -29,16 +29,16 @@ _PGPASS = "*:*:*:headrace:"
 """The text before the password in a file for ``PGPASSFILE``."""
 
 
-def program(name: str) -> Path | None:
+def find_program(name: str) -> Path | None:
     """Return a program on the path or in a usual folder."""
     found = shutil.which(name) or shutil.which(name, path=os.pathsep.join(_PLACES))
     return Path(found) if found else None
 
 
-def _of_postgres(name: str) -> Path | None:
+def _find_postgres_program(name: str) -> Path | None:
     """Return a program of the newest installed PostgreSQL."""
     own = sorted(_POSTGRES.glob(f"*/bin/{name}"), key=lambda path: float(path.parts[-3]))
-    return own[-1] if own else program(name)
+    return own[-1] if own else find_program(name)
 
 
 def redis(folder: Path, port: int | None = None) -> Service | None:
@@ -47,7 +47,7 @@ def redis(folder: Path, port: int | None = None) -> Service | None:
     Acknowledged writes are with the operating system, so they survive a kill. The password is in a
     file in its folder: without one, every user of the machine could write files as this user.
     """
-    server = program("redis-server") or program("valkey-server")
+    server = find_program("redis-server") or find_program("valkey-server")
     if server is None:
         return None
     folder.mkdir(parents=True, exist_ok=True)
@@ -62,10 +62,10 @@ def redis(folder: Path, port: int | None = None) -> Service | None:
         *("--dir", str(folder), "--save", "", "--appendonly", "yes", "--appendfsync", "no"),
     ]
     url = f"redis://:{password}@{HOST}:{own}"
-    return Service("redis", folder, command, url, lambda: _pongs(own, password))
+    return Service("redis", folder, command, url, lambda: _answers_ping(own, password))
 
 
-def _pongs(port: int, password: str) -> bool:
+def _answers_ping(port: int, password: str) -> bool:
     try:
         with socket.create_connection((HOST, port), timeout=2) as connection:
             connection.sendall(f"AUTH {password}\r\nPING\r\n".encode())
@@ -84,11 +84,11 @@ def postgres(folder: Path, port: int | None = None) -> Service | None:
     Raises:
         JobError: its folder cannot be created.
     """
-    server, initdb = _of_postgres("postgres"), _of_postgres("initdb")
+    server, initdb = _find_postgres_program("postgres"), _find_postgres_program("initdb")
     if server is None or initdb is None:
         return None
     folder.mkdir(parents=True, exist_ok=True)
-    data, user = folder / "postgres-data", _unprivileged()
+    data, user = folder / "postgres-data", _unprivileged_user()
     if not (data / "PG_VERSION").exists():
         _make_cluster(initdb, data, user)
     kept = folder / "pgpass"
@@ -108,14 +108,14 @@ def postgres(folder: Path, port: int | None = None) -> Service | None:
         folder,
         command,
         f"postgresql://headrace:{password}@{HOST}:{own}/postgres",
-        lambda: _accepts(own),
+        lambda: _accepts_logins(own),
         stop_signal=signal.SIGINT,  # fast shutdown: it does not wait for clients
         crash_signal=signal.SIGQUIT,  # SIGKILL would leave its child processes
         user=user,
     )
 
 
-def _unprivileged() -> str | None:
+def _unprivileged_user() -> str | None:
     """Return the user for a server that refuses to run as root.
 
     Return None if this process does not run as root.
@@ -171,7 +171,7 @@ def _set_password(server: Path, data: Path, user: str | None, password: str) -> 
         )
 
 
-def _accepts(port: int) -> bool:
+def _accepts_logins(port: int) -> bool:
     """Return whether it accepts logins.
 
     Source: PostgreSQL's protocol, StartupMessage version 3.0; a server that is not ready yet

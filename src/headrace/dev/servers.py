@@ -45,11 +45,11 @@ def up(
     found: dict[str, Running | None] = {}
     for name in names:
         port = (ports or {}).get(name)
-        found[name] = _found(own, name, port) or _started(own, name, port)
+        found[name] = _find_on_port(own, name, port) or _start_server(own, name, port)
     return found
 
 
-def _found(folder: Path, name: str, port: int | None) -> Running | None:
+def _find_on_port(folder: Path, name: str, port: int | None) -> Running | None:
     """Return the server, if it runs.
 
     Raises:
@@ -65,7 +65,7 @@ def _found(folder: Path, name: str, port: int | None) -> Running | None:
     return server
 
 
-def _started(folder: Path, name: str, port: int | None) -> Running | None:
+def _start_server(folder: Path, name: str, port: int | None) -> Running | None:
     service = MAKERS[name](folder, port)
     return None if service is None else service.start()
 

@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from headrace.cli import app
 from headrace.dev import artifacts, from_machine, servers
 from headrace.dev.artifacts import Pinned, read_pinned_files
-from headrace.dev.from_machine import program
+from headrace.dev.from_machine import find_program
 from headrace.dev.kafka import cluster_id
 from headrace.dev.ports import HOST, choose_port, free_ports, is_free
 from headrace.dev.service import Service, running
@@ -235,9 +235,9 @@ def test_programs_are_found_beyond_the_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert program("no-such-server") is None
+    assert find_program("no-such-server") is None
     (tmp_path / "no-such-server").touch(mode=0o755)
-    assert program("no-such-server") == tmp_path / "no-such-server"
+    assert find_program("no-such-server") == tmp_path / "no-such-server"
 
 
 def test_of_postgres_the_newest_version_is_taken(
@@ -247,5 +247,5 @@ def test_of_postgres_the_newest_version_is_taken(
     for version in ("9.6", "15", "8.4"):
         (tmp_path / version / "bin").mkdir(parents=True)
         (tmp_path / version / "bin" / "initdb").touch()
-    assert from_machine._of_postgres("initdb") == tmp_path / "15" / "bin" / "initdb"
-    assert from_machine._of_postgres("no-such-server") is None
+    assert from_machine._find_postgres_program("initdb") == tmp_path / "15" / "bin" / "initdb"
+    assert from_machine._find_postgres_program("no-such-server") is None
