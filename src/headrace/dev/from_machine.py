@@ -13,7 +13,7 @@ import subprocess
 from pathlib import Path
 
 from headrace.dev.ports import HOST, choose_port
-from headrace.dev.service import PRIVATE, Service, as_user
+from headrace.dev.service import PRIVATE, Service, subprocess_user_arguments
 from headrace.errors import JobError
 from headrace.runners.temporary_files import write_private
 
@@ -136,10 +136,12 @@ def _unprivileged_user() -> str | None:
 def _make_cluster(initdb: Path, data: Path, user: str | None) -> None:
     if user is not None:
         data.mkdir(0o700, exist_ok=True)
-        shutil.chown(data, user, as_user(user)["group"])
+        shutil.chown(data, user, subprocess_user_arguments(user)["group"])
     command = [str(initdb), "-D", str(data), "-U", "headrace", "-A", "reject", "--no-sync"]
     command += ["-E", "UTF8", "--locale=C"]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, **as_user(user))
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=False, **subprocess_user_arguments(user)
+    )
     if done.returncode:
         raise JobError(
             "PostgreSQL could not make its folder",
@@ -161,7 +163,7 @@ def _set_password(server: Path, data: Path, user: str | None, password: str) -> 
         text=True,
         check=False,
         umask=PRIVATE,
-        **as_user(user),
+        **subprocess_user_arguments(user),
     )
     if done.returncode or "ERROR:" in done.stderr:
         words = done.stderr.strip()[-600:].replace(password, "***")

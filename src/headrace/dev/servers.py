@@ -12,7 +12,7 @@ from headrace.datastream.connectors._external.addresses import without_secrets
 from headrace.dev.from_machine import postgres, redis
 from headrace.dev.kafka import kafka
 from headrace.dev.registry import registry
-from headrace.dev.service import Running, Service, running
+from headrace.dev.service import Running, Service, find_running
 from headrace.errors import JobError
 
 MAKERS: Mapping[str, Callable[[Path, int | None], Service | None]] = {
@@ -55,7 +55,7 @@ def _find_on_port(folder: Path, name: str, port: int | None) -> Running | None:
     Raises:
         JobError: it runs on another port than the requested one.
     """
-    server = running(folder, name)
+    server = find_running(folder, name)
     if server is not None and port and urlsplit(f"//{server.url.rpartition('//')[2]}").port != port:
         raise JobError(
             f"{name} runs already, on another port than {port}",
@@ -72,7 +72,7 @@ def _start_server(folder: Path, name: str, port: int | None) -> Running | None:
 
 def status(folder: Path) -> dict[str, Running | None]:
     """Return the servers that run; None for the others."""
-    return {name: running(folder.absolute(), name) for name in MAKERS}
+    return {name: find_running(folder.absolute(), name) for name in MAKERS}
 
 
 def down(folder: Path, *, wipe: bool = False) -> list[Running]:
@@ -91,7 +91,7 @@ def url_of(folder: Path, name: str) -> str:
     Raises:
         JobError: it does not run.
     """
-    found = running(folder.absolute(), name)
+    found = find_running(folder.absolute(), name)
     if found is None:
         raise JobError(
             f"{name} does not run here",

@@ -25,7 +25,7 @@ PRIVATE = 0o077
 """The umask of servers: only their user may read what they write."""
 
 
-def as_user(name: str | None) -> dict[str, Any]:
+def subprocess_user_arguments(name: str | None) -> dict[str, Any]:
     """Arguments of ``subprocess`` to run as a user, with that user's groups only."""
     if name is None:
         return {}
@@ -103,7 +103,7 @@ class Service:
                 start_new_session=True,  # Ctrl-C for the command must not reach the server
                 cwd=self.folder,
                 umask=PRIVATE,
-                **as_user(self.user),
+                **subprocess_user_arguments(self.user),
             )
         process = machine.process(child.pid)
         if process is not None:
@@ -127,7 +127,7 @@ class Service:
         )
 
 
-def running(folder: Path, name: str) -> Running | None:
+def find_running(folder: Path, name: str) -> Running | None:
     """Return the server of that name that was started in a folder, if it still runs."""
     try:
         found = json.loads((folder / f"{name}.pid").read_text())

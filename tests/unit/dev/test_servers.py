@@ -21,7 +21,7 @@ from headrace.dev.artifacts import Pinned, read_pinned_files
 from headrace.dev.from_machine import find_program
 from headrace.dev.kafka import cluster_id
 from headrace.dev.ports import HOST, choose_port, free_ports, is_free
-from headrace.dev.service import Service, running
+from headrace.dev.service import Service, find_running
 from headrace.errors import JobError
 
 SERVER = """
@@ -45,11 +45,11 @@ def service(folder: Path, port: int, program: str = SERVER) -> Service:
 def test_a_server_outlives_the_command_and_is_stopped_by_its_own_id(tmp_path: Path) -> None:
     (port,) = free_ports(1)
     started = service(tmp_path, port).start()
-    found = running(tmp_path, "echo")
+    found = find_running(tmp_path, "echo")
     assert found == started and not is_free(port)
     assert found.log.read_text() == "up\n"
     found.stop()
-    assert is_free(port) and running(tmp_path, "echo") is None
+    assert is_free(port) and find_running(tmp_path, "echo") is None
     assert not found.record_path.exists()
 
 
@@ -58,9 +58,9 @@ def test_a_server_that_crashed_is_started_again_where_it_was(tmp_path: Path) -> 
     # Background processes of a shell ignore SIGINT and SIGQUIT; nobody ignores this one.
     kept = replace(service(tmp_path, port), crash_signal=signal.SIGUSR1)
     first = kept.start()
-    assert running(tmp_path, "echo") == first
+    assert find_running(tmp_path, "echo") == first
     first.stop(force=True)
-    assert is_free(port) and running(tmp_path, "echo") is None
+    assert is_free(port) and find_running(tmp_path, "echo") is None
     again = kept.start()
     assert again.url == first.url and again.process != first.process
     again.stop()
@@ -69,7 +69,7 @@ def test_a_server_that_crashed_is_started_again_where_it_was(tmp_path: Path) -> 
 def test_a_server_that_was_killed_does_not_run(tmp_path: Path) -> None:
     started = service(tmp_path, free_ports(1)[0]).start()
     os.kill(started.process.pid, signal.SIGKILL)
-    while running(tmp_path, "echo") is not None:
+    while find_running(tmp_path, "echo") is not None:
         pass
     assert started.record_path.exists()
     started.stop()  # another process may have its id by now: nothing is sent
@@ -89,7 +89,7 @@ def test_a_server_that_ends_while_it_is_stopped(
 
     monkeypatch.setattr(os, "kill", too_late)
     started.stop()
-    assert running(tmp_path, "echo") is None and not started.record_path.exists()
+    assert find_running(tmp_path, "echo") is None and not started.record_path.exists()
 
 
 def test_a_server_that_ends_at_once_tells_its_status(
@@ -109,7 +109,7 @@ def test_another_process_with_the_same_id_is_not_the_server(tmp_path: Path) -> N
     text = started.record_path.read_text()
     began = started.process.began
     started.record_path.write_text(text.replace(began, f"{began}0"))
-    assert running(tmp_path, "echo") is None
+    assert find_running(tmp_path, "echo") is None
     started.stop()
 
 
@@ -125,7 +125,7 @@ def test_a_server_that_does_not_come_up_tells_its_last_words(
     with pytest.raises(JobError, match=message) as failed:
         service(tmp_path, free_ports(1)[0], program).start(0.3)
     assert message.startswith("did not") or failed.value.where["last words"] == "no such luck"
-    assert running(tmp_path, "echo") is None
+    assert find_running(tmp_path, "echo") is None
 
 
 def test_ports() -> None:
