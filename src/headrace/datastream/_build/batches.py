@@ -99,6 +99,11 @@ def keyed_map_batches_spec(
 def _make_batch_functions(
     options: BatchOptions, stream: Stream, edges: Sequence[Edge], site: CallSite
 ) -> tuple[RecordBatchBuilder | None, ResultConverter, int, bool]:
+    """Return the fields of the operator's spec that come after its function.
+
+    The builder of batches is None if the type of the records is not known: the stream must then
+    deliver columns. The others are the converter of results, the batch size, and True for pandas.
+    """
     given = options.input_type or stream._type() or known_type(edges)
     if given is None:
         require_known_type(edges, stream._described(), site)

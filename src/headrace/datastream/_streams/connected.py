@@ -117,6 +117,10 @@ class ConnectedStreams:
         make_keyed_spec: Callable[[UserFunction], OperatorSpec],
         output_type: TypeInformation | list[TypeInformation] | None,
     ) -> DataStream:
+        """Add an operator with two inputs.
+
+        ``make_keyed_spec`` is called if both streams are keyed, else ``make_unkeyed_spec``.
+        """
         site, streams = call_site(), self._described()
         function = to_user_function(
             func, function_class, method, call, streams, site, accepts_callable=False

@@ -164,7 +164,11 @@ class StreamOperators(Stream):
         *,
         kept_type: TypeInformation | None = None,
     ) -> DataStream:
-        """Return the stream after a function; a keyed stream may give it keyed state."""
+        """Return the stream after a function.
+
+        Only ``make_unkeyed_spec`` is used here. A keyed stream overrides this method, and uses
+        ``make_keyed_spec`` for functions that may have keyed state.
+        """
         return self._add(make_unkeyed_spec(function), site, call, output_type, kept_type=kept_type)
 
     def _add(

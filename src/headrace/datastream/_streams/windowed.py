@@ -255,6 +255,7 @@ class _Windowed:
         )
 
     def _effective_trigger(self) -> Trigger[Any, Any]:
+        """Return the program's trigger, or else the default trigger of the assigner."""
         assigner, trigger = self._window_assigner, self._window_trigger
         if trigger is not None:
             return trigger
@@ -276,6 +277,7 @@ class _Windowed:
             )
 
     def _can_merge(self, trigger: Trigger[Any, Any]) -> bool:
+        """Return True if the trigger can merge windows, by Flink's or PyFlink's rules."""
         if trigger.can_merge():
             return True
         while isinstance(trigger, PurgingTrigger):
@@ -285,6 +287,7 @@ class _Windowed:
         return self._with_key and overrides(type(trigger), "on_merge")
 
     def _make_window_call(self, func: Any, call: str, site: CallSite) -> WindowCall | None:
+        """Convert the function that gets the window's result; None if there is none."""
         if func is None:
             return None
         with_context = isinstance(func, self._process_kind)
@@ -303,12 +306,14 @@ class _Windowed:
         *,
         accepts_callable: bool = True,
     ) -> UserFunction:
+        """Convert a function that the program passes; see ``to_user_function``."""
         stream = self._stream._described()
         return to_user_function(
             func, kind, method, call, stream, site, accepts_callable=accepts_callable
         )
 
     def _wrong_argument_error(self, expected: str, argument: Any, hint: str) -> PlanError:
+        """Return the error for an argument that is not what the method expects."""
         return WrongFunctionError(
             f"{expected}, not {with_article(type(argument).__name__)}",
             where={"stream": self._stream._described(), "called": str(call_site())},

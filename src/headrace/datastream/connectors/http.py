@@ -163,6 +163,7 @@ class HttpLookup(AsyncFunction[Any, Any], KeepsSecrets):
         return [self._read(body)]
 
     def _request(self, url: str) -> tuple[int, bytes]:
+        """Send a request; repeat it once if an idle connection turns out to be closed."""
         parts = urlsplit(url)
         path = parts._replace(scheme="", netloc="", fragment="").geturl() or "/"
         connection, used = self._get_connection(parts.scheme, parts.netloc.rpartition("@")[2])

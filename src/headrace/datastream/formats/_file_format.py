@@ -55,12 +55,19 @@ class FileFormat(ABC):
         """
 
     def align(self, path: str, position: int, extent: int) -> int:
-        """Return the first record start at or after ``position``, at most ``extent``."""
+        """Return the first record start at or after ``position``, at most ``extent``.
+
+        The enumerator calls it with a position chosen by size, to end a micro-batch there.
+        """
         return min(position, extent)
 
     @abstractmethod
     def cuts(self, path: str, start: int, end: int, max_range_bytes: int) -> Sequence[int]:
-        """Return positions strictly between ``start`` and ``end`` that split the range."""
+        """Return positions strictly between ``start`` and ``end`` that split the range.
+
+        The enumerator calls it to share a file among tasks. Each piece should have about
+        ``max_range_bytes``; the list is empty if the format cannot split the range.
+        """
 
     @abstractmethod
     def read(self, path: str, start: int, end: int, extent: int) -> Iterator[Chunk]:

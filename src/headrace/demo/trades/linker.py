@@ -163,6 +163,7 @@ class Linker:
         return None
 
     def _apply_new(self, event: NormalisedEvent, now_ms: int, outputs: list[Output]) -> str | None:
+        """Apply a new order, or let it wait for its parent; return the reference it makes known."""
         order_id, parent = _require_value(event.order_id), None
         hierarchy: Hierarchy | None
         if event.parent_order_id is None:
@@ -192,6 +193,7 @@ class Linker:
         now_ms: int,
         outputs: list[Output],
     ) -> str | None:
+        """Replace an order's id, quantity and price; return the reference that it makes known."""
         new_id = _require_value(event.order_id)
         if self._is_known(new_id, now_ms):
             outputs.append(_anomaly("DUPLICATE", event, f"order {new_id} is known already"))
@@ -211,6 +213,7 @@ class Linker:
         now_ms: int,
         outputs: list[Output],
     ) -> str | None:
+        """Apply an execution, even above the quantity; return the reference that it makes known."""
         exec_id = _require_value(event.exec_id)
         if self._get_hierarchy(self._book.executions.get(exec_id), now_ms) is not None:
             reason = f"execution {exec_id} is known already"
@@ -284,6 +287,7 @@ class Linker:
                 self._book.seen.remove(event_id)
 
     def _add_waiting(self, event: NormalisedEvent, reference: str) -> None:
+        """Store an event until ``reference`` is known or its deadline has passed."""
         waiting = self._book.waiting.get(reference) or []
         waiting.append(event)
         self._book.waiting.put(reference, waiting)
@@ -293,6 +297,7 @@ class Linker:
         self._book.due.put(due_ms, due)
 
     def _take_orphans(self, references: list[str], deadline_ms: int) -> list[Output]:
+        """Remove events that waited too long for these references, and return their anomalies."""
         orphans: list[tuple[NormalisedEvent, str]] = []
         for reference in dict.fromkeys(references):
             waiting = self._book.waiting.get(reference)

@@ -218,6 +218,7 @@ class PostgresWriter(SinkWriter):
             raise
 
     def _write_unless_marked(self, connection: Any) -> None:
+        """Write marker and rows in one transaction; write nothing if the marker exists."""
         sink, context = self._sink, self._context
         with connection.transaction(), connection.cursor() as cursor:
             if sink.guarantee is DeliveryGuarantee.EXACTLY_ONCE:
@@ -238,6 +239,7 @@ class PostgresWriter(SinkWriter):
             cursor.executemany(self._statement, rows[self._sent])
 
     def _open_connection(self) -> Any:
+        """Open the worker's connection, and create the table of markers if it is missing."""
         connection = self._sink._postgres_connection.open()
         # Otherwise the second of two attempts would fail instead of waiting for the marker.
         connection.isolation_level = psycopg().IsolationLevel.READ_COMMITTED

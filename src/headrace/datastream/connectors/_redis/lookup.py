@@ -125,6 +125,7 @@ class RedisLookup(AsyncFunction[Any, Any], KeepsSecrets):
         return future
 
     async def _send_pending(self) -> None:
+        """Send the pending commands in pipelines, and set the results of their futures."""
         while self._pending:
             sent, self._pending = self._pending[:_AT_ONCE], self._pending[_AT_ONCE:]
             sent = [each for each in sent if not each[1].done()]  # the others were cancelled

@@ -126,6 +126,7 @@ class ProducerSession:
                 )
 
     def _refused_error(self, record: KafkaProducerRecord, error: Any) -> JobError:
+        """Return the error for a record that the client refuses to send."""
         if error.fatal():
             return job_error("writing a record", error, self._last_error, {"topic": record.topic})
         size_bytes = len(record.value or b"") + len(record.key or b"")
@@ -185,6 +186,7 @@ class ProducerSession:
             return self._retry(operation, call, outage)
 
     def _retry(self, operation: str, call: Callable[[float], T], outage: Outage) -> T:
+        """Call until it succeeds, fails for good, or the time limit of ``outage`` is reached."""
         while True:
             left = outage.remaining_s
             try:
@@ -209,6 +211,7 @@ class ProducerSession:
 
     @contextlib.contextmanager
     def _track_outage(self, limit_s: float) -> Iterator[Outage]:
+        """Count this operation as waiting for brokers while the block runs."""
         outage = Outage(limit_s, "Kafka", log=self._outage_log)
         outage.start()
         try:
@@ -271,6 +274,7 @@ class ProducerSession:
             self._on_error(error.args[0])
 
     def _on_delivery(self, error: Any, message: Any) -> None:
+        """Store the likeliest cause of failed deliveries. The client calls it when it is polled."""
         if error is None or was_purged(error):
             return
         self._failures += 1
@@ -281,6 +285,7 @@ class ProducerSession:
             self._failed = failed
 
     def _on_error(self, error: Any) -> None:
+        """Store the last error of the connections. The client calls it while it is polled."""
         self._connection_error = True
         if error.name() in REFUSED:
             self._refused_s = self._refused_s or time.monotonic()

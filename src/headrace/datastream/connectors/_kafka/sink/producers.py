@@ -123,6 +123,7 @@ class LibrdkafkaProducers:
         return max(found, default=-1)
 
     def _highest_offset(self, group: str, timeout_s: float, level: str) -> int:
+        """Read the highest offset that a group has committed, of all topics; -1 if it has none."""
         kafka = confluent_kafka()
         own = {**self._admin_settings(), "group.id": group, "isolation.level": level}
         consumer = make_client(kafka.Consumer, own)

@@ -70,6 +70,7 @@ class KafkaWriter(SinkWriter):
         encoded: Sequence[Any],
         timestamps: Sequence[int | None],
     ) -> None:
+        """Send encoded values, or pairs of key and value, to the topic of a plain schema."""
         if not self._may_send(schema.topic):
             return
         assert self._session is not None
@@ -82,6 +83,7 @@ class KafkaWriter(SinkWriter):
         self._session.send_all(schema.topic, values, keys, timestamps)
 
     def _write_each(self, values: Sequence[Any], timestamps: Sequence[int | None]) -> None:
+        """Serialize records one by one, check their timestamps by topic, and send them."""
         serialize = self._schema.serialize
         records: list[KafkaProducerRecord] = []
         of_topics: dict[str, list[KafkaProducerRecord]] = {}
@@ -136,14 +138,19 @@ class KafkaWriter(SinkWriter):
 
     @abstractmethod
     def _begin_session(self, topic: str) -> ProducerSession | None:
-        """Return the session for records whose first topic this is.
+        """Return the session for a micro-batch, or None if its records are written already.
 
-        Return None if the micro-batch's records are written already.
+        ``write`` calls it before the first record; ``topic`` is the topic of that record. The
+        implementation may begin a transaction.
         """
 
     @abstractmethod
     def _get_session(self, topic: str) -> ProducerSession:
-        """Return a session for questions about a topic, before there is a record."""
+        """Return a session that can answer questions about a topic.
+
+        Schemas call it through ``get_partitions_for_topic``, possibly before the first record. The
+        implementation must not begin a transaction.
+        """
 
 
 class AtLeastOnceWriter(KafkaWriter):
@@ -230,6 +237,7 @@ class ExactlyOnceWriter(KafkaWriter):
                     raise
 
     def _try_begin_session(self, topic: str) -> ProducerSession | None:
+        """Begin a transaction; return None if the micro-batch is written already."""
         producer = self._shared_producer(topic)
         if not producer.begin(self._context.batch_id, topic):
             return None

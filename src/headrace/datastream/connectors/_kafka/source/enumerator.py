@@ -226,6 +226,12 @@ class KafkaEnumerator(SplitEnumerator):
         now_ms: int,
         paused: frozenset[str],
     ) -> Progress:
+        """Discover splits and read end offsets, then plan how far each split is read.
+
+        Raises:
+            Unreachable: no broker answers.
+            JobError: the policies do not allow to continue.
+        """
         discovers = (
             self._discovered_ms is None
             or now_ms - self._discovered_ms >= self._discovery_interval_ms
