@@ -9,7 +9,7 @@ from tests.pipelines.test_property_on_spark import by_name, joined
 from .answers import Seed, answer
 from .recording import Digests
 
-PROGRAMS = 12
+PROGRAMS = 6
 VARIANTS = {"spark-stream": "STREAMING", "spark-batch": "BATCH"}
 MOST_RECORDS = 40
 """In a micro-batch, of each source."""
