@@ -35,7 +35,7 @@ from tests.operators.connecting import broadcast, connected
 from tests.operators.rates import RatesSpec
 from tests.operators.rates import came as rates_came
 
-RECORDS = 150
+RECORDS = 90
 LATE = OutputTag("late")
 TIMES = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(3))
 AT = TIMES.with_timestamp_assigner("at")

@@ -131,7 +131,7 @@ def history(seed: int) -> list[tuple[str, int] | int]:
     rng = random.Random(seed)
     steps: list[tuple[str, int] | int] = []
     watermark = -60
-    for _ in range(45):
+    for _ in range(32):
         if rng.random() < 0.25:
             watermark += rng.choice([0, 1, 3, 7, 20])
             steps.append(watermark)

@@ -68,7 +68,7 @@ def records(seed: int) -> list[tuple[Any, int, int]]:
     rng = random.Random(seed)
     return [
         (rng.choice("abcde"), number, number // 3 + rng.choice([-20, -8, -3, -1, 0, 0, 1]))
-        for number in range(90)
+        for number in range(60)
     ]
 
 

@@ -124,8 +124,8 @@ def test_all_forms_give_the_pairs_of_plain_python(seed: int, mode: Any) -> None:
     chance = random.Random(seed)
     users, kind = USERS[seed % len(USERS)]
     tables = (
-        table(seed, "amount", 150, users, kind),
-        table(seed + 100, "clicks", 150, users, kind),
+        table(seed, "amount", 90, users, kind),
+        table(seed + 100, "clicks", 90, users, kind),
     )
     wanted = pairs(tables)
     assert wanted
