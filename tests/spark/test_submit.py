@@ -10,6 +10,7 @@ from pathlib import Path
 import pyspark
 import pytest
 
+from headrace.runners.spark.startup.class_archive import archive_options
 from headrace.runners.spark.startup.java import ensure_java
 
 pytestmark = pytest.mark.spark
@@ -31,13 +32,15 @@ def test_what_submits_decides(tmp_path: Path) -> None:
     ours = [path for path in sys.path if path and "python3" not in path]
     submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
     settings = ["--conf", "spark.app.name=theirs", "--conf", "spark.ui.enabled=false"]
-    settings += ["--driver-java-options", "-XX:TieredStopAtLevel=1"]  # the test takes half as long
+    java = ensure_java()
+    quick = " ".join(["-XX:TieredStopAtLevel=1", *archive_options(java)])
+    settings += ["--driver-java-options", quick]  # the test takes half as long
     done = subprocess.run(
         [str(submit), "--master", "local[1]", *settings, "job.py"],
         cwd=tmp_path,
         env={
             **os.environ,
-            "JAVA_HOME": str(ensure_java().home),
+            "JAVA_HOME": str(java.home),
             "PYSPARK_PYTHON": sys.executable,
             "PYTHONPATH": os.pathsep.join(ours),
         },
