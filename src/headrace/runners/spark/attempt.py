@@ -96,7 +96,7 @@ class Attempt:
             )
         if isinstance(error, ConnectionError):
             return error
-        failure = self._damage(error) or user_error(self._write_error or error)
+        failure = self._find_damage_error(error) or user_error(self._write_error or error)
         if isinstance(failure, StorageError):
             failure.where.update(self._disk_space())
         return failure
@@ -111,7 +111,7 @@ class Attempt:
             name: disk_space_text(path) for name, path in folders.items() if os.path.isdir(path)
         }
 
-    def _damage(self, error: BaseException) -> CheckpointError | None:
+    def _find_damage_error(self, error: BaseException) -> CheckpointError | None:
         """Return the error for damage in Spark's checkpoint, if that made the query fail."""
         failed = self._write_error or error
         if self.program.batch or failure_in(str(failed)) is not None:
@@ -119,7 +119,7 @@ class Attempt:
         checkpoint = self.checkpoint
         return damage_in(causes_of(failed), checkpoint.directory, checkpoint.spark)
 
-    def _plan(self) -> str:
+    def _write_plan(self) -> str:
         return self.plans.write_query(
             QueryPlan(
                 self.ref,
@@ -156,7 +156,7 @@ class Attempt:
 
     def _run_query(self, trigger: dict[str, Any]) -> None:
         checkpoint, program = self.checkpoint, self.program
-        plan = self._plan()
+        plan = self._write_plan()
         with settings_of_query(
             self.spark, program.partitions, checkpoint.spark, dataframes=has_dataframes(program)
         ):
@@ -230,7 +230,7 @@ class Attempt:
 
     def _run_batch(self) -> None:
         spark, program = self.spark, self.program
-        plan = self._plan()
+        plan = self._write_plan()
         spark.sparkContext.setJobGroup(self.group, program.name, True)
         with settings_of_query(spark, program.partitions, None, dataframes=has_dataframes(program)):
             self._write(batch_frame(spark, program, self.ref, plan), plan, 0)

@@ -90,7 +90,7 @@ def export_savepoint(spark: SparkSession, base: str, program: JobProgram) -> Sav
             SplitStates(checkpoint_folder.store).load(log.end["epoch"]),
             log.end,
             metadata.generation.first_batch + log.committed + 1,
-            _committers(program),
+            _make_committers(program),
         )
 
 
@@ -120,8 +120,8 @@ def start_from_savepoint(
         program = program.as_successor_of(savepoint.manifest.offset["program"], copied=True)
         metadata = CheckpointMetadata.of(program)
         program = replace(program, scope=metadata.scope, partitions=metadata.partitions)
-        restored.write(checkpoint_folder, _parquet(records_of(savepoint, program)))
-        import_sinks(savepoint.read("sinks"), _committers(program), ignore_unclaimed)
+        restored.write(checkpoint_folder, _to_parquet(records_of(savepoint, program)))
+        import_sinks(savepoint.read("sinks"), _make_committers(program), ignore_unclaimed)
         start = dict(savepoint.manifest.offset)
         SplitStates(checkpoint_folder.store).save(start["epoch"], read_split_states(savepoint))
         stages = Layout.of(program).stages
@@ -148,7 +148,7 @@ def _has_committed(checkpoint_folder: CheckpointFolder, metadata: CheckpointMeta
     return progress.has_committed(checkpoint_folder.spark(metadata.generation.number))
 
 
-def _committers(program: JobProgram) -> dict[str, Committer]:
+def _make_committers(program: JobProgram) -> dict[str, Committer]:
     return {sink.id: make_committer(program, sink) for sink in program.sinks if has_committer(sink)}
 
 
@@ -172,7 +172,7 @@ def _check_claims(savepoint: Savepoint, program: JobProgram, ignore_unclaimed: b
     check_layout_change(Layout(tuple(before), now.stages), now, ignore_unclaimed, lambda: states)
 
 
-def _parquet(records: Iterable[Mapping[str, Any]]) -> bytes:
+def _to_parquet(records: Iterable[Mapping[str, Any]]) -> bytes:
     out = pa.BufferOutputStream()
     pq.write_table(pa.Table.from_pylist([*records], _RECORDS), out)
     return bytes(out.getvalue())

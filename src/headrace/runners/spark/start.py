@@ -59,7 +59,7 @@ def start_on_spark(
                 f" {program.name!r} is temporary: {checkpoint.directory}",
                 file=sys.stderr,
             )
-        elif checkpoint.finished and any(map(_collects, program.sinks)):
+        elif checkpoint.finished and any(map(_is_collecting, program.sinks)):
             raise CheckpointError(
                 f"the job {program.name!r} has run to its end on this checkpoint:"
                 " there is nothing left to collect",
@@ -120,5 +120,5 @@ def _read_states(
         return {}
 
 
-def _collects(sink: SinkProgram) -> bool:
+def _is_collecting(sink: SinkProgram) -> bool:
     return bool(Delivery.takes(sink) and sink.sink.collects)

@@ -56,7 +56,7 @@ class CheckpointMetadata:
             Layout.of(program).to_json(),
             program.parallelism,
             new_scope(),
-            _contents(program) if with_contents else [],
+            _list_fingerprints(program) if with_contents else [],
             routes=replay_fingerprints(program),
             dataframes=streaming_dataframes(program),
             places=_sink_locations(program),
@@ -69,7 +69,10 @@ class CheckpointMetadata:
         ``repeats``: it starts with a micro-batch that another run planned.
         """
         layout = Layout.of(program).as_successor_of(Layout.from_json(self.layout))
-        known = {source: [source, *rest] for source, *rest in (*self.contents, *_contents(program))}
+        known = {
+            source: [source, *rest]
+            for source, *rest in (*self.contents, *_list_fingerprints(program))
+        }
         # A sink that was removed and is back may have some partitions of the repeated micro-batch.
         fingerprints = {**(self.routes if repeats else {}), **replay_fingerprints(program)}
         return replace(
@@ -166,7 +169,7 @@ def check_program(
         ) from None
     if metadata.needs_new_generation(program):
         _check_movable(before, program, location)
-    _check_contents(metadata, program, location)
+    _check_fingerprints(metadata, program, location)
     _check_sink_locations(metadata, program, location)
 
 
@@ -240,9 +243,9 @@ def _check_movable(before: Layout, program: JobProgram, location: str) -> None:
         )
 
 
-def _check_contents(metadata: CheckpointMetadata, program: JobProgram, location: str) -> None:
+def _check_fingerprints(metadata: CheckpointMetadata, program: JobProgram, location: str) -> None:
     before = {source: digest for source, _, digest in metadata.contents}
-    for source, name, digest in _contents(program):
+    for source, name, digest in _list_fingerprints(program):
         if before.get(source, digest) != digest:
             raise CheckpointError(
                 f"the values of {name!r} are others than when this checkpoint was made",
@@ -283,7 +286,7 @@ def _sink_location(locator: str) -> str:
         return locator
 
 
-def _contents(program: JobProgram) -> list[list[Any]]:
+def _list_fingerprints(program: JobProgram) -> list[list[Any]]:
     fingerprints = [
         [source.id, source.name, source.source.fingerprint]
         for source in program.sources

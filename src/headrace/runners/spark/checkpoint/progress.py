@@ -31,7 +31,7 @@ def all_sources_ended(
     ``sources``: the ids of the sources that count; one that the micro-batch does not read has not
     ended.
     """
-    offset = _planned(Path(spark_folder) / "offsets" / str(batch))
+    offset = _read_source_offset(Path(spark_folder) / "offsets" / str(batch))
     return offset is not None and have_ended(offset, sources)
 
 
@@ -51,16 +51,23 @@ def have_been_read(offset: Mapping[str, Any], sources: Collection[str]) -> bool:
 
 def is_suspended(spark_folder: str) -> bool:
     """Return whether a source stopped in the last micro-batch, so another run may read on."""
-    last = max(_batches(spark_folder, "offsets"), default=-1)
+    last = max(_list_batches(spark_folder, "offsets"), default=-1)
     if last < 0:
         return False
-    return any(read.get("suspended") for read in _offset(spark_folder, last)["sources"].values())
+    return any(
+        read.get("suspended")
+        for read in _read_required_offset(spark_folder, last)["sources"].values()
+    )
 
 
 def sources_of(spark_folder: str) -> frozenset[str]:
     """Return the ids of the sources in the last planned micro-batch."""
-    last = max(_batches(spark_folder, "offsets"), default=-1)
-    return frozenset(_offset(spark_folder, last)["sources"]) if last >= 0 else frozenset()
+    last = max(_list_batches(spark_folder, "offsets"), default=-1)
+    return (
+        frozenset(_read_required_offset(spark_folder, last)["sources"])
+        if last >= 0
+        else frozenset()
+    )
 
 
 def is_committed(spark_folder: str, batch: int) -> bool:
@@ -70,20 +77,20 @@ def is_committed(spark_folder: str, batch: int) -> bool:
 
 def is_finished(spark_folder: str, sources: Collection[str]) -> bool:
     """Return whether nothing is left to do for a job with these sources."""
-    last = max(_batches(spark_folder, "offsets"), default=-1)
+    last = max(_list_batches(spark_folder, "offsets"), default=-1)
     if last < 0 or not is_committed(spark_folder, last):
         return False
-    return have_been_read(_offset(spark_folder, last), sources)
+    return have_been_read(_read_required_offset(spark_folder, last), sources)
 
 
 def has_planned(spark_folder: str) -> bool:
     """Return whether a micro-batch was planned, with which Spark would continue."""
-    return bool(_batches(spark_folder, "offsets"))
+    return bool(_list_batches(spark_folder, "offsets"))
 
 
 def has_committed(spark_folder: str) -> bool:
     """Return whether Spark has completed a micro-batch."""
-    return bool(_batches(spark_folder, "commits"))
+    return bool(_list_batches(spark_folder, "commits"))
 
 
 def remove_unplanned(spark_folder: str) -> None:
@@ -101,12 +108,12 @@ def log_of(spark_folder: str) -> QueryLog:
     Raises:
         CheckpointError: the offset of one of them is missing or damaged.
     """
-    committed = max(_batches(spark_folder, "commits"), default=-1)
-    planned = max(_batches(spark_folder, "offsets"), default=-1)
+    committed = max(_list_batches(spark_folder, "commits"), default=-1)
+    planned = max(_list_batches(spark_folder, "offsets"), default=-1)
     return QueryLog(
         committed,
-        _offset(spark_folder, committed) if committed >= 0 else None,
-        _offset(spark_folder, planned) if planned > committed else None,
+        _read_required_offset(spark_folder, committed) if committed >= 0 else None,
+        _read_required_offset(spark_folder, planned) if planned > committed else None,
     )
 
 
@@ -119,22 +126,24 @@ def check_logs(spark_folder: str, epoch: int) -> int:
     Raises:
         CheckpointError: a file of a log is missing or damaged.
     """
-    planned = max(_batches(spark_folder, "offsets"), default=-1)
-    committed = max(_batches(spark_folder, "commits"), default=-1)
+    planned = max(_list_batches(spark_folder, "offsets"), default=-1)
+    committed = max(_list_batches(spark_folder, "commits"), default=-1)
     if planned < committed:
-        raise missing_error("the end of a micro-batch", _file(spark_folder, "offsets", committed))
+        raise missing_error(
+            "the end of a micro-batch", _log_file(spark_folder, "offsets", committed)
+        )
     if committed < planned - 1:
-        file = _file(spark_folder, "commits", planned - 1)
+        file = _log_file(spark_folder, "commits", planned - 1)
         raise missing_error("Spark's note of a committed micro-batch", file)
     last = -1
     for batch in range(max(planned - 1, 0), planned + 1):
-        last = _offset(spark_folder, batch)["epoch"]
+        last = _read_required_offset(spark_folder, batch)["epoch"]
     if planned >= 0:
-        file = _file(spark_folder, "offsets", planned)
+        file = _log_file(spark_folder, "offsets", planned)
         check_sources(spark_folder, file.read_text(encoding="utf-8").splitlines()[2:])
     missing = [batch for batch in _missing_files(Path(spark_folder) / "offsets") if batch > planned]
     if missing or last < epoch:
-        file = _file(spark_folder, "offsets", max(missing, default=planned + 1))
+        file = _log_file(spark_folder, "offsets", max(missing, default=planned + 1))
         raise missing_error("the end of a micro-batch in Spark's log of offsets", file)
     return committed
 
@@ -145,9 +154,9 @@ def _missing_files(log: Path) -> list[int]:
     return [int(path.name) for path in described if path.name.isdigit() and not path.exists()]
 
 
-def _offset(spark_folder: str, batch: int) -> dict[str, Any]:
-    file = _file(spark_folder, "offsets", batch)
-    offset = _planned(file)
+def _read_required_offset(spark_folder: str, batch: int) -> dict[str, Any]:
+    file = _log_file(spark_folder, "offsets", batch)
+    offset = _read_source_offset(file)
     if offset is None:
         raise missing_error("the end of a micro-batch in Spark's log of offsets", file)
     try:
@@ -158,18 +167,18 @@ def _offset(spark_folder: str, batch: int) -> dict[str, Any]:
     return offset
 
 
-def _file(spark_folder: str, log: str, batch: int) -> Path:
+def _log_file(spark_folder: str, log: str, batch: int) -> Path:
     return Path(spark_folder) / log / str(batch)
 
 
-def _batches(spark_folder: str, log: str) -> list[int]:
+def _list_batches(spark_folder: str, log: str) -> list[int]:
     folder = Path(spark_folder) / log
     if not folder.exists():
         return []
     return [int(path.name) for path in folder.iterdir() if path.name.isdigit()]
 
 
-def _planned(path: Path) -> dict[str, Any] | None:
+def _read_source_offset(path: Path) -> dict[str, Any] | None:
     """Return the offset of Headrace's source in a file of the log.
 
     The file has a version, a JSON text of Spark's, and one text per source, mostly JSON.

@@ -62,9 +62,9 @@ def check_files(spark_folder: str, committed: int, stages: int) -> None:
         return
     for operator in range(stages):
         described = folder / "state" / str(operator) / "_metadata" / "v2"
-        last = max(_numbers(described), default=0)
+        last = max(_list_numbered_files(described), default=0)
         description = _json_of(described / str(last), "Spark's description of an operator's state")
-        for schema in _schemas(description):
+        for schema in _list_schema_paths(description):
             if not Path(schema.removeprefix("file:")).exists():
                 raise missing_error(
                     "the schema of an operator's state", schema.removeprefix("file:")
@@ -124,12 +124,12 @@ def verify_checksum(file: Path) -> None:
         raise ValueError(f"its checksum is wrong (or {checksum.name} is damaged)")
 
 
-def _schemas(operator: dict[str, Any]) -> Iterator[str]:
+def _list_schema_paths(operator: dict[str, Any]) -> Iterator[str]:
     for store in operator.get("stateStoreInfo", ()):
         yield from store.get("stateSchemaFilePaths", ())
 
 
-def _numbers(folder: Path) -> list[int]:
+def _list_numbered_files(folder: Path) -> list[int]:
     if not folder.exists():
         return []
     return [int(path.name) for path in folder.iterdir() if path.name.isdigit()]
@@ -203,7 +203,7 @@ def first_broken(spark_folder: str) -> tuple[Path, str] | None:
     """
     files = sorted(path for path in Path(spark_folder).rglob("*") if path.is_file())
     for file in files:
-        problem = _problem(file)
+        problem = _find_problem(file)
         if problem is not None:
             return file, problem
     for file in files:
@@ -213,7 +213,7 @@ def first_broken(spark_folder: str) -> tuple[Path, str] | None:
     return None
 
 
-def _problem(file: Path) -> str | None:
+def _find_problem(file: Path) -> str | None:
     name = file.name
     if name.startswith(".") or name.endswith(_DRAFT_SUFFIX):
         return None
@@ -222,7 +222,7 @@ def _problem(file: Path) -> str | None:
     except ValueError as error:
         return str(error)
     if name.endswith(".zip"):
-        return _problem_of_zip(file)
+        return _find_problem_in_zip(file)
     if name.endswith(_CHECKSUM):
         try:
             expected_bytes = json.loads(file.read_text(encoding="utf-8"))["mainFileSize"]
@@ -234,7 +234,7 @@ def _problem(file: Path) -> str | None:
     return None
 
 
-def _problem_of_zip(file: Path) -> str | None:
+def _find_problem_in_zip(file: Path) -> str | None:
     try:
         with zipfile.ZipFile(file) as snapshot:
             inside = snapshot.testzip()

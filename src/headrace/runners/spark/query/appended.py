@@ -28,16 +28,16 @@ class HadoopFolder:
 
     def __init__(self, spark: SparkSession, path: str) -> None:
         self._jvm: Any = spark._jvm
-        self.path = self._path(path)
+        self.path = self._make_path(path)
         configuration = spark._jsparkSession.sessionState().newHadoopConf()
         self._system = self.path.getFileSystem(configuration)
 
-    def _path(self, *parts: Any) -> Any:
+    def _make_path(self, *parts: Any) -> Any:
         return self._jvm.org.apache.hadoop.fs.Path(*parts)
 
     def path_of(self, name: str) -> Any:
         """Return the path of a file or folder, by its name relative to this folder."""
-        return self._path(self.path, name)
+        return self._make_path(self.path, name)
 
     def exists(self, name: str) -> bool:
         """Return whether a file or folder exists."""

@@ -127,9 +127,11 @@ class _DataFrameChain:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the envelopes for a partition's rows."""
         job = worker_job(self._ref)
-        yield from to_arrow(wire_rows(job, self._envelopes(job, batches)))
+        yield from to_arrow(wire_rows(job, self._process_batches(job, batches)))
 
-    def _envelopes(self, job: WorkerJob, batches: Iterable[pa.RecordBatch]) -> Iterator[Envelope]:
+    def _process_batches(
+        self, job: WorkerJob, batches: Iterable[pa.RecordBatch]
+    ) -> Iterator[Envelope]:
         source = next(s for s in job.program.sources if s.id == self._source_id)
         chain = job.dataframe_chain(source)
         sender = FIRST_OF_DATAFRAMES + partition_id() * len(job.program.sources) + source.number
@@ -169,7 +171,7 @@ def write_dataframes(frame: DataFrame, program: JobProgram, ref: ProgramRef, bat
     """Write a micro-batch's records to each ``DataFrameSink``; ``frame`` is persisted."""
     for program_sink in dataframe_sinks(program):
         sink: Any = program_sink.sink
-        schema = _schema(program_sink, frame.sparkSession)
+        schema = _find_schema(program_sink, frame.sparkSession)
         rows = frame.mapInArrow(
             _SinkRows(ref, program_sink.id, schema.fieldNames(), schema.json()), schema
         )
@@ -208,7 +210,7 @@ def _is_appended_once(spark: SparkSession, sink: Any) -> bool:
     return sink.path is not None and sink.mode == "append" and kind in FORMATS
 
 
-def _schema(sink: SinkProgram, spark: SparkSession) -> StructType:
+def _find_schema(sink: SinkProgram, spark: SparkSession) -> StructType:
     description: Any = sink.sink
     if description.schema is not None:
         columns = StructType.fromDDL(description.schema)
@@ -243,30 +245,30 @@ class _SinkRows:
         sink = worker_job(self._ref).program.sink(self._sink_id)
         try:
             with sink_error_notes(sink, "writing"):
-                yield from self._decoded(batches)
+                yield from self._decode_batches(batches)
         except GeneratorExit:
             raise  # Spark stopped reading
         except BaseException as error:
             raise_encoded(error)
 
-    def _decoded(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def _decode_batches(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         schema = to_arrow_schema(StructType.fromJson(json.loads(self._schema_json)))
         for batch in batches:
             for row in rows_of(batch):
                 for envelope in envelopes_in(MemoryContent(row.payload), row.stage):
                     if envelope.kind == Kind.DATA and envelope.target == self._sink_id:
-                        yield from self._rows(records_of(payload_of(envelope)), schema)
+                        yield from self._make_batch(records_of(payload_of(envelope)), schema)
 
-    def _rows(self, values: list[Any], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    def _make_batch(self, values: list[Any], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         if values:
-            rows = [self._fields(value) for value in values]
+            rows = [self._read_fields(value) for value in values]
             columns = [
                 pa.array(column, field.type)
                 for column, field in zip(zip(*rows, strict=True), schema, strict=True)
             ]
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
-    def _fields(self, value: Any) -> list[Any]:
+    def _read_fields(self, value: Any) -> list[Any]:
         names = self._names
         if isinstance(value, Mapping):
             return [value.get(name) for name in names]

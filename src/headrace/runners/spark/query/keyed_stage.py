@@ -166,9 +166,9 @@ class StageProcessor(StatefulProcessor):
         """
         job = worker_job(self._ref)
         index = bucket_keys(job.program.partitions).index(int(key[0]))
-        yield from frames(wire_rows(job, self._output(job, rows, index), self._stage + 1))
+        yield from frames(wire_rows(job, self._process_rows(job, rows, index), self._stage + 1))
 
-    def _output(self, job: WorkerJob, rows: Any, index: int) -> Iterator[Envelope | Row]:
+    def _process_rows(self, job: WorkerJob, rows: Any, index: int) -> Iterator[Envelope | Row]:
         """Process the packets for this stage, group by group, and pass other packets on."""
         received: SpilledEnvelopes[int] = SpilledEnvelopes()
         for frame in rows:
@@ -224,9 +224,9 @@ class BatchStage:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the stage's output for the packets of a partition."""
         job = worker_job(self._ref)
-        yield from to_arrow(wire_rows(job, self._output(job, batches), self._stage + 1))
+        yield from to_arrow(wire_rows(job, self._process_rows(job, batches), self._stage + 1))
 
-    def _output(
+    def _process_rows(
         self, job: WorkerJob, batches: Iterable[pa.RecordBatch]
     ) -> Iterator[Envelope | Row]:
         work = StageCall(_heap_backend)
@@ -246,18 +246,20 @@ class BatchStage:
                 broadcasts = _BroadcastEnvelopes(job, keys.index(bucket))
             if envelope.group != group:
                 if group is not None:
-                    yield from self._group(job, work, group, received, broadcasts, envelope.group)
+                    yield from self._process_group(
+                        job, work, group, received, broadcasts, envelope.group
+                    )
                 group, received = envelope.group, []
                 sender = sender_of(job.program.vertex(envelope.target), max(group, bucket))
             received.append(envelope)
         if group is not None and broadcasts is not None:
-            yield from self._group(job, work, group, received, broadcasts, None)
+            yield from self._process_group(job, work, group, received, broadcasts, None)
             yield from broadcasts.drain(work)
             metrics = job.metrics_envelope(sender, max(group, 0))
             if metrics is not None:
                 yield metrics
 
-    def _group(
+    def _process_group(
         self,
         job: WorkerJob,
         work: StageCall,

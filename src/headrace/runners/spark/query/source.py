@@ -50,7 +50,7 @@ class TaskPartition(InputPartition):
         self.data = pickle.dumps(task, 5)
 
 
-def _coordinator(plan: DriverPlan) -> Coordinator:
+def _make_coordinator(plan: DriverPlan) -> Coordinator:
     enumerators = {
         source.id: source.source.enumerator(plan.query.checkpoint_folder.of_source(source.id))
         for source in plan.program.sources
@@ -123,7 +123,7 @@ class StreamReader(DataSourceStreamReader):
     def _coordinator(self) -> Coordinator:
         if self._lazy_coordinator is None:
             assert self._plan is not None, "a reader in a worker does not plan"
-            self._lazy_coordinator = _coordinator(self._plan)
+            self._lazy_coordinator = _make_coordinator(self._plan)
         return self._lazy_coordinator
 
     @encodes_errors
@@ -209,7 +209,7 @@ class BatchReader(DataSourceReader):
     def partitions(self) -> Sequence[InputPartition]:
         """Return the source tasks that read the whole input."""
         assert self._plan is not None
-        coordinator = _coordinator(self._plan)
+        coordinator = _make_coordinator(self._plan)
         now_ms, began_ms = wall_clock_ms(), monotonic_ms()
         start = end = coordinator.initial(now_ms)
         while not coordinator.ended(end):

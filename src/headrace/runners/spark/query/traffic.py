@@ -42,10 +42,12 @@ class Traffic:
             and isinstance(payload, EncodedPayload | MessageRows)
         ):
             size_bytes = payload.size_bytes
-            self._tally(envelope.target, BYTES_IN).count += size_bytes
-            self._tally(self._sender(envelope.sender), BYTES_OUT).count += size_bytes
+            self._get_tally(envelope.target, BYTES_IN).count += size_bytes
+            self._get_tally(
+                self._find_sending_operator(envelope.sender), BYTES_OUT
+            ).count += size_bytes
 
-    def _sender(self, sender: int) -> str:
+    def _find_sending_operator(self, sender: int) -> str:
         """Return the id of the first operator in the task with a sender number."""
         if sender >= SENDERS_PER_VERTEX:
             return self._vertices[sender // SENDERS_PER_VERTEX - 1]
@@ -53,7 +55,7 @@ class Traffic:
             sender -= FIRST_OF_DATAFRAMES
         return self._sources[sender % len(self._sources)]
 
-    def _tally(self, operator: str, metric: str) -> Tally:
+    def _get_tally(self, operator: str, metric: str) -> Tally:
         tally = self._tallies.get((operator, metric))
         if tally is None:
             tally = self._tallies[operator, metric] = Tally()

@@ -134,12 +134,12 @@ def pack(envelopes: Iterable[Envelope | Row], partitions: int, reader: int = 1) 
                 packet_key = max(waiting, key=lambda each: waiting[each].size_bytes)
             writer = waiting.pop(packet_key)
             waiting_bytes -= writer.size_bytes
-            yield _row(keys, packet_key, writer)
+            yield _make_row(keys, packet_key, writer)
     for packet_key, writer in waiting.items():
-        yield _row(keys, packet_key, writer)
+        yield _make_row(keys, packet_key, writer)
 
 
-def _row(keys: Sequence[int], packet_key: tuple[int, int, int], writer: PacketWriter) -> Row:
+def _make_row(keys: Sequence[int], packet_key: tuple[int, int, int], writer: PacketWriter) -> Row:
     index, stage, group = packet_key
     return Row(keys[index], group, 0, 0, stage, writer.finished())
 

@@ -154,7 +154,7 @@ class _SinkTask:
         sink_id = envelope.target
         if sink_id not in self._open:
             sink = self._job.program.sink(sink_id)
-            writing = SinkWriting(sink, _context(self._job, sink, self._batch))
+            writing = SinkWriting(sink, _make_context(self._job, sink, self._batch))
             self._open[sink_id] = self._stack.enter_context(writing)
         self._open[sink_id].write(payload_of(envelope))
 
@@ -178,7 +178,7 @@ def _open_sinks(
         sinks.end()
 
 
-def _context(job: WorkerJob, sink: SinkProgram, batch: int) -> WriterContext:
+def _make_context(job: WorkerJob, sink: SinkProgram, batch: int) -> WriterContext:
     program = job.program
     return WriterContext(
         program.sink_id(sink),

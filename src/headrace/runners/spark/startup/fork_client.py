@@ -45,7 +45,7 @@ def _ask(socket_path: str, arguments: list[str]) -> tuple[Any, int]:
     server = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
     try:
         server.connect(socket_path)
-        message = _message(arguments)
+        message = _build_message(arguments)
         streams = b"".join(n.to_bytes(4, sys.byteorder) for n in _STANDARD_STREAMS)
         length = len(message).to_bytes(8, "big")
         server.sendmsg([length], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
@@ -55,7 +55,7 @@ def _ask(socket_path: str, arguments: list[str]) -> tuple[Any, int]:
         return server, 0
 
 
-def _message(arguments: list[str]) -> bytes:
+def _build_message(arguments: list[str]) -> bytes:
     environment = [name + b"=" + value for name, value in os.environb.items()]
     parts = [os.fsencode(a) for a in arguments]
     head = [str(len(parts)).encode(), *parts, os.fsencode(os.getcwd())]

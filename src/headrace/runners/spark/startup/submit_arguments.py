@@ -37,7 +37,7 @@ def submitted_in_files(settings: Mapping[str, str]) -> Iterator[None]:
     user_file, rest = _split(shlex.split(_SHELL if given is None else given))
     folder = new_subfolder("submit-")
     try:
-        text = _properties({**settings, **_java_options(settings, folder)})
+        text = _format_properties({**settings, **_java_options(settings, folder)})
         chosen = [_FILE, str(folder / "spark.properties")]
         if user_file is None:
             chosen.append("--load-spark-defaults")  # otherwise Spark reads only this file
@@ -75,12 +75,12 @@ def _java_options(settings: Mapping[str, str], folder: Path) -> dict[str, str]:
     for key in _JAVA_OPTIONS:
         if settings.get(key):
             path = folder / key
-            write_private(path, "".join(map(_argument, _options(key, settings[key]))))
+            write_private(path, "".join(map(_format_argument, _split_options(key, settings[key]))))
             named[key] = f'"@{path}"'  # Spark splits the text at blanks, as a shell does
     return named
 
 
-def _options(key: str, text: str) -> list[str]:
+def _split_options(key: str, text: str) -> list[str]:
     try:
         options = shlex.split(text)
     except ValueError as error:
@@ -91,18 +91,18 @@ def _options(key: str, text: str) -> list[str]:
     return options
 
 
-def _argument(option: str) -> str:
+def _format_argument(option: str) -> str:
     """Return a line of an argument file. Source: the manual of the java command."""
     quoted = option.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
     return f'"{quoted}"\n'
 
 
-def _properties(settings: Mapping[str, str]) -> str:
+def _format_properties(settings: Mapping[str, str]) -> str:
     """Return a properties file. Source: the documentation of ``java.util.Properties.load``."""
-    return "".join(f"{_escaped(key)}={_escaped(value)}\n" for key, value in settings.items())
+    return "".join(f"{_escape(key)}={_escape(value)}\n" for key, value in settings.items())
 
 
-def _escaped(text: str) -> str:
+def _escape(text: str) -> str:
     units = text.encode("utf-16-be", "surrogatepass")
     pairs = (int.from_bytes(units[at : at + 2], "big") for at in range(0, len(units), 2))
     return "".join(

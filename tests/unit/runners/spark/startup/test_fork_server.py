@@ -30,7 +30,7 @@ SERVER = {"PATH": "/bin", "PYTHONHASHSEED": "0", "OMP_NUM_THREADS": "1"}
 def test_a_request_comes_as_it_was_sent(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(os, "environb", {b"A": b"1", b"B": b"x=y\nz", b"EMPTY": b""})
     monkeypatch.chdir(tmp_path)
-    request = Request.read(fork_client._message([*MODULE, "", "\udc80"]))
+    request = Request.read(fork_client._build_message([*MODULE, "", "\udc80"]))
     assert request.arguments == [*MODULE, "", "\udc80"]
     assert request.folder == str(tmp_path)
     assert request.environment == {"A": "1", "B": "x=y\nz", "EMPTY": ""}
