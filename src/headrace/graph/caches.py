@@ -49,7 +49,7 @@ class CachesOfJob:
     def _computed_inputs(self, node: Transformation) -> tuple[Edge, ...]:
         """Return the inputs of a node that are computed: none for a stream that was stored."""
         if isinstance(node, CacheTransformation) and node not in self._kept:
-            self._kept[node] = node.kept.reading() if self._keeps else None
+            self._kept[node] = node.kept.find_source() if self._keeps else None
         return () if self._kept.get(node) else node.inputs
 
     def _resolve_cache(self, cache: CacheTransformation) -> tuple[Edge, ...]:
@@ -59,7 +59,7 @@ class CachesOfJob:
             return (Edge(_make_reader(cache, source)),)
         into = tuple(new for edge in cache.inputs for new in self._replace_edge(edge))
         if self._keeps:
-            sink, declared = cache.kept.writing(), cache.output_type
+            sink, declared = cache.kept.create_sink(), cache.output_type
             self._keeping.append(
                 SinkTransformation(into, None, cache.name, cache.site, declared, sink=sink)
             )

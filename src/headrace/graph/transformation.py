@@ -141,10 +141,10 @@ class SinkTransformation(Transformation):
 class KeptResult(Protocol):
     """The storage for a cached stream, from one job to the next."""
 
-    def reading(self) -> Source | None:
+    def find_source(self) -> Source | None:
         """Return a source of the records that an earlier job stored; None if there are none."""
 
-    def writing(self) -> Sink:
+    def create_sink(self) -> Sink:
         """Return a sink that stores the records of one job; they are valid once it has finished."""
 
     def forget(self) -> None:

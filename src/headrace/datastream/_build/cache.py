@@ -23,12 +23,12 @@ class CacheFolders:
         self._folders: list[str] = []
         atexit.register(self.forget)
 
-    def reading(self) -> Source | None:
+    def find_source(self) -> Source | None:
         """Return a source of the records that a job has stored, or None."""
         sources = map(CacheSource, self._folders)
         return next((source for source in sources if source.is_complete), None)
 
-    def writing(self) -> Sink:
+    def create_sink(self) -> Sink:
         """Create a sink with a new folder, so that two runs of the job share none."""
         given = options.read(self._configuration, options.CACHE_DIR)
         if given is None:

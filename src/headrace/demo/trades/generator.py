@@ -62,13 +62,13 @@ def generate(
     if wanted < min(events, 1):
         raise ValueError("the rates leave no event that is as it should be")
     while len(desk.drafts) < wanted:
-        desk.client_order()
+        desk.emit_client_order()
         if rng.random() < rates.orphan * _MESSAGES_PER_ORDER:
-            desk.orphan()
+            desk.emit_orphan()
     # The last order may be cut off; its messages are in the order of events.
     del desk.drafts[wanted:]
     for _ in range(strangers):
-        desk.unknown_instrument()
+        desk.emit_unknown_instrument()
     drafts = sorted(desk.drafts, key=lambda draft: (draft.time_ms, draft.system))
     again = rng.choices(range(len(drafts)), k=duplicate)
     sent = drafts + [drafts[place] for place in again]

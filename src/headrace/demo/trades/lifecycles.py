@@ -57,7 +57,7 @@ class TradingDesk:
         self._arrivals = arrival_weights()
         self._numbers = [0, 0, 0]
 
-    def client_order(self) -> None:
+    def emit_client_order(self) -> None:
         """One client's order, from its arrival to its end.
 
         Two in three go directly to a market. The others are care orders: other systems work them in
@@ -72,11 +72,13 @@ class TradingDesk:
         if rng.random() < 0.67:
             lots = rng.randint(1, 40)
             system = rng.choice((ALPHA, BETA, GAMMA))
-            self._route(system, listing, buys, lots * listing.lot, price, account, "", start_ms)
+            self._emit_market_order(
+                system, listing, buys, lots * listing.lot, price, account, "", start_ms
+            )
             return
         slices = rng.randint(2, 4) if rng.random() < 0.93 else rng.randint(6, 12)
         sizes = [rng.randint(5, 60) for _ in range(slices)]
-        care = self._new(
+        care = self._emit_new_order(
             ALPHA if rng.random() < 0.85 else BETA,
             listing,
             buys,
@@ -92,7 +94,7 @@ class TradingDesk:
         replaced_ms, replacement = _NEVER_MS, parent
         if rng.random() < 0.1:
             replaced_ms = start_ms + span_ms // 2
-            self._replace(care, replaced_ms, quantity=care.quantity + 10 * listing.lot)
+            self._emit_replacement(care, replaced_ms, quantity=care.quantity + 10 * listing.lot)
             replacement = f"{SYSTEMS[care.system]}:{care.order_id}"
         for place, each in enumerate(sizes):
             slice_ms = start_ms + int(span_ms * (place + rng.random()) / slices)
@@ -100,11 +102,11 @@ class TradingDesk:
                 # The other system's clock is late: the child's timestamp is before its parent's.
                 slice_ms = start_ms - rng.randint(1, 200)
             above = replacement if slice_ms >= replaced_ms else parent
-            self._slice(care, each * listing.lot, above, slice_ms, cancelled_ms)
+            self._emit_slice(care, each * listing.lot, above, slice_ms, cancelled_ms)
         if cancelled_ms != _NEVER_MS:
-            self._add("CANCEL", care, cancelled_ms)
+            self._add_draft("CANCEL", care, cancelled_ms)
 
-    def orphan(self) -> None:
+    def emit_orphan(self) -> None:
         """One message that refers to an event that never comes or, one in four, comes too late."""
         rng = self._rng
         listing = self._market.pick(rng)
@@ -112,36 +114,38 @@ class TradingDesk:
         account = rng.choice(self._market.accounts)[0]
         system = rng.choice((ALPHA, BETA, GAMMA))
         order = _OpenOrder(
-            system, self._id(system), listing, True, listing.lot, listing.price, account
+            system, self._next_id(system), listing, True, listing.lot, listing.price, account
         )
         what = rng.randrange(6)
         if what == 0:
-            self._execute(order, listing.lot, start_ms)
+            self._emit_execution(order, listing.lot, start_ms)
         elif what == 1:
-            self._add("CANCEL", order, start_ms)
+            self._add_draft("CANCEL", order, start_ms)
         elif what == 2:
-            self._replace(order, start_ms)
+            self._emit_replacement(order, start_ms)
         elif what == 3:
-            self._add("BUST", order, start_ms, exec_id=self._id(system, "X"))
+            self._add_draft("BUST", order, start_ms, exec_id=self._next_id(system, "X"))
         else:
-            parent_id = self._id(ALPHA)
+            parent_id = self._next_id(ALPHA)
             parent = f"ALPHA:{parent_id}"
-            self._new(system, listing, True, listing.lot, listing.price, account, parent, start_ms)
+            self._emit_new_order(
+                system, listing, True, listing.lot, listing.price, account, parent, start_ms
+            )
             if what == 5:
                 late = _OpenOrder(
                     ALPHA, parent_id, listing, True, listing.lot, listing.price, account
                 )
-                self._add("NEW", late, start_ms + _TOO_LATE_MS + 1)
+                self._add_draft("NEW", late, start_ms + _TOO_LATE_MS + 1)
 
-    def unknown_instrument(self) -> None:
+    def emit_unknown_instrument(self) -> None:
         """One order for an instrument that is not in the reference data of the day."""
         rng = self._rng
         account = rng.choice(self._market.accounts)[0]
         system = rng.choice((ALPHA, BETA, GAMMA))
         start_ms = arrival_ms(rng, self._arrivals)
-        self._new(system, self._market.unlisted, True, 100, 1000, account, "", start_ms)
+        self._emit_new_order(system, self._market.unlisted, True, 100, 1000, account, "", start_ms)
 
-    def _slice(
+    def _emit_slice(
         self,
         care: _OpenOrder,
         quantity: int,
@@ -155,14 +159,14 @@ class TradingDesk:
             return
         detail = (care.listing, care.buys, quantity, care.price, care.account)
         if rng.random() < 0.75 or quantity < 2 * care.listing.lot:
-            self._route(system, *detail, parent, start_ms, cancelled_ms)
+            self._emit_market_order(system, *detail, parent, start_ms, cancelled_ms)
             return
-        algo = self._new(system, *detail, parent, start_ms)
+        algo = self._emit_new_order(system, *detail, parent, start_ms)
         lots = quantity // care.listing.lot
         for part in (lots // 2, lots - lots // 2):
             start_ms += rng.randint(5, 60_000)
             if start_ms < cancelled_ms:
-                self._route(
+                self._emit_market_order(
                     rng.choice((ALPHA, GAMMA)),
                     care.listing,
                     care.buys,
@@ -174,7 +178,7 @@ class TradingDesk:
                     cancelled_ms,
                 )
 
-    def _route(
+    def _emit_market_order(
         self,
         system: int,
         listing: Listing,
@@ -191,10 +195,12 @@ class TradingDesk:
         After ``cancelled_ms`` nothing happens to it, except an execution that crosses the cancel.
         """
         rng, rates = self._rng, self._rates
-        order = self._new(system, listing, buys, quantity, price, account, parent, start_ms)
+        order = self._emit_new_order(
+            system, listing, buys, quantity, price, account, parent, start_ms
+        )
         now_ms = start_ms
         if rng.random() < 0.01:
-            self._add("REJECT", order, now_ms + rng.randint(1, 50))
+            self._add_draft("REJECT", order, now_ms + rng.randint(1, 50))
             return
         left = quantity // listing.lot
         gap = 1 / rng.choice((300, 8_000, 40_000))
@@ -203,16 +209,16 @@ class TradingDesk:
             now_ms += int(rng.expovariate(gap)) + 1
             if now_ms > cancelled_ms:
                 if rng.random() < 0.1:
-                    self._execute(order, listing.lot, cancelled_ms + rng.randint(0, 30))
+                    self._emit_execution(order, listing.lot, cancelled_ms + rng.randint(0, 30))
                 return
             chance = rng.random()
             if chance < 0.12:
                 more = rng.randint(0, 5) if rng.random() < 0.3 else 0
                 left += more
                 grown = order.quantity + more * listing.lot
-                self._replace(order, now_ms, quantity=grown, move=rng.choice((-1, 1)))
+                self._emit_replacement(order, now_ms, quantity=grown, move=rng.choice((-1, 1)))
             elif chance < 0.22:
-                self._add("CANCEL", order, now_ms)
+                self._add_draft("CANCEL", order, now_ms)
                 break
             elif chance < 0.25:
                 return
@@ -220,15 +226,15 @@ class TradingDesk:
                 lots = left if rng.random() < 0.5 else rng.randint(1, left)
                 left -= lots
                 # Sometimes a gateway gives the fill an earlier timestamp than the order.
-                self._execute(order, lots * listing.lot, start_ms - 2 if early else now_ms)
+                self._emit_execution(order, lots * listing.lot, start_ms - 2 if early else now_ms)
                 early = False
         else:
             if rng.random() < rates.overfill:
-                self._execute(order, listing.lot, now_ms + rng.randint(1, 500))
+                self._emit_execution(order, listing.lot, now_ms + rng.randint(1, 500))
         if rng.random() < rates.closed_order:
-            self._add("CANCEL", order, now_ms + rng.randint(501, 2_000))
+            self._add_draft("CANCEL", order, now_ms + rng.randint(501, 2_000))
 
-    def _new(
+    def _emit_new_order(
         self,
         system: int,
         listing: Listing,
@@ -241,20 +247,20 @@ class TradingDesk:
     ) -> _OpenOrder:
         if self._rng.random() < self._rates.unknown_account:
             account = f"ZZ{account[2:]}"
-        order = _OpenOrder(system, self._id(system), listing, buys, quantity, price, account)
-        self._add("NEW", order, time_ms, parent=parent)
+        order = _OpenOrder(system, self._next_id(system), listing, buys, quantity, price, account)
+        self._add_draft("NEW", order, time_ms, parent=parent)
         return order
 
-    def _replace(
+    def _emit_replacement(
         self, order: _OpenOrder, time_ms: int, *, quantity: int = 0, move: int = 0
     ) -> None:
-        replaces, order.order_id = order.order_id, self._id(order.system)
+        replaces, order.order_id = order.order_id, self._next_id(order.system)
         order.quantity = quantity or order.quantity
         order.price += move
-        self._add("REPLACE", order, time_ms, replaces=replaces)
+        self._add_draft("REPLACE", order, time_ms, replaces=replaces)
 
-    def _execute(self, order: _OpenOrder, quantity: int, time_ms: int) -> None:
-        rng, exec_id = self._rng, self._id(order.system, "X")
+    def _emit_execution(self, order: _OpenOrder, quantity: int, time_ms: int) -> None:
+        rng, exec_id = self._rng, self._next_id(order.system, "X")
         better = rng.randint(0, 3) * (-1 if order.buys else 1)
         self.drafts.append(
             Draft(
@@ -269,9 +275,9 @@ class TradingDesk:
             )
         )
         if rng.random() < self._rates.bust:
-            self._add("BUST", order, time_ms + rng.randint(1_000, 600_000), exec_id=exec_id)
+            self._add_draft("BUST", order, time_ms + rng.randint(1_000, 600_000), exec_id=exec_id)
 
-    def _add(
+    def _add_draft(
         self,
         kind: Kind,
         order: _OpenOrder,
@@ -303,6 +309,6 @@ class TradingDesk:
                 Draft(time_ms, order.system, kind, order.order_id, order.listing, exec_id=exec_id)
             )
 
-    def _id(self, system: int, prefix: str = "") -> str:
+    def _next_id(self, system: int, prefix: str = "") -> str:
         number = self._numbers[system] = self._numbers[system] + 1
         return f"{prefix}{'ABG'[system]}{number:06}"

@@ -85,7 +85,7 @@ class Contents(ABC):
         """Return the state that stores a window's contents, with ``add``, ``get`` and ``clear``."""
 
     @abstractmethod
-    def from_records(self, values: list[Any]) -> list[Any]:
+    def inputs_from_records(self, values: list[Any]) -> list[Any]:
         """Return the window function's inputs from a list of records, if there is an evictor."""
 
     @abstractmethod
@@ -115,7 +115,7 @@ class Elements(Contents):
     def state(self, states: NamespacedStates) -> Any:
         return states.get_list_state(_Descriptor(self.stored_kind))
 
-    def from_records(self, values: list[Any]) -> list[Any]:
+    def inputs_from_records(self, values: list[Any]) -> list[Any]:
         return values
 
     def inputs(self, state: Any, keeps_state: bool) -> list[Any]:
@@ -163,7 +163,7 @@ class Reduced(_FoldedContents):
         descriptor = _Descriptor(self.stored_kind, reduce=self.function.as_callable())
         return states.get_reducing_state(descriptor)
 
-    def from_records(self, values: list[Any]) -> list[Any]:
+    def inputs_from_records(self, values: list[Any]) -> list[Any]:
         reduce, accumulator = self.function.as_callable(), None
         for value in values:
             accumulator = value if accumulator is None else reduce(accumulator, value)
@@ -197,7 +197,7 @@ class Aggregated(_FoldedContents):
         """Return the function, with its accumulators coerced to their declared type."""
         return fitted_aggregate(self.function.target, self.accumulator_type, SLOT)
 
-    def from_records(self, values: list[Any]) -> list[Any]:
+    def inputs_from_records(self, values: list[Any]) -> list[Any]:
         function = self.function.target
         accumulator = function.create_accumulator()
         for value in values:

@@ -256,7 +256,7 @@ class ChainBuilder:
             self.pushes[node.id] = operator.bind(self.outputs(node))
         elif called:
             self.pushes[node.id] = compile_push((step, *self._steps_after(node)), node.name)
-        self.watermark_pushes[node.id] = _watermark_push_into(
+        self.watermark_pushes[node.id] = _make_watermark_pusher(
             operator, self._watermark_push_after(node)
         )
 
@@ -475,7 +475,7 @@ def _with_copied_functions(program: ChainProgram) -> ChainProgram:
     return replace(program, nodes=nodes, exchanges=exchanges)
 
 
-def _watermark_push_into(operator: Operator, push_watermark: PushWatermark) -> PushWatermark:
+def _make_watermark_pusher(operator: Operator, push_watermark: PushWatermark) -> PushWatermark:
     if type(operator).watermark is Operator.watermark:
         return push_watermark  # no call in between: a long row of operators needs no deep stack
 

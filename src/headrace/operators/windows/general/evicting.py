@@ -39,6 +39,6 @@ class EvictingWindowOperator(WindowOperator):
         evictor, context = self._evictor, self._evictor_context
         evictor.evict_before(elements, len(elements), window, context)
         values = [copy_record(element.get_value()) for element in elements]
-        self._emit_results(window, self._spec.contents.from_records(values))
+        self._emit_results(window, self._spec.contents.inputs_from_records(values))
         evictor.evict_after(elements, len(elements), window, context)
         self._contents.update([one.as_pair() for one in elements])

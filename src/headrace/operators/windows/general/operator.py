@@ -272,7 +272,7 @@ class WindowOperator(StatefulOperator):
 
     def _merge(self, result: Any, windows: list[Any], target: Any, sources: list[Any]) -> None:
         """Merge the state of windows that became one, and replace their cleanup timers."""
-        self._require_future(result)
+        self._check_window_not_expired(result)
         trigger = self._trigger_context
         trigger.namespace, trigger.merged = namespace_of(result), [*map(namespace_of, windows)]
         self._trigger.on_merge(result, trigger)
@@ -283,7 +283,7 @@ class WindowOperator(StatefulOperator):
             self._cleanup_timer_store().delete(Timer(end_ms, self.key_context.key, namespace))
         merge_namespaces(self._states, self._contents, self._stored_contents.merge, target, sources)
 
-    def _require_future(self, window: Any) -> None:
+    def _check_window_not_expired(self, window: Any) -> None:
         end, key_context = self._cleanup_ms(window), self.key_context
         now_ms = key_context.watermark if self._event_time else key_context.now_ms
         if end <= now_ms:

@@ -116,7 +116,7 @@ def job_error(
     return JobError(f"Kafka refuses: {error.str()}", where=location, hint=_HINTS.get(error.name()))
 
 
-def login_refused(operation: str, last_error: str) -> JobError:
+def authentication_refused(operation: str, last_error: str) -> JobError:
     """Return the exception for a client that brokers have never accepted."""
     return JobError(
         f"Kafka refuses the login: {last_error}",

@@ -12,11 +12,11 @@ from headrace.datastream._outages import Outage, OutageLog
 from headrace.datastream.connectors._kafka.sink.errors import (
     REFUSED,
     Undelivered,
+    authentication_refused,
     invalid_record,
     is_likelier_cause,
     is_retriable,
     job_error,
-    login_refused,
     undelivered,
     was_purged,
 )
@@ -201,10 +201,10 @@ class ProducerSession:
                 reason = error.args[0]
                 if self._failed is not None and not reason.fatal():
                     raise self._undelivered_error(self._failed, self._failures) from None
-                is_over = left <= PAUSE_S or not is_retriable(reason)
-                if self._is_login_refused(is_over):
-                    raise login_refused(operation, self._last_error) from None
-                if is_over:
+                is_final_attempt = left <= PAUSE_S or not is_retriable(reason)
+                if self._is_authentication_refused(is_final_attempt):
+                    raise authentication_refused(operation, self._last_error) from None
+                if is_final_attempt:
                     raise job_error(operation, reason, self._last_error) from None
                 if outage.patience_s - left >= LOG_AFTER_S:
                     outage.record_failure(self._last_error or reason.str())
@@ -219,11 +219,11 @@ class ProducerSession:
         finally:
             outage.stop_waiting()
 
-    def _is_login_refused(self, is_over: bool) -> bool:
+    def _is_authentication_refused(self, is_final_attempt: bool) -> bool:
         """Return True if brokers answer, but refuse this client and have never accepted it."""
         if self._answered or self._refused_s is None:
             return False
-        return is_over or time.monotonic() - self._refused_s >= REFUSED_S
+        return is_final_attempt or time.monotonic() - self._refused_s >= REFUSED_S
 
     def clear_connection_error(self) -> None:
         """Forget errors of connections until now."""
