@@ -104,10 +104,10 @@ def write_line(value: Any) -> bytes:
                 return line
         except TypeError:
             pass  # keys that are not strings, integers of more than 64 bits, or invalid values
-    return _line(value)
+    return _write_line_with_stdlib(value)
 
 
-def _line(value: Any) -> bytes:
+def _write_line_with_stdlib(value: Any) -> bytes:
     """As ``write_line``, with the standard library only."""
     try:
         return (_ENCODE(value) + "\n").encode()
@@ -154,7 +154,7 @@ def _without_form(value: Any) -> NoReturn:
     raise TypeError(f"a {type(value).__name__} cannot be represented in JSON: {value!r:.120}")
 
 
-def _digits(value: Decimal) -> str:
+def _format_decimal(value: Decimal) -> str:
     if not value.is_finite():
         raise ValueError(f"{value} cannot be represented in JSON")
     return format(value, "f")
@@ -162,7 +162,7 @@ def _digits(value: Decimal) -> str:
 
 _FORMS: Sequence[tuple[Any, Callable[[Any], Any]]] = (
     (Instant, Instant.to_epoch_milli),
-    (Decimal, _digits),
+    (Decimal, _format_decimal),
     (Row, lambda row: row.as_dict() if hasattr(row, "_fields") else list(row)),
     ((datetime.date, datetime.time), lambda moment: moment.isoformat()),
     ((bytes, bytearray), lambda data: base64.b64encode(data).decode()),

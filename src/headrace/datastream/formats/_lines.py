@@ -265,7 +265,7 @@ class StreamFormat(FileFormat):
                 try:
                     chunk.values.extend(decode((text,)))
                 except DECODE_ERRORS as error:
-                    bad = BadRecord(text, _reason(error), path, offset)
+                    bad = BadRecord(text, _describe_error(error), path, offset)
                     chunk.bad.append((len(chunk.values), bad))
             offset += len(line)
         return chunk
@@ -273,7 +273,7 @@ class StreamFormat(FileFormat):
 
 def corrupt_chunk(path: str, position: int, error: BaseException) -> Chunk:
     """Return the chunk for the rest of a file that cannot be decompressed."""
-    bad = BadRecord(b"", f"the file is corrupt: {_reason(error)}", path, position)
+    bad = BadRecord(b"", f"the file is corrupt: {_describe_error(error)}", path, position)
     return Chunk([], None, [(0, bad)])
 
 
@@ -297,7 +297,7 @@ def _without_bom(line: bytes) -> bytes:
     return line.removeprefix(_BOM)
 
 
-def _reason(error: BaseException) -> str:
+def _describe_error(error: BaseException) -> str:
     return str(error) or type(error).__name__
 
 

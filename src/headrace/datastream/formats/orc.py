@@ -84,7 +84,9 @@ class OrcFormat(BulkFormat):
                 for number, rows in enumerate(stripes):
                     row, stop = max(first, start), min(first + rows, end)
                     if row < stop:
-                        batch = _in_microseconds(file.read_stripe(number, self._wanted(file)))
+                        batch = _in_microseconds(
+                            file.read_stripe(number, self._check_columns(file))
+                        )
                         for at in range(row - first, stop - first, CHUNK_RECORDS):
                             yield Chunk(
                                 DICTS(batch.slice(at, min(CHUNK_RECORDS, stop - first - at)))
@@ -94,7 +96,7 @@ class OrcFormat(BulkFormat):
                 bad = BadRecord(b"", f"the file is corrupt: {error}", path, row)
                 yield Chunk([], None, [(0, bad)])
 
-    def _wanted(self, file: Any) -> list[str] | None:
+    def _check_columns(self, file: Any) -> list[str] | None:
         if self.columns is None:
             return None
         missing = [name for name in self.columns if name not in file.schema.names]

@@ -40,7 +40,7 @@ class ProtobufDeserializationSchema(DeserializationSchema):
     def __init__(
         self, message_class: type[Message], into: type | None = None, registered: bool = False
     ) -> None:
-        self._class = _checked(message_class)
+        self._class = _check_message_class(message_class)
         if into not in (None, dict):
             raise PlanError(f"records cannot become {into!r:.120}", hint="pass dict or nothing")
         self._into, self._registered = into, registered
@@ -84,7 +84,7 @@ class ProtobufSerializationSchema(RegisteringSchema):
         subject: SubjectStrategy | str | None = None,
         register: bool = True,
     ) -> None:
-        self._class = _checked(message_class)
+        self._class = _check_message_class(message_class)
         self._registered = SchemaRegistration.of(registry, subject, register)
         self._indexes = _indexes_of(message_class.DESCRIPTOR)
 
@@ -95,17 +95,19 @@ class ProtobufSerializationSchema(RegisteringSchema):
             TypeMismatchError: it is neither an object of the class nor a dict of its fields.
             JobError: the registry does not answer, or refuses the schema.
         """
-        body: bytes = self._message(value).SerializeToString()
+        body: bytes = self._to_message(value).SerializeToString()
         registered = self._registered
         if registered is None:
             return body
         known = registered.known
         if known is None:
             made = self._class.DESCRIPTOR
-            known = registered.header(made.full_name, _text(made.file), "PROTOBUF", self._imports)
+            known = registered.header(
+                made.full_name, _encode_descriptor(made.file), "PROTOBUF", self._register_imports
+            )
         return known + self._indexes + body
 
-    def _message(self, value: Any) -> Message:
+    def _to_message(self, value: Any) -> Message:
         if isinstance(value, self._class):
             return value
         try:
@@ -120,12 +122,12 @@ class ProtobufSerializationSchema(RegisteringSchema):
             hint="map the records to objects of the class, or to dicts",
         )
 
-    def _imports(self, client: RegistryClient) -> Iterable[Reference]:
+    def _register_imports(self, client: RegistryClient) -> Iterable[Reference]:
         assert self._registered is not None
-        return _references(self._class.DESCRIPTOR.file, client, self._registered.register)
+        return _register_references(self._class.DESCRIPTOR.file, client, self._registered.register)
 
 
-def _checked(message_class: Any) -> type[Message]:
+def _check_message_class(message_class: Any) -> type[Message]:
     if isinstance(message_class, type) and issubclass(message_class, Message):
         return message_class
     raise PlanError(
@@ -134,19 +136,19 @@ def _checked(message_class: Any) -> type[Message]:
     )
 
 
-def _text(file: Any) -> str:
+def _encode_descriptor(file: Any) -> str:
     """Return a .proto file as registries accept it: its descriptor in base64."""
     return base64.b64encode(file.serialized_pb).decode()
 
 
-def _references(file: Any, client: RegistryClient, register: bool) -> list[Reference]:
+def _register_references(file: Any, client: RegistryClient, register: bool) -> list[Reference]:
     found = []
     for imported in file.dependencies:
         if imported.name.startswith(_ALWAYS_THERE):
             continue
-        inner = _references(imported, client, register)
-        client.identifier(imported.name, _text(imported), "PROTOBUF", register, inner)
-        version = client.version(imported.name, _text(imported), "PROTOBUF", inner)
+        inner = _register_references(imported, client, register)
+        client.identifier(imported.name, _encode_descriptor(imported), "PROTOBUF", register, inner)
+        version = client.version(imported.name, _encode_descriptor(imported), "PROTOBUF", inner)
         found.append(Reference(imported.name, imported.name, version))
     return found
 
@@ -156,19 +158,19 @@ def _indexes_of(descriptor: Any) -> bytes:
     path: list[int] = []
     while descriptor is not None:
         outer = descriptor.containing_type
-        siblings = outer.nested_types if outer is not None else _top(descriptor.file)
+        siblings = outer.nested_types if outer is not None else _list_top_messages(descriptor.file)
         path.insert(0, [part.name for part in siblings].index(descriptor.name))
         descriptor = outer
     if path == [0]:
         return b"\x00"  # short form: the first message of the file
-    return b"".join(map(_zigzag, (len(path), *path)))
+    return b"".join(map(_write_index, (len(path), *path)))
 
 
-def _top(file: Any) -> list[Any]:
+def _list_top_messages(file: Any) -> list[Any]:
     return list(file.message_types_by_name.values())
 
 
-def _zigzag(number: int) -> bytes:
+def _write_index(number: int) -> bytes:
     number <<= 1
     out = bytearray()
     while number > 0x7F:
@@ -183,15 +185,15 @@ def _after_indexes(data: bytes) -> int:
     Raises:
         DecodeError: the numbers do not end.
     """
-    count, at = _number(data, HEADER_BYTES)
+    count, at = _read_index(data, HEADER_BYTES)
     if count < 0:
         raise DecodeError("it does not match the schema: a negative number of indexes")
     for _ in range(min(count, len(data))):
-        _, at = _number(data, at)
+        _, at = _read_index(data, at)
     return at
 
 
-def _number(data: bytes, at: int) -> tuple[int, int]:
+def _read_index(data: bytes, at: int) -> tuple[int, int]:
     value = shift = 0
     while at < len(data) and shift < 64:
         value |= (data[at] & 0x7F) << shift

@@ -18,7 +18,7 @@ from headrace.common.time import Instant
 from headrace.common.types import Row
 from headrace.datastream.formats import _json_text
 from headrace.datastream.formats._json_text import (
-    _line,
+    _write_line_with_stdlib,
     json_parser,
     parse_all,
     parse_json,
@@ -74,7 +74,7 @@ def outcome(function: Any, value: Any) -> Any:
 @given(JSON)
 def test_it_does_not_matter_whether_orjson_is_there(value: Any) -> None:
     # exponents are written in two ways: 1e-08 and 1e-8
-    line = outcome(lambda v: json.loads(_line(v)), value)
+    line = outcome(lambda v: json.loads(_write_line_with_stdlib(v)), value)
     assert outcome(lambda v: json.loads(write_line(v)), value) == line
     text = json.dumps(value)
     slow = json_parser(False)
@@ -100,9 +100,9 @@ def test_records_are_written_the_same_way_without_orjson() -> None:
         "r": Row(x=1), "l": Leg("v"), "n": float("1e300"), "none": None, "i": Instant(1, 0),
         "u": uuid.UUID(int=1), "big": 1 << 70, "s": "\ud800",
     }  # fmt: skip
-    assert write_line(value) == _line(value) == JsonLinesEncoder().encode(value)
+    assert write_line(value) == _write_line_with_stdlib(value) == JsonLinesEncoder().encode(value)
     del value["s"], value["big"]  # which orjson leaves to the standard library
-    assert write_line(value) == _line(value) == write_json(value) + b"\n"
+    assert write_line(value) == _write_line_with_stdlib(value) == write_json(value) + b"\n"
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_records_are_written_the_same_way_without_orjson() -> None:
     ],
 )
 def test_what_has_no_form_is_refused_by_both(wrong: Any) -> None:
-    for write in (write_line, _line):
+    for write in (write_line, _write_line_with_stdlib):
         with pytest.raises(TypeMismatchError, match="JSON"):
             write(wrong)
 
@@ -133,4 +133,4 @@ def test_what_has_no_form_is_refused_by_both(wrong: Any) -> None:
     ],
 )
 def test_null_alone_is_not_taken_for_nan(value: Any) -> None:
-    assert write_line(value) == _line(value)
+    assert write_line(value) == _write_line_with_stdlib(value)

@@ -48,7 +48,7 @@ def _as_type(column: Any, wanted: Any, declared: bool) -> Any | None:
     if types.is_dictionary(column.type):
         column = column.dictionary_decode()
     kind = column.type
-    if _widens(kind, wanted) or (_is_text(kind) and _is_text(wanted)):
+    if _is_wider(kind, wanted) or (_is_text(kind) and _is_text(wanted)):
         return column if kind == wanted else column.cast(wanted)
     if kind != wanted:
         return None
@@ -58,7 +58,7 @@ def _as_type(column: Any, wanted: Any, declared: bool) -> Any | None:
     return column if any(is_of_kind(kind) for is_of_kind in _SAME) else None
 
 
-def _widens(kind: Any, wanted: Any) -> bool:
+def _is_wider(kind: Any, wanted: Any) -> bool:
     """Return whether every integer of ``kind`` is a value of ``wanted``."""
     if not (types.is_integer(kind) and types.is_signed_integer(wanted)):
         return False

@@ -55,10 +55,10 @@ def arrow_schema(row_type: Any, utc_timestamp: bool = False) -> Any:
             f"the type of a row is needed here, not {row_type!r}",
             hint="use Types.ROW_NAMED(['name', …], [Types.STRING(), …]) or a pyarrow schema",
         )
-    return pa.schema(_fields(row_type, utc_timestamp))
+    return pa.schema(_to_arrow_fields(row_type, utc_timestamp))
 
 
-def _fields(row_type: RowTypeInfo, utc: bool) -> list[Any]:
+def _to_arrow_fields(row_type: RowTypeInfo, utc: bool) -> list[Any]:
     parts = zip(row_type.get_field_names(), row_type.get_field_types(), strict=True)
     return [pa.field(name, arrow_type(kind, utc)) for name, kind in parts]
 
@@ -74,7 +74,7 @@ def arrow_type(kind: TypeInformation, utc: bool = False) -> Any:
     if isinstance(kind, BasicTypeInfo):
         return _BASIC[kind._basic_type]
     if isinstance(kind, RowTypeInfo):
-        return pa.struct(_fields(kind, utc))
+        return pa.struct(_to_arrow_fields(kind, utc))
     if isinstance(kind, TupleTypeInfo):
         parts = enumerate(kind.get_field_types())
         return pa.struct([pa.field(f"f{index}", arrow_type(part, utc)) for index, part in parts])
@@ -104,7 +104,7 @@ def arrow_values(field: Any, column: Sequence[Any]) -> Any:
         TypeMismatchError: a value does not fit the column.
     """
     if pa.types.is_nested(field.type) or pa.types.is_timestamp(field.type):
-        column = [_plain(value, field.type) for value in column]
+        column = [_to_plain(value, field.type) for value in column]
     try:
         return pa.array(column, field.type)
     except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
@@ -113,7 +113,7 @@ def arrow_values(field: Any, column: Sequence[Any]) -> Any:
         ) from error
 
 
-def _plain(value: Any, kind: Any) -> Any:
+def _to_plain(value: Any, kind: Any) -> Any:
     """Return the value as pyarrow accepts it for a nested type, or for an instant."""
     if value is None:
         return None
@@ -130,14 +130,14 @@ def _plain(value: Any, kind: Any) -> Any:
         else:
             return value
         inner = [kind.field(index).type for index in range(kind.num_fields)]
-        return {n: _plain(p, t) for n, p, t in zip(names, parts, inner, strict=True)}
+        return {n: _to_plain(p, t) for n, p, t in zip(names, parts, inner, strict=True)}
     if pa.types.is_map(kind):
         return [
-            (_plain(key, kind.key_type), _plain(item, kind.item_type))
+            (_to_plain(key, kind.key_type), _to_plain(item, kind.item_type))
             for key, item in dict(value).items()
         ]
     if pa.types.is_list(kind):
-        return [_plain(part, kind.value_type) for part in value]
+        return [_to_plain(part, kind.value_type) for part in value]
     return value
 
 
@@ -149,13 +149,13 @@ def from_arrow(kind: TypeInformation) -> Callable[[Any], Any] | None:
         return _FROM_ARROW.get(kind._basic_type)
     if isinstance(kind, RowTypeInfo):
         names = kind.get_field_names()
-        return _struct(names, [from_arrow(part) for part in kind.get_field_types()])
+        return _make_struct_converter(names, [from_arrow(part) for part in kind.get_field_types()])
     if isinstance(kind, TupleTypeInfo):
         parts = kind.get_field_types()
         names = [f"f{index}" for index in range(len(parts))]
-        return _struct(names, [from_arrow(part) for part in parts])
+        return _make_struct_converter(names, [from_arrow(part) for part in parts])
     if isinstance(kind, MapTypeInfo):
-        of_key, of_value = (from_arrow(part) or _same for part in kind._arguments())
+        of_key, of_value = (from_arrow(part) or _return_unchanged for part in kind._arguments())
         return lambda pairs: {of_key(key): of_value(item) for key, item in pairs}
     element = element_type(kind)
     convert = None if element is None or kind == _BYTES else from_arrow(element)
@@ -164,10 +164,12 @@ def from_arrow(kind: TypeInformation) -> Callable[[Any], Any] | None:
     return lambda values: [None if value is None else convert(value) for value in values]
 
 
-def _struct(
+def _make_struct_converter(
     names: Sequence[str], converts: Sequence[Callable[[Any], Any] | None]
 ) -> Callable[[Any], tuple[Any, ...]]:
-    fields = [(name, convert or _same) for name, convert in zip(names, converts, strict=True)]
+    fields = [
+        (name, convert or _return_unchanged) for name, convert in zip(names, converts, strict=True)
+    ]
 
     def convert_all(value: Any) -> tuple[Any, ...]:
         parts = [(value[name], convert) for name, convert in fields]
@@ -176,7 +178,7 @@ def _struct(
     return convert_all
 
 
-def _same(value: Any) -> Any:
+def _return_unchanged(value: Any) -> Any:
     return value
 
 
@@ -185,7 +187,7 @@ def _to_int(value: Any) -> Any:
     return int(value) if value == int(value) else value
 
 
-def _instant(value: Any) -> Any:
+def _to_instant(value: Any) -> Any:
     if not isinstance(value, datetime):
         return value
     moment = value if value.tzinfo is not None else value.replace(tzinfo=UTC)
@@ -195,5 +197,5 @@ def _instant(value: Any) -> Any:
 
 _FROM_ARROW: dict[BasicType, Callable[[Any], Any]] = {
     BasicType.BIG_INT: _to_int,
-    BasicType.INSTANT: _instant,
+    BasicType.INSTANT: _to_instant,
 }

@@ -149,7 +149,7 @@ class _Preparation(Walker[Prepare | None]):
                 values = row.get_fields_by_names(names)
             except KeyError:  # the field has a default, or is reported as missing
                 return of_dict(_by_name(row, names))
-            return of_values(values if len(values) == len(names) else _zipped(names, values))
+            return of_values(values if len(values) == len(names) else _zip_fields(names, values))
 
         names = tuple(fields)
         of_dict: Prepare = _compile_record_function(
@@ -173,7 +173,7 @@ class _Preparation(Walker[Prepare | None]):
         branches = [definition_of(branch, self._named) for branch in node]
         prepares = [(part, self.visit(part)) for part in branches if part != "null"]
         if len(prepares) == 1 and len(branches) == 2:
-            return _nullable(prepares[0][1])
+            return _make_nullable(prepares[0][1])
         by_type: dict[type, Prepare] = {}
         by_record: dict[str, tuple[str, Prepare]] = {}
         for branch, prepare in prepares:
@@ -201,7 +201,7 @@ class _Preparation(Walker[Prepare | None]):
         return prepare_branch
 
 
-def _nullable(prepare: Prepare | None) -> Prepare | None:
+def _make_nullable(prepare: Prepare | None) -> Prepare | None:
     return None if prepare is None else lambda value: None if value is None else prepare(value)
 
 
@@ -253,14 +253,14 @@ def _by_name(value: Any, fields: Sequence[str]) -> Mapping[str, Any]:
     """Return the fields of a record that is not a dict, by name."""
     if isinstance(value, Row):
         names = getattr(value, "_fields", None)
-        return _zipped(fields if names is None else names, list(value))
+        return _zip_fields(fields if names is None else names, list(value))
     if _is_record(value):
         own = {field.name for field in dataclasses.fields(value)}
         return {name: getattr(value, name) for name in fields if name in own}
     if isinstance(value, Mapping):
         return dict(value)
     if isinstance(value, tuple | list):
-        return _zipped(fields, value)
+        return _zip_fields(fields, value)
     raise TypeMismatchError(
         f"a {type(value).__name__} is no record: {value!r:.120}",
         hint="map the records to dicts, dataclasses or rows",
@@ -271,28 +271,28 @@ def _is_record(value: Any) -> bool:
     return dataclasses.is_dataclass(value) and not isinstance(value, type)
 
 
-def _zipped(names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
+def _zip_fields(names: Sequence[str], values: Sequence[Any]) -> dict[str, Any]:
     if len(names) != len(values):
         raise TypeMismatchError(f"{len(values)} values for {len(names)} fields: {values!r:.120}")
     return dict(zip(names, values, strict=True))
 
 
-def _long(value: Any) -> int:
-    return _checked_int(value, 63)
+def _check_long(value: Any) -> int:
+    return _check_int(value, 63)
 
 
-def _int(value: Any) -> int:
-    return _checked_int(value, 31)
+def _check_int32(value: Any) -> int:
+    return _check_int(value, 31)
 
 
-def _checked_int(value: Any, bits: int) -> int:
+def _check_int(value: Any, bits: int) -> int:
     number = index(value)  # raises for a fraction
     if not -(1 << bits) <= number < 1 << bits:
         raise ValueError(f"{number} has more than {bits + 1} bits")
     return number
 
 
-def _boolean(value: Any) -> bool:
+def _check_boolean(value: Any) -> bool:
     if value is True or value is False:
         return value
     plain = getattr(value, "item", lambda: None)()  # numpy's
@@ -301,13 +301,13 @@ def _boolean(value: Any) -> bool:
     return plain
 
 
-def _utc(value: Any) -> Any:
+def _to_utc_timestamp(value: Any) -> Any:
     if isinstance(value, datetime.datetime):
         return value if value.tzinfo is not None else value.replace(tzinfo=datetime.UTC)
-    return _local(value)
+    return _to_datetime(value)
 
 
-def _local(value: Any) -> Any:
+def _to_datetime(value: Any) -> Any:
     if isinstance(value, Instant):
         epoch = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
         micros = value.seconds * 1_000_000 + value.nanos // 1000
@@ -315,33 +315,33 @@ def _local(value: Any) -> Any:
     return value
 
 
-def _symbol(value: Any) -> Any:
+def _to_symbol(value: Any) -> Any:
     return value.name if isinstance(value, Enum) else value
 
 
-def _unchanged(value: Any) -> Any:
+def _return_unchanged(value: Any) -> Any:
     return value
 
 
 _SCALARS: dict[str, Prepare] = {
-    "int": _int,
-    "long": _long,
-    "boolean": _boolean,
-    "enum": _symbol,
+    "int": _check_int32,
+    "long": _check_long,
+    "boolean": _check_boolean,
+    "enum": _to_symbol,
     "string-uuid": str,
-    "int-date": _unchanged,
-    "int-time-millis": _unchanged,
-    "long-time-micros": _unchanged,
-    "long-timestamp-millis": _utc,
-    "long-timestamp-micros": _utc,
-    "long-local-timestamp-millis": _unchanged,
-    "long-local-timestamp-micros": _unchanged,
+    "int-date": _return_unchanged,
+    "int-time-millis": _return_unchanged,
+    "long-time-micros": _return_unchanged,
+    "long-timestamp-millis": _to_utc_timestamp,
+    "long-timestamp-micros": _to_utc_timestamp,
+    "long-local-timestamp-millis": _return_unchanged,
+    "long-local-timestamp-micros": _return_unchanged,
 }
 _INLINE: dict[Prepare, str] = {
-    _long: f"type({{}}) is int and {-1 << 63} <= x < {1 << 63}",
-    _int: f"type({{}}) is int and {-1 << 31} <= x < {1 << 31}",
-    _boolean: "type({}) is bool",
-    _symbol: "type({}) is str",
+    _check_long: f"type({{}}) is int and {-1 << 63} <= x < {1 << 63}",
+    _check_int32: f"type({{}}) is int and {-1 << 31} <= x < {1 << 31}",
+    _check_boolean: "type({}) is bool",
+    _to_symbol: "type({}) is str",
 }
 """Checks of values that stay as they are."""
 _TAKEN_BY: dict[str, tuple[type, ...]] = {

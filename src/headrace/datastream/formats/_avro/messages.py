@@ -104,12 +104,12 @@ class AvroDeserializationSchema(DeserializationSchema):
             return self._bare(data)
         decode = self._by_header.get(data[:HEADER_BYTES])
         if decode is None:
-            decode = self._by_header[data[:HEADER_BYTES]] = self._decoder(schema_id(data))
+            decode = self._by_header[data[:HEADER_BYTES]] = self._make_decoder(schema_id(data))
         if isinstance(decode, str):
             raise DecodeError(decode)
         return decode(data[HEADER_BYTES:])
 
-    def _decoder(self, identifier: int) -> Decode | str:
+    def _make_decoder(self, identifier: int) -> Decode | str:
         """Return the decoder for a writer's schema, or the reason why there is none."""
         assert self._registry is not None
         client = client_of(self._registry)

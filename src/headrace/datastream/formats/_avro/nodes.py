@@ -90,7 +90,7 @@ def parse_into(text: str, named: dict[str, Node]) -> Node:
         PlanError: the text is not an Avro schema.
     """
     try:
-        return fastavro().parse_schema(_interned(json.loads(text)), named)
+        return fastavro().parse_schema(_intern_strings(json.loads(text)), named)
     except (fastavro("schema").SchemaParseException, *_MALFORMED) as error:
         raise invalid_schema_error(text, error) from error
 
@@ -122,7 +122,7 @@ def logical_type(node: Node) -> str | None:
     return found if isinstance(found, str) else None
 
 
-def _interned(node: Any) -> Any:
+def _intern_strings(node: Any) -> Any:
     """Return the same JSON with interned strings: fastavro compares them for every field.
 
     Writing 12 fields takes 4.0 µs with it, and 4.4 without.
@@ -130,9 +130,9 @@ def _interned(node: Any) -> Any:
     if isinstance(node, str):
         return sys.intern(node)
     if isinstance(node, list):
-        return [_interned(part) for part in node]
+        return [_intern_strings(part) for part in node]
     if isinstance(node, dict):
-        return {sys.intern(key): _interned(part) for key, part in node.items()}
+        return {sys.intern(key): _intern_strings(part) for key, part in node.items()}
     return node
 
 
@@ -160,7 +160,7 @@ class _Defaults(Walker[Any]):
     """Converts a default's JSON to the value that reading would give."""
 
     def union(self, node: list[Node], default: Any) -> Any:
-        branch = next((part for part in node if self._fits(part, default)), node[0])
+        branch = next((part for part in node if self._is_default_of(part, default)), node[0])
         return self.visit(branch, default)
 
     def record(self, node: Node, default: Any) -> Any:
@@ -186,7 +186,7 @@ class _Defaults(Walker[Any]):
         read = fastavro("read").LOGICAL_READERS.get(f"{kind}-{logical_type(node)}")
         return value if read is None else read(value, node, None)
 
-    def _fits(self, node: Node, default: Any) -> bool:
+    def _is_default_of(self, node: Node, default: Any) -> bool:
         kind = kind_of(definition_of(node, self._named))
         return isinstance(default, _JSON.get(kind, dict)) and not (
             isinstance(default, bool) and kind != "boolean"

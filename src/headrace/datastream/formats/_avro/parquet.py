@@ -70,7 +70,7 @@ class AvroParquetFormat(ParquetFormat):
     def has_columns(self) -> bool:
         return False  # values may differ from those in the file
 
-    def _fields(self) -> Sequence[Mapping[str, Any]]:
+    def _list_fields(self) -> Sequence[Mapping[str, Any]]:
         assert self.schema is not None
         fields: Sequence[Mapping[str, Any]] = parsed(self.schema.text)[0]["fields"]
         return fields
@@ -78,7 +78,7 @@ class AvroParquetFormat(ParquetFormat):
     def column_names(self, schema: Any) -> list[str]:
         """Return the schema's fields that the file has."""
         there = set(schema.names)
-        return [field["name"] for field in self._fields() if field["name"] in there]
+        return [field["name"] for field in self._list_fields() if field["name"] in there]
 
     def chunk(self, path: str, row: int, batch: Any) -> Chunk:
         """Return the rows of an Arrow batch as dicts.
@@ -87,7 +87,7 @@ class AvroParquetFormat(ParquetFormat):
         """
         chunk = Chunk([])
         try:
-            convert = self._converter(batch.schema)
+            convert = self._make_converter(batch.schema)
         except DecodeError as error:
             chunk.bad = [
                 (0, BadRecord(b"", error.message, path, row + number))
@@ -103,11 +103,11 @@ class AvroParquetFormat(ParquetFormat):
                 chunk.bad.append((len(chunk.values), bad))
         return chunk
 
-    def _converter(self, found: Any) -> Convert:
+    def _make_converter(self, found: Any) -> Convert:
         assert self.schema is not None
         named = parsed(self.schema.text)[1]
         parts: list[tuple[str, Convert | None, Callable[[], Any] | None]] = []
-        for field in self._fields():
+        for field in self._list_fields():
             name = field["name"]
             if name in found.names:
                 parts.append((name, _FromArrow(named).visit(field["type"]), None))
@@ -138,30 +138,30 @@ class _FromArrow(Walker[Convert | None]):
 
     def record(self, node: Node, nullable: bool = False) -> Convert | None:
         parts = [(field["name"], self.visit(field["type"])) for field in node["fields"]]
-        return _checked(
+        return _check_nulls(
             lambda value: {name: _apply_conversion(part, value[name]) for name, part in parts},
             *(kind_of(node), nullable),
         )
 
     def array(self, node: Node, nullable: bool = False) -> Convert | None:
         each = self.visit(node["items"])
-        return _checked(
+        return _check_nulls(
             lambda values: [_apply_conversion(each, value) for value in values], "array", nullable
         )
 
     def map(self, node: Node, nullable: bool = False) -> Convert | None:
         convert = self.visit(node["values"])
-        return _checked(
+        return _check_nulls(
             lambda pairs: {key: _apply_conversion(convert, value) for key, value in pairs},
             "map",
             nullable,
         )
 
     def scalar(self, node: Node, kind: str, nullable: bool = False) -> Convert | None:
-        return None if nullable else _checked(None, kind, nullable)
+        return None if nullable else _check_nulls(None, kind, nullable)
 
 
-def _checked(turn: Convert | None, kind: str, nullable: bool) -> Convert:
+def _check_nulls(turn: Convert | None, kind: str, nullable: bool) -> Convert:
     def convert(value: Any) -> Any:
         if value is None:
             if nullable:
@@ -230,10 +230,10 @@ class _ArrowTypes(Walker[tuple[Any, bool]]):
         return pa.struct(self.fields(node, outer)), False
 
     def array(self, node: Node, outer: tuple[str, ...]) -> tuple[Any, bool]:
-        return pa.list_(self._field("element", node["items"], outer)), False
+        return pa.list_(self._make_field("element", node["items"], outer)), False
 
     def map(self, node: Node, outer: tuple[str, ...]) -> tuple[Any, bool]:
-        return pa.map_(pa.string(), self._field("value", node["values"], outer)), False
+        return pa.map_(pa.string(), self._make_field("value", node["values"], outer)), False
 
     def scalar(self, node: Node, kind: str, outer: tuple[str, ...]) -> tuple[Any, bool]:
         if logical_type(node) == "decimal" and kind in ("bytes", "fixed"):
@@ -250,9 +250,9 @@ class _ArrowTypes(Walker[tuple[Any, bool]]):
         if node["name"] in outer:
             raise PlanError(f"Parquet cannot represent {node['name']}, which is recursive")
         inside = (*outer, node["name"])
-        return [self._field(field["name"], field["type"], inside) for field in node["fields"]]
+        return [self._make_field(field["name"], field["type"], inside) for field in node["fields"]]
 
-    def _field(self, name: str, node: Node, outer: tuple[str, ...]) -> Any:
+    def _make_field(self, name: str, node: Node, outer: tuple[str, ...]) -> Any:
         return pa.field(name, *self.visit(node, outer))
 
 

@@ -93,14 +93,14 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
     def union(
         self, writer: list[Node], reader: Node, shape: RecordType
     ) -> tuple[Node, Convert | None]:
-        branches = [self._branch(part, reader, shape) for part in writer]
+        branches = [self._resolve_branch(part, reader, shape) for part in writer]
         tags = sum(branch.tag is not None for branch in branches)
         self.tagged = self.tagged or tags > 1
         if reader is not None and all(branch.why for branch in branches):
             raise Mismatch(branches[0].why)
         return [branch.layout for branch in branches], union_function(branches, tags > 1)
 
-    def _branch(self, part: Node, reader: Node, shape: RecordType) -> Branch:
+    def _resolve_branch(self, part: Node, reader: Node, shape: RecordType) -> Branch:
         part = definition_of(part, self._named)
         why, convert = "", None
         done = dict(self._done)
@@ -119,15 +119,17 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
         return self._named_type(writer, reader, shape)
 
     def array(self, writer: Node, reader: Node, shape: RecordType) -> tuple[Node, Convert | None]:
-        return self._container(writer, reader, shape, "items", _convert_elements)
+        return self._resolve_container(writer, reader, shape, "items", _convert_elements)
 
     def map(self, writer: Node, reader: Node, shape: RecordType) -> tuple[Node, Convert | None]:
-        return self._container(writer, reader, shape, "values", _convert_map_values)
+        return self._resolve_container(writer, reader, shape, "values", _convert_map_values)
 
     def scalar(
         self, writer: Node, kind: str, reader: Node, shape: RecordType
     ) -> tuple[Node, Convert | None]:
-        return (self._named_type if kind in NAMED else self._primitive)(writer, reader, shape)
+        return (self._named_type if kind in NAMED else self._resolve_primitive)(
+            writer, reader, shape
+        )
 
     def _named_type(
         self, writer: Node, reader: Node, shape: RecordType
@@ -155,7 +157,7 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
             if reader is not None and writer["size"] != reader["size"]:
                 raise Mismatch(f"{writer['size']} bytes cannot be read as {reader['size']}")
             layout = {"type": "fixed", "name": pair.layout_name, "size": writer["size"]}
-            layout |= _logical(writer, reader)
+            layout |= _resolve_logical_type(writer, reader)
             self._fixed[pair.layout_name] = layout
             convert = shape.leaf(layout)
         pair.convert, pair.finished = convert, True
@@ -191,11 +193,11 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
         layout = laid_out([types[field["name"]] for field in writer["fields"]])
         for field in reader["fields"]:
             if field["name"] not in made and shape.has(field["name"]):
-                made[field["name"]] = self._default(field, shape.field(field["name"]))
+                made[field["name"]] = self._make_default(field, shape.field(field["name"]))
         ordered = {f["name"]: made[f["name"]] for f in reader["fields"] if f["name"] in made}
         return layout, record_function(ordered, [f["name"] for f in writer["fields"]], shape)
 
-    def _default(self, field: Mapping[str, Any], shape: RecordType) -> Any:
+    def _make_default(self, field: Mapping[str, Any], shape: RecordType) -> Any:
         if "default" not in field:
             raise Mismatch(f"the field {field['name']!r} was not written, and has no default")
         steps = _Resolver(self._wanted, self._wanted)
@@ -204,7 +206,7 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
             convert = None  # a default is never read as (name, value)
         return default_maker(field["type"], self._wanted, field["default"], convert)
 
-    def _container(
+    def _resolve_container(
         self,
         writer: Node,
         reader: Node,
@@ -221,7 +223,7 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
         made = shape.container(None if convert is None else each(convert))
         return {"type": kind, part: layout}, made
 
-    def _primitive(
+    def _resolve_primitive(
         self, writer: Node, reader: Node, shape: RecordType
     ) -> tuple[Node, Convert | None]:
         kind = kind_of(writer)
@@ -229,7 +231,7 @@ class _Resolver(Walker[tuple[Node, Convert | None]]):
             return kind, None
         wanted = kind_of(reader)
         # a class with an int field gets the number, not the time
-        logical = {} if shape.hint is int else _logical(writer, reader)
+        logical = {} if shape.hint is int else _resolve_logical_type(writer, reader)
         if wanted == kind:
             layout = {"type": kind, **logical} if logical else kind
             return layout, shape.leaf(layout)
@@ -294,7 +296,7 @@ def _convert_symbols(writer: Node, reader: Node, shape: RecordType) -> Convert |
     return convert
 
 
-def _logical(writer: Node, reader: Node) -> dict[str, Any]:
+def _resolve_logical_type(writer: Node, reader: Node) -> dict[str, Any]:
     """Return the logical type of the values that are read.
 
     It is the writer's if both have one, as it defines the meaning of the numbers; the reader's if

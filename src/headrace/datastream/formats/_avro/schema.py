@@ -39,7 +39,7 @@ class AvroSchema:
     text: str
 
     def __init__(self, text: str | Mapping[str, Any] | list[Any]) -> None:
-        object.__setattr__(self, "text", _normal(text))
+        object.__setattr__(self, "text", _normalize_schema(text))
         parsed(self.text)
 
     @staticmethod
@@ -140,7 +140,7 @@ def checked_class(into: Any, schema: AvroSchema) -> None:
             )
 
 
-def _normal(text: Any) -> str:
+def _normalize_schema(text: Any) -> str:
     try:
         node = json.loads(text) if isinstance(text, str) else text
     except ValueError as error:
@@ -192,7 +192,7 @@ class _Definitions(Walker[Node]):
             fields = [{**field, "type": self.visit(field["type"])} for field in record["fields"]]
             return {**record, "fields": fields}
 
-        return self._once(node["name"], expand)
+        return self._define_once(node["name"], expand)
 
     def array(self, node: Node) -> Node:
         return {**node, "items": self.visit(node["items"])}
@@ -201,9 +201,9 @@ class _Definitions(Walker[Node]):
         return {**node, "values": self.visit(node["values"])}
 
     def scalar(self, node: Node, kind: str) -> Node:
-        return self._once(node["name"], lambda named: named) if kind in NAMED else node
+        return self._define_once(node["name"], lambda named: named) if kind in NAMED else node
 
-    def _once(self, name: str, expand: Callable[[Node], Node]) -> Node:
+    def _define_once(self, name: str, expand: Callable[[Node], Node]) -> Node:
         if name in self._defined:
             return name
         self._defined.add(name)

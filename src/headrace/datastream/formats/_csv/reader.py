@@ -99,13 +99,13 @@ class CsvReaderFormat(StreamFormat):
         """Yield the rows that start in the range as columns, or as rows if a block needs it."""
         if not self.is_splittable(path) or not self.has_columns:
             return None
-        return self._columns(path, start, end, extent)
+        return self._read_columns(path, start, end, extent)
 
     @property
     def has_columns(self) -> bool:
         return has_columns(self.schema) and not self.multiline
 
-    def _columns(
+    def _read_columns(
         self, path: str, start: int, end: int, extent: int
     ) -> Iterator[Chunk | ColumnChunk]:
         with open(path, "rb") as file:

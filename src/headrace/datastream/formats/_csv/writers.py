@@ -48,16 +48,16 @@ class CsvEncoder:
             ("null_value", null_value),
         ):  # fmt: skip
             object.__setattr__(self, name, value)
-        self._dialect()
+        self._make_dialect()
 
-    def _dialect(self) -> CsvDialect:
+    def _make_dialect(self) -> CsvDialect:
         return CsvDialect(self.separator, self.quote)
 
     def head(self) -> bytes:
         """Return the header line for the beginning of each file; empty without ``header``."""
         if not self.header or self.columns is None:
             return b""
-        return CsvLines([str] * len(self.columns), self._dialect()).of([self.columns])
+        return CsvLines([str] * len(self.columns), self._make_dialect()).of([self.columns])
 
     def encode(self, value: Any) -> bytes:
         """Return the record's line."""
@@ -70,7 +70,7 @@ class CsvEncoder:
             [part if type(part) in _PLAIN else write(part) for part in fields_of(value, names)]
             for value in values
         ]
-        return CsvLines((), self._dialect()).of_fields(rows)
+        return CsvLines((), self._make_dialect()).of_fields(rows)
 
 
 class CsvBulkWriters:

@@ -75,9 +75,9 @@ class _Makers:
         if origin is typing.Annotated:
             return self.of(args[0])
         if origin in (typing.Union, types.UnionType):
-            return self._union([part for part in args if part is not type(None)], args)
+            return self._make_union_reader([part for part in args if part is not type(None)], args)
         if origin in _ARRAYS or hint in _ARRAYS:
-            return self._array(origin or hint, args)
+            return self._make_array_reader(origin or hint, args)
         if origin in _MAPS and args:
             item = self.of(args[1])
             if item is None:
@@ -93,7 +93,7 @@ class _Makers:
             return None
         raise PlanError(f"JSON cannot represent {hint!r:.120}")
 
-    def _union(self, parts: Sequence[Any], args: Sequence[Any]) -> Read | None:
+    def _make_union_reader(self, parts: Sequence[Any], args: Sequence[Any]) -> Read | None:
         if len(parts) != 1:
             if any(self.of(part) is not None for part in parts):
                 raise PlanError(f"JSON does not tell which of {parts!r:.120} a value is")
@@ -101,19 +101,21 @@ class _Makers:
         read = self.of(parts[0])
         return None if read is None else lambda value: None if value is None else read(value)
 
-    def _array(self, kind: Any, args: Sequence[Any]) -> Read | None:
+    def _make_array_reader(self, kind: Any, args: Sequence[Any]) -> Read | None:
         parts = [part for part in args if part is not Ellipsis]
         if kind is tuple and len(parts) > 1:
             reads = [self.of(part) or _as_it_is for part in parts]
-            return lambda value: tuple(r(v) for r, v in zip(reads, _list(value), strict=True))
+            return lambda value: tuple(
+                r(v) for r, v in zip(reads, _check_array(value), strict=True)
+            )
         each = self.of(parts[0]) if parts else None
         made = kind if kind in (tuple, set, frozenset) else list
         if each is None:
-            return lambda value: made(_list(value))
-        return lambda value: made(each(part) for part in _list(value))
+            return lambda value: made(_check_array(value))
+        return lambda value: made(each(part) for part in _check_array(value))
 
 
-def _list(value: Any) -> list[Any]:
+def _check_array(value: Any) -> list[Any]:
     if type(value) is not list:
         raise DecodeError("a JSON array was expected")
     return value
@@ -123,7 +125,7 @@ def _as_it_is(value: Any) -> Any:
     return value
 
 
-def _exactly(kind: type, word: str) -> Read:
+def _make_type_check(kind: type, word: str) -> Read:
     def check(value: Any) -> Any:
         if type(value) is not kind:
             raise DecodeError(f"{word} was expected")
@@ -132,24 +134,24 @@ def _exactly(kind: type, word: str) -> Read:
     return check
 
 
-def _float(value: Any) -> float:
+def _to_float(value: Any) -> float:
     if type(value) not in (int, float):
         raise DecodeError("a number was expected")
     return float(value)
 
 
-def _decimal(value: Any) -> Decimal:
+def _to_decimal(value: Any) -> Decimal:
     if type(value) not in (int, float, str):
         raise DecodeError("a number was expected")
     return Decimal(str(value))
 
 
 _SCALARS: dict[Any, Read] = {
-    bool: _exactly(bool, "true or false"),
-    int: _exactly(int, "a whole number"),
-    str: _exactly(str, "a string"),
-    float: _float,
-    Decimal: _decimal,
+    bool: _make_type_check(bool, "true or false"),
+    int: _make_type_check(int, "a whole number"),
+    str: _make_type_check(str, "a string"),
+    float: _to_float,
+    Decimal: _to_decimal,
     bytes: lambda value: base64.b64decode(value, validate=True),
     datetime.datetime: datetime.datetime.fromisoformat,
     datetime.date: datetime.date.fromisoformat,

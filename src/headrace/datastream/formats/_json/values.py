@@ -56,12 +56,12 @@ def from_json(type_info: TypeInformation, fail_on_missing: bool = False) -> From
             result = convert(value)
             return result if coerce is None else coerce(result)
         except (TypeMismatchError, TypeError, AttributeError, ArithmeticError) as error:
-            raise ValueError(_why(error, value, type_info)) from error
+            raise ValueError(_describe_mismatch(error, value, type_info)) from error
 
     return read
 
 
-def _why(error: Exception, value: Any, type_info: TypeInformation) -> str:
+def _describe_mismatch(error: Exception, value: Any, type_info: TypeInformation) -> str:
     if isinstance(error, TypeMismatchError):
         field = error.where.get("field")
         return f"{error.message}{f' (field {field})' if field else ''}"
@@ -78,7 +78,7 @@ def _from_json(type_info: TypeInformation, fail_on_missing: bool) -> FromJson:
     if isinstance(type_info, TupleTypeInfo):
         parts = [from_json(part, fail_on_missing) for part in type_info.get_field_types()]
         return lambda values: tuple(
-            read(value) for read, value in zip(parts, _list(values), strict=True)
+            read(value) for read, value in zip(parts, _check_array(values), strict=True)
         )
     if isinstance(type_info, MapTypeInfo):
         key, item = (from_json(part, fail_on_missing) for part in type_info._arguments())
@@ -86,11 +86,11 @@ def _from_json(type_info: TypeInformation, fail_on_missing: bool) -> FromJson:
     element = element_type(type_info)
     if element is not None:
         read_element = from_json(element, fail_on_missing)
-        return lambda values: [read_element(value) for value in _list(values)]
+        return lambda values: [read_element(value) for value in _check_array(values)]
     return scalar_from_json(type_info)
 
 
-def _list(value: Any) -> list[Any]:
+def _check_array(value: Any) -> list[Any]:
     if type(value) is not list:
         raise TypeError
     return value
@@ -128,7 +128,7 @@ def scalar_from_json(type_info: TypeInformation) -> FromJson:
     return found
 
 
-def _string(value: Any) -> str:
+def _to_str(value: Any) -> str:
     if isinstance(value, str):
         return value
     if isinstance(value, bool):
@@ -136,7 +136,7 @@ def _string(value: Any) -> str:
     return str(value) if isinstance(value, int | Decimal) else json.dumps(value, default=str)
 
 
-def _boolean(value: Any) -> bool:
+def _to_bool(value: Any) -> bool:
     if isinstance(value, bool):
         return value
     return {"true": True, "false": False}[value.strip().lower()]
@@ -144,12 +144,12 @@ def _boolean(value: Any) -> bool:
 
 def _boolean_or_error(value: Any) -> bool:
     try:
-        return _boolean(value)
+        return _to_bool(value)
     except KeyError:
         raise ValueError(f"{value!r:.80} is neither true nor false") from None
 
 
-def _integer(value: Any) -> int:
+def _to_int(value: Any) -> int:
     if type(value) is int:
         return value
     if isinstance(value, Decimal):
@@ -161,13 +161,13 @@ def _integer(value: Any) -> int:
     return int(value)
 
 
-def _floating(value: Any) -> float:
+def _to_float(value: Any) -> float:
     if isinstance(value, bool):
         raise TypeError
     return float(value)
 
 
-def _decimal(value: Any) -> Decimal:
+def _to_decimal(value: Any) -> Decimal:
     if isinstance(value, bool):
         raise TypeError
     number = Decimal(value.strip() if isinstance(value, str) else value)
@@ -176,7 +176,7 @@ def _decimal(value: Any) -> Decimal:
     return number
 
 
-def _instant(value: Any) -> Instant:
+def _to_instant(value: Any) -> Instant:
     moment = datetime.datetime.fromisoformat(value)
     if moment.tzinfo is None:
         raise ValueError(f"{value!r:.80} has no offset from UTC")
@@ -184,38 +184,38 @@ def _instant(value: Any) -> Instant:
     return Instant(micros // 1_000_000, micros % 1_000_000 * 1000)
 
 
-def _timestamp(value: Any) -> datetime.datetime:
+def _to_timestamp(value: Any) -> datetime.datetime:
     moment = datetime.datetime.fromisoformat(value)
     if moment.tzinfo is None:
         return moment
     return moment.astimezone(datetime.UTC).replace(tzinfo=None)
 
 
-def _time(value: Any) -> datetime.time:
+def _to_time(value: Any) -> datetime.time:
     return datetime.time.fromisoformat(value).replace(tzinfo=None)
 
 
 _BASIC: dict[BasicType, FromJson] = {
-    BasicType.STRING: _string,
-    BasicType.CHAR: _string,
+    BasicType.STRING: _to_str,
+    BasicType.CHAR: _to_str,
     BasicType.BOOLEAN: _boolean_or_error,
-    BasicType.BYTE: _integer,
-    BasicType.SHORT: _integer,
-    BasicType.INT: _integer,
-    BasicType.LONG: _integer,
-    BasicType.BIG_INT: _integer,
-    BasicType.FLOAT: _floating,
-    BasicType.DOUBLE: _floating,
-    BasicType.BIG_DEC: _decimal,
-    BasicType.INSTANT: _instant,
+    BasicType.BYTE: _to_int,
+    BasicType.SHORT: _to_int,
+    BasicType.INT: _to_int,
+    BasicType.LONG: _to_int,
+    BasicType.BIG_INT: _to_int,
+    BasicType.FLOAT: _to_float,
+    BasicType.DOUBLE: _to_float,
+    BasicType.BIG_DEC: _to_decimal,
+    BasicType.INSTANT: _to_instant,
 }
 _TIMES: dict[str, FromJson] = {
     "SQL_DATE": datetime.date.fromisoformat,
     "LOCAL_DATE": datetime.date.fromisoformat,
-    "SQL_TIME": _time,
-    "LOCAL_TIME": _time,
-    "SQL_TIMESTAMP": _timestamp,
-    "LOCAL_DATE_TIME": _timestamp,
+    "SQL_TIME": _to_time,
+    "LOCAL_TIME": _to_time,
+    "SQL_TIMESTAMP": _to_timestamp,
+    "LOCAL_DATE_TIME": _to_timestamp,
 }
 
 
@@ -234,12 +234,12 @@ def _to_text(type_info: TypeInformation) -> ToText:
     if isinstance(type_info, RowTypeInfo):
         keys = [encode_basestring(name) + ":" for name in type_info.get_field_names()]
         writes = [to_text(part) for part in type_info.get_field_types()]
-        return lambda row: "{" + ",".join(_keyed(keys, writes, row)) + "}"
+        return lambda row: "{" + ",".join(_write_parts(keys, writes, row)) + "}"
     if type_info == _BYTES:
         return lambda value: '"' + base64.b64encode(value).decode() + '"'
     if isinstance(type_info, TupleTypeInfo):
         parts = [to_text(part) for part in type_info.get_field_types()]
-        return lambda values: "[" + ",".join(_keyed([""] * len(parts), parts, values)) + "]"
+        return lambda values: "[" + ",".join(_write_parts([""] * len(parts), parts, values)) + "]"
     if isinstance(type_info, MapTypeInfo):
         key, item = (to_text(part) for part in type_info._arguments())
         return lambda entries: (
@@ -252,7 +252,7 @@ def _to_text(type_info: TypeInformation) -> ToText:
     return _scalar_to_text(type_info)
 
 
-def _keyed(keys: Sequence[str], writes: Sequence[ToText], values: Sequence[Any]) -> list[str]:
+def _write_parts(keys: Sequence[str], writes: Sequence[ToText], values: Sequence[Any]) -> list[str]:
     return [key + write(value) for key, write, value in zip(keys, writes, values, strict=True)]
 
 

@@ -53,7 +53,7 @@ class ParquetFormat(BulkFormat):
             try:
                 metadata = pq.ParquetFile(file).metadata
             except (pa.ArrowException, OSError) as error:
-                raise _unreadable(path, error) from error
+                raise _unreadable_error(path, error) from error
             rows = metadata.num_rows
             groups = range(metadata.num_row_groups)
             size_bytes = sum(metadata.row_group(group).total_byte_size for group in groups)
@@ -82,7 +82,7 @@ class ParquetFormat(BulkFormat):
         row = start
         with open(path, "rb") as file:
             try:
-                for batch in self._batches(pq.ParquetFile(file), start, end):
+                for batch in self._read_batches(pq.ParquetFile(file), start, end):
                     yield self.chunk(path, row, batch)
                     row += batch.num_rows
             except (pa.ArrowException, OSError) as error:
@@ -93,19 +93,19 @@ class ParquetFormat(BulkFormat):
         self, path: str, start: int, end: int, extent: int
     ) -> Iterator[Chunk | ColumnChunk] | None:
         """Yield the rows of the range as columns; return None if the format has no columns."""
-        return self._columns(path, start, end, extent) if self.has_columns else None
+        return self._read_columns(path, start, end, extent) if self.has_columns else None
 
     @property
     def has_columns(self) -> bool:
         return True
 
-    def _columns(
+    def _read_columns(
         self, path: str, start: int, end: int, extent: int
     ) -> Iterator[Chunk | ColumnChunk]:
         row = start
         with open(path, "rb") as file:
             try:
-                for batch in self._batches(pq.ParquetFile(file), start, end, COLUMNS_RECORDS):
+                for batch in self._read_batches(pq.ParquetFile(file), start, end, COLUMNS_RECORDS):
                     yield self.column_chunk(batch)
                     row += batch.num_rows
                 return
@@ -117,7 +117,7 @@ class ParquetFormat(BulkFormat):
         """Return an Arrow batch as columns of the same records as ``chunk``."""
         return ColumnChunk(batch, DICTS)
 
-    def _batches(
+    def _read_batches(
         self, file: Any, start: int, end: int, batch_size: int | None = None
     ) -> Iterator[Any]:
         columns = self.column_names(file.schema_arrow)
@@ -181,10 +181,10 @@ class ParquetColumnarRowInputFormat(ParquetFormat):
 
     def chunk(self, path: str, row: int, batch: Any) -> Chunk:
         """Return the rows of an Arrow batch; rows that do not fit the row type are bad records."""
-        rows = NAMED_ROWS(self._wanted(batch))
+        rows = NAMED_ROWS(self._select_columns(batch))
         if not isinstance(self.row_type, RowTypeInfo):
             return Chunk(rows)
-        return self._declared(path, row, rows, self.row_type)
+        return self._to_declared_rows(path, row, rows, self.row_type)
 
     @property
     def has_columns(self) -> bool:
@@ -193,9 +193,9 @@ class ParquetColumnarRowInputFormat(ParquetFormat):
 
     def column_chunk(self, batch: Any) -> ColumnChunk:
         """Return an Arrow batch as columns of the same rows as ``chunk``."""
-        return ColumnChunk(self._wanted(batch), NAMED_ROWS)
+        return ColumnChunk(self._select_columns(batch), NAMED_ROWS)
 
-    def _wanted(self, batch: Any) -> Any:
+    def _select_columns(self, batch: Any) -> Any:
         """Return the selected columns, under their declared names."""
         names, fold = self.columns or (), str if self.is_case_sensitive else str.casefold
         found = {fold(name): index for index, name in enumerate(batch.schema.names)}
@@ -205,7 +205,9 @@ class ParquetColumnarRowInputFormat(ParquetFormat):
         columns = [batch.columns[found[fold(name)]] for name in names]
         return pa.RecordBatch.from_arrays(columns, names=[*names])
 
-    def _declared(self, path: str, first: int, rows: list[Any], declared: RowTypeInfo) -> Chunk:
+    def _to_declared_rows(
+        self, path: str, first: int, rows: list[Any], declared: RowTypeInfo
+    ) -> Chunk:
         converts = [
             (index, convert)
             for index, convert in enumerate(map(from_arrow, declared.get_field_types()))
@@ -225,5 +227,5 @@ class ParquetColumnarRowInputFormat(ParquetFormat):
         return chunk
 
 
-def _unreadable(path: str, error: Exception) -> DecodeError:
+def _unreadable_error(path: str, error: Exception) -> DecodeError:
     return DecodeError(f"{path!r} is no Parquet file: {error}", where={"file": path})

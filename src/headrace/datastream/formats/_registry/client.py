@@ -85,7 +85,7 @@ class RegistryClient:
         self._unknown: dict[int, float] = {}
         self._ids: dict[tuple[Any, ...], int] = {}
         properties = registry.properties()
-        self._secrets = _secrets(properties)
+        self._secrets = _list_secrets(properties)
         # Retries are decided here, so the client must not retry by itself.
         settings = {"timeout": TIMEOUT_S, "max.retries": 0, **properties}
         # The client of confluent-kafka may be used by several threads.
@@ -106,7 +106,7 @@ class RegistryClient:
             if found is not None:
                 return found
             if self._unknown.get(identifier, 0.0) > time.monotonic():
-                raise _unknown(identifier)
+                raise _unknown_schema_error(identifier)
             schema = self._ask_with_retry(
                 f"asking for the schema {identifier}",
                 lambda: self._ask_or_none(lambda: self._client.get_schema(identifier)),
@@ -115,7 +115,7 @@ class RegistryClient:
                 now_s = time.monotonic()
                 self._unknown = {each: at for each, at in self._unknown.items() if at > now_s}
                 self._unknown[identifier] = now_s + UNKNOWN_FOR_S
-                raise _unknown(identifier)
+                raise _unknown_schema_error(identifier)
             found = self._schemas[identifier] = _text_of(schema)
             return found
 
@@ -151,7 +151,7 @@ class RegistryClient:
             found = self._ids.get(key)
             if found is None:
                 operation = "registering a schema" if register else "asking for a schema's id"
-                schema = self._schema(text, kind, references)
+                schema = self._make_schema(text, kind, references)
                 found = self._ids[key] = self._ask_with_retry(
                     f"{operation} under the subject {subject!r}",
                     lambda: (
@@ -164,7 +164,7 @@ class RegistryClient:
 
     def version(self, subject: str, text: str, kind: str, references: Iterable[Reference]) -> int:
         """Return the version of a registered schema under a subject."""
-        schema = self._schema(text, kind, tuple(references))
+        schema = self._make_schema(text, kind, tuple(references))
         with self._lock:
             found: int = self._ask_with_retry(
                 f"asking for a schema's version under the subject {subject!r}",
@@ -182,7 +182,7 @@ class RegistryClient:
             return found
         return self._client.lookup_schema(subject, schema, normalize_schemas=True)
 
-    def _schema(self, text: str, kind: str, references: tuple[Reference, ...]) -> Any:
+    def _make_schema(self, text: str, kind: str, references: tuple[Reference, ...]) -> Any:
         made = [
             self._package.SchemaReference(
                 name=part.name, subject=part.subject, version=part.version
@@ -251,11 +251,11 @@ def _text_of(schema: Any) -> RegisteredText:
     return RegisteredText(schema.schema_str, (schema.schema_type or "AVRO").upper(), references)
 
 
-def _unknown(identifier: int) -> DecodeError:
+def _unknown_schema_error(identifier: int) -> DecodeError:
     return DecodeError(f"unknown schema id {identifier}: the registry has no such schema")
 
 
-def _secrets(properties: Mapping[str, Any]) -> list[str]:
+def _list_secrets(properties: Mapping[str, Any]) -> list[str]:
     """Return all secrets among the properties, longest first."""
     texts = [str(value) for key, value in properties.items() if key not in _NO_SECRETS]
     # A server may echo the request's header: user and password in base64.

@@ -57,7 +57,7 @@ class SchemaRegistry:
         """Return all client properties, including secrets."""
         return dict(self._config() if callable(self._config) else self._config)
 
-    def _key(self) -> tuple[Any, ...]:
+    def _identity_key(self) -> tuple[Any, ...]:
         if callable(self._config):
             return (self.url, self.max_outage_ms, self._config)
         settings = tuple(sorted((key, str(value)) for key, value in self._config.items()))
@@ -66,10 +66,10 @@ class SchemaRegistry:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, SchemaRegistry):
             return NotImplemented
-        return self._key() == other._key()
+        return self._identity_key() == other._identity_key()
 
     def __hash__(self) -> int:
-        return hash(self._key())
+        return hash(self._identity_key())
 
     def __repr__(self) -> str:
         return f"SchemaRegistry({self.url!r})"
@@ -129,7 +129,7 @@ class TopicNameStrategy(SubjectStrategy):
     is_key: bool = False
 
     def subject(self, record: str) -> str:
-        return f"{_known(self.topic)}-{'key' if self.is_key else 'value'}"
+        return f"{_require_topic(self.topic)}-{'key' if self.is_key else 'value'}"
 
     def for_topic(self, topic: str, is_key: bool = False) -> SubjectStrategy:
         return self if self.topic is not None else TopicNameStrategy(topic, is_key)
@@ -150,7 +150,7 @@ class TopicRecordNameStrategy(SubjectStrategy):
     topic: str | None = None
 
     def subject(self, record: str) -> str:
-        return f"{_known(self.topic)}-{record}"
+        return f"{_require_topic(self.topic)}-{record}"
 
     def for_topic(self, topic: str, is_key: bool = False) -> SubjectStrategy:
         return self if self.topic is not None else replace(self, topic=topic)
@@ -184,7 +184,7 @@ def strategy_of(subject: Any) -> SubjectStrategy:
     )
 
 
-def _known(topic: str | None) -> str:
+def _require_topic(topic: str | None) -> str:
     if topic is None:
         raise PlanError(
             "the subject is named by the topic, and no topic is known here",
