@@ -47,10 +47,12 @@ class CollectionSource(Source):
 
     def reader(self) -> SplitReader:
         """Return a new reader. The ranges contain the values, so the job gets copies of them."""
-        return IndexedReader(lambda r, at, to: _detached(r.payload[at - r.start : to - r.start]))
+        return IndexedReader(
+            lambda r, at, to: _copy_mutable(r.payload[at - r.start : to - r.start])
+        )
 
 
-def _detached(values: Sequence[Any]) -> list[Any]:
+def _copy_mutable(values: Sequence[Any]) -> list[Any]:
     """Return the values, copied unless they are immutable."""
     found = [*values]
     if all_immutable(found):

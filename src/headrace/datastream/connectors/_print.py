@@ -42,7 +42,7 @@ class _DeliveredSink(Sink):
         Raises:
             JobError: always.
         """
-        raise _delivered(self)
+        raise _delivered_by_runner_error(self)
 
     def committer(self, context: CommitterContext) -> Committer:
         """None: the runner delivers the records.
@@ -50,7 +50,7 @@ class _DeliveredSink(Sink):
         Raises:
             JobError: always.
         """
-        raise _delivered(self)
+        raise _delivered_by_runner_error(self)
 
 
 @dataclass(frozen=True)
@@ -90,5 +90,5 @@ class CollectSink(_DeliveredSink):
         return "collect"
 
 
-def _delivered(sink: Sink) -> JobError:
+def _delivered_by_runner_error(sink: Sink) -> JobError:
     return JobError(f"the runner delivers the records of {sink.name}")

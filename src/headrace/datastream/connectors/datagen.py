@@ -121,18 +121,18 @@ class _Columns:
 
     def __call__(self, index: int) -> Any:
         """The record of an index."""
-        (record,) = DICTS(self._batch(index, index + 1))
+        (record,) = DICTS(self._generate_batch(index, index + 1))
         return record
 
     def records(self, split_range: SplitRange, start: int, end: int) -> list[Any]:
         """Return the records of some indexes."""
-        return DICTS(self._batch(start, end))
+        return DICTS(self._generate_batch(start, end))
 
     def chunk(self, start: int, end: int) -> ColumnChunk:
         """Return the same as columns."""
-        return ColumnChunk(self._batch(start, end), DICTS)
+        return ColumnChunk(self._generate_batch(start, end), DICTS)
 
-    def _batch(self, start: int, end: int) -> Any:
+    def _generate_batch(self, start: int, end: int) -> Any:
         import numpy as np
         import pyarrow as pa
 

@@ -245,7 +245,7 @@ class _FileReader(SplitReader):
         try:
             for chunk in self.format.read(path, start, end, extent):
                 if chunk.bad and not self.tagged:
-                    raise _undecodable(path, chunk)
+                    raise _undecodable_error(path, chunk)
                 yield chunk
         except FileNotFoundError:
             raise vanished(path) from None
@@ -257,26 +257,26 @@ class _FileReader(SplitReader):
             DecodeError, JobError: as ``read`` does.
         """
         found = self.format.read_columns(*split_range.payload)
-        return None if found is None else self._checked(split_range.payload[0], found)
+        return None if found is None else self._check_chunks(split_range.payload[0], found)
 
     @property
     def has_columns(self) -> bool:
         """Whether the format has columns."""
         return self.format.has_columns
 
-    def _checked(
+    def _check_chunks(
         self, path: str, chunks: Iterator[Chunk | ColumnChunk]
     ) -> Iterator[Chunk | ColumnChunk]:
         try:
             for chunk in chunks:
                 if isinstance(chunk, Chunk) and chunk.bad and not self.tagged:
-                    raise _undecodable(path, chunk)
+                    raise _undecodable_error(path, chunk)
                 yield chunk
         except FileNotFoundError:
             raise vanished(path) from None
 
 
-def _undecodable(path: str, chunk: Chunk) -> DecodeError:
+def _undecodable_error(path: str, chunk: Chunk) -> DecodeError:
     bad = chunk.bad[0][1]
     raw = repr(bad.raw[:_RAW_SHOWN_BYTES]) + ("…" if len(bad.raw) > _RAW_SHOWN_BYTES else "")
     return DecodeError(

@@ -70,7 +70,7 @@ class HttpLookup(AsyncFunction[Any, Any], KeepsSecrets):
         for function, name in ((key, "key"), (join, "join"), (read, "read")):
             function_or_none(function, name, "a HttpLookup")
         if isinstance(url, str):
-            _checked(url)
+            _check_url(url)
             if "{}" not in url:
                 raise PlanError(
                     f"the address {without_secrets(url)} has no place for the key",
@@ -94,27 +94,27 @@ class HttpLookup(AsyncFunction[Any, Any], KeepsSecrets):
     def secrets(self) -> Mapping[str, str]:
         """The values of the headers and of the address's query, as each may be a secret."""
         headers = {
-            _variable("HEADER", name): value
+            _to_variable_name("HEADER", name): value
             for name, value in self._headers.items()
             if value and name.lower() not in _PUBLIC_HEADERS
         }
         query = urlsplit(self._url).query if isinstance(self._url, str) else ""
         values = (part.partition("=") for part in query.split("&") if "{}" not in part)
-        return headers | {_variable("QUERY", name): v for name, _, v in values if v}
+        return headers | {_to_variable_name("QUERY", name): v for name, _, v in values if v}
 
     def with_secrets(self, found: Mapping[str, str]) -> HttpLookup:
         """Return a copy with these values; all others are empty."""
         values = {**dict.fromkeys(self.secrets, ""), **found}
         made = copy.copy(self)
         made._headers = {
-            name: values.get(_variable("HEADER", name), value)
+            name: values.get(_to_variable_name("HEADER", name), value)
             for name, value in self._headers.items()
         }
         if isinstance(self._url, str):
             parts = urlsplit(self._url)
             pairs = (part.partition("=") for part in parts.query.split("&"))
             query = "&".join(
-                f"{name}{sign}{values.get(_variable('QUERY', name), value)}"
+                f"{name}{sign}{values.get(_to_variable_name('QUERY', name), value)}"
                 for name, sign, value in pairs
             )
             made._url = parts._replace(query=query).geturl()
@@ -146,7 +146,7 @@ class HttpLookup(AsyncFunction[Any, Any], KeepsSecrets):
     def _url_of_key(self, key: Any) -> str:
         if isinstance(self._url, str):
             return self._url.replace("{}", quote(str(key), safe=""))
-        return _checked(self._url(key))
+        return _check_url(self._url(key))
 
     def _look_up(self, url: str) -> list[Any]:
         """Return the found value in a list, or an empty list. Runs in one of the threads."""
@@ -201,7 +201,7 @@ def _send_request(
     return answer.status, answer.read()
 
 
-def _variable(kind: str, name: str) -> str:
+def _to_variable_name(kind: str, name: str) -> str:
     """Return the environment variable with a value of the request."""
     return f"HEADRACE_{kind}_{re.sub('[^A-Za-z0-9]', '_', name).upper()}"
 
@@ -212,7 +212,7 @@ def _is_outage(error: Exception) -> bool:
     return isinstance(error, _LaterError | OSError | http.client.HTTPException)
 
 
-def _checked(url: Any) -> str:
+def _check_url(url: Any) -> str:
     """Return the URL, if it is valid.
 
     Raises:

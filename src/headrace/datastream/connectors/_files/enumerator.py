@@ -309,7 +309,7 @@ class MonitoredFolder(SplitEnumerator):
         if self.SPLIT in paused:
             return Progress(dict(positions))
         number, position = positions[self.SPLIT]
-        self._require(number, position)
+        self._check_logged(number, position)
         if self._looked_ms is None or now_ms - self._looked_ms >= self.interval_ms:
             self._discover()
             self._looked_ms = now_ms
@@ -346,7 +346,7 @@ class MonitoredFolder(SplitEnumerator):
             return []
         first, offset = start[self.SPLIT]
         last, end_offset = end[self.SPLIT]
-        self._require(last, end_offset)
+        self._check_logged(last, end_offset)
         work: list[SplitRange] = []
         for number in range(first, last + 1 if end_offset else last):
             path, extent = log[number]
@@ -357,7 +357,7 @@ class MonitoredFolder(SplitEnumerator):
                 self.planner.remove_stats(path)
         return work
 
-    def _require(self, number: int, position: int) -> None:
+    def _check_logged(self, number: int, position: int) -> None:
         """Raise unless the log contains the files before a position."""
         if number + (position > 0) > len(self._read_entries()):
             raise self._unusable_log_error(

@@ -68,7 +68,7 @@ class DateTimeBucketAssigner(BucketAssigner):
 
     def __post_init__(self) -> None:
         _to_text(self.format_str, _EPOCH)
-        self._zone()
+        self._parse_time_zone()
 
     def get_bucket_id(self, value: Any, timestamp: int | None) -> str | None:
         """Return the folder of the record's time."""
@@ -76,10 +76,10 @@ class DateTimeBucketAssigner(BucketAssigner):
 
     def bucket_at(self, now_ms: int) -> str:
         """Return the folder of a time."""
-        moment = (_EPOCH + timedelta(milliseconds=now_ms)).astimezone(self._zone())
+        moment = (_EPOCH + timedelta(milliseconds=now_ms)).astimezone(self._parse_time_zone())
         return _to_text(self.format_str, moment)
 
-    def _zone(self) -> Any:
+    def _parse_time_zone(self) -> Any:
         if self.timezone_id is None:
             return UTC
         try:

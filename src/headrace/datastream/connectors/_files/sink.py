@@ -138,7 +138,7 @@ class FileSink(Sink):
         return FileCommitter(
             self.base_path,
             self.staging(context.sink_id),
-            self._rolled(),
+            self._committer_rolling_policy(),
             self.bucket_assigner,
             self.output_file_config,
             hashlib.sha256(context.sink_id.encode()).hexdigest()[:_SCOPE_DIGITS],
@@ -159,9 +159,9 @@ class FileSink(Sink):
     @property
     def writes_head(self) -> bool:
         """True if tasks write the head, because their files are published unchanged."""
-        return self._rolled() is None
+        return self._committer_rolling_policy() is None
 
-    def _rolled(self) -> DefaultRollingPolicy | None:
+    def _committer_rolling_policy(self) -> DefaultRollingPolicy | None:
         policy = self.rolling_policy
         return policy if isinstance(policy, DefaultRollingPolicy) else None
 

@@ -77,19 +77,19 @@ class FileWriter(SinkWriter):
         if not values:
             return
         if self._one_bucket:
-            self._file("").write(values)
+            self._get_open_file("").write(values)
             return
         bucket_of = self._form.bucket_assigner.get_bucket_id
         by_bucket: dict[str | None, list[Any]] = {}
         for value, timestamp in zip(values, timestamps, strict=True):
             by_bucket.setdefault(bucket_of(value, timestamp), []).append(value)
         for bucket, taken in by_bucket.items():
-            self._file(bucket).write(taken)
+            self._get_open_file(bucket).write(taken)
 
     def write_columns(self, chunk: ColumnChunk) -> None:
         """Write records as columns; such a sink has only one folder."""
         if chunk.count:
-            self._file("").write_columns(chunk)
+            self._get_open_file("").write_columns(chunk)
 
     def prepare_commit(self) -> tuple[StagedFile, ...] | None:
         """Complete and sync all files; None when nothing was written."""
@@ -105,7 +105,7 @@ class FileWriter(SinkWriter):
         for path in self._created:
             self._files.remove(path)
 
-    def _file(self, bucket: str | None) -> _OpenFile:
+    def _get_open_file(self, bucket: str | None) -> _OpenFile:
         part = self._open.pop(bucket, None)
         if part is None:
             if len(self._open) >= MAX_OPEN_FILES:

@@ -90,15 +90,15 @@ class PostgresConnection(KeepsSecrets):
 
     def open(self) -> Any:
         """Return an autocommit connection."""
-        return _prepared(psycopg().connect(**dict(self.parameters), autocommit=True))
+        return _adapt_dicts(psycopg().connect(**dict(self.parameters), autocommit=True))
 
     async def open_async(self) -> Any:
         """Return an autocommit connection for asyncio."""
         made = psycopg().AsyncConnection.connect(**dict(self.parameters), autocommit=True)
-        return _prepared(await made)
+        return _adapt_dicts(await made)
 
 
-def _prepared(connection: Any) -> Any:
+def _adapt_dicts(connection: Any) -> Any:
     """Return the connection, with dicts adapted to JSON."""
     types = optional("psycopg.types.json")
     connection.adapters.register_dumper(dict, types.JsonbDumper)

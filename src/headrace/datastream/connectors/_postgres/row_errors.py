@@ -45,7 +45,7 @@ def copy_rows(cursor: Any, sql: str, rows: Sequence[Row]) -> None:
         if row is None and isinstance(error, psycopg().Error):
             row = _row_of_line(error.diag.context, rows)
         if row is not None and is_about_a_row(error):
-            _name(error, row)
+            _add_row_note(error, row)
         raise
 
 
@@ -76,11 +76,11 @@ def name_refused_row(
                 cursor.execute(sql, row)
             except Exception as again:
                 if is_about_a_row(again):
-                    _name(error, row)
+                    _add_row_note(error, row)
                 return
 
 
-def _name(error: Exception, row: Row) -> None:
+def _add_row_note(error: Exception, row: Row) -> None:
     error.add_note(f"the row that was refused: {row!r:.200}")
 
 

@@ -159,14 +159,14 @@ class SnapshotEnumerator(SplitEnumerator):
             return Progress({SPLIT: position})
         connection = self._client.begin(Snapshot(*position["snapshot"]))
         try:
-            after, ended = self._after(connection, position, max(budget.max_records, 1))
+            after, ended = self._move_position(connection, position, max(budget.max_records, 1))
         finally:
             self._client.rollback()
         if ended:
             return Progress({}, {SPLIT: after}, ended=True)
         return Progress({SPLIT: after})
 
-    def _after(self, connection: Any, position: Any, left: int) -> tuple[JsonValue, bool]:
+    def _move_position(self, connection: Any, position: Any, left: int) -> tuple[JsonValue, bool]:
         """Return the position ``left`` rows further, and whether the table ends before that."""
         at, cuts = position["at"], list[list[str]]()
         while left > 0:

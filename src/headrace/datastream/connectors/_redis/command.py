@@ -74,7 +74,7 @@ class RedisCommand:
     @staticmethod
     def hset(key: Argument, fields: Mapping[Any, Argument]) -> RedisCommand:
         """HSET: set fields of the hash."""
-        return RedisCommand("HSET", key, *_flat(fields, "HSET"))
+        return RedisCommand("HSET", key, *_flatten_fields(fields, "HSET"))
 
     @staticmethod
     def hincrby(key: Argument, field: Argument, amount: int = 1) -> RedisCommand:
@@ -91,13 +91,13 @@ class RedisCommand:
     ) -> RedisCommand:
         """XADD: append an entry to the stream, and keep about ``max_length`` entries."""
         cut = () if max_length is None else ("MAXLEN", "~", max_length)
-        return RedisCommand("XADD", stream, *cut, entry_id, *_flat(fields, "XADD"))
+        return RedisCommand("XADD", stream, *cut, entry_id, *_flatten_fields(fields, "XADD"))
 
     @staticmethod
     def zadd(key: Argument, scores: Mapping[Any, float]) -> RedisCommand:
         """ZADD: set the scores of members of the sorted set."""
         given = [part for member, score in scores.items() for part in (score, member)]
-        _flat(scores, "ZADD")
+        _flatten_fields(scores, "ZADD")
         return RedisCommand("ZADD", key, *given)
 
     def __eq__(self, other: object) -> bool:
@@ -116,7 +116,7 @@ def _check_allowed(arguments: Sequence[Argument]) -> None:
     command = name[0]
     reason = _NOT_SENT.get(command)
     if reason is None and command in _BY_ARGUMENTS:
-        words = [*name, *map(_word, arguments[1:])]
+        words = [*name, *map(_normalize_option, arguments[1:])]
         command, reason = _by_arguments(command, words)
     if reason is not None:
         raise PlanError(
@@ -139,13 +139,13 @@ def _by_arguments(command: str, words: Sequence[str]) -> tuple[str, str | None]:
     return f"{command} with BLOCK", _WAITS if "BLOCK" in options else None
 
 
-def _word(argument: Argument) -> str:
+def _normalize_option(argument: Argument) -> str:
     """Return an argument as Redis compares the names of options."""
     text = argument.decode(errors="replace") if isinstance(argument, bytes) else str(argument)
     return text.upper()
 
 
-def _flat(fields: Mapping[Any, Argument], command: str) -> list[Argument]:
+def _flatten_fields(fields: Mapping[Any, Argument], command: str) -> list[Argument]:
     if not isinstance(fields, Mapping) or not fields:
         raise TypeMismatchError(f"{command} takes a dict with at least one field, not {fields!r}")
     return [part for pair in fields.items() for part in pair]

@@ -145,16 +145,16 @@ class RedisLookup(AsyncFunction[Any, Any], KeepsSecrets):
                     future.set_result(answer)
 
     def _decode_answer(self, answer: Any) -> Any:
-        return _decoded(answer) if self._decode else answer
+        return _decode_bytes(answer) if self._decode else answer
 
 
-def _decoded(answer: Any) -> Any:
+def _decode_bytes(answer: Any) -> Any:
     """Bytes decoded to str, also inside lists and dicts."""
     if isinstance(answer, bytes):
         return answer.decode()
     of_kind: dict[type, Callable[[Any], Any]] = {
-        list: lambda parts: [_decoded(part) for part in parts],
-        dict: lambda parts: {_decoded(k): _decoded(v) for k, v in parts.items()},
+        list: lambda parts: [_decode_bytes(part) for part in parts],
+        dict: lambda parts: {_decode_bytes(k): _decode_bytes(v) for k, v in parts.items()},
     }
     kind = of_kind.get(type(answer))
     return answer if kind is None else kind(answer)

@@ -43,7 +43,7 @@ class GroupConsumer:
 
     def _on_commit(self, error: Any, topic_partitions: Sequence[Any]) -> None:
         self._pending_commits -= 1
-        wrong = [error] if error is not None else _errors(topic_partitions)
+        wrong = [error] if error is not None else _list_partition_errors(topic_partitions)
         self._results.append(text_of(wrong[0]) if wrong else None)
 
     def results(self) -> Sequence[str | None]:
@@ -67,7 +67,7 @@ class GroupConsumer:
             self._kafka.TopicPartition(*topic_partition) for topic_partition in topic_partitions
         ]
         found = self._consumer.committed(asked, timeout=timeout_s) if asked else []
-        for error in _errors(found):
+        for error in _list_partition_errors(found):
             raise self._kafka.KafkaException(error)
         return {(at.topic, at.partition): at.offset for at in found if at.offset >= 0}
 
@@ -83,6 +83,6 @@ class GroupConsumer:
         del self._consumer
 
 
-def _errors(topic_partitions: Iterable[Any]) -> list[Any]:
+def _list_partition_errors(topic_partitions: Iterable[Any]) -> list[Any]:
     """Return the errors of partitions that exist; one that does not simply has no offset."""
     return [at.error for at in topic_partitions if at.error and at.error.name() not in UNKNOWN]

@@ -64,7 +64,7 @@ _LEADERLESS = (
 )
 
 
-def _codes(errors: Any, names: Iterable[str]) -> set[int]:
+def _find_error_codes(errors: Any, names: Iterable[str]) -> set[int]:
     """Return the codes of these errors, as far as this version of the library has them."""
     return {getattr(errors, name) for name in names if hasattr(errors, name)}
 
@@ -173,7 +173,7 @@ class LibrdkafkaCluster:
         kafka_error, codes, listener = error.args[0], self._kafka.KafkaError, self._error_listener
         self._admin.poll(0)  # runs the callbacks for errors
         text = listener.text or f"{self._clients.servers}: {kafka_error.str()}"
-        if kafka_error.code() in _codes(codes, (*_LATER, *_LEADERLESS)):
+        if kafka_error.code() in _find_error_codes(codes, (*_LATER, *_LEADERLESS)):
             return Unreachable(text, refused=listener.refused, unknown_host=listener.unknown_host)
         if kafka_error.code() == codes._AUTHENTICATION:
             return Unreachable(text, refused=True)
@@ -198,7 +198,7 @@ class LibrdkafkaCluster:
                 try:
                     topic = answer.result()
                 except self._kafka.KafkaException as error:
-                    if error.args[0].code() in _codes(codes, UNKNOWN):
+                    if error.args[0].code() in _find_error_codes(codes, UNKNOWN):
                         continue
                     raise
                 found[name] = Topic(_id_text(topic.topic_id), len(topic.partitions))
@@ -245,7 +245,7 @@ class LibrdkafkaCluster:
                 found[topic_partition.topic, topic_partition.partition] = answer.result().offset
             except self._kafka.KafkaException as error:
                 absent = (*UNKNOWN, *_LEADERLESS)
-                if error.args[0].code() in _codes(self._kafka.KafkaError, absent):
+                if error.args[0].code() in _find_error_codes(self._kafka.KafkaError, absent):
                     continue
                 silent = self._job_error(error)
                 if not isinstance(silent, Unreachable):
@@ -337,7 +337,7 @@ class LibrdkafkaLog:
         error, codes = event.error(), self._kafka.KafkaError
         if error.code() in (codes._AUTO_OFFSET_RESET, codes.OFFSET_OUT_OF_RANGE):
             raise OffsetGone(error.str())
-        if error.code() in _codes(codes, UNKNOWN):
+        if error.code() in _find_error_codes(codes, UNKNOWN):
             raise OffsetGone(error.str(), topic_gone=True)
         refused = (codes.TOPIC_AUTHORIZATION_FAILED, codes._AUTHENTICATION)
         if error.fatal() or error.code() in refused:

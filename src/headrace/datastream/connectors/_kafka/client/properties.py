@@ -67,7 +67,7 @@ class Properties:
         for key in properties:
             if not isinstance(key, str):
                 raise ConfigurationError(f"the name of a Kafka property is a str, not {key!r:.100}")
-        found = Properties(tuple((key, _text(value)) for key, value in properties.items()))
+        found = Properties(tuple((key, _format_value(value)) for key, value in properties.items()))
         found.translated()
         return found
 
@@ -84,7 +84,7 @@ class Properties:
         found: dict[str, str] = {}
         for key, value in self.given:
             if key == "sasl.jaas.config":
-                found.update(_login(value))
+                found.update(_parse_jaas(value))
             elif key in ("ssl.truststore.location", "ssl.keystore.location"):
                 found.update(_store(key, value))
             elif not _LEFT_OUT.fullmatch(key):
@@ -113,11 +113,11 @@ def is_secret(key: str) -> bool:
     return _SECRET.search(key) is not None
 
 
-def _text(value: object) -> str:
+def _format_value(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def _login(jaas: str) -> dict[str, str]:
+def _parse_jaas(jaas: str) -> dict[str, str]:
     """User and password from Java's JAAS line, for PLAIN and SCRAM."""
     found = {name: quoted or plain for name, quoted, plain in _LOGIN.findall(jaas)}
     if "username" not in found or "password" not in found:

@@ -82,7 +82,7 @@ class KafkaReader(SplitReader):
         Raises:
             _TopicGone: it does not.
         """
-        cursor = self._cursor(split, at)
+        cursor = self._get_cursor(split, at)
         decoding = Decoding(split, self.deserializer, self.tagged)
         retried_s, has_returned_records = 0.0, False
         while cursor.at < end:
@@ -220,7 +220,7 @@ class KafkaReader(SplitReader):
             hint="on_missing_offsets('earliest') or ('latest') goes on with what is there",
         )
 
-    def _cursor(self, split: Split, start: int) -> Cursor:
+    def _get_cursor(self, split: Split, start: int) -> Cursor:
         """Return the partition's cursor at an offset. ``_open`` is ordered by last use."""
         cursor = self._open.pop(split, None)
         if cursor is None:

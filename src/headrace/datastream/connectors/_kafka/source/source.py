@@ -158,7 +158,7 @@ class KafkaSource(Source):
     @property
     def locator(self) -> str:
         """The topics, the pattern or the partitions."""
-        return self._subscription().text
+        return self._make_subscription().text
 
     @property
     def stops_at(self) -> str:
@@ -176,7 +176,7 @@ class KafkaSource(Source):
         assert isinstance(self.unreachable_timeout, int)
         return KafkaEnumerator(
             clients=self.clients,
-            subscription=self._subscription(),
+            subscription=self._make_subscription(),
             group=self.group_id if self._commits else None,
             reads_group=self.group_id,
             starting=self.starting_offsets,
@@ -200,7 +200,7 @@ class KafkaSource(Source):
             timeout_ms=self.unreachable_timeout,
         )
 
-    def _subscription(self) -> Subscription:
+    def _make_subscription(self) -> Subscription:
         topic_partitions = tuple((topic, partition) for topic, partition in self.partitions)
         return Subscription(tuple(self.topics), self.topic_pattern, topic_partitions)
 
