@@ -23,5 +23,5 @@ def connected(spec: OperatorSpec, *streams: DataStream) -> DataStream:
         found = stream._keyed_edges() if isinstance(stream, KeyedStream) else stream._edges
         edges += (replace(edge, input=number) for edge in found)
     env = streams[0]._env
-    node = add_operator(env, tuple(edges), spec, call_site(), "connect", streams[0]._described())
-    return DataStream._after(env, node, ())
+    node = add_operator(env, tuple(edges), spec, call_site(), "connect", streams[0]._describe())
+    return DataStream._from_operator(env, node, ())

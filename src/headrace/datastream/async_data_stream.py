@@ -113,8 +113,8 @@ class _Wait:
                 f"{call}() takes a DataStream, not {with_article(type(stream).__name__)}"
             )
         self._call, self._stream, self._site = call, stream, site
-        self._where = {"stream": stream._described(), "called": str(site)}
-        self._function = self._checked(function)
+        self._where = {"stream": stream._describe(), "called": str(site)}
+        self._function = self._check_function(function)
 
     def added(
         self,
@@ -132,13 +132,13 @@ class _Wait:
             ordered,
             timeout_ms,
             require_positive(capacity, "the capacity"),
-            self._retries(strategy, timeout_ms),
+            self._check_strategy(strategy, timeout_ms),
         )
         if cache is not None:
-            spec = self._cached(spec, cache)
+            spec = self._add_cache(spec, cache)
         return self._stream._add(spec, self._site, self._call, output_type)
 
-    def _checked(self, function: Any) -> UserFunction:
+    def _check_function(self, function: Any) -> UserFunction:
         """The function as operators call it.
 
         Raises:
@@ -172,7 +172,7 @@ class _Wait:
             )
         return UserFunction(function, "async_invoke")
 
-    def _retries(self, strategy: Any, timeout_ms: int) -> UserFunction | None:
+    def _check_strategy(self, strategy: Any, timeout_ms: int) -> UserFunction | None:
         """The strategy; None if there are no retries.
 
         Raises:
@@ -198,7 +198,7 @@ class _Wait:
             )
         return UserFunction(strategy, "can_retry")
 
-    def _cached(self, spec: AsyncWaitSpec, cache: Any) -> AsyncWaitSpec:
+    def _add_cache(self, spec: AsyncWaitSpec, cache: Any) -> AsyncWaitSpec:
         if not isinstance(cache, LookupCache):
             raise PlanError(f"the cache must be a LookupCache, not {cache!r}", where=self._where)
         written, read = cache.expire_after_write, cache.expire_after_access

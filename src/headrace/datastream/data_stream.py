@@ -2,7 +2,7 @@
 
 The two classes create each other, so they are in one file, with the methods that create other
 kinds of streams. ``_streams`` has operators, partitioning and sinks; its files know ``DataStream``
-only as the result of ``_add`` and ``_repartitioned``. ``_build`` has the code that all share.
+only as the result of ``_add`` and ``_repartition``. ``_build`` has the code that all share.
 """
 
 from __future__ import annotations
@@ -117,7 +117,7 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
         Raises:
             UnstableKeyError: the keys are of a type whose hash differs between interpreters.
         """
-        site, stream = call_site(), self._described()
+        site, stream = call_site(), self._describe()
         selector = to_key_selector(key_selector, "key_by", stream, site)
         build.checked_type(key_type, "key_by")
         build.require_sendable(selector, "key_by", stream, site)
@@ -137,7 +137,7 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
             if stream._env is not self._env:
                 raise PlanError(
                     "union() takes streams of one environment",
-                    where={"stream": self._described(), "other": stream._described()},
+                    where={"stream": self._describe(), "other": stream._describe()},
                 )
             edges += stream._edges
         return DataStream(self._env, edges)
@@ -186,7 +186,7 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
         if not may_emit_to(operator, output_tag):
             raise PlanError(
                 f"{operator.name} has no side output {output_tag.tag_id!r}",
-                where={"stream": self._described(), "called": str(site)},
+                where={"stream": self._describe(), "called": str(site)},
                 hint="call it on the stream that process() gave back, or that of a source with"
                 " .on_error(tag)",
             )
@@ -254,10 +254,10 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
         added = self._new_operator(
             spec, site, call, output_type, kept_type=kept_type, inputs=inputs
         )
-        return DataStream._after(self._env, *added)
+        return DataStream._from_operator(self._env, *added)
 
     @staticmethod
-    def _after(
+    def _from_operator(
         env: StreamExecutionEnvironment,
         node: Transformation,
         followers: tuple[Transformation, ...],
@@ -265,7 +265,7 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
         """The stream of an operator and the nodes that belong to it."""
         return DataStream(env, (Edge((node, *followers)[-1]),), node, followers)
 
-    def _repartitioned(self, call: str, partitioning: Partitioning) -> DataStream:
+    def _repartition(self, call: str, partitioning: Partitioning) -> DataStream:
         edges = tuple(Edge(edge.source, edge.tag, partitioning) for edge in self._edges)
         return DataStream(self._env, edges)
 
@@ -282,7 +282,7 @@ class CachedDataStream(DataStream):
     def _operator(self, call: str) -> Transformation:
         raise PlanError(
             f"{call}() cannot act on a cached stream, which no operator makes in later jobs",
-            where={"stream": self._described()},
+            where={"stream": self._describe()},
             hint=f"call {call}() on the stream before cache()",
         )
 
@@ -371,7 +371,7 @@ class KeyedStream(KeyedOperators, DataStream):
         """
         raise PlanError(
             "cache() cannot act on a keyed stream",
-            where={"stream": self._described()},
+            where={"stream": self._describe()},
             hint="call cache() before key_by(), or on the stream after the next operator",
         )
 
@@ -385,8 +385,8 @@ class KeyedStream(KeyedOperators, DataStream):
         raise NotKeyedError(
             f"{call}() takes a keyed stream, and this one has no key",
             where={
-                "stream": self._described(),
-                "other": other._described(),
+                "stream": self._describe(),
+                "other": other._describe(),
                 "called": str(call_site()),
             },
             hint=".key_by(...) both streams",

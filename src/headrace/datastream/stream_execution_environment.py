@@ -76,7 +76,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
         # only one value is checked, as pickling the whole collection twice would be slow
         require_picklable(values[:1], "the collection", "from_collection", site)
         source = CollectionSource(values, type_info)
-        return self._sourced(source, None, "Collection", type_info, site, "from_collection")
+        return self._add_source_node(source, None, "Collection", type_info, site, "from_collection")
 
     def from_data(self, *data: Any, type_info: TypeInformation | None = None) -> DataStream:
         """Return a stream of the arguments, in order; from Flink's Java API, not in PyFlink."""
@@ -88,7 +88,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
 
         site = call_site()
         source = NumberSequenceSource(from_, to)
-        stream = self._sourced(source, None, "Sequence", None, site, "from_sequence")
+        stream = self._add_source_node(source, None, "Sequence", None, site, "from_sequence")
         # a known type, but the integers need no coercion
         stream._operator("from_sequence").output_type = Types.LONG()
         return stream
@@ -104,7 +104,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
         site = call_site()
         require_identifier(source_name, "a source's name")
         build.checked_type(type_info, "from_source")
-        return self._sourced(
+        return self._add_source_node(
             source, watermark_strategy, source_name, type_info, site, "from_source"
         )
 
@@ -117,7 +117,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
         """Return a stream of a source's records, without watermarks."""
         site = call_site()
         build.checked_type(type_info, "add_source")
-        return self._sourced(source_func, None, source_name, type_info, site, "add_source")
+        return self._add_source_node(source_func, None, source_name, type_info, site, "add_source")
 
     def create_input(
         self, input_format: InputFormat, type_info: TypeInformation | None = None
@@ -137,7 +137,9 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
             )
         build.checked_type(type_info, "create_input")
         source = FileSource.for_bulk_file_format(*input_format.files()).build()
-        return self._sourced(source, None, "Custom File Source", type_info, site, "create_input")
+        return self._add_source_node(
+            source, None, "Custom File Source", type_info, site, "create_input"
+        )
 
     # Execution
 
@@ -180,7 +182,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
 
     # Internal methods
 
-    def _sourced(
+    def _add_source_node(
         self,
         source: Any,
         strategy: WatermarkStrategy | None,
@@ -202,4 +204,4 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
         node = SourceTransformation((), None, name, site, type_info, source=source)
         self._register(node)
         followers = build.add_followers(self, node, type_info, site, watermarks)
-        return DataStream._after(self, node, followers)
+        return DataStream._from_operator(self, node, followers)

@@ -83,7 +83,7 @@ def map_batches_spec(
     Raises:
         PlanError: the type of the records is unknown, or Arrow has no type for it.
     """
-    function = to_user_function(func, MapBatchesFunction, _CALL, _CALL, stream._described(), site)
+    function = to_user_function(func, MapBatchesFunction, _CALL, _CALL, stream._describe(), site)
     return MapBatchesSpec(function, *_make_batch_functions(options, stream, edges, site))
 
 
@@ -91,7 +91,7 @@ def keyed_map_batches_spec(
     func: Any, options: BatchOptions, stream: Stream, edges: Sequence[Edge], site: CallSite
 ) -> KeyedMapBatchesSpec:
     """Return the spec of a function of keys and batches, as ``map_batches_spec``."""
-    described = stream._described()
+    described = stream._describe()
     function = to_user_function(func, KeyedMapBatchesFunction, _CALL, _CALL, described, site)
     return KeyedMapBatchesSpec(function, *_make_batch_functions(options, stream, edges, site))
 
@@ -106,7 +106,7 @@ def _make_batch_functions(
     """
     given = options.input_type or stream._type() or known_type(edges)
     if given is None:
-        require_known_type(edges, stream._described(), site)
+        require_known_type(edges, stream._describe(), site)
     return (
         None if given is None else _make_batch_builder(given),
         _make_result_converter(options.output_type, options.timestamp_column),

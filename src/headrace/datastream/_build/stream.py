@@ -51,7 +51,7 @@ class Stream(OperatorSettings):
             raise PlanError(
                 f"{call}() needs an operator, but this stream is made by union, a side output or a"
                 " way of partitioning",
-                where={"stream": self._described()},
+                where={"stream": self._describe()},
                 hint=f"call {call}() on the stream before it, or after the next operator",
             )
         return self._configurable_operator
@@ -59,7 +59,7 @@ class Stream(OperatorSettings):
     def _followers(self) -> tuple[Transformation, ...]:
         return self._follow_up_nodes
 
-    def _described(self) -> str:
+    def _describe(self) -> str:
         """Return the stream, for messages."""
         if len(self._edges) > 1:
             return "union of " + ", ".join(edge.source.name for edge in self._edges)
@@ -85,7 +85,7 @@ class Stream(OperatorSettings):
         if max(indexes) >= len(fields):
             raise PlanError(
                 f"project() asks for field {max(indexes)} of {declared}",
-                where={"stream": self._described()},
+                where={"stream": self._describe()},
             )
         return Types.TUPLE([fields[index] for index in indexes])
 
@@ -104,7 +104,7 @@ class Stream(OperatorSettings):
         ``output_type``: a declared type, to which records are converted. ``kept_type``: a type that
         they have already. ``inputs``: keyed edges, if the operator needs them.
         """
-        stream = self._described()
+        stream = self._describe()
         build.checked_type(output_type, call)
         if checkpointed.keeps_state(spec):
             keyed = inputs is not None
@@ -123,7 +123,7 @@ class Stream(OperatorSettings):
 
     def _new_sink(self, sink: Any, call: str, site: CallSite) -> SinkTransformation:
         """Return a sink that reads this stream, in the program's next job."""
-        stream = self._described()
+        stream = self._describe()
         if not isinstance(sink, Sink):
             raise UnsupportedError(
                 f"{call}() takes a connector's Sink, not {with_article(type(sink).__name__)}",

@@ -52,7 +52,7 @@ class AsOfJoin:
         how: str,
     ) -> AsOfJoin:
         """Check the arguments of ``KeyedStream.as_of_join``, and return the join."""
-        where = {"stream": left._described(), "called": str(call_site())}
+        where = {"stream": left._describe(), "called": str(call_site())}
         for given, what, known in (
             (direction, "direction", get_args(Direction)),
             (how, "how", HOW),
@@ -88,8 +88,8 @@ class AsOfJoin:
         flat = isinstance(func, FlatJoinFunction)
         kind = FlatJoinFunction if flat else JoinFunction
         site = call_site()
-        function = to_user_function(func, kind, "join", "apply", self._left._described(), site)
-        return self._made(function, "flat_join" if flat else "join", "apply", output_type)
+        function = to_user_function(func, kind, "join", "apply", self._left._describe(), site)
+        return self._add_join(function, "flat_join" if flat else "join", "apply", output_type)
 
     def process(
         self,
@@ -102,13 +102,13 @@ class AsOfJoin:
             ProcessJoinFunction,
             "process_element",
             "process",
-            self._left._described(),
+            self._left._describe(),
             call_site(),
             accepts_callable=False,
         )
-        return self._made(function, "process", "process", output_type)
+        return self._add_join(function, "process", "process", output_type)
 
-    def _made(
+    def _add_join(
         self, function: UserFunction, call: Call, method: str, output_type: TypeInformation | None
     ) -> DataStream:
         spec = AsOfJoinSpec(

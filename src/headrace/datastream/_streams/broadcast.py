@@ -40,8 +40,8 @@ class BroadcastStream:
         self.broadcast_state_descriptors = broadcast_state_descriptors
         self._env = input_stream._env
 
-    def _described(self) -> str:
-        return f"{self.input_stream._described()}, broadcast"
+    def _describe(self) -> str:
+        return f"{self.input_stream._describe()}, broadcast"
 
 
 class BroadcastConnectedStream:

@@ -106,14 +106,14 @@ class WindowJoin:
         """
         assigner = self._require_value(self._assigner, "window(...)", "apply")
         function = self._wrap(func, self._first)
-        windows = WindowedStream(self._tagged(), assigner)
+        windows = WindowedStream(self._merge_tagged(), assigner)
         if self._trigger is not None:
             windows.trigger(self._trigger)
         if self._evictor is not None:
             windows.evictor(self._evictor)
         if self._lateness is not None:
             windows.allowed_lateness(self._lateness)
-        if type(func) is JoinFields and self._wrap is _pairs:
+        if type(func) is JoinFields and self._wrap is _wrap_join:
             found = self._of_two_inputs(
                 func, windows._spec_of(_window_contents(function)), output_type
             )
@@ -139,7 +139,7 @@ class WindowJoin:
         kind = output_type or func.result_type(self._first._type(), self._second._type())
         return self._key._add(joining, call_site(), "apply", kind, inputs=inputs)
 
-    def _tagged(self) -> KeyedStream:
+    def _merge_tagged(self) -> KeyedStream:
         """Return one stream of the records of both, with their keys."""
         keys = [
             self._require_value(key, call, "apply")._by_key
@@ -153,7 +153,7 @@ class WindowJoin:
         if value is None:
             raise PlanError(
                 f"{call}() comes after {missing}",
-                where={"stream": self._first._described(), "called": str(call_site())},
+                where={"stream": self._first._describe(), "called": str(call_site())},
                 hint=".where(...).equal_to(...).window(...).apply(...)",
             )
         return value
@@ -174,12 +174,12 @@ def _tagged_stream(stream: DataStream, tag: Callable[[Any], Any]) -> DataStream:
 
 def joined(first: DataStream, second: DataStream) -> WindowJoin:
     """Return a join whose function gets pairs of records."""
-    return WindowJoin(first, second, _pairs)
+    return WindowJoin(first, second, _wrap_join)
 
 
 def co_grouped(first: DataStream, second: DataStream) -> WindowJoin:
     """Create a join whose function gets two groups of a window's records, one for each stream."""
-    return WindowJoin(first, second, _groups)
+    return WindowJoin(first, second, _wrap_co_group)
 
 
 def _with_key_type(stream: KeyedStream, key_type: TypeInformation | None) -> KeyedStream:
@@ -195,17 +195,17 @@ def _window_contents(function: CoGroupWindow) -> Elements:
     return Elements(call)
 
 
-def _pairs(func: Any, stream: DataStream) -> CoGroupWindow:
+def _wrap_join(func: Any, stream: DataStream) -> CoGroupWindow:
     if isinstance(func, FlatJoinFunction):
         return FlatJoinWindow(UserFunction(func, "join"))
     function = to_user_function(
-        func, JoinFunction, "join", "apply", stream._described(), call_site()
+        func, JoinFunction, "join", "apply", stream._describe(), call_site()
     )
     return JoinWindow(function)
 
 
-def _groups(func: Any, stream: DataStream) -> CoGroupWindow:
+def _wrap_co_group(func: Any, stream: DataStream) -> CoGroupWindow:
     function = to_user_function(
-        func, CoGroupFunction, "co_group", "apply", stream._described(), call_site()
+        func, CoGroupFunction, "co_group", "apply", stream._describe(), call_site()
     )
     return CoGroupWindow(function)

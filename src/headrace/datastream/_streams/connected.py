@@ -104,7 +104,7 @@ class ConnectedStreams:
     def _is_keyed(self) -> bool:
         return self.stream1._by_key is not None and self.stream2._by_key is not None
 
-    def _described(self) -> str:
+    def _describe(self) -> str:
         return described(self.stream1, self.stream2)
 
     def _add(
@@ -121,7 +121,7 @@ class ConnectedStreams:
 
         ``make_keyed_spec`` is called if both streams are keyed, else ``make_unkeyed_spec``.
         """
-        site, streams = call_site(), self._described()
+        site, streams = call_site(), self._describe()
         function = to_user_function(
             func, function_class, method, call, streams, site, accepts_callable=False
         )
@@ -139,7 +139,7 @@ class ConnectedStreams:
 
 def described(first: DataStream, second: DataStream) -> str:
     """Two streams, for errors."""
-    return f"{first._described()}; connected with {second._described()}"
+    return f"{first._describe()}; connected with {second._describe()}"
 
 
 def two_inputs(first: DataStream, second: DataStream, *, keyed: bool) -> tuple[Edge, ...]:
@@ -190,7 +190,7 @@ def check_other(
     if not isinstance(other, stream_class):
         raise PlanError(
             f"{call}() takes a stream, not {with_article(type(other).__name__)}",
-            where={"stream": first._described(), "called": str(site)},
+            where={"stream": first._describe(), "called": str(site)},
         )
     same_environment(first, other, site, call)
 
@@ -205,8 +205,8 @@ def same_environment(first: DataStream, second: Any, site: CallSite, call: str =
         raise PlanError(
             f"{call}() takes streams of one environment",
             where={
-                "stream": first._described(),
-                "other": second._described(),
+                "stream": first._describe(),
+                "other": second._describe(),
                 "called": str(site),
             },
         )
@@ -223,8 +223,8 @@ def check_key_types(first: Any, second: Any, call: str, site: CallSite) -> None:
         raise PlanError(
             f"{call}() on streams whose keys have different types: {one} and {other}",
             where={
-                "first": first._described(),
-                "second": second._described(),
+                "first": first._describe(),
+                "second": second._describe(),
                 "called": str(site),
             },
             hint="give both key_by() calls the same key_type",
@@ -241,7 +241,7 @@ def not_all_keyed(
         f"{type(function).__name__} needs keyed streams, but{only} the streams"
         f" {'is' if only else 'are'} not keyed",
         where={
-            **{f"without a key {number}": each._described() for number, each in enumerate(bare, 1)},
+            **{f"without a key {number}": each._describe() for number, each in enumerate(bare, 1)},
             "called": str(site),
         },
         hint=f".key_by(selector1, selector2) after .connect(...) and before .{call}(...)",

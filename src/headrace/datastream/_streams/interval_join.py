@@ -52,7 +52,7 @@ class IntervalJoin:
             PlanError: the lower bound is above the upper one.
             UnsupportedError: the join is in processing time.
         """
-        where = {"stream": self._left._described(), "called": str(call_site())}
+        where = {"stream": self._left._describe(), "called": str(call_site())}
         if not self._event_time:
             raise UnsupportedError(
                 "an interval join is by event time only, as in Flink",
@@ -115,7 +115,7 @@ class IntervalJoined:
             ProcessJoinFunction,
             "process_element",
             "process",
-            left._described(),
+            left._describe(),
             site,
             accepts_callable=False,
         )

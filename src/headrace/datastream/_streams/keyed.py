@@ -49,7 +49,7 @@ class KeyedOperators(StreamOperators):
         output_type: TypeInformation | None = None,
     ) -> DataStream:
         """Apply a process function to each record and timer, with state of its key."""
-        site, stream = call_site(), self._described()
+        site, stream = call_site(), self._describe()
         function = to_user_function(
             func,
             KeyedProcessFunction,
@@ -95,7 +95,7 @@ class KeyedOperators(StreamOperators):
         """
         site = call_site()
         function = to_user_function(
-            func, ReduceFunction, "reduce", "reduce", self._described(), site
+            func, ReduceFunction, "reduce", "reduce", self._describe(), site
         )
         spec = ReduceSpec(function, associative=is_associative(function))
         return self._add_reduction(spec, site, "reduce")
@@ -133,12 +133,12 @@ class KeyedOperators(StreamOperators):
         Raises:
             PlanError: always.
         """
-        return self._repartitioned("broadcast", Broadcast())
+        return self._repartition("broadcast", Broadcast())
 
     # Internal methods
 
-    def _described(self) -> str:
-        return f"{super()._described()}, keyed by {self._by_key.selector.name}"
+    def _describe(self) -> str:
+        return f"{super()._describe()}, keyed by {self._by_key.selector.name}"
 
     def _keyed_edges(self) -> tuple[Edge, ...]:
         return tuple(Edge(edge.source, edge.tag, self._by_key) for edge in self._edges)
@@ -171,7 +171,7 @@ class KeyedOperators(StreamOperators):
     def _add_fold(self, fold: RecordFold, name: str, call: str) -> DataStream:
         site = call_site()
         aggregations.require_declared(
-            fold.field, known_type(self._edges), call, self._described(), site
+            fold.field, known_type(self._edges), call, self._describe(), site
         )
         spec = ReduceSpec(UserFunction(fold), name, True)
         return self._add_reduction(spec, site, call)
@@ -183,13 +183,13 @@ class KeyedOperators(StreamOperators):
     def _operator(self, call: str) -> Transformation:
         raise PlanError(
             f"{call}() cannot act on a keyed stream: key_by() makes no operator",
-            where={"stream": self._described()},
+            where={"stream": self._describe()},
             hint=f"call {call}() before key_by(), or on the stream after the next operator",
         )
 
-    def _repartitioned(self, call: str, partitioning: Partitioning) -> DataStream:
+    def _repartition(self, call: str, partitioning: Partitioning) -> DataStream:
         raise PlanError(
             f"{call}() cannot act on a keyed stream: its keys say where records go",
-            where={"stream": self._described()},
+            where={"stream": self._describe()},
             hint=f"call {call}() before key_by(), or on the stream after the next operator",
         )

@@ -47,7 +47,7 @@ class StreamOperators(Stream):
     ) -> DataStream:
         """Emit one record for each; on a keyed stream, MapFunctions have keyed state."""
         site = call_site()
-        function = to_user_function(func, MapFunction, "map", "map", self._described(), site)
+        function = to_user_function(func, MapFunction, "map", "map", self._describe(), site)
         return self._add_function(MapSpec, KeyedMapSpec, function, site, "map", output_type)
 
     def flat_map(
@@ -58,7 +58,7 @@ class StreamOperators(Stream):
         """Emit any number of records for each; on a keyed stream, functions have keyed state."""
         site = call_site()
         function = to_user_function(
-            func, FlatMapFunction, "flat_map", "flat_map", self._described(), site
+            func, FlatMapFunction, "flat_map", "flat_map", self._describe(), site
         )
         return self._add_function(
             FlatMapSpec, KeyedFlatMapSpec, function, site, "flat_map", output_type
@@ -68,7 +68,7 @@ class StreamOperators(Stream):
         """Keep the records for which the function returns True; keyed state as in ``map``."""
         site = call_site()
         function = to_user_function(
-            func, FilterFunction, "filter", "filter", self._described(), site
+            func, FilterFunction, "filter", "filter", self._describe(), site
         )
         return self._add_function(
             FilterSpec, KeyedFilterSpec, function, site, "filter", kept_type=self._type()
@@ -78,7 +78,7 @@ class StreamOperators(Stream):
         self, func: ProcessFunction, output_type: TypeInformation | None = None
     ) -> DataStream:
         """Apply a process function to each record; ``tag, value`` goes to a side output."""
-        site, stream = call_site(), self._described()
+        site, stream = call_site(), self._describe()
         if isinstance(func, KeyedProcessFunction):
             raise NotKeyedError(
                 f"{type(func).__name__} is a KeyedProcessFunction, but the stream is not keyed",
@@ -145,7 +145,7 @@ class StreamOperators(Stream):
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:
         """Assign timestamps and watermarks to the stream; the records are unchanged."""
-        site, stream = call_site(), self._described()
+        site, stream = call_site(), self._describe()
         spec = build.timestamps_spec(
             watermark_strategy, "assign_timestamps_and_watermarks", stream, site
         )

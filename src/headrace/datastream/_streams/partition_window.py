@@ -43,10 +43,10 @@ class PartitionWindowedStream:
             MapPartitionFunction,
             "map_partition",
             "map_partition",
-            self._stream._described(),
+            self._stream._describe(),
             call_site(),
         )
-        return self._applied(function, output_type)
+        return self._apply_function(function, output_type)
 
     def sort_partition(
         self,
@@ -57,11 +57,11 @@ class PartitionWindowedStream:
 
         Records that compare equal keep their order of arrival.
         """
-        stream = self._stream._described()
+        stream = self._stream._describe()
         selector = to_key_selector(field, "sort_partition", stream, call_site())
         descending = require_instance(Order, order) is Order.DESCENDING
         sorting = _Sorted(selector, descending)
-        return self._applied(UserFunction(sorting, "map_partition"), self._stream._type())
+        return self._apply_function(UserFunction(sorting, "map_partition"), self._stream._type())
 
     def reduce(self, reduce_function: Callable[[Any, Any], Any] | ReduceFunction) -> DataStream:
         """Reduce all records of a partition to one."""
@@ -76,7 +76,9 @@ class PartitionWindowedStream:
         """Aggregate all records of a partition to one result."""
         return self._windows.aggregate(aggregate_function, None, accumulator_type, output_type)
 
-    def _applied(self, function: UserFunction, output_type: TypeInformation | None) -> DataStream:
+    def _apply_function(
+        self, function: UserFunction, output_type: TypeInformation | None
+    ) -> DataStream:
         keyed = isinstance(self._windows, WindowedStream)
         return self._windows.apply(
             (_KeyedPartition if keyed else _WholePartition)(function), output_type

@@ -41,38 +41,38 @@ class StreamPartitioning(Stream):
         key_selector: Callable[[Any], Any] | KeySelector | int | str,
     ) -> DataStream:
         """Send each record to the subtask that the partitioner chooses for its key."""
-        site, stream = call_site(), self._described()
+        site, stream = call_site(), self._describe()
         function = to_user_function(
             partitioner, Partitioner, "partition", "partition_custom", stream, site
         )
         selector = to_key_selector(key_selector, "partition_custom", stream, site)
         for given in (function, selector):
             build.require_sendable(given, "partition_custom", stream, site)
-        return self._repartitioned("partition_custom", ByPartitioner(function, selector))
+        return self._repartition("partition_custom", ByPartitioner(function, selector))
 
     def rebalance(self) -> DataStream:
         """Distribute records over all subtasks, round robin."""
-        return self._repartitioned("rebalance", Rebalance())
+        return self._repartition("rebalance", Rebalance())
 
     def rescale(self) -> DataStream:
         """Distribute records over all subtasks, round robin; the same as ``rebalance``."""
-        return self._repartitioned("rescale", Rescale())
+        return self._repartition("rescale", Rescale())
 
     def shuffle(self) -> DataStream:
         """Distribute records over all subtasks, round robin rather than randomly.
 
         So a repeated micro-batch sends the same records to the same subtasks.
         """
-        return self._repartitioned("shuffle", Shuffle())
+        return self._repartition("shuffle", Shuffle())
 
     def global_(self) -> DataStream:
         """Send all records to the first subtask; Flink's Java API calls this ``global``."""
         everything = UserFunction(NullByteKeySelector(), "get_key")
-        return self._repartitioned("global_", ByPartitioner(UserFunction(_first), everything))
+        return self._repartition("global_", ByPartitioner(UserFunction(_first), everything))
 
     def forward(self) -> DataStream:
         """Keep each record in its subtask."""
-        return self._repartitioned("forward", Forward())
+        return self._repartition("forward", Forward())
 
     @overload
     def broadcast(self) -> DataStream: ...
@@ -92,14 +92,14 @@ class StreamPartitioning(Stream):
         With descriptors, the stream can be connected with another stream. Its records then update
         these states in all tasks of the other stream.
         """
-        everywhere = self._repartitioned("broadcast", Broadcast())
+        everywhere = self._repartition("broadcast", Broadcast())
         if broadcast_state_descriptor is None and not other_broadcast_state_descriptors:
             return everywhere
         given = (broadcast_state_descriptor, *other_broadcast_state_descriptors)
         return BroadcastStream(
-            everywhere, checked_descriptors(given, self._described(), call_site())
+            everywhere, checked_descriptors(given, self._describe(), call_site())
         )
 
-    def _repartitioned(self, call: str, partitioning: Partitioning) -> DataStream:
+    def _repartition(self, call: str, partitioning: Partitioning) -> DataStream:
         """Return the same records over edges with this partitioning."""
         raise NotImplementedError

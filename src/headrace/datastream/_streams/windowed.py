@@ -132,8 +132,8 @@ class _Windowed:
         if window_function is None:
             output_type = output_type or self._kept_type()
         call = self._make_window_call(window_function, "reduce", site)
-        contents = self._reduced(call, fold)
-        return self._windowed(contents, site, "reduce", output_type)
+        contents = self._make_reduced(call, fold)
+        return self._add_window(contents, site, "reduce", output_type)
 
     def aggregate(
         self,
@@ -152,7 +152,7 @@ class _Windowed:
         build.checked_type(accumulator_type, "aggregate")
         call = self._make_window_call(window_function, "aggregate", site)
         contents = Aggregated(call, fold, accumulator_type)
-        return self._windowed(contents, site, "aggregate", output_type)
+        return self._add_window(contents, site, "aggregate", output_type)
 
     def apply(self, window_function: Any, output_type: TypeInformation | None = None) -> DataStream:
         """Apply a window function to the records of each window."""
@@ -161,7 +161,7 @@ class _Windowed:
             window_function, self._apply_kind, "apply", "apply", site, accepts_callable=False
         )
         call = WindowCall(function, self._with_key, with_context=False)
-        return self._windowed(Elements(call), site, "apply", output_type)
+        return self._add_window(Elements(call), site, "apply", output_type)
 
     def process(
         self, process_window_function: Any, output_type: TypeInformation | None = None
@@ -177,32 +177,32 @@ class _Windowed:
             accepts_callable=False,
         )
         call = WindowCall(function, self._with_key, with_context=True)
-        return self._windowed(Elements(call), site, "process", output_type)
+        return self._add_window(Elements(call), site, "process", output_type)
 
     def sum(self, position_to_sum: int | str = 0) -> DataStream:
         """Emit the first record of each window, with one field replaced by its sum."""
         fold = aggregations.first_record("sum", position_to_sum)
-        return self._folded(fold, call_site(), "sum")
+        return self._add_fold(fold, call_site(), "sum")
 
     def min(self, position_to_min: int | str = 0) -> DataStream:
         """Emit the first record of each window, with one field replaced by its minimum."""
         fold = aggregations.first_record("min", position_to_min)
-        return self._folded(fold, call_site(), "min")
+        return self._add_fold(fold, call_site(), "min")
 
     def max(self, position_to_max: int | str = 0) -> DataStream:
         """Emit the first record of each window, with one field replaced by its maximum."""
         fold = aggregations.first_record("max", position_to_max)
-        return self._folded(fold, call_site(), "max")
+        return self._add_fold(fold, call_site(), "max")
 
     def min_by(self, position_to_min_by: int | str = 0, first: bool = True) -> DataStream:
         """Emit the record with the minimum of one field; of equal ones the first (or the last)."""
         fold = aggregations.extreme_record("min", position_to_min_by, first)
-        return self._folded(fold, call_site(), "min_by")
+        return self._add_fold(fold, call_site(), "min_by")
 
     def max_by(self, position_to_max_by: int | str = 0, first: bool = True) -> DataStream:
         """Emit the record with the maximum of one field; of equal ones the first (or the last)."""
         fold = aggregations.extreme_record("max", position_to_max_by, first)
-        return self._folded(fold, call_site(), "max_by")
+        return self._add_fold(fold, call_site(), "max_by")
 
     # Internal methods
 
@@ -212,18 +212,18 @@ class _Windowed:
     def _kept_type(self) -> TypeInformation | None:
         return self._stream._type()
 
-    def _reduced(self, call: WindowCall | None, function: UserFunction) -> Reduced:
+    def _make_reduced(self, call: WindowCall | None, function: UserFunction) -> Reduced:
         return Reduced(call, function, reduced_type(self._stream._edges, function))
 
-    def _folded(self, fold: Any, site: CallSite, call: str) -> DataStream:
+    def _add_fold(self, fold: Any, site: CallSite, call: str) -> DataStream:
         stream = self._stream
         aggregations.require_declared(
-            fold.field, known_type(stream._edges), call, stream._described(), site
+            fold.field, known_type(stream._edges), call, stream._describe(), site
         )
-        contents = self._reduced(None, UserFunction(fold))
-        return self._windowed(contents, site, call, kept_type=self._kept_type())
+        contents = self._make_reduced(None, UserFunction(fold))
+        return self._add_window(contents, site, call, kept_type=self._kept_type())
 
-    def _windowed(
+    def _add_window(
         self,
         contents: Contents,
         site: CallSite,
@@ -232,7 +232,7 @@ class _Windowed:
         kept_type: TypeInformation | None = None,
     ) -> DataStream:
         assigner, spec = self._window_assigner, self._spec_of(contents)
-        stream = self._stream._described()
+        stream = self._stream._describe()
         for given in (spec.assigner, spec.trigger, spec.evictor):
             if given is not None:
                 build.require_sendable(given, call, stream, site)
@@ -272,7 +272,7 @@ class _Windowed:
             raise WrongFunctionError(
                 f"the windows of {self._window_assigner!r} merge, but {type(trigger).__name__}"
                 " cannot",
-                where={"stream": self._stream._described()},
+                where={"stream": self._stream._describe()},
                 hint="override can_merge() to return True, and on_merge() to merge its state",
             )
 
@@ -307,7 +307,7 @@ class _Windowed:
         accepts_callable: bool = True,
     ) -> UserFunction:
         """Convert a function that the program passes; see ``to_user_function``."""
-        stream = self._stream._described()
+        stream = self._stream._describe()
         return to_user_function(
             func, kind, method, call, stream, site, accepts_callable=accepts_callable
         )
@@ -316,7 +316,7 @@ class _Windowed:
         """Return the error for an argument that is not what the method expects."""
         return WrongFunctionError(
             f"{expected}, not {with_article(type(argument).__name__)}",
-            where={"stream": self._stream._described(), "called": str(call_site())},
+            where={"stream": self._stream._describe(), "called": str(call_site())},
             hint=hint,
         )
 
@@ -354,5 +354,5 @@ class AllWindowedStream(_Windowed):
         by_key = ByKey(UserFunction(NullByteKeySelector(), "get_key"), Types.BYTE())
         return tuple(Edge(edge.source, edge.tag, by_key) for edge in self._stream._edges)
 
-    def _windowed(self, *how: Any, **more: Any) -> DataStream:
-        return super()._windowed(*how, **more).force_non_parallel()
+    def _add_window(self, *how: Any, **more: Any) -> DataStream:
+        return super()._add_window(*how, **more).force_non_parallel()

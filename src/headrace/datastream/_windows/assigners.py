@@ -100,7 +100,7 @@ class _Tumbling(TimeWindows):
         self._size = size
         self._offset = offset
 
-    def _window(self, timestamp: int) -> list[TimeWindow]:
+    def _assign_window(self, timestamp: int) -> list[TimeWindow]:
         start = timestamp - (timestamp - self._offset) % self._size
         return [TimeWindow(start, start + self._size)]
 
@@ -132,7 +132,7 @@ class TumblingEventTimeWindows(_Tumbling, EventTimeWindows):
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
         """Return the window that contains the timestamp."""
-        return self._window(with_timestamp(timestamp))
+        return self._assign_window(with_timestamp(timestamp))
 
 
 class TumblingProcessingTimeWindows(_Tumbling, ProcessingTimeWindows):
@@ -154,7 +154,7 @@ class TumblingProcessingTimeWindows(_Tumbling, ProcessingTimeWindows):
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
         """Return the window that contains the current processing time."""
-        return self._window(context.get_current_processing_time())
+        return self._assign_window(context.get_current_processing_time())
 
 
 class _Staggered(_Tumbling):
@@ -169,7 +169,7 @@ class _Staggered(_Tumbling):
         self._stagger = window_stagger
         self._natural = ValueStateDescriptor("window-stagger", Types.LONG())
 
-    def _staggered(self, timestamp: int, context: Any) -> list[TimeWindow]:
+    def _assign_staggered_window(self, timestamp: int, context: Any) -> list[TimeWindow]:
         offset = (self._offset + self._stagger_ms(context)) % self._size
         start = timestamp - (timestamp - offset) % self._size
         return [TimeWindow(start, start + self._size)]
@@ -192,7 +192,7 @@ class StaggeredEventTimeWindows(_Staggered, TumblingEventTimeWindows):
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
         """Return the window that contains the timestamp."""
-        return self._staggered(with_timestamp(timestamp), context)
+        return self._assign_staggered_window(with_timestamp(timestamp), context)
 
 
 class StaggeredProcessingTimeWindows(_Staggered, TumblingProcessingTimeWindows):
@@ -202,7 +202,7 @@ class StaggeredProcessingTimeWindows(_Staggered, TumblingProcessingTimeWindows):
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
         """Return the window that contains the current processing time."""
-        return self._staggered(context.get_current_processing_time(), context)
+        return self._assign_staggered_window(context.get_current_processing_time(), context)
 
 
 class _Sliding(TimeWindows):
@@ -217,7 +217,7 @@ class _Sliding(TimeWindows):
         self._offset = offset
         self._pane_size = math.gcd(size, slide)
 
-    def _windows(self, timestamp: int) -> list[TimeWindow]:
+    def _assign_windows(self, timestamp: int) -> list[TimeWindow]:
         size, slide = self._size, self._slide
         last = timestamp - (timestamp - self._offset) % slide
         return [TimeWindow(start, start + size) for start in range(last, timestamp - size, -slide)]
@@ -245,7 +245,7 @@ class SlidingEventTimeWindows(_Sliding, EventTimeWindows):
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
         """Return the windows that contain the timestamp, the last one first."""
-        return self._windows(with_timestamp(timestamp))
+        return self._assign_windows(with_timestamp(timestamp))
 
 
 class SlidingProcessingTimeWindows(_Sliding, ProcessingTimeWindows):
@@ -262,4 +262,4 @@ class SlidingProcessingTimeWindows(_Sliding, ProcessingTimeWindows):
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
         """Return the windows that contain the current processing time, the last one first."""
-        return self._windows(context.get_current_processing_time())
+        return self._assign_windows(context.get_current_processing_time())

@@ -74,7 +74,7 @@ class _CountWindows(WindowAssigner[Any, CountWindow]):
     _window_size: int
     _count_descriptor: ValueStateDescriptor
 
-    def _number(self, context: Context) -> int:
+    def _count_record(self, context: Context) -> int:
         """Return the number of the current record of the key, from 0.
 
         Each call counts one record.
@@ -113,7 +113,7 @@ class CountTumblingWindowAssigner(_CountWindows):
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[CountWindow]:
         """Return the current window of the key."""
-        return [CountWindow(self._number(context) // self._window_size)]
+        return [CountWindow(self._count_record(context) // self._window_size)]
 
     @property
     def state_layout(self) -> str:
@@ -141,7 +141,7 @@ class CountSlidingWindowAssigner(_CountWindows):
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[CountWindow]:
         """Return the windows with this record, the last one first; none begins before record 0."""
-        number, size, slide = self._number(context), self._window_size, self._window_slide
+        number, size, slide = self._count_record(context), self._window_size, self._window_slide
         last = number // slide
         first = max(-((size - 1 - number) // slide), 0)
         return [CountWindow(window) for window in range(last, first - 1, -1)]

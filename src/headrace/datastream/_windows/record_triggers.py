@@ -151,15 +151,15 @@ class PurgingTrigger(Trigger[Any, Any]):
 
     def on_element(self, element: Any, timestamp: int, window: Any, ctx: Context) -> TriggerResult:
         """Call the nested trigger; if it fires, also purge."""
-        return _purging(self.nested_trigger.on_element(element, timestamp, window, ctx))
+        return _add_purge(self.nested_trigger.on_element(element, timestamp, window, ctx))
 
     def on_event_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
         """Call the nested trigger; if it fires, also purge."""
-        return _purging(self.nested_trigger.on_event_time(time, window, ctx))
+        return _add_purge(self.nested_trigger.on_event_time(time, window, ctx))
 
     def on_processing_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
         """Call the nested trigger; if it fires, also purge."""
-        return _purging(self.nested_trigger.on_processing_time(time, window, ctx))
+        return _add_purge(self.nested_trigger.on_processing_time(time, window, ctx))
 
     def can_merge(self) -> bool:
         """Return whether the nested trigger can merge."""
@@ -177,7 +177,7 @@ class PurgingTrigger(Trigger[Any, Any]):
         return f"PurgingTrigger({self.nested_trigger!r})"
 
 
-def _purging(result: TriggerResult) -> TriggerResult:
+def _add_purge(result: TriggerResult) -> TriggerResult:
     return FIRE_AND_PURGE if result.is_fire() else result
 
 
@@ -279,13 +279,15 @@ class ProcessingTimeoutTrigger(Trigger[Any, Any]):
 
     def on_processing_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
         """Fire at the timeout or at a nested timer; also purge if the nested trigger does."""
-        return self._fired(self.nested_trigger.on_processing_time(time, window, ctx), window, ctx)
+        return self._finish_fire(
+            self.nested_trigger.on_processing_time(time, window, ctx), window, ctx
+        )
 
     def on_event_time(self, time: int, window: Any, ctx: Context) -> TriggerResult:
         """Fire at a timer of the nested trigger; also purge if the nested trigger does."""
-        return self._fired(self.nested_trigger.on_event_time(time, window, ctx), window, ctx)
+        return self._finish_fire(self.nested_trigger.on_event_time(time, window, ctx), window, ctx)
 
-    def _fired(self, result: TriggerResult, window: Any, ctx: Context) -> TriggerResult:
+    def _finish_fire(self, result: TriggerResult, window: Any, ctx: Context) -> TriggerResult:
         if self._clears:
             self.clear(window, ctx)
         return FIRE_AND_PURGE if result.is_purge() else FIRE

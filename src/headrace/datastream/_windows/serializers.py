@@ -8,7 +8,7 @@ from headrace.common._windows import CountWindow, GlobalWindow, TimeWindow
 from headrace.common.serializer import TypeSerializer
 
 
-def _written(number: int) -> bytes:
+def _to_bytes(number: int) -> bytes:
     return number.to_bytes(8, "big", signed=True)
 
 
@@ -21,7 +21,7 @@ class TimeWindowSerializer(TypeSerializer[TimeWindow]):
 
     def serialize(self, element: TimeWindow, stream: BytesIO) -> None:
         """Write start and end, 8 bytes each."""
-        stream.write(_written(element.start) + _written(element.end))
+        stream.write(_to_bytes(element.start) + _to_bytes(element.end))
 
     def deserialize(self, stream: BytesIO) -> TimeWindow:
         """Read start and end, 8 bytes each."""
@@ -33,7 +33,7 @@ class CountWindowSerializer(TypeSerializer[CountWindow]):
 
     def serialize(self, element: CountWindow, stream: BytesIO) -> None:
         """Write the id in 8 bytes."""
-        stream.write(_written(element.id))
+        stream.write(_to_bytes(element.id))
 
     def deserialize(self, stream: BytesIO) -> CountWindow:
         """Read the id from 8 bytes."""

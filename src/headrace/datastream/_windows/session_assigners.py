@@ -44,7 +44,7 @@ class _FixedGap(_Sessions):
     def __init__(self, session_gap: int) -> None:
         self._session_gap = require_positive(session_gap, "the gap of a session (ms)")
 
-    def _session(self, start: int) -> list[TimeWindow]:
+    def _assign_session(self, start: int) -> list[TimeWindow]:
         return [TimeWindow(start, start + self._session_gap)]
 
     def __repr__(self) -> str:
@@ -62,7 +62,7 @@ class _DynamicGap(_Sessions):
             )
         self._session_window_time_gap_extractor = session_window_time_gap_extractor
 
-    def _session(self, element: Any, start: int) -> list[TimeWindow]:
+    def _assign_session(self, element: Any, start: int) -> list[TimeWindow]:
         return [TimeWindow(start, start + self._gap_of(element))]
 
     def _gap_of(self, element: Any) -> int:
@@ -103,7 +103,7 @@ class EventTimeSessionWindows(_FixedGap, EventTimeWindows):
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
         """Return a window from the timestamp to one gap later."""
-        return self._session(with_timestamp(timestamp))
+        return self._assign_session(with_timestamp(timestamp))
 
 
 class ProcessingTimeSessionWindows(_FixedGap, ProcessingTimeWindows):
@@ -125,7 +125,7 @@ class ProcessingTimeSessionWindows(_FixedGap, ProcessingTimeWindows):
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
         """Return a window from the current processing time to one gap later."""
-        return self._session(context.get_current_processing_time())
+        return self._assign_session(context.get_current_processing_time())
 
 
 class DynamicEventTimeSessionWindows(_DynamicGap, EventTimeWindows):
@@ -147,7 +147,7 @@ class DynamicEventTimeSessionWindows(_DynamicGap, EventTimeWindows):
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
         """Return a window from the timestamp to the record's gap later."""
-        return self._session(element, with_timestamp(timestamp))
+        return self._assign_session(element, with_timestamp(timestamp))
 
 
 class DynamicProcessingTimeSessionWindows(_DynamicGap, ProcessingTimeWindows):
@@ -164,4 +164,4 @@ class DynamicProcessingTimeSessionWindows(_DynamicGap, ProcessingTimeWindows):
         self, element: Any, timestamp: int, context: Context
     ) -> Collection[TimeWindow]:
         """Return a window from the current processing time to the record's gap later."""
-        return self._session(element, context.get_current_processing_time())
+        return self._assign_session(element, context.get_current_processing_time())
