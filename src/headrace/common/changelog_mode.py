@@ -56,7 +56,7 @@ class ChangelogMode:
 
     def __str__(self) -> str:
         names = ", ".join(kind.name for kind in RowKind if kind in self.kinds)
-        return f"{names} ({'upserts by key' if self.by_key else _described(self.kinds)})"
+        return f"{names} ({'upserts by key' if self.by_key else _describe_kinds(self.kinds)})"
 
 
 def union(modes: Iterable[ChangelogMode | None]) -> ChangelogMode | None:
@@ -69,7 +69,7 @@ def union(modes: Iterable[ChangelogMode | None]) -> ChangelogMode | None:
     return ChangelogMode(kinds, by_key)
 
 
-def _described(kinds: frozenset[RowKind]) -> str:
+def _describe_kinds(kinds: frozenset[RowKind]) -> str:
     return "inserts only" if kinds == {RowKind.INSERT} else "retractions"
 
 

@@ -126,7 +126,7 @@ class WatermarkStrategy:
         given: Any = timestamp_assigner
         if isinstance(given, str):
             given = TimestampColumn(given)
-        _extraction(given)  # fail here, at the user's line
+        _extract_function_of(given)  # fail here, at the user's line
         return replace(self, timestamp_assigner=given)
 
     def with_idleness(self, idle_timeout: TimeWithUnit) -> WatermarkStrategy:
@@ -211,10 +211,10 @@ class WatermarkStrategy:
         It is None if the strategy has no assigner. Results must be converted by ``as_ms``.
         """
         assigner = self.timestamp_assigner
-        return None if assigner is None else _extraction(assigner)
+        return None if assigner is None else _extract_function_of(assigner)
 
 
-def _extraction(
+def _extract_function_of(
     assigner: TimestampAssigner | TimestampColumn | Callable[..., Any],
 ) -> tuple[Callable[..., Any], bool]:
     extract = getattr(assigner, "extract_timestamp", None)

@@ -46,14 +46,14 @@ class MeasuredSum(Metric):
 
     def figures(self) -> dict[str, Number]:
         """Return the sum in this attempt."""
-        passed = self._now() - self._before
+        passed = self._sum_counts() - self._before
         return {"": passed if self.unit == 1 else passed / self.unit}
 
     def begin_attempt(self) -> None:
         """Report only later counts."""
-        self._before = self._now()
+        self._before = self._sum_counts()
 
-    def _now(self) -> int:
+    def _sum_counts(self) -> int:
         return sum(measure.count for measure in self._measures)
 
 

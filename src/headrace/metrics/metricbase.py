@@ -174,14 +174,14 @@ class MetricGroup:
 
     def of_operator(self, operator: str, name: str) -> MetricGroup:
         """Return the group of the operator with this id and name."""
-        return self._inner((operator, name), self._scope, operator, name)
+        return self._get_inner_group((operator, name), self._scope, operator, name)
 
     @property
     def measured(self) -> MetricGroup:
         """The engine's metrics of this operator; they replace a user's metrics of the same name."""
-        return self._inner((), self._scope, self._operator, self._name)
+        return self._get_inner_group((), self._scope, self._operator, self._name)
 
-    def _inner(
+    def _get_inner_group(
         self, key: tuple[str, ...], scope: tuple[str, ...], operator: str, name: str
     ) -> MetricGroup:
         """Return the inner group under a key, created at the first call."""
@@ -192,41 +192,41 @@ class MetricGroup:
 
     def add_group(self, name: str, extra: str | None = None) -> MetricGroup:
         """Return the inner group of this name; with ``extra``, the group ``name.extra``."""
-        group = self._inner((name,), (*self._scope, name), self._operator, self._name)
+        group = self._get_inner_group((name,), (*self._scope, name), self._operator, self._name)
         return group if extra is None else group.add_group(extra)
 
     def counter(self, name: str) -> Counter:
         """Return the counter of this name; it is created at the first call."""
-        return self._metric(name, Counter, Counter)
+        return self._get_metric(name, Counter, Counter)
 
     def gauge(self, name: str, obj: Callable[[], Number]) -> None:
         """Register a function that is called for a number each time a snapshot is taken."""
-        self._metric(name, Gauge, lambda: Gauge(obj))
+        self._get_metric(name, Gauge, lambda: Gauge(obj))
 
     def meter(self, name: str, time_span_in_seconds: int = 60) -> Meter:
         """Return the meter of this name; it is created at the first call."""
-        return self._metric(name, Meter, lambda: Meter(time_span_in_seconds))
+        return self._get_metric(name, Meter, lambda: Meter(time_span_in_seconds))
 
     def distribution(self, name: str) -> Distribution:
         """Return the distribution of this name; it is created at the first call."""
-        return self._metric(name, Distribution, Distribution)
+        return self._get_metric(name, Distribution, Distribution)
 
     def of_kind(self, name: str, kind: type[M]) -> M:
         """Return the metric of this name and class; the class needs no arguments."""
-        return self._metric(name, kind, kind)
+        return self._get_metric(name, kind, kind)
 
-    def _metric(self, name: str, kind: type[M], make: Callable[[], M]) -> M:
+    def _get_metric(self, name: str, kind: type[M], make: Callable[[], M]) -> M:
         metric = self._metrics.get(name)
         if metric is None:
             metric = self._metrics[name] = make()
         if not isinstance(metric, kind):
             raise PlanError(
-                f"{self._shown(name)} is a {type(metric).__name__.lower()} already, "
+                f"{self._format_name(name)} is a {type(metric).__name__.lower()} already, "
                 f"it cannot be a {kind.__name__.lower()} too"
             )
         return metric
 
-    def _shown(self, metric: str) -> str:
+    def _format_name(self, metric: str) -> str:
         return ".".join(filter(None, (self._name, *self._scope, metric)))
 
     def begin_attempt(self) -> None:
@@ -251,7 +251,7 @@ class MetricGroup:
             try:
                 found = [*metric.by_subtask(subtask)]
             except Exception as error:
-                error.add_note(f"while reading the metric {self._shown(name)}")
+                error.add_note(f"while reading the metric {self._format_name(name)}")
                 raise
             for number, figures_found in found:
                 for suffix, value in figures_found.items():

@@ -86,13 +86,13 @@ class OperatorListState:
 
     def add_all(self, values: Iterable[Any]) -> None:
         """Append several elements: all of them, or none if one does not fit the type."""
-        self.elements += self._coerced(values)
+        self.elements += self._coerce_values(values)
 
     def update(self, values: Iterable[Any]) -> None:
         """Replace all elements."""
-        self.elements = [*self._coerced(values)]
+        self.elements = [*self._coerce_values(values)]
 
-    def _coerced(self, values: Iterable[Any]) -> Iterable[Any]:
+    def _coerce_values(self, values: Iterable[Any]) -> Iterable[Any]:
         return values if self.fit is None else [*map(self.fit, values)]
 
     def clear(self) -> None:

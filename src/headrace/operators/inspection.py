@@ -196,7 +196,7 @@ def _reachable_code(target: Any) -> Iterator[CodeType]:
             waiting.extend(const for const in item.co_consts if isinstance(const, CodeType))
         elif isinstance(item, FunctionType):
             waiting.append(item.__code__)
-            waiting.extend(_references(item, package))
+            waiting.extend(_list_references(item, package))
         elif isinstance(item, type):
             for base in item.__mro__:
                 if not _is_headrace_class(base) and _root_package(base.__module__) != "builtins":
@@ -211,7 +211,7 @@ def _reachable_code(target: Any) -> Iterator[CodeType]:
             waiting.extend(getattr(item, "__dict__", {}).values())
 
 
-def _references(function: FunctionType, package: str) -> Iterator[Any]:
+def _list_references(function: FunctionType, package: str) -> Iterator[Any]:
     """Yield the user's functions and classes that a function's code names or closes over."""
     referenced = [
         function.__globals__[name]

@@ -74,7 +74,7 @@ class KeyedContext:
         """Return the watermark (ms) of this task."""
         return self._key_context.watermark
 
-    def _timer(self, timestamp: int) -> Timer:
+    def _make_timer(self, timestamp: int) -> Timer:
         return Timer(int(timestamp), self._key_context.key)
 
     def register_event_time_timer(self, timestamp: int) -> None:
@@ -102,11 +102,11 @@ class KeyedContext:
 
     def delete_event_time_timer(self, timestamp: int) -> None:
         """Delete an event-time timer."""
-        self._key_context.backend.event_timers.delete(self._timer(timestamp))
+        self._key_context.backend.event_timers.delete(self._make_timer(timestamp))
 
     def delete_processing_time_timer(self, timestamp: int) -> None:
         """Delete a processing-time timer."""
-        self._key_context.backend.processing_timers.delete(self._timer(timestamp))
+        self._key_context.backend.processing_timers.delete(self._make_timer(timestamp))
 
 
 _MIN_TIMER_MS = MIN_WATERMARK // 2

@@ -165,25 +165,25 @@ class _Planner:
 
     def _find_partitioning(self, edge: Edge, target: Transformation) -> Partitioning | None:
         """Return the partitioning of an edge; None if its records stay in the task."""
-        if isinstance(edge.partitioning, ByKey) and not self._keyed(target):
+        if isinstance(edge.partitioning, ByKey) and not self._is_keyed(target):
             # Without keyed state downstream it makes no difference where a record is processed.
-            return None if self._chainable(edge, target) else Forward()
+            return None if self._can_chain(edge, target) else Forward()
         partitioning = partitioning_of(edge, target)
         if not isinstance(partitioning, Forward):
             return partitioning
-        return None if self._chainable(edge, target) else partitioning
+        return None if self._can_chain(edge, target) else partitioning
 
-    def _chainable(self, edge: Edge, target: Transformation) -> bool:
+    def _can_chain(self, edge: Edge, target: Transformation) -> bool:
         if target.starts_chain or edge.source.ends_chain or target in self._apart:
             return False
         return self._options.chaining
 
     @staticmethod
-    def _keyed(node: Transformation) -> bool:
+    def _is_keyed(node: Transformation) -> bool:
         return node.spec is not None and node.spec.traits.keyed
 
     def _count_groups(self, node: Transformation) -> int:
-        if self._keyed(node):
+        if self._is_keyed(node):
             return node.max_parallelism or self._options.max_parallelism
         return parallelism_of(node) or self._options.parallelism
 
@@ -251,7 +251,7 @@ class _Planner:
         return VertexProgram(
             id=self._ids.nodes[draft.head],
             stage=draft.stage,
-            keyed=self._keyed(draft.head),
+            keyed=self._is_keyed(draft.head),
             groups=self._count_groups(draft.head),
             parallelism=parallelism_of(draft.head) or self._options.parallelism,
             chain=self._build_chain(draft),

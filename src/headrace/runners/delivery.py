@@ -36,7 +36,7 @@ class Delivery:
                 self._arrived.notify_all()
             return
         out = self._out or (sys.stderr if sink.sink.to_stderr else sys.stdout)
-        prefix, shown = _prefix(sink, group), sink.sink.shown
+        prefix, shown = _format_prefix(sink, group), sink.sink.shown
         out.write("".join(f"{prefix}{shown(value, sink.output_type)}\n" for value in values))
         out.flush()
 
@@ -67,7 +67,7 @@ class Delivery:
             yield value
 
 
-def _prefix(sink: SinkProgram, group: int) -> str:
+def _format_prefix(sink: SinkProgram, group: int) -> str:
     """Return Flink's prefix of printed lines: identifier, and subtask (from 1) if several."""
     identifier = sink.sink.identifier
     number = ""

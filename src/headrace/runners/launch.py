@@ -76,10 +76,10 @@ class LocalJob:
         self._trace: TracebackType | None = None
         self._started = time.monotonic()
         self._net_runtime_ms = 0
-        self._thread = threading.Thread(target=self._work, name="headrace-job", daemon=True)
+        self._thread = threading.Thread(target=self._run_job, name="headrace-job", daemon=True)
         self._thread.start()
 
-    def _work(self) -> None:
+    def _run_job(self) -> None:
         try:
             self._run.run(self._cancelled.is_set)
             self._status = JobStatus.CANCELED if self._cancelled.is_set() else JobStatus.FINISHED
@@ -151,7 +151,7 @@ def program_of(
         value_bytes=options.read(configuration, options.STATE_VALUE_BYTES),
         max_records=max_records,
         max_bytes=max_bytes,
-        pace=_pace(configuration, max_records),
+        pace=_read_pace(configuration, max_records),
         tick_ms=options.read(configuration, options.PROCESSING_TIME_TICK),
         capture_dir=_absolute_folder(options.read(configuration, options.FAILURE_CAPTURE_DIR)),
         drain=drain,
@@ -183,7 +183,7 @@ def _absolute_folder(path: str | None) -> str:
     return os.path.abspath(local_path(path)) if path else ""
 
 
-def _pace(configuration: Configuration, max_records: int) -> Pace | None:
+def _read_pace(configuration: Configuration, max_records: int) -> Pace | None:
     target_ms = options.read(configuration, options.BATCH_TARGET)
     if target_ms <= 0:
         return None

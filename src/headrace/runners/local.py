@@ -114,7 +114,7 @@ class LocalRun:
     def step(self) -> bool:
         """Run one micro-batch; return False if there was nothing to do."""
         try:
-            return self._step()
+            return self._run_batch()
         except KeyboardInterrupt:
             if threading.current_thread() is threading.main_thread():
                 raise  # the user's Ctrl-C
@@ -125,7 +125,7 @@ class LocalRun:
                 raise
             raise failure from None
 
-    def _step(self) -> bool:
+    def _run_batch(self) -> bool:
         end = self._next_offset()
         if end is self._offset:
             return False
@@ -207,7 +207,7 @@ class LocalRun:
         by_group: dict[tuple[str, int], list[Envelope]] = {}
         for envelope in sorted(envelopes, key=lambda e: (e.sender, e.seq)):
             by_group.setdefault((envelope.target, envelope.group), []).append(envelope)
-        work = StageCall(self._backend)
+        work = StageCall(self._get_backend)
         for target, group in [at for at in by_group if at[1] == ALL_GROUPS]:
             received = by_group.pop((target, group))
             blocks = [envelope.payload for envelope in received]
@@ -220,7 +220,7 @@ class LocalRun:
             now_ms = max((block.now_ms for block in blocks), default=0)
             task = TaskInput(group, blocks, now_ms, [envelope.sender for envelope in received])
             vertex = vertices[target]
-            keyed, backend = self._tasks.keyed(vertex, group), self._backend(vertex, group)
+            keyed, backend = self._tasks.keyed(vertex, group), self._get_backend(vertex, group)
             if self._captures is None:
                 output = work.run_group(keyed, task, backend)
             else:
@@ -228,7 +228,7 @@ class LocalRun:
             self._route_envelopes(output, pending_by_stage, sink_envelopes, split_states)
         self._route_envelopes(work.drain(), pending_by_stage, sink_envelopes, split_states)
 
-    def _backend(self, vertex: VertexProgram, group: int) -> StateBackend:
+    def _get_backend(self, vertex: VertexProgram, group: int) -> StateBackend:
         backend = self._heap.get((vertex.id, group))
         if not isinstance(backend, HeapBackend):
             backend = self._heap[vertex.id, group] = self._backends(vertex, group)

@@ -87,7 +87,7 @@ class TaskContext:
         """Return the operator's metric group, in which metrics are registered."""
         return self._metrics
 
-    def _keyed(self, what: str) -> StateStore:
+    def _require_states(self, what: str) -> StateStore:
         if self.states is None:
             raise NotKeyedError(
                 f"{what} is asked for on a stream that is not keyed",
@@ -98,20 +98,20 @@ class TaskContext:
 
     def get_state(self, state_descriptor: Any) -> Any:
         """Return the value state of a descriptor."""
-        return self._keyed("value state").get_state(state_descriptor)
+        return self._require_states("value state").get_state(state_descriptor)
 
     def get_list_state(self, state_descriptor: Any) -> Any:
         """Return the list state of a descriptor."""
-        return self._keyed("list state").get_list_state(state_descriptor)
+        return self._require_states("list state").get_list_state(state_descriptor)
 
     def get_map_state(self, state_descriptor: Any) -> Any:
         """Return the map state of a descriptor."""
-        return self._keyed("map state").get_map_state(state_descriptor)
+        return self._require_states("map state").get_map_state(state_descriptor)
 
     def get_reducing_state(self, state_descriptor: Any) -> Any:
         """Return the reducing state of a descriptor."""
-        return self._keyed("reducing state").get_reducing_state(state_descriptor)
+        return self._require_states("reducing state").get_reducing_state(state_descriptor)
 
     def get_aggregating_state(self, state_descriptor: Any) -> Any:
         """Return the aggregating state of a descriptor."""
-        return self._keyed("aggregating state").get_aggregating_state(state_descriptor)
+        return self._require_states("aggregating state").get_aggregating_state(state_descriptor)

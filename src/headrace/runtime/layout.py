@@ -60,7 +60,7 @@ class Layout:
     def of(cls, program: JobProgram) -> Self:
         """Return the layout of a program."""
         stages = tuple(tuple(vertex.id for vertex in stage) for stage in program.stages)
-        return cls(tuple(_parts(program)), stages)
+        return cls(tuple(_list_parts(program)), stages)
 
     def to_json(self) -> dict[str, Any]:
         """Return the layout as plain data."""
@@ -108,7 +108,7 @@ class Layout:
         )
 
 
-def _parts(program: JobProgram) -> Iterator[StatefulPart]:
+def _list_parts(program: JobProgram) -> Iterator[StatefulPart]:
     for source in program.sources:
         yield StatefulPart(source.id, SOURCE, source.kind, source.name, source.uid)
     for stage in program.stages:

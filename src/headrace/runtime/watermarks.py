@@ -139,7 +139,7 @@ class InputWatermarks(ChannelWatermarks):
         for number, inputs in enumerate(self._inputs):
             own = {c: at for c, at in state.items() if self._input_of(c) == number}
             inputs.restart(own, reached[number])
-        self.idle = self._combined()[1]
+        self.idle = self._combine_watermarks()[1]
 
     def watermark(self, input_index: int) -> int:
         """Return the watermark (ms) of an input."""
@@ -154,12 +154,12 @@ class InputWatermarks(ChannelWatermarks):
         inputs = self._inputs[self._input_of(channel)]
         inputs.update(channel, watermark, idle)
         self.state[channel] = inputs.state[channel]
-        combined, idle = self._combined()
+        combined, idle = self._combine_watermarks()
         changed = combined > self.current or idle != self.idle
         self.current, self.idle = max(combined, self.current), idle
         return changed
 
-    def _combined(self) -> tuple[int, bool]:
+    def _combine_watermarks(self) -> tuple[int, bool]:
         running = [inputs for inputs in self._inputs if inputs.current < MAX_WATERMARK]
         active = [inputs.current for inputs in running if not inputs.idle]
         if active:
@@ -244,7 +244,7 @@ class EmptyGroupIdleness:
             if channel.group is not None and channel.exchange in keyed:
                 self._siblings.setdefault(channel.exchange, []).append(channel)
 
-    def _of(self, channel: Channel) -> list[Channel]:
+    def _list_siblings(self, channel: Channel) -> list[Channel]:
         return self._siblings.get(channel.exchange, []) if self._siblings else []
 
     def update_idleness(self, watermarks: ChannelWatermarks, blocks: Iterable[Block]) -> None:
@@ -259,7 +259,7 @@ class EmptyGroupIdleness:
             for block in blocks
             if block.merged_channel is None
             for mark in block.marks
-            if mark.watermark > MIN_WATERMARK and self._of(mark.channel)
+            if mark.watermark > MIN_WATERMARK and self._list_siblings(mark.channel)
         }
         if not with_marks:
             return
@@ -274,5 +274,5 @@ class EmptyGroupIdleness:
         """Return True if a mark must be ignored, because its group has no watermark yet."""
         if mark.watermark > MIN_WATERMARK or mark.idle:
             return False
-        siblings, state = self._of(mark.channel), watermarks.state
+        siblings, state = self._list_siblings(mark.channel), watermarks.state
         return any(state[channel][0] > MIN_WATERMARK for channel in siblings)

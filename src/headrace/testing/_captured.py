@@ -148,12 +148,12 @@ class CapturedOperator(KeyedOperator):
         self._inner.open(node, context, key_context)
 
     def bind(self, outputs: Outputs) -> Push:
-        return self._inner.bind(self._capturing(outputs))
+        return self._inner.bind(self._make_capturing_outputs(outputs))
 
     def bind_inputs(self, outputs: Outputs) -> tuple[Push, ...]:
-        return self._inner.bind_inputs(self._capturing(outputs))
+        return self._inner.bind_inputs(self._make_capturing_outputs(outputs))
 
-    def _capturing(self, outputs: Outputs) -> CapturingOutputs:
+    def _make_capturing_outputs(self, outputs: Outputs) -> CapturingOutputs:
         def push_watermark(watermark: int, idle: bool) -> None:
             if not idle:
                 self._captured.watermarks.append(watermark)

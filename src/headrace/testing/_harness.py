@@ -51,7 +51,7 @@ BackendName = Literal["heap", "paged"]
 KeyBy = Callable[[Any], Any] | KeySelector | int | str
 
 
-def _channel(input: int) -> Channel:
+def _make_channel(input: int) -> Channel:
     return Channel(f"input {input}")
 
 
@@ -101,8 +101,8 @@ class _Harness:
             1,
             1,
             ChainProgram(node.id, {node.id: node}, ()),
-            tuple(_channel(number) for number in numbers),
-            inputs={_channel(number).exchange: number for number in numbers},
+            tuple(_make_channel(number) for number in numbers),
+            inputs={_make_channel(number).exchange: number for number in numbers},
             broadcast=frozenset(broadcast),
         )
         self._vertex = vertex
@@ -136,7 +136,7 @@ class _Harness:
 
     # Input
 
-    def _keys(self, value: Any, input: int) -> list[Any] | None:
+    def _compute_keys(self, value: Any, input: int) -> list[Any] | None:
         return None
 
     def process(self, value: Any, timestamp: int | None = None, *, input: int = 0) -> None:
@@ -158,8 +158,8 @@ class _Harness:
         strategy, generator = self._strategy, self._generator
         if strategy is not None and strategy.timestamp_of is not None:
             timestamp = strategy.timestamp_of(value, timestamp)
-        keys, values = self._keys(value, input), [copy_record(value)]
-        opening = ((0, _channel(input)),)
+        keys, values = self._compute_keys(value, input), [copy_record(value)]
+        opening = ((0, _make_channel(input)),)
         block = Block(
             keys, values, [timestamp], False, [], None, 0, channel_starts=opening, input=input
         )
@@ -188,20 +188,20 @@ class _Harness:
                 f"the watermark cannot advance to {to_ms} in batch mode",
                 hint="call end_input()",
             )
-        self._mark(to_ms, False, self._inputs if input is None else [input])
+        self._push_watermark(to_ms, False, self._inputs if input is None else [input])
 
     def mark_idle(self, input: int) -> None:
         """Mark an input idle until its next watermark: the operator does not wait for it."""
-        self._mark(self.input_watermark(input), True, [input])
+        self._push_watermark(self.input_watermark(input), True, [input])
 
-    def _mark(self, to_ms: int, idle: bool, inputs: Iterable[int]) -> None:
+    def _push_watermark(self, to_ms: int, idle: bool, inputs: Iterable[int]) -> None:
         if self._is_batch:
             if to_ms == MAX_WATERMARK:
                 self._ended.update(inputs)
             if len(self._ended) < len(self._inputs):
                 return  # a batch runs as one micro-batch after all inputs have ended
         marks = [
-            Block([], [], None, False, [Mark(0, _channel(n), to_ms, idle)], None, 0, input=n)
+            Block([], [], None, False, [Mark(0, _make_channel(n), to_ms, idle)], None, 0, input=n)
             for n in inputs
         ]
         self._advance(*self._buffered, *marks)
@@ -384,7 +384,7 @@ class KeyedHarness(_Harness):
                 close_function(selector)
         super().close()
 
-    def _keys(self, value: Any, input: int) -> list[Any] | None:
+    def _compute_keys(self, value: Any, input: int) -> list[Any] | None:
         if input not in self._key_of:
             return None
         # As a sender does, compute the key from the original record. Then copy it, so that the

@@ -142,7 +142,7 @@ def run_pipeline(
             "key groups can change only at a restart from a savepoint",
             hint='restarts="savepoint", key_groups=1',
         )
-    plan, streams = _planner(program, batch)
+    plan, streams = _make_planner(program, batch)
     job = plan(key_groups, parallelism)
     restart_jobs = _jobs_after_restarts(
         program, plan, successors, batch, regroup or [(key_groups, parallelism)]
@@ -151,10 +151,10 @@ def run_pipeline(
         raise PlanError(
             "a source of the program is unbounded", hint="give micro_batches, to stop after them"
         )
-    budgets = _budgets(cuts)
+    budgets = _make_budgets(cuts)
     first = None
     if backfill is not None:
-        first = _planner(backfill, batch, drain=False)[0](key_groups, parallelism)
+        first = _make_planner(backfill, batch, drain=False)[0](key_groups, parallelism)
     clocks = partial(RunClock, clock or ManualClock(), monotonic)
     runs = _RestartingRun(
         job, streams, clocks, budgets, backends, key_groups, restarts, restart_jobs, first
@@ -175,7 +175,7 @@ def run_pipeline(
     return PipelineResults(streams, runs.run.batch_id, counters, runs.batches)
 
 
-def _planner(
+def _make_planner(
     program: Streams | Build, batch: bool, drain: bool = True
 ) -> tuple[Planner, dict[str, list[Any]]]:
     """A function that plans the job, and empty lists for the records of its streams."""
@@ -235,7 +235,7 @@ def _jobs_after_restarts(
     """
     plans, names = [], None
     for version in successors:
-        built, streams = _planner(version, batch)
+        built, streams = _make_planner(version, batch)
         names = names or streams.keys()
         if streams.keys() != names:
             raise PlanError(
@@ -258,7 +258,7 @@ def _state_layout(job: JobProgram) -> Layout:
     return replace(layout, parts=parts)
 
 
-def _budgets(cuts: Iterable[int] | None) -> Iterator[int]:
+def _make_budgets(cuts: Iterable[int] | None) -> Iterator[int]:
     return itertools.chain(cuts or (), itertools.repeat(_NO_LIMIT))
 
 
@@ -314,7 +314,7 @@ class _RestartingRun:
             self._delivery,
             self._clocks(),
             self._budgets,
-            self._backend,
+            self._get_backend,
             self._one_key_group,
             (self,),
             clock_ns=lambda: 0,
@@ -324,7 +324,7 @@ class _RestartingRun:
         """Collect the counts of a micro-batch."""
         self.batches.append(counts)
 
-    def _backend(self, vertex: VertexProgram, group: int) -> StateBackend:
+    def _get_backend(self, vertex: VertexProgram, group: int) -> StateBackend:
         if not self._paged:
             return self._heap.setdefault((vertex.id, group), HeapBackend())
         store = self._stores.setdefault((vertex.id, group), MemoryPages())
@@ -346,7 +346,7 @@ class _RestartingRun:
     def _continue_with(self, job: bytes, by_savepoint: bool) -> None:
         before = self.run
         if by_savepoint:
-            savepoint = round_trip(self._savepoint())
+            savepoint = round_trip(self._create_savepoint())
             self._stores, self._heap = {}, {}
         next_job: JobProgram = pickle.loads(job)
         after = self._start(next_job.as_successor_of(before.program.identity, copied=by_savepoint))
@@ -354,7 +354,7 @@ class _RestartingRun:
             _state_layout(before.program), _state_layout(after.program), ignore_unclaimed=True
         )
         if by_savepoint:
-            restore_savepoint(savepoint, after.program, self._backend)
+            restore_savepoint(savepoint, after.program, self._get_backend)
             import_sinks(savepoint.read("sinks"), after._committers)
         # Files of enumerators are part of the checkpoint.
         shutil.copytree(before._directory.name, after._directory.name, dirs_exist_ok=True)
@@ -370,12 +370,12 @@ class _RestartingRun:
         before.close()
         self.run = after
 
-    def _savepoint(self) -> Savepoint:
+    def _create_savepoint(self) -> Savepoint:
         run = self.run
         vertices = {vertex.id: vertex for stage in run.program.stages for vertex in stage}
         known = self._stores if self._paged else self._heap
         backends = {
-            (at, group): self._backend(vertices[at], group)
+            (at, group): self._get_backend(vertices[at], group)
             for at, group in known
             if at in vertices  # the others have no state but the time
         }

@@ -22,7 +22,7 @@ from headrace.runtime.coordination.coordinator import Coordinator
 from headrace.runtime.coordination.offset import Offset, SourceProgress
 from headrace.runtime.job_time import JobTime
 from headrace.runtime.tasks.source_task import SourceTaskInput
-from headrace.testing._pipeline import _planner
+from headrace.testing._pipeline import _make_planner
 
 NO_LIMIT = Budget(1_000_000_000, 1 << 50)
 MAX_STEPS = 20_000
@@ -71,7 +71,7 @@ class Planner:
         pause: Callable[[str], bool] = lambda split: False,
         wrap: Callable[[SplitEnumerator], SplitEnumerator] = lambda enumerator: enumerator,
     ) -> None:
-        plan, _ = _planner(
+        plan, _ = _make_planner(
             lambda env: env.from_source(source, WatermarkStrategy.no_watermarks(), source.name),
             batch=False,
         )

@@ -105,7 +105,7 @@ class Row:
     def _names(self) -> Sequence[str] | None:
         return getattr(self, "_fields", None)
 
-    def _position(self, name: str) -> int:
+    def _find_position(self, name: str) -> int:
         names = self._names()
         if names is not None:
             for index, candidate in enumerate(names):
@@ -122,20 +122,20 @@ class Row:
     def __getitem__(self, item: int | slice | str) -> Any:
         if isinstance(item, int | slice):
             return self._values[item]
-        return self._values[self._position(item)]
+        return self._values[self._find_position(item)]
 
     def __setitem__(self, item: int | slice | str, value: Any) -> None:
         if isinstance(item, int | slice):
             self._values[item] = value
         else:
-            self._values[self._position(item)] = value
+            self._values[self._find_position(item)] = value
 
     def __getattr__(self, name: str) -> Any:
         """The value of the field ``name``."""
         if name.startswith("_"):
             raise AttributeError(name)
         try:
-            return self._values[self._position(name)]
+            return self._values[self._find_position(name)]
         except KeyError:
             raise AttributeError(f"{self!r} has no field {name!r}") from None
 
@@ -150,7 +150,7 @@ class Row:
     def __len__(self) -> int:
         return len(self._values)
 
-    def _comparable(self) -> tuple[Any, ...]:
+    def _to_comparable(self) -> tuple[Any, ...]:
         names = self._names()
         if names is None:
             return (self._row_kind.value, None, *self._values)
@@ -164,10 +164,10 @@ class Row:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Row):
             return NotImplemented
-        return type(self) is type(other) and self._comparable() == other._comparable()
+        return type(self) is type(other) and self._to_comparable() == other._to_comparable()
 
     def __hash__(self) -> int:
-        return hash(self._comparable())
+        return hash(self._to_comparable())
 
     def __lt__(self, other: Row) -> bool:
         if not isinstance(other, Row):

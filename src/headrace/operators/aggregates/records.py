@@ -28,7 +28,7 @@ def field_of(record: Any, field: int | str) -> Any:
             return getattr(record, dataclasses.fields(record)[field].name)
         return record[field]
     except (LookupError, AttributeError):
-        raise _missing(field, record) from None
+        raise _missing_field_error(field, record) from None
 
 
 def with_field(record: Any, field: int | str, value: Any) -> Any:
@@ -64,7 +64,7 @@ def require_position(field: int, *records: tuple[Any, ...]) -> None:
     """
     for record in records:
         if not -len(record) <= field < len(record):
-            raise _missing(field, record) from None
+            raise _missing_field_error(field, record) from None
 
 
 def require_position_zero(field: int | str, record: Any) -> None:
@@ -89,7 +89,7 @@ def fields_hint(count: int, names: Sequence[Any]) -> str:
     return f"{positions}, named {', '.join(map(str, names))}" if names else positions
 
 
-def _missing(field: int | str, record: Any) -> TypeMismatchError:
+def _missing_field_error(field: int | str, record: Any) -> TypeMismatchError:
     names: list[Any] = []
     if isinstance(record, dict):
         names = [*record]

@@ -82,7 +82,7 @@ class Cache:
                 return None
             if self._expires:
                 now_s = self._clock()
-                if self._expired(row, now_s):
+                if self._is_expired(row, now_s):
                     del self._rows[key]
                     return None
                 row.read_s = now_s
@@ -95,21 +95,21 @@ class Cache:
         """Store the results of a key."""
         if results or self._limits.keeps_missing:
             with self._lock:
-                self._put(key, results)
+                self._put_results(key, results)
 
-    def _put(self, key: Any, results: list[Any]) -> None:
+    def _put_results(self, key: Any, results: list[Any]) -> None:
         limits, rows, now_s = self._limits, self._rows, self._clock()
         rows[key] = _CacheEntry(results, now_s)
         rows.move_to_end(key)
         self._until_sweep -= 1
         if self._until_sweep == 0:
-            for old in [k for k, row in rows.items() if self._expired(row, now_s)]:
+            for old in [k for k, row in rows.items() if self._is_expired(row, now_s)]:
                 del rows[old]
             self._until_sweep = max(_MIN_SWEEP_ROWS, len(rows))  # one check per row, on average
         if limits.max_rows is not None and len(rows) > limits.max_rows:
             rows.popitem(last=False)
 
-    def _expired(self, row: _CacheEntry, now_s: float) -> bool:
+    def _is_expired(self, row: _CacheEntry, now_s: float) -> bool:
         write_ms, read_ms = self._limits.expire_after_write_ms, self._limits.expire_after_access_ms
         return (write_ms is not None and (now_s - row.written_s) * 1000 >= write_ms) or (
             read_ms is not None and (now_s - row.read_s) * 1000 >= read_ms

@@ -119,9 +119,9 @@ class Calls:
             self._deadlines.add(started, self._settings.timeout_s)
 
     def _start(self, call: Call) -> None:
-        call.work = self._loop.create_task(self._work(call))
+        call.work = self._loop.create_task(self._run_call(call))
 
-    async def _work(self, call: Call) -> None:
+    async def _run_call(self, call: Call) -> None:
         try:
             results = await self._invoke(call.argument)
         except BaseException as error:  # sys.exit fails the job, and must not end the loop
@@ -140,7 +140,7 @@ class Calls:
     def _on_timeout(self, call: Call) -> None:
         try:
             results = self._settings.on_timeout(call.argument)
-        except BaseException as error:  # as in _work
+        except BaseException as error:  # as in _run_call
             self._finish(call, None, error)
         else:
             self._finish(call, results, None)

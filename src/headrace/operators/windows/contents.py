@@ -137,7 +137,7 @@ class _FoldedContents(Contents):
         return replace(super().copied(), function=self.function.copied())  # type: ignore[call-arg]
 
     def inputs(self, state: Any, keeps_state: bool) -> list[Any]:
-        accumulator = state._stored()
+        accumulator = state._read_stored()
         if accumulator is None:
             return []
         result = self.result(state, copy_record(accumulator) if keeps_state else accumulator)

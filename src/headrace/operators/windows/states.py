@@ -65,11 +65,11 @@ def merge_namespaces(
     moved = None
     for source in sources:
         states.enter(source)
-        value = handle._stored()
+        value = handle._read_stored()
         if value is not None:
             handle.clear()
             moved = value if moved is None else merge(moved, value)
     states.enter(target)
     if moved is not None:
-        value = handle._stored()
+        value = handle._read_stored()
         handle._write(moved if value is None else merge(value, moved))

@@ -60,8 +60,8 @@ def declared_dependencies(configuration: Configuration) -> Dependencies:
             _require_existing(path, options.PYTHON_FILES)
             for path in _split_by_comma(read(configuration, options.PYTHON_FILES))
         ),
-        archives=tuple(_archives(read(configuration, options.PYTHON_ARCHIVES))),
-        requirements=_requirements(read(configuration, options.PYTHON_REQUIREMENTS)),
+        archives=tuple(_parse_archives(read(configuration, options.PYTHON_ARCHIVES))),
+        requirements=_parse_requirements(read(configuration, options.PYTHON_REQUIREMENTS)),
         cached_files=tuple(
             _cached_file(text) for text in read(configuration, options.CACHED_FILES)
         ),
@@ -113,7 +113,7 @@ def _require_existing(path: str, option: ConfigOption[str] | ConfigOption[list[s
     return local
 
 
-def _archives(text: str) -> Iterator[tuple[str, str]]:
+def _parse_archives(text: str) -> Iterator[tuple[str, str]]:
     for part in _split_by_comma(text):
         given, _, target = part.partition("#")
         path = _require_existing(given, options.PYTHON_ARCHIVES)
@@ -126,7 +126,7 @@ def _archives(text: str) -> Iterator[tuple[str, str]]:
         yield path, _require_inside(target or os.path.basename(path), options.PYTHON_ARCHIVES.key)
 
 
-def _requirements(text: str) -> tuple[str, str] | None:
+def _parse_requirements(text: str) -> tuple[str, str] | None:
     if not text:
         return None
     file, _, cache = text.partition("#")

@@ -39,7 +39,7 @@ def dependencies_folder(dependencies: Dependencies) -> Path | None:
     """
     if not dependencies.needs_folder:
         return None
-    digest = _digest(dependencies)
+    digest = _hash_files(dependencies)
     if digest not in _folders:
         folder = new_subfolder("needs-") / f"headrace-{digest}"
         folder.mkdir()
@@ -159,7 +159,7 @@ def _install(requirements: str, cache: str, target: Path) -> None:
         )
 
 
-def _digest(dependencies: Dependencies) -> str:
+def _hash_files(dependencies: Dependencies) -> str:
     """Return a digest of all files, and of their use."""
     digest = hashlib.sha256(f"{sys.version_info[:2]} {sys.platform}".encode())
     inputs = [(path, "file", os.path.basename(path)) for path in dependencies.files]
@@ -168,14 +168,14 @@ def _digest(dependencies: Dependencies) -> str:
     inputs += [(c.path, f"cached {c.executable}", c.name) for c in dependencies.cached_files]
     for path, kind, name in inputs:
         digest.update(repr((kind, name)).encode())
-        for file in _files(path):
+        for file in _list_files(path):
             digest.update(os.path.relpath(file, path).encode())
             with open(file, "rb") as content:
                 digest.update(hashlib.file_digest(content, "sha256").digest())
     return digest.hexdigest()[:24]
 
 
-def _files(path: str) -> Iterator[str]:
+def _list_files(path: str) -> Iterator[str]:
     if not os.path.isdir(path):
         yield path
         return

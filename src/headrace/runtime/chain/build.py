@@ -107,7 +107,7 @@ class ChainBuilder:
         order = program.order()
         for node_id in reversed(order):
             self._open_node(program.nodes[node_id])
-        self.counts = ChainCounts(program, self._is_one_to_one, self._writer)
+        self.counts = ChainCounts(program, self._is_one_to_one, self._get_writer)
         called = self._find_called_nodes()
         for node_id in reversed(order):
             self._build_pushes(program.nodes[node_id], node_id in called)
@@ -115,9 +115,9 @@ class ChainBuilder:
         self.push_all_by_input = self._make_loops()
         self.push_all = self.push_all_by_input[0]
         in_order = [self.operators[i] for i in order if i in self.operators]
-        self.ticking_operators = [each for each in in_order if _overrides(each, Operator.tick)]
+        self.ticking_operators = [each for each in in_order if _is_overridden(each, Operator.tick)]
         self.buffering_operators = [
-            each for each in in_order if _overrides(each, Operator.complete)
+            each for each in in_order if _is_overridden(each, Operator.complete)
         ]
         self.counts.register(metrics, job)
 
@@ -220,7 +220,7 @@ class ChainBuilder:
             return step.one_to_one
         return operator is not None and operator.one_to_one
 
-    def _writer(self, link: Link) -> ExchangeWriter:
+    def _get_writer(self, link: Link) -> ExchangeWriter:
         """Return the writer through which a link leaves the chain."""
         return (
             self.exchanges[link.target]
@@ -496,7 +496,7 @@ def _raise_recursion_limit(functions: int) -> None:
         sys.setrecursionlimit(max(sys.getrecursionlimit(), needed))
 
 
-def _overrides(operator: Operator, method: Callable[..., None]) -> bool:
+def _is_overridden(operator: Operator, method: Callable[..., None]) -> bool:
     return getattr(type(operator), method.__name__) is not method
 
 

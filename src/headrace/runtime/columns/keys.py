@@ -55,12 +55,12 @@ class ColumnKeys:
         import pyarrow as pa
 
         batch = self.columns.batch
-        codes, distinct = _encoded(batch.column(self.names[0]))
+        codes, distinct = _encode_dictionary(batch.column(self.names[0]))
         if len(self.names) == 1:
             return codes, distinct
         keys: list[tuple[Any, ...]] = [(key,) for key in distinct]
         for name in self.names[1:]:
-            others, values = _encoded(batch.column(name))
+            others, values = _encode_dictionary(batch.column(name))
             pairs = pa.array(codes.astype("int64") * len(values) + others).dictionary_encode()
             codes = pairs.indices.to_numpy()
             found = (divmod(pair, len(values)) for pair in pairs.dictionary.to_pylist())
@@ -111,7 +111,7 @@ def _hashed_integers(column: Any) -> np.ndarray[Any, Any] | None:
     return (hashed >> np.uint64(32)).astype(np.uint32)
 
 
-def _encoded(column: Any) -> tuple[np.ndarray[Any, Any], list[Any]]:
+def _encode_dictionary(column: Any) -> tuple[np.ndarray[Any, Any], list[Any]]:
     import numpy as np
     import pyarrow as pa
 

@@ -70,18 +70,22 @@ class _Fingerprints:
 
     def sink_fingerprint(self, sink_id: str) -> str:
         """Return the fingerprint of a sink, from everything upstream of it."""
-        direct = [source for source in self._sources if _feeds(source.chain, sink_id)]
+        direct = [source for source in self._sources if _has_link_to_sink(source.chain, sink_id)]
         senders = (
             [self._round_robin_inputs(source) for source in direct] if self._program.stages else []
         )
-        after = [self._vertex_fingerprint(v) for v in self._vertices if _feeds(v.chain, sink_id)]
+        after = [
+            self._vertex_fingerprint(v)
+            for v in self._vertices
+            if _has_link_to_sink(v.chain, sink_id)
+        ]
         order = [source.id for source in self._sources]
-        return _digest([order, [source.id for source in direct], senders, sorted(after)])
+        return _hash_parts([order, [source.id for source in direct], senders, sorted(after)])
 
     def watermark_fingerprint(self) -> str:
         """Return the routes to the vertices that make watermarks; empty where sources alone do."""
         found = [self._vertex_fingerprint(v) for v in self._vertices if v.chain.assigns_time]
-        return _digest(sorted(found)) if found else ""
+        return _hash_parts(sorted(found)) if found else ""
 
     def _vertex_fingerprint(self, vertex: VertexProgram) -> str:
         found = self._found.get(vertex.id)
@@ -95,7 +99,7 @@ class _Fingerprints:
             ]
             # Steps without state may be renamed, so their ids do not count.
             head = vertex.id if vertex.keyed else ""
-            found = self._found[vertex.id] = _digest([head, vertex.groups, sorted(paths)])
+            found = self._found[vertex.id] = _hash_parts([head, vertex.groups, sorted(paths)])
         return found
 
     def _exchange_fingerprint(
@@ -107,7 +111,7 @@ class _Fingerprints:
             sender = [self._vertex_fingerprint(feeder)]
         else:
             sender = [feeder.id]
-        return _digest([exchange.mode, exchange.groups, sender])
+        return _hash_parts([exchange.mode, exchange.groups, sender])
 
     def _round_robin_inputs(self, feeder: SourceProgram | VertexProgram) -> list[Any]:
         """Return what determines the receivers of a round-robin exchange.
@@ -126,7 +130,7 @@ class _Fingerprints:
         return [feeder.id, kinds, feeder.number, len(program.sources), program.fingerprint]
 
 
-def _feeds(chain: ChainProgram, sink_id: str) -> bool:
+def _has_link_to_sink(chain: ChainProgram, sink_id: str) -> bool:
     return any(
         link.kind == "sink" and link.target == sink_id
         for node in chain.nodes.values()
@@ -134,5 +138,5 @@ def _feeds(chain: ChainProgram, sink_id: str) -> bool:
     )
 
 
-def _digest(parts: list[Any]) -> str:
+def _hash_parts(parts: list[Any]) -> str:
     return hashlib.sha256(json.dumps(parts).encode()).hexdigest()[:16]

@@ -135,9 +135,9 @@ class ExchangeWriter:
         for group, buffer in enumerate(self.buffers):
             if buffer is not None:
                 self.buffers[group] = None
-                yield self._envelope(group, buffer)
+                yield self._make_buffer_envelope(group, buffer)
 
-    def _envelope(self, group: int, buffer: BlockBuffer) -> Envelope:
+    def _make_buffer_envelope(self, group: int, buffer: BlockBuffer) -> Envelope:
         send_context = self.send_context
         self._sent_records += len(buffer.values)
         merged_channel = self.channel if self.merged and self.exchange else None
@@ -246,7 +246,7 @@ class KeyedExchangeWriter(ExchangeWriter):
             if not found and last is not None and self._gets_watermark_from(group, announces):
                 found = [BlockBuffer(last.watermark)]
             if found:
-                yield self._envelope(group, self._concatenate_buffers(found))
+                yield self._make_buffer_envelope(group, self._concatenate_buffers(found))
         self._mark_announced(announces)
 
     def _groups_to_announce(self) -> set[int]:

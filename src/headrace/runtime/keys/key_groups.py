@@ -75,7 +75,7 @@ def _hasher_of(kind: type, key: Any) -> _Hasher:
         if owner.__module__.partition(".")[0] == "numpy":
             hasher = _python_hasher(kind)
         else:
-            bases = (base for base in kind.__mro__ if _compares(base, owner))
+            bases = (base for base in kind.__mro__ if _has_same_equality(base, owner))
             hasher = next((_BY_CLASS[base] for base in bases), None)
         if hasher is None and dataclasses.is_dataclass(kind) and _is_frozen_by_value(owner):
             hasher = _fields_hasher(kind, owner)
@@ -131,7 +131,7 @@ def register_hasher(kind: type, hasher: _Hasher) -> None:
     _BY_CLASS[kind] = hasher
 
 
-def _compares(base: type, owner: type) -> bool:
+def _has_same_equality(base: type, owner: type) -> bool:
     """Return whether the ``__eq__`` of ``owner`` compares objects as that of ``base`` does."""
     # What pandas adds to a base of Python's (datetime) keeps its order of equal values.
     trusted = owner.__module__.partition(".")[0] == "pandas"

@@ -37,10 +37,10 @@ def to_batches(table: str, records: Iterable[tuple[Any, ...]]) -> Iterator[pa.Re
         rows.append(record)
         size_bytes += sum(len(record[index] or b"") for index in binary)
         if len(rows) >= BATCH_RECORDS or size_bytes >= BATCH_BYTES:
-            yield _batch(rows, schema)
+            yield _make_batch(rows, schema)
             rows, size_bytes = [], 0
     if rows:
-        yield _batch(rows, schema)
+        yield _make_batch(rows, schema)
 
 
 def from_batches(table: str, batches: Iterable[pa.RecordBatch]) -> Iterator[Any]:
@@ -51,7 +51,7 @@ def from_batches(table: str, batches: Iterable[pa.RecordBatch]) -> Iterator[Any]
         yield from map(make, zip(*columns, strict=True))
 
 
-def _batch(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:
+def _make_batch(rows: list[tuple[Any, ...]], schema: pa.Schema) -> pa.RecordBatch:
     columns = zip(*rows, strict=True)
     arrays = [
         pa.array(column, kind)

@@ -53,7 +53,7 @@ def create_savepoint(
         marks, others = export_headers(id_, [groups[group].header for group in sorted(groups)])
         watermarks += marks
         tasks += others
-        operators.append(_entry(vertex, groups, shared))
+        operators.append(_make_entry(vertex, groups, shared))
     parts.put("watermarks", watermarks)
     parts.put("tasks", tasks)
     parts.put(
@@ -75,7 +75,7 @@ def create_savepoint(
     return Savepoint(manifest, parts.records)
 
 
-def _entry(
+def _make_entry(
     vertex: VertexProgram, groups: Mapping[int, StateBackend], shared: StateBackend | None
 ) -> OperatorEntry:
     node = vertex.chain.nodes[vertex.chain.root]

@@ -88,27 +88,27 @@ class Manifest:
             actual = _sum_of(found)
             format_ = found.pop("format")
         except (ValueError, KeyError, AttributeError, TypeError) as error:
-            raise _unreadable(error) from error
+            raise _unreadable_error(error) from error
         if format_ != FORMAT:
             raise CheckpointError(
                 f"the savepoint has format {format_}, this version reads {FORMAT}",
                 hint="read it with the version that wrote it, or a later one",
             )
         if actual != wanted:
-            raise _unreadable(ValueError("its checksum is wrong"))
+            raise _unreadable_error(ValueError("its checksum is wrong"))
         try:
-            found["operators"] = tuple(_operator(entry) for entry in found["operators"])
+            found["operators"] = tuple(_parse_operator(entry) for entry in found["operators"])
             found["parts"] = {name: PartChecksum(**part) for name, part in found["parts"].items()}
             return cls(**found)
         except (KeyError, AttributeError, TypeError) as error:
-            raise _unreadable(error) from error
+            raise _unreadable_error(error) from error
 
 
 def _sum_of(plain: Any) -> int:
     return crc32(json.dumps(plain, sort_keys=True).encode())
 
 
-def _operator(entry: Mapping[str, Any]) -> OperatorEntry:
+def _parse_operator(entry: Mapping[str, Any]) -> OperatorEntry:
     kinds = {
         field: {name: StateKind(*kind) for name, kind in entry.get(field, {}).items()}
         for field in ("states", "namespaced", "tables", "shared")
@@ -116,7 +116,7 @@ def _operator(entry: Mapping[str, Any]) -> OperatorEntry:
     return OperatorEntry(**{**entry, **kinds})
 
 
-def _unreadable(error: Exception) -> CheckpointError:
+def _unreadable_error(error: Exception) -> CheckpointError:
     return CheckpointError(
         f"the manifest of the savepoint cannot be read: {type(error).__name__}: {error}",
         hint="the file is damaged; restore from another one",

@@ -164,9 +164,9 @@ class _Importer:
                 record, f"is a record of {record.kind} state, but was said to be {kind}"
             )
         value = decode(record.value)
-        self._put(record, (value, record.stamp_ms) if expires else value)
+        self._put_value(record, (value, record.stamp_ms) if expires else value)
 
-    def _put(self, record: StateRecord, value: Any) -> None:
+    def _put_value(self, record: StateRecord, value: Any) -> None:
         entry, state = self._entry, record.state
         stored: Any = entry.get(state)
         if record.kind == TIMES:

@@ -112,7 +112,7 @@ class HeapEntries(KeyedTable):
             values.update({key: entry[slot] for key, entry in self._entries.items() if entry})
             self._entries.clear()
             self._view = values, slot
-            self.enter = self._copied
+            self.enter = self._copy_entry
         return self._view[0]
 
     def end_single_slot_view(self) -> None:
@@ -124,7 +124,7 @@ class HeapEntries(KeyedTable):
             values.clear()
             self.enter = values.fallback = self._entries.__getitem__
 
-    def _copied(self, key: Any) -> Entry:
+    def _copy_entry(self, key: Any) -> Entry:
         assert self._view is not None
         values, slot = self._view
         return {slot: values[key]} if key in values else {}

@@ -123,7 +123,7 @@ class SourceMeasures:
         self._records_left = measured.of_kind(PENDING_RECORDS, KeyGroupValues)
         self._bytes_left = measured.of_kind(PENDING_BYTES, KeyGroupValues)
 
-    def pending(self, left: Pending) -> None:
+    def set_pending(self, left: Pending) -> None:
         """Set the metrics of unread records and bytes."""
         if left.records is not None:
             self._records_left.set(0, left.records)
@@ -154,7 +154,7 @@ class SourceTask:
             )
         return chain
 
-    def _reader(self, source_id: str) -> SplitReader:
+    def _get_reader(self, source_id: str) -> SplitReader:
         reader = self._readers.get(source_id)
         if reader is None:
             reader = self._readers[source_id] = self._sources[source_id].reader
@@ -168,7 +168,7 @@ class SourceTask:
         current_group = task.sender % max(self._sink_groups(), 1)
         chunk_records = task.chunk_records or self._job.settings.chunk_records
         for source_id, left in task.pending.items():
-            self._measures[source_id].pending(left)
+            self._measures[source_id].set_pending(left)
         chains: dict[str, Chain] = {}
         states: dict[tuple[str, str], SplitState | None] = {}
         for work in task.work:
@@ -237,7 +237,7 @@ class SourceTask:
             raise
 
     def _read_ranges(self, chain: Chain, work: SplitWork, chunk_records: int) -> Iterator[Envelope]:
-        source, reader = self._sources[work.source], self._reader(work.source)
+        source, reader = self._sources[work.source], self._get_reader(work.source)
         push_all = chain.push_all
         chunk_records = max(chunk_records, work.records // _WATERMARKS)
         since_tick = 0

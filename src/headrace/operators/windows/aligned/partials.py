@@ -148,7 +148,7 @@ class PartialAggregator:
         batches = [pa.RecordBatch.from_arrays(each.arrays, names=names) for each in projected]
         aggregates: list[tuple[str, AggregateKind]] = [(ROWS, "count")]
         aggregates += [(name, each.kind) for name, each in self._aggregates.items()]
-        return self._group(pa.Table.from_batches(batches), aggregates, ROWS)
+        return self._aggregate_table(pa.Table.from_batches(batches), aggregates, ROWS)
 
     def merge(self, batches: Sequence[Any]) -> Any | None:
         """Merge partial aggregates: one for each key and pane. None if a sum may exceed 64 bits."""
@@ -160,9 +160,11 @@ class PartialAggregator:
             if each.kind == "sum" and max_abs(table.column(name)) * table.num_rows > MAX_INT64:
                 return None
             aggregates.append((name, "sum" if each.kind == "count" else each.kind))
-        return self._group(table, aggregates, COUNT)
+        return self._aggregate_table(table, aggregates, COUNT)
 
-    def _group(self, table: Any, aggregates: list[tuple[str, AggregateKind]], count: str) -> Any:
+    def _aggregate_table(
+        self, table: Any, aggregates: list[tuple[str, AggregateKind]], count: str
+    ) -> Any:
         import pyarrow as pa
 
         keys, first_record_columns = self.shape.keys, self.shape.first_record_columns

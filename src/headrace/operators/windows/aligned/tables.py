@@ -54,7 +54,7 @@ class WindowTables:
                 else "the program keeps records by window, but the checkpoint has them by pane",
                 hint="restore the window's function, or give the operator another uid",
             )
-        if self._namespace(self._start(namespace)) != namespace:
+        if self._namespace_of(self._start(namespace)) != namespace:
             size_ms = namespace[1] - namespace[0]
             raise CheckpointError(
                 f"the checkpoint has windows of {size_ms} ms, but the program has windows of"
@@ -78,7 +78,7 @@ class WindowTables:
 
     def table_at(self, start: int) -> KeyedTable:
         """Return the table that starts at a moment; it is made if missing."""
-        return self._tables.table(self._namespace(start))
+        return self._tables.table(self._namespace_of(start))
 
     def starts(self) -> list[int]:
         """Return the starts of all tables."""
@@ -88,7 +88,7 @@ class WindowTables:
         """Return the existing tables of a window, in order of time."""
         if not self.by_pane:
             return [self.table_at(window)]
-        return [self.table_at(pane) for pane in self._existing(self._grid.panes_of(window))]
+        return [self.table_at(pane) for pane in self._list_existing(self._grid.panes_of(window))]
 
     def windows(self) -> list[int]:
         """Return the starts of all windows that have tables, including windows that have ended."""
@@ -106,29 +106,29 @@ class WindowTables:
     def drop(self, window: int) -> None:
         """Drop the tables that only this window, or windows before it, need."""
         if not self.by_pane:
-            self._tables.drop(self._namespace(window))
+            self._tables.drop(self._namespace_of(window))
             return
         grid = self._grid
-        for pane in self._existing(range(window, window + grid.slide_ms, grid.pane_ms)):
-            self._tables.drop(self._namespace(pane))
+        for pane in self._list_existing(range(window, window + grid.slide_ms, grid.pane_ms)):
+            self._tables.drop(self._namespace_of(pane))
 
     def drop_before(self, window: int) -> None:
         """Drop the tables that no window after this one needs."""
         for start in self.starts():
             last = start if not self.by_pane else self._grid.last_window_of(start)
             if last <= window:
-                self._tables.drop(self._namespace(start))
+                self._tables.drop(self._namespace_of(start))
 
-    def _existing(self, starts: range) -> list[int]:
+    def _list_existing(self, starts: range) -> list[int]:
         """Return the starts that have a table."""
         if len(starts) > _MAX_LOOKUPS:
             return sorted(start for start in self.starts() if start in starts)
-        has, namespace = self._tables.has, self._namespace
+        has, namespace = self._tables.has, self._namespace_of
         return [start for start in starts if has(namespace(start))]
 
     def _start(self, namespace: Any) -> int:
         start: int = namespace[1 if self.by_pane else 0]
         return start
 
-    def _namespace(self, start: int) -> Any:
+    def _namespace_of(self, start: int) -> Any:
         return (PANE, start) if self.by_pane else (start, start + self._grid.size_ms)

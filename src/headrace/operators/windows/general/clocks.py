@@ -19,7 +19,7 @@ class Clocks(NamedTuple):
 def clocks_of(trigger: Any) -> Clocks:
     """Return the kinds of timers that the trigger's code sets, including nested triggers."""
     names: set[str] = set()
-    for one in _nested(trigger):
+    for one in _list_nested(trigger):
         names |= reachable_attributes(one)  # in the user's modules
         for base in type(one).__mro__:  # Headrace's own
             for member in vars(base).values():
@@ -28,8 +28,8 @@ def clocks_of(trigger: Any) -> Clocks:
     return Clocks("register_event_time_timer" in names, "register_processing_time_timer" in names)
 
 
-def _nested(trigger: Any) -> Iterator[Any]:
+def _list_nested(trigger: Any) -> Iterator[Any]:
     yield trigger
     for value in getattr(trigger, "__dict__", {}).values():
         if hasattr(value, "on_element"):
-            yield from _nested(value)
+            yield from _list_nested(value)

@@ -126,7 +126,7 @@ class WindowOperator(StatefulOperator):
     ) -> bool:
         """Add a record to its merging windows. Return False if all of them have ended."""
         trigger, was_added, key_context = self._trigger_context, False, self.key_context
-        mapping = self._mapping()
+        mapping = self._read_mapping()
         for window in windows:
             window = add_window(mapping, self._assigner, window, self._merge)
             namespace = namespace_of(window)
@@ -166,7 +166,7 @@ class WindowOperator(StatefulOperator):
         self.key_context.enter_timer(timer, is_event_time)
         namespace = timer.namespace
         window = window_of(namespace)
-        mapping = self._mapping() if self._spec.merging else None
+        mapping = self._read_mapping() if self._spec.merging else None
         records_namespace = namespace if mapping is None else mapping.get(namespace)
         if records_namespace is None:
             return  # the trigger left a timer of a window that was removed
@@ -257,7 +257,7 @@ class WindowOperator(StatefulOperator):
 
     # Windows that merge
 
-    def _mapping(self) -> WindowMapping:
+    def _read_mapping(self) -> WindowMapping:
         mapping: WindowMapping = self.key_context.entry.get(MERGING_SLOT)
         return {} if mapping is None else mapping
 

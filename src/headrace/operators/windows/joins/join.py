@@ -185,7 +185,7 @@ class WindowJoinOperator(BufferedColumnsOperator):
         for start in sorted(start for start in self._tables.starts() if start < end):
             self._join_windows(due, done, start)
             for side, rows in enumerate(due):
-                in_window = _between(rows, start, start + 1)
+                in_window = _slice_windows(rows, start, start + 1)
                 if in_window is not None:
                     self._write_side(side, in_window)
             self._fire_tables(start)
@@ -194,7 +194,7 @@ class WindowJoinOperator(BufferedColumnsOperator):
 
     def _join_windows(self, due: list[BufferedSide | None], first: int, end: int) -> None:
         """Emit the pairs of windows that start in ``[first, end)`` and are not in the tables."""
-        left, right = (_between(rows, first, end) for rows in due)
+        left, right = (_slice_windows(rows, first, end) for rows in due)
         if left is None or right is None:
             return
         from headrace.operators.windows.joins.columns import group_numbers, matching_pairs
@@ -224,7 +224,7 @@ class WindowJoinOperator(BufferedColumnsOperator):
         self._outputs.columns(Columns(batch, NAMED_ROWS, times))
 
 
-def _between(buffered: BufferedSide | None, first: int, end: int) -> BufferedSide | None:
+def _slice_windows(buffered: BufferedSide | None, first: int, end: int) -> BufferedSide | None:
     """Return the rows of the windows that start in ``[first, end)``; None if there are none."""
     if buffered is None:
         return None

@@ -31,7 +31,7 @@ class Handle:
         self.stored_kind = StateKind(self.kind, type_data_of(type_info), ttl is not None)
         """What the slot is declared to hold."""
 
-    def _entry(self) -> Any:
+    def _require_entry(self) -> Any:
         entry = self._context.entry
         if entry is None:
             raise NotKeyedError(
@@ -40,28 +40,28 @@ class Handle:
             )
         return entry
 
-    def _changed(self) -> None:
+    def _report_change(self) -> None:
         context = self._context
         context.entries.changed(context.key)
 
     def clear(self) -> None:
         """Clear the value of the current key."""
-        context, entry = self._context, self._entry()
+        context, entry = self._context, self._require_entry()
         if context.values is None:
             if entry.pop(self._slot, None) is not None:
-                self._changed()
+                self._report_change()
         elif entry is not MISSING:
             context.values.drop(context.key)
             context.entry = MISSING
-            self._changed()
+            self._report_change()
 
     def purge(self) -> None:
         """Remove the expired values of the current key."""
         raise NotImplementedError
 
-    def _stored(self) -> Any:
+    def _read_stored(self) -> Any:
         """Return the stored value of the slot for the current key, or None."""
-        entry = self._entry()
+        entry = self._require_entry()
         if self._context.values is None:
             return entry.get(self._slot)
         return None if entry is MISSING else entry
@@ -69,7 +69,7 @@ class Handle:
     # The value of a single-valued slot, with or without a time-to-live.
 
     def _store(self, value: Any) -> None:
-        context, entry = self._context, self._entry()
+        context, entry = self._context, self._require_entry()
         if context.values is None:
             entry[self._slot] = value
         else:
@@ -77,7 +77,7 @@ class Handle:
         context.entries.changed(context.key)
 
     def _read(self) -> Any:
-        ttl, stored = self._ttl, self._stored()
+        ttl, stored = self._ttl, self._read_stored()
         if ttl is None or stored is None:
             return stored
         value, stamp = stored
@@ -98,14 +98,14 @@ class Handle:
         if ttl is None:
             self._store(value)
             return
-        stored, stamp = self._stored(), self._context.clock(ttl)
+        stored, stamp = self._read_stored(), self._context.clock(ttl)
         if stored is not None:
             stamp = max(stamp, stored[1])  # a late record does not make a value older
         self._store((value, stamp))
         self._context.schedule_cleanup(ttl, stamp)
 
     def _purge_single(self) -> None:
-        ttl, stored = self._ttl, self._stored()
+        ttl, stored = self._ttl, self._read_stored()
         if (
             ttl is not None
             and stored is not None

@@ -30,7 +30,7 @@ class ListHandle(Handle):
         return list(self)
 
     def __iter__(self) -> Iterator[Any]:
-        stored = self._stored()
+        stored = self._read_stored()
         if stored is None:
             return iter(())
         if self._ttl is None:
@@ -67,14 +67,14 @@ class ListHandle(Handle):
         self._append(values)
 
     def _append(self, values: Iterable[Any]) -> None:
-        entry = self._entry()
+        entry = self._require_entry()
         stored = entry.get(self._slot)
         if stored is None:
             stored = entry[self._slot] = []
         stored.extend(values if self._ttl is None else self._add_stamps(values))
         if not stored:
             del entry[self._slot]
-        self._changed()
+        self._report_change()
 
     def update(self, values: Iterable[Any]) -> None:
         """Replace the whole list."""
@@ -83,20 +83,20 @@ class ListHandle(Handle):
         ttl, least = self._ttl, MIN_WATERMARK
         if ttl is not None and ttl.event_time:
             # A late record that rewrites the list does not make it older.
-            stored = self._stored() or ()
+            stored = self._read_stored() or ()
             least = max((stamp for _, stamp in stored), default=MIN_WATERMARK)
         self._replace(list(self._add_stamps(values, least)))
 
     def _replace(self, new: list[Any]) -> None:
         if new:
-            self._entry()[self._slot] = new
-            self._changed()
+            self._require_entry()[self._slot] = new
+            self._report_change()
         else:
             self.clear()
 
     def purge(self) -> None:
         """Remove expired elements."""
-        ttl, stored = self._ttl, self._stored()
+        ttl, stored = self._ttl, self._read_stored()
         if ttl is None or stored is None:
             return
         now = self._context.clock(ttl)

@@ -39,7 +39,7 @@ class MapHandle(Handle):
         """Return whether the map has a key, in the form of its type, and the value."""
         if type(key) not in EXACT:
             key = to_internal_key(key)
-        stored = self._stored()
+        stored = self._read_stored()
         if stored is None or key not in stored:
             return False, None
         value = stored[key]
@@ -52,7 +52,7 @@ class MapHandle(Handle):
             self._remove(key)
             return ttl.return_expired, value if ttl.return_expired else None
         if ttl.refresh_on_read:
-            self._put(key, value)
+            self._put_entry(key, value)
         return True, value
 
     def get(self, key: Any) -> Any:
@@ -83,25 +83,25 @@ class MapHandle(Handle):
                 of_key, of_value = self._fits
                 key, value = of_key(key), of_value(value)
             if self._ttl is not None:
-                self._put(key, value)
+                self._put_entry(key, value)
                 return
-        if type(key) not in EXACT:  # as in ``_put``: a call less
+        if type(key) not in EXACT:  # as in ``_put_entry``: a call less
             key = to_internal_key(key)
         context = self._context
         entry = context.entry
         if entry is None:
-            entry = self._entry()
+            entry = self._require_entry()
         stored = entry.get(self._slot)
         if stored is None:
             stored = entry[self._slot] = {}
         stored[key] = value
         context.entries.changed(context.key)
 
-    def _put(self, key: Any, value: Any) -> None:
+    def _put_entry(self, key: Any, value: Any) -> None:
         """Set one entry, of a key and a value in the form of their types."""
         if type(key) not in EXACT:
             key = to_internal_key(key)
-        context, entry, ttl = self._context, self._entry(), self._ttl
+        context, entry, ttl = self._context, self._require_entry(), self._ttl
         stored = entry.get(self._slot)
         if stored is None:
             stored = entry[self._slot] = {}
@@ -121,7 +121,7 @@ class MapHandle(Handle):
             of_key, of_value = self._fits
             pairs = [(of_key(key), of_value(value)) for key, value in pairs]
         for key, value in pairs:
-            self._put(key, value)
+            self._put_entry(key, value)
 
     def remove(self, key: Any) -> None:
         """Remove one entry; one that is not there is no error."""
@@ -130,17 +130,17 @@ class MapHandle(Handle):
     def _remove(self, key: Any) -> None:
         if type(key) not in EXACT:
             key = to_internal_key(key)
-        stored = self._entry().get(self._slot)
+        stored = self._require_entry().get(self._slot)
         if stored is None or key not in stored:
             return
         del stored[key]
         if not stored:
-            del self._entry()[self._slot]
-        self._changed()
+            del self._require_entry()[self._slot]
+        self._report_change()
 
     def items(self) -> Iterator[tuple[Any, Any]]:
         """Return the entries; the map may be changed while they are read."""
-        stored = self._stored()
+        stored = self._read_stored()
         if stored is None:
             return iter(())
         ttl = self._ttl
@@ -152,7 +152,7 @@ class MapHandle(Handle):
             pairs = [(key, value) for key, (value, _) in pairs]
             if ttl.refresh_on_read:
                 for key, value in pairs:
-                    self._put(key, value)
+                    self._put_entry(key, value)
         if SerializedKey in {*map(type, map(_first, pairs))}:
             pairs = [(user_key(key), value) for key, value in pairs]
         return iter(pairs)
@@ -168,12 +168,12 @@ class MapHandle(Handle):
     def is_empty(self) -> bool:
         """Return True if the map has no entry."""
         if self._ttl is None:
-            return not self._stored()
+            return not self._read_stored()
         return next(self.items(), None) is None
 
     def purge(self) -> None:
         """Remove expired entries."""
-        ttl, stored = self._ttl, self._stored()
+        ttl, stored = self._ttl, self._read_stored()
         if ttl is None or stored is None:
             return
         now = self._context.clock(ttl)

@@ -168,7 +168,7 @@ class StateStore:
         context, handle = self._context, self._handles[name]
         for key in sorted(context.entries.keys(), key=stable_hash):
             context.enter(key)
-            if handle._stored() is not None:
+            if handle._read_stored() is not None:
                 yield key
 
     def purge(self, event_time: bool) -> None:

@@ -62,7 +62,7 @@ class ChunkedList:
 
     def __iter__(self) -> Iterator[Any]:
         for number in range(self._chunks):
-            yield from self._chunk(number)
+            yield from self._get_chunk(number)
         yield from self._new  # sees what is appended meanwhile, as a list's iterator does
 
     def scan(self) -> Iterator[Any]:
@@ -70,7 +70,7 @@ class ChunkedList:
         for number in range(self._chunks):
             loaded = self._loaded.get(number)
             yield from (
-                pickle.loads(get_required_record(self._store, self._name(number)))
+                pickle.loads(get_required_record(self._store, self._record_name(number)))
                 if (loaded is None)
                 else loaded[0]
             )
@@ -95,7 +95,7 @@ class ChunkedList:
             first, items = self._chunks, self._new
             if first and self._tail_bytes < self._page_bytes:
                 first -= 1
-                items = self._chunk(first) + items
+                items = self._get_chunk(first) + items
                 self._loaded.pop(first, None)
             self._stored += len(self._new)
             self._new = []
@@ -103,7 +103,7 @@ class ChunkedList:
         for number, (items, before) in self._loaded.items():
             data = pickle.dumps(items, 5)
             if data != before:
-                self._store.put(self._name(number), data)
+                self._store.put(self._record_name(number), data)
                 if number == self._chunks - 1:
                     self._tail_bytes = len(data)
         self._loaded.clear()
@@ -118,22 +118,22 @@ class ChunkedList:
         for start in range(0, len(items), size):
             if size < len(items):
                 data = pickle.dumps(items[start : start + size], 5)
-            self._store.put(self._name(first), data)
+            self._store.put(self._record_name(first), data)
             first += 1
         self._chunks = first
         self._tail_bytes = len(data)
 
-    def _chunk(self, chunk_number: int) -> list[Any]:
+    def _get_chunk(self, chunk_number: int) -> list[Any]:
         loaded = self._loaded.get(chunk_number)
         if loaded is not None:
             return loaded[0]
-        data = get_required_record(self._store, self._name(chunk_number))
+        data = get_required_record(self._store, self._record_name(chunk_number))
         items: list[Any] = pickle.loads(data)
         if not all(map(is_immutable, items)):
             self._loaded[chunk_number] = (items, data)
         return items
 
-    def _name(self, chunk_number: int) -> str:
+    def _record_name(self, chunk_number: int) -> str:
         return f"l{self.id}.{chunk_number}"
 
 

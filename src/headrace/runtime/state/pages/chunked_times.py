@@ -136,8 +136,8 @@ class ChunkedTimes(TimeBuffer):
         if timestamp <= self._removed_ms:
             self._remove_in_place()
         found = self._at_or_before(timestamp)
-        leaf, place = found or (self._leaf(0), 0)
-        chunk = self._chunk(leaf.numbers[place])
+        leaf, place = found or (self._get_leaf(0), 0)
+        chunk = self._get_chunk(leaf.numbers[place])
         chunk.add(timestamp, value)
         chunk.leaf = leaf
         if found is None:
@@ -149,7 +149,7 @@ class ChunkedTimes(TimeBuffer):
         first_ms = max(first_ms, self._removed_ms + 1)
         times: list[int] = []
         values: list[Any] = []
-        for chunk in self._reaching(first_ms, last_ms):
+        for chunk in self._find_chunks(first_ms, last_ms):
             more_times, more_values = chunk.between(first_ms, last_ms)
             times += more_times
             values += more_values
@@ -163,12 +163,12 @@ class ChunkedTimes(TimeBuffer):
         if found is None or moment_ms <= self._removed_ms:
             return None
         leaf, place = found
-        last = self._chunk(leaf.numbers[place]).last_at_or_before(moment_ms)
+        last = self._get_chunk(leaf.numbers[place]).last_at_or_before(moment_ms)
         return None if last is None or last[0] <= self._removed_ms else last
 
     def first_at_or_after(self, moment_ms: int) -> tuple[int, Any] | None:
         moment_ms = max(moment_ms, self._removed_ms + 1)
-        for chunk in self._reaching(moment_ms, MAX_WATERMARK):
+        for chunk in self._find_chunks(moment_ms, MAX_WATERMARK):
             found = chunk.first_at_or_after(moment_ms)
             if found is not None:
                 return found
@@ -236,7 +236,7 @@ class ChunkedTimes(TimeBuffer):
 
     def __iter__(self) -> Iterator[tuple[int, Any]]:
         for number in range(len(self._top.firsts) + 1):
-            for chunk_number in [*self._leaf(number).numbers]:
+            for chunk_number in [*self._get_leaf(number).numbers]:
                 chunk = self._chunks.get(chunk_number) or self._read(chunk_number)
                 for pair in chunk:
                     if pair[0] > self._removed_ms:
@@ -259,10 +259,10 @@ class ChunkedTimes(TimeBuffer):
             elif not all_immutable(chunk.values):
                 data = pickle.dumps((chunk.times, chunk.values), 5)
                 if data != chunk.data:  # a record was changed in place
-                    self._store.put(self._name(number), data)
+                    self._store.put(self._record_name(number), data)
         self._write_directory()
         for number in self._gone:
-            self._store.remove(self._name(number))
+            self._store.remove(self._record_name(number))
         self._chunks.clear()
         self._leaves.clear()
         self._gone.clear()
@@ -273,18 +273,18 @@ class ChunkedTimes(TimeBuffer):
 
     # Chunks
 
-    def _chunk(self, chunk_number: int) -> _Chunk:
+    def _get_chunk(self, chunk_number: int) -> _Chunk:
         chunk = self._chunks.get(chunk_number)
         if chunk is None:
             chunk = self._chunks[chunk_number] = self._read(chunk_number)
         return chunk
 
     def _read(self, chunk_number: int) -> _Chunk:
-        data = get_required_record(self._store, self._name(chunk_number))
+        data = get_required_record(self._store, self._record_name(chunk_number))
         times, values = pickle.loads(data)
         return _Chunk(times, values, data)
 
-    def _reaching(self, first_ms: int, last_ms: int) -> Iterator[_Chunk]:
+    def _find_chunks(self, first_ms: int, last_ms: int) -> Iterator[_Chunk]:
         """Yield the chunks that may have records from one moment to another."""
         if not self._recent.firsts or first_ms > self._last_ms:
             return
@@ -293,10 +293,10 @@ class ChunkedTimes(TimeBuffer):
         for number in range(max(bisect_left(firsts, first_ms) - 1, 0), len(firsts)):
             if firsts[number] > last_ms:
                 return
-            leaf = self._leaf(number)
+            leaf = self._get_leaf(number)
             start = max(bisect_left(leaf.firsts, first_ms) - 1, 0)
             for place in range(start, bisect_right(leaf.firsts, last_ms)):
-                yield self._chunk(leaf.numbers[place])
+                yield self._get_chunk(leaf.numbers[place])
 
     def _at_or_before(self, moment_ms: int) -> tuple[_Leaf, int] | None:
         """Return leaf and index of the last chunk that begins at or before a moment, or None."""
@@ -305,7 +305,7 @@ class ChunkedTimes(TimeBuffer):
             number = bisect_right(self._top.firsts, moment_ms) - 1
             if number < 0:
                 return None
-            leaf = self._leaf(number)
+            leaf = self._get_leaf(number)
         return leaf, bisect_right(leaf.firsts, moment_ms) - 1
 
     def _first_of_chunks(self) -> int:
@@ -321,9 +321,9 @@ class ChunkedTimes(TimeBuffer):
     def _remove_in_place(self) -> None:
         """Remove what counts no more from the chunks, as a record of such a moment is added."""
         while True:
-            leaf = self._leaf(0)
+            leaf = self._get_leaf(0)
             number = leaf.numbers[0]
-            chunk = self._chunk(number)
+            chunk = self._get_chunk(number)
             chunk.remove_through(self._removed_ms)
             if chunk.times:
                 break
@@ -373,7 +373,7 @@ class ChunkedTimes(TimeBuffer):
             if start:
                 chunk_number, place = self._new_number(), place + 1
                 leaf.insert(place, chunk.times[start], chunk_number)
-            self._store.put(self._name(chunk_number), data)
+            self._store.put(self._record_name(chunk_number), data)
         if chunk_number == self._recent.numbers[-1]:
             self._last_bytes = len(data)
 
@@ -381,7 +381,7 @@ class ChunkedTimes(TimeBuffer):
         """Put the tail into the last chunk, or into a new one if that is full."""
         recent, times, values = self._recent, self.times, self.values
         if recent.firsts and self._last_bytes * CHUNKS_PER_PAGE < self._page_bytes:
-            chunk = self._chunk(recent.numbers[-1])
+            chunk = self._get_chunk(recent.numbers[-1])
             chunk.times += times
             chunk.values += values
         else:
@@ -397,12 +397,12 @@ class ChunkedTimes(TimeBuffer):
         self._next = number
         return number
 
-    def _name(self, chunk_number: int) -> str:
+    def _record_name(self, chunk_number: int) -> str:
         return f"b{self.id}.{chunk_number}"
 
     # The directory
 
-    def _leaf(self, leaf_number: int) -> _Leaf:
+    def _get_leaf(self, leaf_number: int) -> _Leaf:
         """Return a leaf of the directory by its place; the last one is the newest."""
         if leaf_number == len(self._top.numbers):
             return self._recent
@@ -410,7 +410,7 @@ class ChunkedTimes(TimeBuffer):
         leaf = self._leaves.get(name)
         if leaf is None:
             leaf = self._leaves[name] = _Leaf(
-                *pickle.loads(get_required_record(self._store, self._name(name)))
+                *pickle.loads(get_required_record(self._store, self._record_name(name)))
             )
         return leaf
 
@@ -419,7 +419,7 @@ class ChunkedTimes(TimeBuffer):
 
     def _drop_leaf(self) -> None:
         """Remove the first leaf, with its chunks."""
-        leaf, name = self._leaf(0), self._top.numbers[0]
+        leaf, name = self._get_leaf(0), self._top.numbers[0]
         for number in leaf.numbers:
             self._forget(number)
         self._top.cut(0, 1)
@@ -435,13 +435,13 @@ class ChunkedTimes(TimeBuffer):
             leaf = self._leaves[name]
             while (count := len(leaf.firsts)) > 2 * LEAF_CHUNKS:
                 self._add_leaf(top.numbers.index(name) + 1, leaf.cut(count - LEAF_CHUNKS, count))
-            self._store.put(self._name(name), leaf.data())
+            self._store.put(self._record_name(name), leaf.data())
         self._changed_leaves.clear()
 
     def _add_leaf(self, place: int, leaf: _Leaf) -> None:
         name = self._new_number()
         self._top.insert(place, leaf.firsts[0], name)
-        self._store.put(self._name(name), leaf.data())
+        self._store.put(self._record_name(name), leaf.data())
 
 
 def remove_times(store: PageStore, ref: TimesRef) -> None:

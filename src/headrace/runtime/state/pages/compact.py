@@ -98,27 +98,27 @@ def packer(layout: Layout, big: frozenset[type]) -> Callable[[Entry], Any] | Non
         if kind == TIMES:
             lines.append(f"    {name} = {name}.times, {name}.values")
     # None stands for a slot that is not there: an entry with one, or with others, is as it is.
-    lines.append(f"return ({_names(layout)}) if found == len(entry) else entry")
-    return _generated("def packed(entry):", lines, {"big": big, **_slots(layout)})
+    lines.append(f"return ({_list_variables(layout)}) if found == len(entry) else entry")
+    return _compile_function("def packed(entry):", lines, {"big": big, **_bind_slots(layout)})
 
 
 @lru_cache(maxsize=256)
 def unpacker(layout: Layout) -> Callable[[tuple[Any, ...]], Entry]:
     """Return the inverse of the function that ``packer`` returns."""
-    lines = [f"{_names(layout)} = values" if layout else "() = values", "entry = {}"]
+    lines = [f"{_list_variables(layout)} = values" if layout else "() = values", "entry = {}"]
     for number, (_, kind) in enumerate(layout):
         name = f"value_{number}"
         made = f"TimeBuffer(*{name})" if kind == TIMES else name
         lines.append(f"if {name} is not None: entry[slot_{number}] = {made}")
-    made_of = {"TimeBuffer": TimeBuffer, **_slots(layout)}
-    return _generated("def unpacked(values):", [*lines, "return entry"], made_of)
+    made_of = {"TimeBuffer": TimeBuffer, **_bind_slots(layout)}
+    return _compile_function("def unpacked(values):", [*lines, "return entry"], made_of)
 
 
-def _names(layout: Layout) -> str:
+def _list_variables(layout: Layout) -> str:
     return "".join(f"value_{number}, " for number in range(len(layout)))
 
 
-def _slots(layout: Layout) -> dict[str, str]:
+def _bind_slots(layout: Layout) -> dict[str, str]:
     """Return the names of states by their names in generated functions.
 
     They are the declared objects themselves, so that dictionaries find them by identity.
@@ -126,7 +126,9 @@ def _slots(layout: Layout) -> dict[str, str]:
     return {f"slot_{number}": slot for number, (slot, _) in enumerate(layout)}
 
 
-def _generated(head: str, lines: Sequence[str], names: dict[str, Any]) -> Callable[[Any], Any]:
+def _compile_function(
+    head: str, lines: Sequence[str], names: dict[str, Any]
+) -> Callable[[Any], Any]:
     """Return a function by its text. Without a loop over the slots an entry takes half the time."""
     _, name, _ = re.split(r"[ (]", head, maxsplit=2)
     exec("\n    ".join([head, *lines]), names)

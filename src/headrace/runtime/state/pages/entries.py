@@ -210,7 +210,7 @@ class EntryPages(HashedPages):
         for page in self._each_page():
             if page.live or [name for name, _ in self._schema] != [slot]:
                 for key in [*{**page.plain, **page.packed, **page.live}]:
-                    if self._holds(page, key):
+                    if self._has_value(page, key):
                         yield key, self.fetch(key)[slot]
             else:
                 yield from page.plain.items()

@@ -132,7 +132,7 @@ class HashedPages(ABC):
     def put(self, key: Any, value: Any) -> bool:
         """Set a value, or remove it (``MISSING``). Return whether there was one before."""
         page = self.page_of(key)
-        before = self._holds(page, key)
+        before = self._has_value(page, key)
         if before or value is not MISSING:
             page.live[key] = value
             self.changed.add(key)
@@ -140,20 +140,20 @@ class HashedPages(ABC):
 
     def contains(self, key: Any) -> bool:
         """Return True if the key has a value."""
-        return self._holds(self.page_of(key), key)
+        return self._has_value(self.page_of(key), key)
 
     def keys(self) -> Iterator[Any]:
         """Yield every key, page by page; pages of which nothing is touched are not kept."""
         for page in self._each_page():
             for key in [*{**page.plain, **page.packed, **page.live}]:
-                if self._holds(page, key):
+                if self._has_value(page, key):
                     yield key
 
     def items(self) -> Iterator[tuple[Any, Any]]:
         """Yield every key and value; values that can be changed are live afterwards."""
         for page in self._each_page():
             for key in [*{**page.plain, **page.packed, **page.live}]:
-                if not self._holds(page, key):
+                if not self._has_value(page, key):
                     continue
                 value = MISSING if key in page.live else page.plain.get(key, MISSING)
                 live = value is MISSING or self.watched
@@ -163,7 +163,7 @@ class HashedPages(ABC):
         """Yield every key and value, read-only; pages that were not loaded are not kept."""
         for page in self._each_page():
             for key in [*{**page.plain, **page.packed, **page.live}]:
-                if not self._holds(page, key):
+                if not self._has_value(page, key):
                     continue
                 value = page.live.get(key, MISSING)
                 if value is MISSING:
@@ -218,7 +218,7 @@ class HashedPages(ABC):
         compact, drops_empty = self.compact, self.drops_empty
         for key, value in page.live.items():
             old, reported = packed.get(key), key in changed
-            if not reported and old is None and self._same(page, key, value):
+            if not reported and old is None and self._is_unchanged(page, key, value):
                 continue
             if value is MISSING or (drops_empty and not value):
                 if plain.pop(key, MISSING) is not MISSING:
@@ -242,7 +242,7 @@ class HashedPages(ABC):
                     packed[key] = new
                     page.dirty = True
 
-    def _same(self, page: Page, key: Any, value: Any) -> bool:
+    def _is_unchanged(self, page: Page, key: Any, value: Any) -> bool:
         """Return True if an unreported value equals the one that was read."""
         return not self.watched or key not in page.plain or self.compact(value) == page.plain[key]
 
@@ -372,7 +372,7 @@ class HashedPages(ABC):
             if not page.live and not page.dirty:
                 self._pages.pop(number, None)
 
-    def _holds(self, page: Page, key: Any) -> bool:
+    def _has_value(self, page: Page, key: Any) -> bool:
         value = page.live.get(key, page)
         if value is page:
             return key in page.plain or key in page.packed

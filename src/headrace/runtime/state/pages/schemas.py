@@ -60,9 +60,9 @@ class Schemas:
         found = fields_of(kind)
         if found is not None:
             name, fields = found
-            self._note(state, name, fields)
+            self._record_fields(state, name, fields)
 
-    def _note(self, state: str, name: str, fields: list[str]) -> None:
+    def _record_fields(self, state: str, name: str, fields: list[str]) -> None:
         seen = self._seen.setdefault(state, {})
         before = seen.get(name)
         # Objects that were written before a field came are still there.
@@ -79,7 +79,7 @@ class Schemas:
         self._known = max(self._known, other._known, key=len)
         for state, seen in other._seen.items():
             for name, fields in seen.items():
-                self._note(state, name, fields)
+                self._record_fields(state, name, fields)
         self._write()
 
     def stored_fields(self, state: str) -> SeenFields:

@@ -112,13 +112,13 @@ class PagedEntries(KeyedTable):
 
     def keys(self) -> Iterator[Any]:
         """Return every key that has a non-empty entry, page by page."""
-        return self._folded().keys()
+        return self._write_view().keys()
 
     def scan(self) -> Iterator[tuple[Any, Entry]]:
         """Return every key and its non-empty entry, to be read only, page by page."""
-        return self._folded().scan()
+        return self._write_view().scan()
 
-    def _folded(self) -> EntryPages:
+    def _write_view(self) -> EntryPages:
         if self._view is not None:
             self._view.write_to_entries()
         return self.pages()

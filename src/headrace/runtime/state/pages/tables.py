@@ -39,20 +39,20 @@ class PagedTables(NamespaceTables):
         self._schemas, tables = state
         self._stored = {namespace: (id_, space) for namespace, id_, space in tables}
         if self._declared:
-            self._template()
+            self._make_template()
 
     def declare(self, slot: str, kind: StateKind) -> None:
         """Declare the kind of the only slot of all tables."""
         self._declared[slot] = kind
         self._open_header()
-        self._template()
+        self._make_template()
         for _, space in self._open.values():
             space.declare(slot, kind)
 
     def kinds(self) -> Mapping[str, StateKind]:
         """Return the kind of the slot that was declared, or is stored."""
         self._open_header()
-        return self._template().kinds()
+        return self._make_template().kinds()
 
     def namespaces(self) -> list[Any]:
         """Return the namespaces that have a table."""
@@ -102,7 +102,7 @@ class PagedTables(NamespaceTables):
         tables = ((namespace, *known) for namespace, known in self._stored.items())
         return self._schemas, tuple(tables)
 
-    def _template(self) -> PagedEntries:
+    def _make_template(self) -> PagedEntries:
         """Return a space of the declared and the stored kinds, which must go together."""
         return self._space("w.", NO_PAGES)
 

@@ -105,7 +105,7 @@ class TimerPages(TimerStore):
     def scan(self) -> Iterator[tuple[int, Timer]]:
         """Yield every timer with its order of registration, as they will fire, leaf by leaf."""
         live = sorted((timer[0], order, timer) for timer, order in self._live.items())
-        firsts = self._directory()
+        firsts = self._load_directory()
         start = 0
         for index, id_ in enumerate(self._ids):
             end = len(live)
@@ -164,7 +164,7 @@ class TimerPages(TimerStore):
             if self._state is not None:
                 self._floor, self._order, _ = self._state
 
-    def _directory(self) -> list[int]:
+    def _load_directory(self) -> list[int]:
         if self._firsts is None:
             self._open()
             self._firsts = []
@@ -177,7 +177,7 @@ class TimerPages(TimerStore):
 
     def _locate(self, timer: Timer) -> Place | None:
         """Return the leaf and bucket that a timer belongs to; None if they do not exist."""
-        firsts = self._directory()
+        firsts = self._load_directory()
         if not firsts:
             return None
         index = max(0, bisect_right(firsts, timer.time_ms) - 1)
@@ -209,7 +209,7 @@ class TimerPages(TimerStore):
     def _load_first(self) -> None:
         """Load the leaf of the earliest time that is not loaded, every bucket of it."""
         assert self._floor is not None
-        index = bisect_right(self._directory(), self._floor) - 1
+        index = bisect_right(self._load_directory(), self._floor) - 1
         id_ = self._ids[index]
         items: list[Item] = []
         for bucket in range(self._wide.get(id_, (1, 0))[0]):
@@ -231,17 +231,17 @@ class TimerPages(TimerStore):
 
     def _set_floor(self) -> None:
         """Find the earliest leaf that is not wholly loaded, from the last such one on."""
-        firsts = self._directory()
+        firsts = self._load_directory()
         floor = self._floor
         if floor is None:
             return
         for index in range(bisect_right(firsts, floor) - 1, len(firsts)):
-            if self._unloaded(self._ids[index]):
+            if self._count_unloaded(self._ids[index]):
                 self._floor = firsts[index]
                 return
         self._floor = None
 
-    def _unloaded(self, id_: int) -> int:
+    def _count_unloaded(self, id_: int) -> int:
         """Return the number of timers of a leaf that are not loaded; 1 may mean more."""
         wide = self._wide.get(id_)
         if wide is None:
@@ -254,7 +254,7 @@ class TimerPages(TimerStore):
         every = chain(self._ready, self._heap)
         items = sorted(item for item in every if live.get(item[2]) == item[1])
         external = self._state is not None and self._state[2] is None
-        old_firsts, old_ids, old_wide = self._directory(), self._ids, self._wide
+        old_firsts, old_ids, old_wide = self._load_directory(), self._ids, self._wide
         out = LeafWriter(store)
         start = 0
         for index, id_ in enumerate(old_ids):
@@ -294,7 +294,7 @@ class TimerPages(TimerStore):
     def _rewrite_wide(self, out: LeafWriter, time_ms: int, id_: int, items: list[Item]) -> None:
         """Write the changed buckets of a wide leaf, or all of them when their number changes."""
         buckets, _ = self._wide[id_]
-        timers = self._unloaded(id_) + len(items)
+        timers = self._count_unloaded(id_) + len(items)
         if timers > 2 * LEAF_TIMERS * buckets or timers < LEAF_TIMERS * buckets // 4:
             if timers > len(items):
                 for bucket in range(buckets):
