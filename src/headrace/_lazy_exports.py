@@ -107,7 +107,7 @@ def lazy_exports(module: str) -> Callable[[str], Any]:
     although modules that import each other in PyFlink import in one direction here.
     """
     homes = _PYFLINK_HOMES[module.removeprefix("headrace.")]
-    return _importer(
+    return _make_importer(
         module,
         {name: f"headrace.{home}" for home, names in homes.items() for name in names.split()},
     )
@@ -119,7 +119,11 @@ def stub_exports(
     """The ``__all__``, ``__getattr__`` and ``__dir__`` of a package with a stub."""
     home_of = stub_names(package)
     names = sorted(home_of)
-    return names, _importer(package, home_of), lambda: sorted({*vars(sys.modules[package]), *names})
+    return (
+        names,
+        _make_importer(package, home_of),
+        lambda: sorted({*vars(sys.modules[package]), *names}),
+    )
 
 
 def stub_names(package: str) -> dict[str, str]:
@@ -135,7 +139,7 @@ def stub_names(package: str) -> dict[str, str]:
     return homes
 
 
-def _importer(module: str, home_of: Mapping[str, str]) -> Callable[[str], Any]:
+def _make_importer(module: str, home_of: Mapping[str, str]) -> Callable[[str], Any]:
     def found(name: str) -> Any:
         home = home_of.get(name)
         if home is None:

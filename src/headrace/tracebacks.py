@@ -51,7 +51,7 @@ def wants_full_tracebacks() -> bool:
     return os.environ.get(FULL_VARIABLE, "") not in ("", "0")
 
 
-def _location(entry: TracebackType) -> FrameLocation:
+def _find_location(entry: TracebackType) -> FrameLocation:
     frame = entry.tb_frame
     code = frame.f_code
     module = str(frame.f_globals.get("__name__", ""))
@@ -76,7 +76,7 @@ def trimmed_traceback(error: BaseException) -> TracebackType | None:
     entries = [*_traceback_entries(error.__traceback__)]
     if wants_full_tracebacks() or not entries:
         return error.__traceback__
-    remaining = [entry for entry in entries if not _location(entry).is_library]
+    remaining = [entry for entry in entries if not _find_location(entry).is_library]
     if remaining[-1:] != entries[-1:] and not isinstance(error, HeadraceError):
         remaining.append(entries[-1])
     return _link_entries(remaining)
@@ -136,7 +136,7 @@ def format_error(error: BaseException) -> str:
 
 def frame_locations(trace: TracebackType | None) -> list[FrameLocation]:
     """The locations of a traceback's frames, outermost first."""
-    return [_location(entry) for entry in _traceback_entries(trace)]
+    return [_find_location(entry) for entry in _traceback_entries(trace)]
 
 
 def rebuild_traceback(locations: list[FrameLocation]) -> TracebackType | None:

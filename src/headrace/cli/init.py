@@ -94,7 +94,7 @@ def init(
 
 def project(template: Template, title: str) -> dict[str, str]:
     """Create a project's files from a template: their contents by file name."""
-    programs, tests = _folders()
+    programs, tests = _find_folders()
     program = (programs / f"{template.module}.py").read_text("utf-8")
     test_source = (tests / f"test_{template.module}.py").read_text("utf-8")
     # Names of pictures (.svg) that the job draws are kept.
@@ -105,12 +105,14 @@ def project(template: Template, title: str) -> dict[str, str]:
         "job.py": job,
         "test_job.py": headrace_module_name.sub("job", remove_repository_imports(test_source)),
         **{name: path.read_text("utf-8") for name, path in modules.items()},
-        "README.md": README.format(title=title, about=_about(job), template=template.value),
+        "README.md": README.format(
+            title=title, about=_get_description(job), template=template.value
+        ),
         "pyproject.toml": SETTINGS,
     }
 
 
-def _folders() -> tuple[Path, Path]:
+def _find_folders() -> tuple[Path, Path]:
     """Return the folders of the examples and of their tests, installed or in the checkout."""
     packaged = Path(__file__).parent / "templates"
     if packaged.is_dir():
@@ -145,7 +147,7 @@ def remove_repository_imports(test_source: str) -> str:
     functions = [node for node in body if isinstance(node, ast.FunctionDef)]
     # A test may use a removed function as a fixture, so its parameters count, too.
     while found := [
-        f for f in functions if f.name not in dependent and dependent.keys() & _names(f)
+        f for f in functions if f.name not in dependent and dependent.keys() & _list_names(f)
     ]:
         dependent |= {function.name: function for function in found}
     removed_lines: set[int] = set()
@@ -157,14 +159,14 @@ def remove_repository_imports(test_source: str) -> str:
     return re.sub(r"\n{4,}", "\n\n\n", "\n".join(lines)).rstrip("\n") + "\n"
 
 
-def _names(function: ast.FunctionDef) -> set[str]:
+def _list_names(function: ast.FunctionDef) -> set[str]:
     """Return the names that a function uses, and those of its parameters."""
     nodes = list(ast.walk(function))
     used = {node.id for node in nodes if isinstance(node, ast.Name)}
     return used | {node.arg for node in nodes if isinstance(node, ast.arg)}
 
 
-def _about(program: str) -> str:
+def _get_description(program: str) -> str:
     """Return the program's docstring without its code blocks."""
     paragraphs = (ast.get_docstring(ast.parse(program)) or "").split("\n\n")
     return "\n\n".join(text for text in paragraphs if not text.startswith(" "))

@@ -28,7 +28,7 @@ def optional(module: str) -> Any:
         return import_module(module)
     except ImportError as error:
         reason = str(error).strip().partition("\n")[0]
-        raise _missing(module, error.name or module, reason) from error
+        raise _missing_extra_error(module, error.name or module, reason) from error
 
 
 def check_installed(package: str) -> None:
@@ -38,10 +38,10 @@ def check_installed(package: str) -> None:
         MissingExtraError: it is not installed.
     """
     if find_spec(package) is None:
-        raise _missing(package, package, f"No module named {package!r}")
+        raise _missing_extra_error(package, package, f"No module named {package!r}")
 
 
-def _missing(module: str, lacks: str, reason: str) -> MissingExtraError:
+def _missing_extra_error(module: str, lacks: str, reason: str) -> MissingExtraError:
     extra, purpose = _EXTRAS.get(module) or _EXTRAS[module.partition(".")[0]]
     return MissingExtraError(
         f"{purpose} needs the package {lacks.partition('.')[0]!r}, which cannot be imported",

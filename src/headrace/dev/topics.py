@@ -36,7 +36,7 @@ class ShownRecord:
     value: bytes | None
 
 
-def _settings(servers: str) -> dict[str, Any]:
+def _make_settings(servers: str) -> dict[str, Any]:
     return {"bootstrap.servers": servers, "logger": ClientLog()}
 
 
@@ -44,7 +44,7 @@ def list_topics(servers: str) -> list[TopicFacts]:
     """Return all topics except Kafka's internal ones, by name."""
     kafka = confluent_kafka()
     found = []
-    with kafka.admin.AdminClient(_settings(servers)) as admin:
+    with kafka.admin.AdminClient(_make_settings(servers)) as admin:
         for name, topic in sorted(admin.list_topics(timeout=_ASK_S).topics.items()):
             if name.startswith("__"):
                 continue
@@ -85,7 +85,7 @@ def create(servers: str, name: str, partitions: int = 1, /, **settings: str) -> 
     """
     kafka = confluent_kafka()
     new = kafka.admin.NewTopic(name, partitions, 1, config=settings)
-    with kafka.admin.AdminClient(_settings(servers)) as admin:
+    with kafka.admin.AdminClient(_make_settings(servers)) as admin:
         asked = admin.create_topics([new], operation_timeout=_ASK_S)
         _wait_for_answer(asked[name], f"create the topic {name!r}")
         _wait_until_visible(
@@ -101,7 +101,7 @@ def delete(servers: str, name: str) -> None:
     Raises:
         JobError: it cannot be deleted.
     """
-    with confluent_kafka().admin.AdminClient(_settings(servers)) as admin:
+    with confluent_kafka().admin.AdminClient(_make_settings(servers)) as admin:
         asked = admin.delete_topics([name], operation_timeout=_ASK_S)
         _wait_for_answer(asked[name], f"delete the topic {name!r}")
         _wait_until_visible(admin, name, lambda topic: topic is None)
@@ -141,7 +141,9 @@ def produce(servers: str, topic: str, records: Iterable[tuple[bytes | None, byte
     """
     kafka = confluent_kafka()
     # Without idempotence a retried request may be processed after the next one.
-    producer = kafka.Producer({**_settings(servers), "linger.ms": 5, "enable.idempotence": True})
+    producer = kafka.Producer(
+        {**_make_settings(servers), "linger.ms": 5, "enable.idempotence": True}
+    )
     if producer.list_topics(topic, timeout=_ASK_S).topics[topic].error is not None:
         raise _missing_topic_error(topic)  # librdkafka would wait for it for half a minute
     refused: list[Any] = []
@@ -185,7 +187,7 @@ def consume(servers: str, topic: str, *, follow: bool = False) -> Iterator[Shown
     """
     kafka = confluent_kafka()
     settings = {
-        **_settings(servers),
+        **_make_settings(servers),
         "group.id": "headrace-dev",
         "enable.auto.commit": False,
         "enable.partition.eof": True,

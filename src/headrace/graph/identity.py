@@ -45,7 +45,7 @@ class Identities:
         """
         tag = edge.tag.tag_id if edge.tag is not None else ""
         sender = "source" if isinstance(head, SourceTransformation) else "stage"
-        digest = _digest((str(edge.input), tag, sender, *_flatten_ids(self.feeds[head])))
+        digest = _hash_parts((str(edge.input), tag, sender, *_flatten_ids(self.feeds[head])))
         return _make_unique(f"{self.nodes[target]}/{digest}", self._taken)
 
 
@@ -93,7 +93,7 @@ def keeps_state(node: Transformation) -> bool:
 
 def _generate_id(node: Transformation, fed: Feeds) -> str:
     kind = _kind_of(node)
-    return f"{kind}-{_digest((kind, node.name, *_node_details(node, fed)))}"
+    return f"{kind}-{_hash_parts((kind, node.name, *_node_details(node, fed)))}"
 
 
 def _kind_of(node: Transformation) -> str:
@@ -119,7 +119,7 @@ def _flatten_ids(fed: Feeds) -> list[str]:
     return [text for feeder, tags in sorted(fed) for text in (feeder, *tags, "")]
 
 
-def _digest(parts: Iterable[str]) -> str:
+def _hash_parts(parts: Iterable[str]) -> str:
     # each part with its length, so that no two lists of parts read the same
     text = "".join(f"{len(part)}:{part}" for part in parts)
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]

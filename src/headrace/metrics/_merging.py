@@ -105,13 +105,13 @@ def figures(metrics: Mapping[MetricId, MetricValue]) -> dict[str, Number]:
     named: dict[str, MetricValue] = {}
     by_id: dict[str, MetricValue] = {}
     for key, entry in metrics.items():
-        _add(named, _dotted(key.name, key.metric), entry)
+        _add(named, _join_names(key.name, key.metric), entry)
         if len(operators[key.name]) > 1:
-            _add(by_id, _dotted(key.operator, key.metric), entry)
-    return {**_numbers(by_id), **_numbers(named)}
+            _add(by_id, _join_names(key.operator, key.metric), entry)
+    return {**_select_numbers(by_id), **_select_numbers(named)}
 
 
-def _dotted(scope: str, metric: str) -> str:
+def _join_names(scope: str, metric: str) -> str:
     return f"{scope}.{metric}" if scope else metric
 
 
@@ -119,7 +119,7 @@ def _add(into: dict[str, MetricValue], name: str, entry: MetricValue) -> None:
     into[name] = merge_subtasks(into.get(name), entry)
 
 
-def _numbers(metrics: Mapping[str, MetricValue]) -> dict[str, Number]:
+def _select_numbers(metrics: Mapping[str, MetricValue]) -> dict[str, Number]:
     found = {name: entry.value for name, entry in metrics.items()}
     for name, entry in metrics.items():
         if entry.rule is MergeRule.MEAN:

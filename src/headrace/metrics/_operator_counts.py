@@ -162,7 +162,7 @@ def operator_counts(
     for operator in operators:
         own = found.get(operator.id) or ({} if by_subtask else {None: {}})
         for subtask, figures in sorted(own.items(), key=lambda each: each[0] or 0):
-            made.append(_counts(operator, subtask, figures))
+            made.append(_make_counts(operator, subtask, figures))
     return tuple(made)
 
 
@@ -178,7 +178,7 @@ def _by_operator(
     return found
 
 
-def _counts(
+def _make_counts(
     operator: _Named, subtask: int | None, figures: Mapping[str, MetricValue]
 ) -> OperatorCounts:
     def number(metric: str) -> int:

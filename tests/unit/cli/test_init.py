@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from headrace.cli import app
-from headrace.cli.init import Template, _folders, project, remove_repository_imports
+from headrace.cli.init import Template, _find_folders, project, remove_repository_imports
 from headrace.errors import ConfigurationError
 
 ROOT = Path(__file__).parents[3]
@@ -153,7 +153,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
 def test_the_templates_are_in_the_wheel() -> None:
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["hatch"]["build"]
     included = settings["targets"]["wheel"]["force-include"]
-    assert [ROOT / folder for folder in included] == list(_folders())
+    assert [ROOT / folder for folder in included] == list(_find_folders())
     assert list(included.values()) == ["headrace/cli/templates", "headrace/cli/templates/tests"]
     assert {f"/{folder}" for folder in included} <= set(settings["targets"]["sdist"]["include"])
     for template in Template:

@@ -21,7 +21,7 @@ class Assignments(Definitions):
     def visit_AnnAssign(self, node: ast.AnnAssign) -> None:
         """Assign an instance of the annotated class, or else the value."""
         value = self.visit(node.value) if node.value is not None else None
-        self._assign(node.target, self._annotation(node.annotation) or value)
+        self._assign(node.target, self._resolve_annotation(node.annotation) or value)
 
     def visit_NamedExpr(self, node: ast.NamedExpr) -> Any:
         """Return the inferred value, which is assigned to the target."""

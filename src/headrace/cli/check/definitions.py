@@ -51,23 +51,23 @@ class Definitions(FileVisitor):
         of_class, self._class = self._class, None
         if of_class is None:
             self._scope[node.name] = ProgramFunction(returns)
-        names = self._parameters(node, of_class)
+        names = self._make_parameters(node, of_class)
         self._returns.append(returns)
         with self._new_scope(names):
             self.block(node.body)
         self._returns.pop()
         self._class = of_class
-        declared = self._annotation(node.returns)
+        declared = self._resolve_annotation(node.returns)
         if declared is not None:
             returns.insert(0, declared)
 
     visit_AsyncFunctionDef = visit_FunctionDef
 
-    def _parameters(
+    def _make_parameters(
         self, node: ast.FunctionDef | ast.AsyncFunctionDef, of_class: Instance | None
     ) -> Scope:
         arguments = [*node.args.posonlyargs, *node.args.args]
-        names: Scope = {a.arg: self._annotation(a.annotation) for a in arguments}
+        names: Scope = {a.arg: self._resolve_annotation(a.annotation) for a in arguments}
         if of_class is None or not arguments:
             return names
         names[arguments[0].arg] = of_class
@@ -81,7 +81,7 @@ class Definitions(FileVisitor):
                 names[argument.arg] = values.instance_annotated(contract, parameter, of_class.kind)
         return names
 
-    def _annotation(self, node: ast.expr | None) -> Any:
+    def _resolve_annotation(self, node: ast.expr | None) -> Any:
         """Return an instance of the class in an annotation. Annotations do not count as uses."""
         if isinstance(node, ast.Constant) and isinstance(node.value, str):
             try:

@@ -57,12 +57,12 @@ class Expressions(Imports):
         if isinstance(value, ApiObject):
             kind = value.found if isinstance(value.found, type) else None
         if isinstance(kind, type) and not is_unsupported(kind) and kind is not object:
-            return self._member(node, kind)
+            return self._find_member(node, kind)
         if value is None:
             self._guess(node)
         return None
 
-    def _member(self, node: ast.Attribute, kind: type) -> Any:
+    def _find_member(self, node: ast.Attribute, kind: type) -> Any:
         name = f"{kind.__qualname__}.{node.attr}"
         finding = finding_of(kind, node.attr)
         if finding.found is None and finding.status == WORKS:

@@ -364,7 +364,7 @@ def check(key: str, value: Any) -> None:
     elif flink_keys.is_flink_key(key):
         flink_keys.warn_once(key)
     else:
-        raise ConfigurationError(f"{key!r} is not a known key", hint=_nearest(key))
+        raise ConfigurationError(f"{key!r} is not a known key", hint=_find_nearest(key))
 
 
 def spark_settings(settings: Mapping[str, Any]) -> dict[str, str]:
@@ -376,7 +376,7 @@ def spark_settings(settings: Mapping[str, Any]) -> dict[str, str]:
     }
 
 
-def _nearest(key: str) -> str:
+def _find_nearest(key: str) -> str:
     if key.startswith("spark."):
         return f"Spark's settings are given as {SPARK_CONF_PREFIX}{key}"
     known = [*OPTIONS, *PREFIXES]

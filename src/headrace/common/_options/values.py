@@ -70,25 +70,25 @@ def parse(kind: ValueKind, value: Any, choices: Sequence[str] = ()) -> Any:
     """
     match kind:
         case ValueKind.STRING:
-            return _string(value)
+            return _parse_string(value)
         case ValueKind.BOOLEAN:
-            return _boolean(value)
+            return _parse_boolean(value)
         case ValueKind.INT:
-            return _integer(value, 32)
+            return _parse_integer(value, 32)
         case ValueKind.LONG:
-            return _integer(value, 64)
+            return _parse_integer(value, 64)
         case ValueKind.DOUBLE:
-            return _double(value)
+            return _parse_double(value)
         case ValueKind.DURATION:
             return _duration_ms(value)
         case ValueKind.MEMORY:
             return _size_bytes(value)
         case ValueKind.CHOICE:
-            return _choice(value, choices)
+            return _parse_choice(value, choices)
         case ValueKind.LIST:
-            return _list(value)
+            return _parse_list(value)
         case ValueKind.MAP:
-            return _map(value)
+            return _parse_map(value)
 
 
 def text_of(value: Any) -> str:
@@ -98,11 +98,9 @@ def text_of(value: Any) -> str:
     if isinstance(value, timedelta | Duration | Time):
         return f"{milliseconds_of(value)} ms"
     if isinstance(value, Mapping):
-        return ",".join(
-            f"{_quoted(key, ',:')}:{_quoted(item, ',:')}" for key, item in value.items()
-        )
+        return ",".join(f"{_quote(key, ',:')}:{_quote(item, ',:')}" for key, item in value.items())
     if isinstance(value, list | tuple):
-        return ";".join(_quoted(element, ";") for element in value)
+        return ";".join(_quote(element, ";") for element in value)
     if isinstance(value, bytes | bytearray):
         return value.decode("latin-1")
     if isinstance(value, Enum):
@@ -118,17 +116,17 @@ def split_list(text: str) -> list[str]:
     if text.startswith("[") and text.endswith("]"):
         return _split(text[1:-1], ",")
     if text.startswith("- "):
-        return [_unquoted(line.strip()[2:].strip()) for line in text.splitlines() if line.strip()]
+        return [_unquote(line.strip()[2:].strip()) for line in text.splitlines() if line.strip()]
     return _split(text, ";")
 
 
-def _string(value: Any) -> str:
+def _parse_string(value: Any) -> str:
     if not isinstance(value, str):
         raise ValueError("a string")
     return value
 
 
-def _boolean(value: Any) -> bool:
+def _parse_boolean(value: Any) -> bool:
     if isinstance(value, bool):
         return value
     if isinstance(value, str) and value.strip().lower() in ("true", "false"):
@@ -136,7 +134,7 @@ def _boolean(value: Any) -> bool:
     raise ValueError("true or false")
 
 
-def _integer(value: Any, bits: int) -> int:
+def _parse_integer(value: Any, bits: int) -> int:
     if isinstance(value, str):
         try:
             value = int(value.strip())
@@ -149,7 +147,7 @@ def _integer(value: Any, bits: int) -> int:
     return value
 
 
-def _double(value: Any) -> float:
+def _parse_double(value: Any) -> float:
     if isinstance(value, str | int | float) and not isinstance(value, bool):
         try:
             return float(value)
@@ -188,7 +186,7 @@ def _size_bytes(value: Any) -> int:
     raise ValueError("a size such as '64 mb', '16 kb', or an int of bytes")
 
 
-def _choice(value: Any, choices: Sequence[str]) -> str:
+def _parse_choice(value: Any, choices: Sequence[str]) -> str:
     text = value.name if isinstance(value, Enum) else value
     if isinstance(text, str):
         normalized = text.strip().lower().replace("_", "-")
@@ -198,7 +196,7 @@ def _choice(value: Any, choices: Sequence[str]) -> str:
     raise ValueError(f"one of {', '.join(choices)}")
 
 
-def _list(value: Any) -> list[str]:
+def _parse_list(value: Any) -> list[str]:
     if isinstance(value, list | tuple):
         return [text_of(element) for element in value]
     if isinstance(value, str):
@@ -206,7 +204,7 @@ def _list(value: Any) -> list[str]:
     raise ValueError("a list such as 'a;b;c'")
 
 
-def _map(value: Any) -> dict[str, str]:
+def _parse_map(value: Any) -> dict[str, str]:
     if isinstance(value, Mapping):
         return {str(key): text_of(item) for key, item in value.items()}
     if isinstance(value, str):
@@ -224,7 +222,7 @@ def _map(value: Any) -> dict[str, str]:
     raise ValueError("a map such as 'key1:value1,key2:value2', or a dict")
 
 
-def _quoted(value: Any, special: str) -> str:
+def _quote(value: Any, special: str) -> str:
     text = text_of(value)
     plain = text and text == text.strip() and text[0] not in "[{-"
     if plain and not any(char in text for char in f"{special}'\""):
@@ -232,7 +230,7 @@ def _quoted(value: Any, special: str) -> str:
     return "'" + text.replace("'", "''") + "'"
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     if len(text) >= 2 and text[0] == text[-1] and text[0] in "'\"":
         return text[1:-1].replace(text[0] * 2, text[0])
     return text
@@ -266,4 +264,4 @@ def _split(
     if text.strip():
         parts.append(text[start:])
     stripped = [part.strip() for part in parts]
-    return [_unquoted(part) for part in stripped] if unquote else stripped
+    return [_unquote(part) for part in stripped] if unquote else stripped

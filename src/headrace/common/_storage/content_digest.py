@@ -24,26 +24,26 @@ def content_digest(values: Iterable[Any]) -> str | None:
     digest = hashlib.sha256()
     try:
         for value in values:
-            digest.update(_digest(value))
+            digest.update(_hash_value(value))
     except (pickle.PicklingError, TypeError, AttributeError, RecursionError):
         return None
     return digest.hexdigest()
 
 
-def _digest(value: Any) -> bytes:
+def _hash_value(value: Any) -> bytes:
     kind = type(value)
     if kind in _ATOMS or (kind in (list, tuple) and _ATOMS.issuperset(map(type, value))):
         # !a, not !r: which characters repr() escapes depends on the version of Python.
         return hashlib.sha256(f"{kind.__name__} {value!a}".encode()).digest()
     if kind in (list, tuple):
-        return _digest_of_parts(kind.__name__, map(_digest, value))
+        return _digest_of_parts(kind.__name__, map(_hash_value, value))
     if kind in (set, frozenset):
-        return _digest_of_parts(kind.__name__, sorted(map(_digest, value)))
+        return _digest_of_parts(kind.__name__, sorted(map(_hash_value, value)))
     if kind is dict:
-        pairs = (_digest(key) + _digest(item) for key, item in value.items())
+        pairs = (_hash_value(key) + _hash_value(item) for key, item in value.items())
         return _digest_of_parts("dict", sorted(pairs))
     if isinstance(value, type) or (callable(value) and hasattr(value, "__qualname__")):
-        return _digest(value.__qualname__)  # without its module, which may move
+        return _hash_value(value.__qualname__)  # without its module, which may move
     return _object_digest(value)
 
 
@@ -52,13 +52,13 @@ def _object_digest(value: Any) -> bytes:
     reduce = copyreg.dispatch_table.get(type(value))
     reduced = reduce(value) if reduce is not None else value.__reduce_ex__(_PROTOCOL)
     if isinstance(reduced, str):  # a global's name
-        return _digest(reduced)
+        return _hash_value(reduced)
     _, arguments, *rest = reduced
     state, items, pairs = [*rest, None, None, None][:3]
     contained = [] if items is None else list(items)
     mapped = {} if pairs is None else dict(pairs)
     return _digest_of_parts(
-        "object", map(_digest, (type(value), arguments, state, contained, mapped))
+        "object", map(_hash_value, (type(value), arguments, state, contained, mapped))
     )
 
 

@@ -29,14 +29,14 @@ class FolderStore(ObjectStore):
     def put(self, name: str, data: bytes) -> None:
         """Store an object; an older one of this name is replaced."""
         path = self._path(name)
-        with self._raises_checkpoint_error(path, "written"), self._draft(path, data) as draft:
+        with self._raises_checkpoint_error(path, "written"), self._write_draft(path, data) as draft:
             os.replace(draft, path)
             self._sync_folder(os.path.dirname(path))
 
     def put_if_absent(self, name: str, data: bytes) -> bool:
         """Store an object; False where there is one of this name."""
         path = self._path(name)
-        with self._raises_checkpoint_error(path, "written"), self._draft(path, data) as draft:
+        with self._raises_checkpoint_error(path, "written"), self._write_draft(path, data) as draft:
             try:
                 os.link(draft, path)
             except FileExistsError:
@@ -108,7 +108,7 @@ class FolderStore(ObjectStore):
         return os.path.join(self._folder, *require_name(name).split("/"))
 
     @contextmanager
-    def _draft(self, path: str, data: bytes) -> Iterator[str]:
+    def _write_draft(self, path: str, data: bytes) -> Iterator[str]:
         """The path of a temporary file with ``data``; it is removed on exit."""
         drafts = os.path.join(self._folder, _DRAFTS)
         os.makedirs(drafts, exist_ok=True)

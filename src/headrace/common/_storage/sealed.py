@@ -70,7 +70,7 @@ def unseal(kind: ObjectFormat, data: bytes, location: str) -> Unsealed:
     digest, body = data[len(_MAGIC) : start], data[start + 1 :]
     line, newline, payload = body.partition(b"\n")
     if data[start : start + 1] != b" " or sha256(body).hexdigest().encode() != digest:
-        raise _unreadable_error(_damage(line, newline, payload), location)
+        raise _unreadable_error(_describe_damage(line, newline, payload), location)
     header = json.loads(line)
     if header["format"] != kind.name:
         raise _unreadable_error(f"is a {header['format']!r}, not a {kind.name!r}", location)
@@ -117,7 +117,7 @@ def _without_magic(data: bytes) -> str:
     return "was not written by Headrace, or its beginning is damaged"
 
 
-def _damage(line: bytes, newline: bytes, payload: bytes) -> str:
+def _describe_damage(line: bytes, newline: bytes, payload: bytes) -> str:
     """Describe the damage of an object whose checksum is wrong."""
     try:
         wanted = json.loads(line)["bytes"]

@@ -41,12 +41,12 @@ def _find_descriptors(function: Any) -> Iterator[MapStateDescriptor]:
     for name in _METHODS:
         method = getattr(type(function), name, None)
         if isinstance(method, FunctionType):
-            for value in _arguments(method.__code__, method, function):
+            for value in _find_arguments(method.__code__, method, function):
                 if isinstance(value, MapStateDescriptor):
                     yield value
 
 
-def _arguments(code: CodeType, method: FunctionType, function: Any) -> Iterator[Any]:
+def _find_arguments(code: CodeType, method: FunctionType, function: Any) -> Iterator[Any]:
     """Yield the arguments of ``get_broadcast_state`` in a method, as far as they are known."""
     found = [each for each in dis.get_instructions(code) if each.opname not in _BETWEEN]
     for index, instruction in enumerate(found):

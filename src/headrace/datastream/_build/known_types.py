@@ -40,10 +40,10 @@ def _edge_type(edge: Edge) -> TypeInformation | None:
 def reduced_type(edges: Iterable[Edge], function: UserFunction) -> TypeInformation | None:
     """Return the type of the result of reducing the records of some edges."""
     kept, fold = known_type(edges), reduction_of(function)
-    return kept if fold is None or not isinstance(kept, RowTypeInfo) else _folded(kept, fold)
+    return kept if fold is None or not isinstance(kept, RowTypeInfo) else _type_of_fold(kept, fold)
 
 
-def _folded(kept: RowTypeInfo, fold: RecordFold) -> RowTypeInfo:
+def _type_of_fold(kept: RowTypeInfo, fold: RecordFold) -> RowTypeInfo:
     """Return the type, with the 64-bit type that arrays give the aggregated field."""
     names, kinds = kept.get_field_names(), [*kept.get_field_types()]
     for number, (name, kind) in enumerate(zip(names, kinds, strict=True)):

@@ -98,13 +98,13 @@ def _pickled_parts(value: Any) -> Iterator[tuple[str, Any]]:
     else:
         yield from ((f".{name}", part) for name, part in getattr(value, "__dict__", {}).items())
         for base in type(value).__mro__:
-            for name in _slots(base):
+            for name in _list_slots(base):
                 if hasattr(value, name):
                     yield f".{name}", getattr(value, name)
         yield from _pickled_parts(type(value))
 
 
-def _slots(kind: type) -> tuple[str, ...]:
+def _list_slots(kind: type) -> tuple[str, ...]:
     slots = vars(kind).get("__slots__", ())
     names = (slots,) if isinstance(slots, str) else tuple(slots)
     return tuple(name for name in names if name not in ("__dict__", "__weakref__"))

@@ -45,7 +45,7 @@ class JoinFields(JoinFunction):
         self.fields = tuple(
             JoinedField(name, side, field)
             for side, given in enumerate((first, second))
-            for name, field in _named(given)
+            for name, field in _name_fields(given)
         )
         names = self.names = tuple(each.name for each in self.fields)
         if not names:
@@ -85,7 +85,7 @@ def _types_by_name(kind: Any) -> dict[str, Any]:
     return dict(zip(kind.get_field_names(), kind.get_field_types(), strict=True))
 
 
-def _named(given: FieldNames) -> Iterable[tuple[str, str]]:
+def _name_fields(given: FieldNames) -> Iterable[tuple[str, str]]:
     if isinstance(given, str):
         given = [given]
     pairs = given.items() if isinstance(given, Mapping) else [(name, name) for name in given]

@@ -53,23 +53,23 @@ class Progress:
     ) -> None:
         if self._live is not None:
             self._live.__exit__(kind, error, traceback)
-        elif error is None and self._line() != self._printed:
+        elif error is None and self._format_line() != self._printed:
             self._print_line()
 
     def update(self, counters: Mapping[str, Any]) -> None:
         """Show these counters."""
         now = time.monotonic()
         self._shown = counters
-        records = _total(counters, "records")
+        records = _sum_counter(counters, "records")
         if not self._records or self._records[-1][1] != records:
             self._records.append((now, records))
         if self._live is not None:
-            self._live.update(self._table(now), refresh=True)
-        elif now - self._printed_at >= _PLAIN_SECONDS and self._line() != self._printed:
+            self._live.update(self._make_table(now), refresh=True)
+        elif now - self._printed_at >= _PLAIN_SECONDS and self._format_line() != self._printed:
             self._printed_at = now
             self._print_line()
 
-    def _rate(self) -> float:
+    def _compute_rate(self) -> float:
         """Records per second, from the first finished micro-batch to the last.
 
         If there is only one, from the start of the job.
@@ -79,48 +79,48 @@ class Progress:
         return (last - first) / (end - start) if end > start else 0.0
 
     def _print_line(self) -> None:
-        self._printed = self._line()
+        self._printed = self._format_line()
         self._console.print(self._printed, soft_wrap=True, highlight=False)
 
-    def _line(self) -> str:
+    def _format_line(self) -> str:
         shown = self._shown
-        records = _total(shown, "records")
+        records = _sum_counter(shown, "records")
         if not records:
             return f"{self._title}: no records yet"
         watermark = shown.get("currentWatermark")
-        anomalies = sum(_total(shown, kind) for kind in _ANOMALIES)
+        anomalies = sum(_sum_counter(shown, kind) for kind in _ANOMALIES)
         return (
             f"{self._title}: {records:,} records in,"
-            f" {_total(shown, 'documents'):,} documents and {anomalies:,} anomalies out"
-            + (f", watermark {_moment(watermark)}" if watermark is not None else "")
+            f" {_sum_counter(shown, 'documents'):,} documents and {anomalies:,} anomalies out"
+            + (f", watermark {_format_moment(watermark)}" if watermark is not None else "")
         )
 
-    def _table(self, now: float) -> Table:
+    def _make_table(self, now: float) -> Table:
         shown = self._shown
         table = Table(title=self._title, show_header=False, min_width=48)
         table.add_column()
         table.add_column(justify="right")
-        hierarchies, still_open = _total(shown, "hierarchies"), _total(shown, "open")
+        hierarchies, still_open = _sum_counter(shown, "hierarchies"), _sum_counter(shown, "open")
         table.add_row("seconds", f"{now - self._started:.0f}")
-        table.add_row("records in", f"{_total(shown, 'records'):,}")
-        table.add_row("records/s", f"{self._rate():,.0f}")
-        table.add_row("documents out", f"{_total(shown, 'documents'):,}")
-        table.add_row("watermark", _moment(shown.get("currentWatermark")))
+        table.add_row("records in", f"{_sum_counter(shown, 'records'):,}")
+        table.add_row("records/s", f"{self._compute_rate():,.0f}")
+        table.add_row("documents out", f"{_sum_counter(shown, 'documents'):,}")
+        table.add_row("watermark", _format_moment(shown.get("currentWatermark")))
         table.add_row("hierarchies open", f"{still_open:,}")
         table.add_row("hierarchies closed or filled", f"{hierarchies - still_open:,}")
         for kind in _ANOMALIES:
-            count = _total(shown, kind)
+            count = _sum_counter(shown, kind)
             if count:
                 table.add_row(f"anomaly {kind}", f"{count:,}")
         return table
 
 
-def _total(counters: Mapping[str, Any], name: str) -> int:
+def _sum_counter(counters: Mapping[str, Any], name: str) -> int:
     """Return the sum of a counter over the operators that have it."""
     return sum(int(v) for key, v in counters.items() if key.rpartition(".")[2] == name)
 
 
-def _moment(watermark_ms: int | None) -> str:
+def _format_moment(watermark_ms: int | None) -> str:
     if watermark_ms is None or abs(watermark_ms) > 1 << 52:
         return "-"
     return datetime.fromtimestamp(watermark_ms / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")

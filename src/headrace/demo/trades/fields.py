@@ -83,14 +83,14 @@ def assemble(
         None if layout.parent is None else get(layout.parent) or None,
         own_id(layout.exec_id),
         needed(layout.symbol),
-        None if layout.side is None else _side(needed(layout.side), layout.side, sides),
+        None if layout.side is None else _parse_side(needed(layout.side), layout.side, sides),
         None if layout.quantity is None else above_zero(needed(layout.quantity), layout.quantity),
         None if layout.price is None else above_zero(needed(layout.price), layout.price),
         None if layout.account is None else needed(layout.account),
     )
 
 
-def _side(text: str, name: str, sides: Mapping[str, Side]) -> Side:
+def _parse_side(text: str, name: str, sides: Mapping[str, Side]) -> Side:
     side = sides.get(text)
     if side is None:
         raise DecodeError(f"field {name} is {text!r}, which is no side")

@@ -49,7 +49,7 @@ def decode(line: bytes) -> DecodedEvent:
     Raises:
         DecodeError: for the first error.
     """
-    fields = _fields(line.rstrip(b"\r\n"))
+    fields = _split_fields(line.rstrip(b"\r\n"))
 
     def get(tag: str) -> str | None:
         value = fields.get(tag.encode())
@@ -60,7 +60,7 @@ def decode(line: bytes) -> DecodedEvent:
         except UnicodeDecodeError as error:
             raise DecodeError(f"field {tag} is not UTF-8: {value[:40]!r}") from error
 
-    layout = _layout(get("35"), get("150"))
+    layout = _find_layout(get("35"), get("150"))
     return assemble(
         SYSTEM,
         layout,
@@ -80,7 +80,7 @@ def _time_ms(text: str | None) -> int:
         raise DecodeError(f"field 60 cannot be read: {error}") from error
 
 
-def _layout(message: str | None, execution: str | None) -> Layout:
+def _find_layout(message: str | None, execution: str | None) -> Layout:
     if message != "8":
         layout = _BY_MESSAGE.get(message or "")
         if layout is None:
@@ -99,7 +99,7 @@ def checksum(message: bytes) -> int:
     return sum(message) % 256
 
 
-def _fields(line: bytes) -> dict[bytes, bytes]:
+def _split_fields(line: bytes) -> dict[bytes, bytes]:
     begin = _BEGIN.match(line)
     if begin is None:
         raise DecodeError("the message does not open with 8=FIX.4.4 and a body length in 9")

@@ -66,7 +66,7 @@ def header(line: bytes) -> tuple[str, ...]:
     Raises:
         DecodeError: the line is not CSV.
     """
-    return tuple(_cells(line.removeprefix(b"\xef\xbb\xbf")))
+    return tuple(_split_cells(line.removeprefix(b"\xef\xbb\xbf")))
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Decoder:
             DecodeError: for the first error. A line with more or fewer cells than the header is
                 invalid as a whole: it may be truncated or shifted.
         """
-        cells = _cells(line)
+        cells = _split_cells(line)
         if len(cells) != len(self.columns):
             raise DecodeError(
                 f"the line has {len(cells)} cells, the header {len(self.columns)} columns"
@@ -132,7 +132,7 @@ def _time_ms(text: str | None) -> int:
         raise DecodeError(f"field time cannot be read: {error}") from error
 
 
-def _cells(line: bytes) -> list[str]:
+def _split_cells(line: bytes) -> list[str]:
     try:
         text = line.rstrip(b"\r\n").decode()
     except UnicodeDecodeError as error:

@@ -72,7 +72,7 @@ def generate(
     drafts = sorted(desk.drafts, key=lambda draft: (draft.time_ms, draft.system))
     again = rng.choices(range(len(drafts)), k=duplicate)
     sent = drafts + [drafts[place] for place in again]
-    feeds = _feeds(drafts, again, malformed, out_of_orderness_ms, rng)
+    feeds = _write_feeds(drafts, again, malformed, out_of_orderness_ms, rng)
     directory.mkdir(parents=True, exist_ok=True)
     market.write(directory)
     for system, (name, lines) in enumerate(zip(FEEDS, feeds, strict=True)):
@@ -91,7 +91,7 @@ def generate(
     )
 
 
-def _feeds(
+def _write_feeds(
     drafts: list[Draft],
     again: list[int],
     malformed: int,

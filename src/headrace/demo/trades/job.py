@@ -147,7 +147,7 @@ class Link(KeyedProcessFunction):
         if moment <= timers.current_watermark() - self._allowed_lateness_ms:
             behind = timers.current_watermark() - moment
             reason = f"the event is {behind} ms behind the watermark"
-            yield ANOMALIES, self._counted(Anomaly("LATE", value.event_id, reason=reason))
+            yield ANOMALIES, self._count_anomaly(Anomaly("LATE", value.event_id, reason=reason))
             return
         events = self._pending.get(moment)
         if events is None:
@@ -170,15 +170,15 @@ class Link(KeyedProcessFunction):
             ctx.timer_service().register_event_time_timer(deadline)
         for output in outputs:
             if isinstance(output, Anomaly):
-                yield ANOMALIES, self._counted(output)
+                yield ANOMALIES, self._count_anomaly(output)
             else:
                 self._count(output)
-                yield self._given(output)
+                yield self._format_document(output)
 
-    def _given(self, document: OrderDocument) -> Any:
+    def _format_document(self, document: OrderDocument) -> Any:
         return document.text
 
-    def _counted(self, anomaly: Anomaly) -> Anomaly:
+    def _count_anomaly(self, anomaly: Anomaly) -> Anomaly:
         self._group.counter(anomaly.kind).inc()
         return anomaly
 
@@ -213,7 +213,7 @@ def build(
         source = FileSource.for_record_stream_format(
             StreamFormat.bytes_line_format(with_position=True), *map(str, paths)
         ).build()
-        columns = _headers(paths) if feed == "gamma.csv" else None
+        columns = _read_headers(paths) if feed == "gamma.csv" else None
         decoded = (
             env.from_source(source, None, feed)
             .uid(f"read-{feed}")
@@ -247,17 +247,17 @@ def build(
 
 def write(documents: DataStream, anomalies: DataStream, output_dir: Path) -> None:
     """Write both streams to files, exactly once."""
-    documents.sink_to(_lines(output_dir / "orders")).name("orders").uid("orders")
-    anomalies.map(_anomaly_line).name("to JSON").sink_to(_lines(output_dir / "anomalies")).name(
-        "anomalies"
-    ).uid("anomalies")
+    documents.sink_to(_make_file_sink(output_dir / "orders")).name("orders").uid("orders")
+    anomalies.map(_anomaly_line).name("to JSON").sink_to(
+        _make_file_sink(output_dir / "anomalies")
+    ).name("anomalies").uid("anomalies")
 
 
 def _anomaly_line(anomaly: Anomaly) -> str:
     return json.dumps(anomaly.to_json())
 
 
-def _lines(directory: Path) -> FileSink:
+def _make_file_sink(directory: Path) -> FileSink:
     return (
         FileSink.for_row_format(str(directory), Encoder.simple_string_encoder())
         .with_output_file_config(OutputFileConfig("part", ".jsonl"))
@@ -268,16 +268,16 @@ def _lines(directory: Path) -> FileSink:
 
 def has_header(path: Path) -> bool:
     """Return whether the first line of a GAMMA file contains the column names."""
-    return _header(path) is not None
+    return _read_header(path) is not None
 
 
-def _headers(paths: list[Path]) -> dict[str, tuple[str, ...]]:
+def _read_headers(paths: list[Path]) -> dict[str, tuple[str, ...]]:
     """Return the columns of files with a header, by path."""
-    found = {str(path): _header(path) for path in paths}
+    found = {str(path): _read_header(path) for path in paths}
     return {path: columns for path, columns in found.items() if columns is not None}
 
 
-def _header(path: Path) -> tuple[str, ...] | None:
+def _read_header(path: Path) -> tuple[str, ...] | None:
     """Return the column names in a GAMMA file's first line, or None if it has no header."""
     with path.open("rb") as file:
         columns = gamma.header(file.readline().rstrip(b"\r\n"))

@@ -76,7 +76,7 @@ class Linker:
         outputs = self.advance(now_ms - 1)
         seen_ms = self._book.seen.get(event.event_id)
         if seen_ms is not None and now_ms <= seen_ms + REMEMBER_MS:
-            outputs.append(_anomaly("DUPLICATE", event, "the event id came before"))
+            outputs.append(_make_anomaly("DUPLICATE", event, "the event id came before"))
             return outputs
         self._store_event_id(event)
         # Depth first without recursion: a chain of waiting events may be longer than the stack.
@@ -150,7 +150,7 @@ class Linker:
         if kind == "BUST":
             if not hierarchy.bust(first_id, exec_id):
                 reason = f"execution {exec_id} is busted already"
-                outputs.append(_anomaly("DUPLICATE", event, reason))
+                outputs.append(_make_anomaly("DUPLICATE", event, reason))
                 return None
         elif status not in OPEN:
             outputs.append(_closed_order_anomaly(event, first_id, status))
@@ -176,7 +176,7 @@ class Linker:
                 return None
             parent = order_key[1]
         if self._is_known(order_id, now_ms):
-            outputs.append(_anomaly("DUPLICATE", event, f"order {order_id} is known already"))
+            outputs.append(_make_anomaly("DUPLICATE", event, f"order {order_id} is known already"))
             return None
         side: Side = _require_value(event.side)
         quantity, price = _require_value(event.quantity), _require_value(event.price)
@@ -196,7 +196,7 @@ class Linker:
         """Replace an order's id, quantity and price; return the reference that it makes known."""
         new_id = _require_value(event.order_id)
         if self._is_known(new_id, now_ms):
-            outputs.append(_anomaly("DUPLICATE", event, f"order {new_id} is known already"))
+            outputs.append(_make_anomaly("DUPLICATE", event, f"order {new_id} is known already"))
             return None
         hierarchy.replace(
             first_id, new_id, _require_value(event.quantity), _require_value(event.price)
@@ -217,7 +217,7 @@ class Linker:
         exec_id = _require_value(event.exec_id)
         if self._get_hierarchy(self._book.executions.get(exec_id), now_ms) is not None:
             reason = f"execution {exec_id} is known already"
-            outputs.append(_anomaly("DUPLICATE", event, reason))
+            outputs.append(_make_anomaly("DUPLICATE", event, reason))
             return None
         execution = Execution(
             exec_id,
@@ -227,7 +227,7 @@ class Linker:
         )
         if hierarchy.execute(first_id, execution):
             reason = f"more than the quantity of order {first_id} is executed"
-            outputs.append(_anomaly("OVERFILL", event, reason))
+            outputs.append(_make_anomaly("OVERFILL", event, reason))
         self._book.executions.put(exec_id, (hierarchy.root, first_id))
         self._publish(event, hierarchy, outputs)
         return f"execution {exec_id}"
@@ -311,7 +311,9 @@ class Linker:
             over = [each for each in waiting if each.event_time_ms + self._wait_ms <= deadline_ms]
             orphans += [(each, reference) for each in over]
         orphans.sort(key=lambda orphan: orphan[0].turn)
-        return [_anomaly("ORPHAN", each, f"{ref} did not come in time") for each, ref in orphans]
+        return [
+            _make_anomaly("ORPHAN", each, f"{ref} did not come in time") for each, ref in orphans
+        ]
 
     def _get_due(self, deadline_ms: int) -> Due:
         """Return the entries of a deadline, which is added to the list of deadlines."""
@@ -345,8 +347,8 @@ def _require_value(value: V | None) -> V:
 
 
 def _closed_order_anomaly(event: NormalisedEvent, order_id: str, status: str) -> Anomaly:
-    return _anomaly("CLOSED_ORDER", event, f"order {order_id} is {status}")
+    return _make_anomaly("CLOSED_ORDER", event, f"order {order_id} is {status}")
 
 
-def _anomaly(kind: AnomalyKind, event: NormalisedEvent, reason: str) -> Anomaly:
+def _make_anomaly(kind: AnomalyKind, event: NormalisedEvent, reason: str) -> Anomaly:
     return Anomaly(kind, event.event_id, reason=reason)

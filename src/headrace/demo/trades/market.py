@@ -95,8 +95,8 @@ def make_market(rng: random.Random, instruments: int = 240, accounts: int = 60) 
     Popularity falls with the rank as 1 / (rank + 8): the first of 240 has about one message in
     thirty.
     """
-    listings = tuple(_listing(rng, number) for number in range(1, instruments + 1))
-    unlisted = _listing(rng, instruments + 1, from_tomorrow=True)
+    listings = tuple(_make_listing(rng, number) for number in range(1, instruments + 1))
+    unlisted = _make_listing(rng, instruments + 1, from_tomorrow=True)
     total, weights = 0.0, []
     for rank in range(1, instruments + 1):
         total += 1 / (rank + 8)
@@ -130,10 +130,10 @@ def arrival_ms(rng: random.Random, weights: tuple[float, ...]) -> int:
     return OPEN_MS + int((slice_ + rng.random()) * (CLOSE_MS - OPEN_MS) / _BINS)
 
 
-def _listing(rng: random.Random, number: int, *, from_tomorrow: bool = False) -> Listing:
+def _make_listing(rng: random.Random, number: int, *, from_tomorrow: bool = False) -> Listing:
     country, suffix, currency, price_decimals = _MARKETS[number % len(_MARKETS)]
-    ticker = _letters(number)
-    symbols = (ticker, f"{ticker}.{suffix}", _isin(country, number))
+    ticker = _make_ticker(number)
+    symbols = (ticker, f"{ticker}.{suffix}", _make_isin(country, number))
     # One in twelve is a fund, dealt in thousandths of a unit.
     quantity_decimals, lot = (3, 250) if number % 12 == 0 else (0, rng.choice((1, 1, 10, 100)))
     lot_size = f"{lot / 10**quantity_decimals:g}"
@@ -160,12 +160,12 @@ def _listing(rng: random.Random, number: int, *, from_tomorrow: bool = False) ->
     )
 
 
-def _letters(number: int) -> str:
+def _make_ticker(number: int) -> str:
     """Return a ticker, different for each number: three letters, the last two in base 26."""
     return "QWXZJKVYH"[number % 9] + chr(65 + number // 26 % 26) + chr(65 + number % 26)
 
 
-def _isin(country: str, number: int) -> str:
+def _make_isin(country: str, number: int) -> str:
     """Return an ISIN with its check digit (ISO 6166: Luhn over letters counted from 10)."""
     stem = f"{country}{number:09}"
     digits = "".join(str(int(char, 36)) for char in stem)

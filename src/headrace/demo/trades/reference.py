@@ -105,9 +105,9 @@ class Enricher:
             _require_column(row, "account", row_index): Account(
                 row.get("client") or None, row.get("desk") or None
             )
-            for row_index, row in enumerate(_rows(directory / "accounts.csv"))
+            for row_index, row in enumerate(_read_rows(directory / "accounts.csv"))
         }
-        return cls(Instruments(_rows(directory / "instruments.csv")), accounts)
+        return cls(Instruments(_read_rows(directory / "instruments.csv")), accounts)
 
     def normalise(
         self, event: DecodedEvent, raw: bytes | None = None
@@ -153,7 +153,7 @@ class Enricher:
         return normalised, anomalies
 
 
-def _rows(path: Path) -> list[dict[str, str | None]]:
+def _read_rows(path: Path) -> list[dict[str, str | None]]:
     with path.open(newline="", encoding="utf-8-sig") as file:
         return list(csv.DictReader(file))
 

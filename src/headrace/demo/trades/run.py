@@ -71,14 +71,16 @@ def main(
     console = Console()
     output = (output_dir or DEFAULT_OUTPUT).resolve()
     output.mkdir(parents=True, exist_ok=True)
-    source = input_dir.resolve() if input_dir else _day(output / "day", events, seed, console)
+    source = (
+        input_dir.resolve() if input_dir else _generate_day(output / "day", events, seed, console)
+    )
     stream = run_job(source, output, "STREAMING", console, display)
     _show_trees(stream, console)
     batch = run_job(source, output / "batch", "BATCH", console, display)
-    return _verdict(stream, batch, console)
+    return _print_verdict(stream, batch, console)
 
 
-def _day(directory: Path, events: int, seed: int, console: Console) -> Path:
+def _generate_day(directory: Path, events: int, seed: int, console: Console) -> Path:
     """Return a generated day; one that exists with the same arguments is used again."""
     wanted = {"events": events, "seed": seed}
     marker = directory / "day.json"
@@ -120,7 +122,7 @@ def run_job(source: Path, output: Path, mode: str, console: Console, display: bo
     """
     work = output / ".headrace"  # nothing else is ever removed
     parts, checkpoint = work / "parts", work / "checkpoint"
-    input_file, input_text = checkpoint / "input", _described(source)
+    input_file, input_text = checkpoint / "input", _describe_feeds(source)
     unfinished = input_file.exists() and input_file.read_text() == input_text
     if mode == "BATCH" or not unfinished:
         shutil.rmtree(work, ignore_errors=True)
@@ -148,7 +150,7 @@ def run_job(source: Path, output: Path, mode: str, console: Console, display: bo
     return outcome
 
 
-def _described(source: Path) -> str:
+def _describe_feeds(source: Path) -> str:
     """Return the identity of the feeds: folder, file names, sizes and modification times."""
     files = sorted(path for feed in job.FEEDS for path in job.feed_paths(source, feed))
     return "\n".join(
@@ -185,18 +187,18 @@ def _show_trees(outcome: Outcome, console: Console) -> None:
     """Print a few hierarchies that fit on a screen: one for each system, of many states."""
     shown: dict[str, dict[str, Any]] = {}
     fitting = (d for d in outcome.final_documents().values() if len(d["orders"]) <= _ORDERS_SHOWN)
-    for document in sorted(fitting, key=_variety, reverse=True):
+    for document in sorted(fitting, key=_measure_variety, reverse=True):
         shown.setdefault(document["root"].partition(":")[0], document)
     for document in list(shown.values())[:_TREES_SHOWN]:
         console.print(hierarchy_tree(document))
 
 
-def _variety(document: dict[str, Any]) -> tuple[int, int, int]:
+def _measure_variety(document: dict[str, Any]) -> tuple[int, int, int]:
     states = {order["status"] for order in document["orders"]}
     return len(states), len(document["orders"]), document["version"]
 
 
-def _verdict(stream: Outcome, batch: Outcome, console: Console) -> int:
+def _print_verdict(stream: Outcome, batch: Outcome, console: Console) -> int:
     """Print the comparison; returns 0 if all is correct."""
     table = Table(title="What became of the records")
     table.add_column("")

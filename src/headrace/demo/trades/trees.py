@@ -26,11 +26,11 @@ def hierarchy_tree(document: Mapping[str, Any]) -> Tree:
     tree = Tree(title)
     nodes: dict[str | None, Tree] = {None: tree}
     for order in document["orders"]:
-        nodes[order["order_id"]] = nodes[order["parent"]].add(_line(order))
+        nodes[order["order_id"]] = nodes[order["parent"]].add(_format_order(order))
     return tree
 
 
-def _line(order: Mapping[str, Any]) -> Text:
+def _format_order(order: Mapping[str, Any]) -> Text:
     line = Text(" → ".join(order["ids"]))
     line.append(f"  {order['side']} {order['quantity']} @ {order['price']}", "bold")
     executed = f"  cum {order['cum_qty']}"

@@ -58,23 +58,23 @@ def write(draft: Draft, sequence: int) -> bytes:
     """Return the line, without its end, that the draft's system sends."""
     listing, system = draft.listing, draft.system
     symbols = listing.symbols if draft.time_ms < RENAMED_MS else listing.symbols_after
-    quantity = _decimal(draft.quantity, listing.quantity_decimals)
-    price = _decimal(draft.price, listing.price_decimals)
+    quantity = _format_decimal(draft.quantity, listing.quantity_decimals)
+    price = _format_decimal(draft.price, listing.price_decimals)
     if system == ALPHA:
         return _fix(draft, sequence, symbols[0], quantity, price)
     if system == BETA:
-        return _json(draft, sequence, symbols[1], quantity, price).encode()
-    return _csv(draft, sequence, symbols[2], quantity, price).encode()
+        return _format_json(draft, sequence, symbols[1], quantity, price).encode()
+    return _format_csv(draft, sequence, symbols[2], quantity, price).encode()
 
 
-def _decimal(units: int, decimals: int) -> str:
+def _format_decimal(units: int, decimals: int) -> str:
     if not decimals:
         return str(units)
     digits = str(units).rjust(decimals + 1, "0")
     return f"{digits[:-decimals]}.{digits[-decimals:]}"
 
 
-def _clock(time_ms: int) -> str:
+def _format_time(time_ms: int) -> str:
     seconds, millis = divmod(time_ms - DAY_START_MS, 1000)
     minutes, second = divmod(seconds, 60)
     hour, minute = divmod(minutes, 60)
@@ -83,7 +83,7 @@ def _clock(time_ms: int) -> str:
 
 def _fix(draft: Draft, sequence: int, symbol: str, quantity: str, price: str) -> bytes:
     kind = draft.kind
-    time = f"{_DATE_FIX}-{_clock(draft.time_ms)}"
+    time = f"{_DATE_FIX}-{_format_time(draft.time_ms)}"
     if kind == "NEW" or kind == "REPLACE":
         details = f"11={draft.order_id}\x01"
         if kind == "REPLACE":
@@ -105,15 +105,15 @@ def _fix(draft: Draft, sequence: int, symbol: str, quantity: str, price: str) ->
         f"35={_FIX_TYPES[kind]}\x0149=ALPHA\x0156=FIRM\x0134={sequence}\x0152={time}\x01"
         f"60={time}\x01{details}"
     )
-    return _frame(body.encode())
+    return _frame_message(body.encode())
 
 
-def _frame(body: bytes) -> bytes:
+def _frame_message(body: bytes) -> bytes:
     message = b"8=FIX.4.4\x019=%d\x01%b" % (len(body), body)
     return b"%b10=%03d\x01" % (message, checksum(message))
 
 
-def _json(draft: Draft, sequence: int, symbol: str, quantity: str, price: str) -> str:
+def _format_json(draft: Draft, sequence: int, symbol: str, quantity: str, price: str) -> str:
     kind = draft.kind
     # Random microseconds, to test that they are truncated.
     micros = draft.time_ms * 1000 + sequence * 7919 % 1000
@@ -134,8 +134,8 @@ def _json(draft: Draft, sequence: int, symbol: str, quantity: str, price: str) -
     return text + "}"
 
 
-def _csv(draft: Draft, sequence: int, symbol: str, quantity: str, price: str) -> str:
-    time = f"{_DATE_ISO}T{_clock(draft.time_ms + _GAMMA_AHEAD_MS)}+01:00"
+def _format_csv(draft: Draft, sequence: int, symbol: str, quantity: str, price: str) -> str:
+    time = f"{_DATE_ISO}T{_format_time(draft.time_ms + _GAMMA_AHEAD_MS)}+01:00"
     kind = "EXEC" if draft.kind == "EXECUTION" else draft.kind
     side = ("Buy" if draft.buys else "Sell") if draft.account else ""
     if not draft.quantity:
@@ -204,6 +204,6 @@ def corrupt(line: bytes, system: int, rng: random.Random) -> bytes:
     if system == ALPHA and rng.random() < 0.6:
         pattern, becomes = rng.choice(_FIX_BODY_DAMAGES)
         body = line[line.index(b"\x0135=") + 1 : line.rindex(b"10=")]
-        return _frame(re.sub(pattern, becomes, body, count=1))
+        return _frame_message(re.sub(pattern, becomes, body, count=1))
     pattern, becomes = rng.choice(_LINE_DAMAGES[system])
     return re.sub(pattern, becomes, line, count=1)

@@ -20,14 +20,14 @@ class Difference:
         """The differing fields: ``version``, ``orders.GAMMA:7.status``; empty if one is None."""
         if self.first is None or self.second is None:
             return ()
-        found = _differing(self.first, self.second, leaving="orders")
+        found = _list_differing(self.first, self.second, leaving="orders")
         mine, theirs = _by_id(self.first), _by_id(self.second)
         for order_id in [*mine, *(each for each in theirs if each not in mine)]:
             ours, others = mine.get(order_id), theirs.get(order_id)
             if ours is None or others is None:
                 found.append(f"orders.{order_id}")
             else:
-                found += [f"orders.{order_id}.{name}" for name in _differing(ours, others)]
+                found += [f"orders.{order_id}.{name}" for name in _list_differing(ours, others)]
         if not found:
             found.append("orders")  # the same orders, sorted differently
         return tuple(found)
@@ -64,7 +64,7 @@ def differences(
     return found
 
 
-def _differing(
+def _list_differing(
     first: Mapping[str, Any], second: Mapping[str, Any], leaving: str | None = None
 ) -> list[str]:
     names = [*first, *(name for name in second if name not in first)]

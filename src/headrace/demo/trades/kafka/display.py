@@ -54,21 +54,23 @@ class Display:
         """Show the current state."""
         now = time.monotonic()
         if self._live is not None:
-            self._live.update(self._table(now), refresh=True)
+            self._live.update(self._make_table(now), refresh=True)
         elif last or now - self._printed_at >= _PLAIN_SECONDS:
             self._printed_at = now
             for name, watcher in zip(self._names, self._watchers, strict=True):
-                self._console.print(self._line(name, watcher), soft_wrap=True, highlight=False)
+                self._console.print(
+                    self._format_line(name, watcher), soft_wrap=True, highlight=False
+                )
 
-    def _line(self, name: str, watcher: Watcher) -> str:
+    def _format_line(self, name: str, watcher: Watcher) -> str:
         sent = "" if self._feeder is None else f"{self._feeder.sent:,} messages sent, "
         return (
             f"{name}: {sent}{watcher.normalised:,} normalised,"
             f" {watcher.documents:,} documents, {watcher.anomalies.total():,} anomalies"
-            + (f"; last 10 s {_recent(watcher)}" if self._feeder is not None else "")
+            + (f"; last 10 s {_format_recent(watcher)}" if self._feeder is not None else "")
         )
 
-    def _table(self, now: float) -> Table:
+    def _make_table(self, now: float) -> Table:
         table = Table(min_width=56)
         table.add_column(f"{now - self._started:.0f} s")
         for name in self._names:
@@ -81,12 +83,12 @@ class Display:
         for kind in sorted({kind for each in watchers for kind in each.anomalies}):
             table.add_row(f"anomaly {kind}", *(f"{each.anomalies[kind]:,}" for each in watchers))
         if self._feeder is not None:
-            recent = [_recent(each).replace(", ", "\n") for each in watchers]
+            recent = [_format_recent(each).replace(", ", "\n") for each in watchers]
             table.add_row("event to document, last 10 s", *recent)
         return table
 
 
-def _recent(watcher: Watcher) -> str:
+def _format_recent(watcher: Watcher) -> str:
     return shown(watcher.latencies.recent(time.time_ns() // 1_000_000))
 
 

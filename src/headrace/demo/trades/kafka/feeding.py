@@ -100,7 +100,7 @@ class Feeder:
                     message.value,
                     message.key,
                     message.partition,
-                    on_delivery=self._delivered,
+                    on_delivery=self._on_delivery,
                 )
             except BufferError:
                 producer.poll(0.05)
@@ -110,6 +110,6 @@ class Feeder:
             self.sent += 1
         producer.poll(0)
 
-    def _delivered(self, error: Any, message: Any) -> None:
+    def _on_delivery(self, error: Any, message: Any) -> None:
         if error is not None:
             self._failure = JobError(f"Kafka refuses a message: {error.str()}")

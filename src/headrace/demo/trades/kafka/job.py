@@ -68,7 +68,7 @@ class Version:
 class LinkDocuments(Link):
     """Emits complete documents: a record also needs their root and their event."""
 
-    def _given(self, document: OrderDocument) -> Any:
+    def _format_document(self, document: OrderDocument) -> Any:
         return document
 
 
@@ -102,7 +102,7 @@ def build(
     normalised: list[DataStream] = []
     anomalies: list[DataStream] = []
     for topic in FEED_TOPICS:
-        source = _source(brokers, topic, stop, bounded)
+        source = _make_source(brokers, topic, stop, bounded)
         decoded = env.from_source(source, times, topic).uid(f"read-{topic}")
         events = (
             decoded.process(Normalise(enricher))
@@ -131,11 +131,11 @@ def write(streams: Streams, brokers: Brokers, outputs: OutputTopics) -> None:
         (streams.orders, outputs.orders_topic, OrderRecords),
         (streams.anomalies, outputs.anomalies_topic, AnomalyRecords),
     ):
-        sink = _sink(brokers, records(name, brokers.registry), name)
+        sink = _make_sink(brokers, records(name, brokers.registry), name)
         stream.sink_to(sink).name(name).uid(name)
 
 
-def _source(brokers: Brokers, topic: str, stop: Offsets, bounded: bool) -> KafkaSource:
+def _make_source(brokers: Brokers, topic: str, stop: Offsets, bounded: bool) -> KafkaSource:
     topic_partitions = {
         KafkaTopicPartition(*topic_partition): at
         for topic_partition, at in stop.items()
@@ -154,7 +154,7 @@ def _source(brokers: Brokers, topic: str, stop: Offsets, bounded: bool) -> Kafka
     return (builder.set_bounded(ends) if bounded else builder.set_unbounded(ends)).build()
 
 
-def _sink(brokers: Brokers, records: KafkaRecordSerializationSchema, name: str) -> KafkaSink:
+def _make_sink(brokers: Brokers, records: KafkaRecordSerializationSchema, name: str) -> KafkaSink:
     return (
         KafkaSink.builder()
         .set_bootstrap_servers(brokers.kafka)

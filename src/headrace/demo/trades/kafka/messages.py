@@ -37,9 +37,9 @@ def day_messages(
     that day. ``gamma_avro`` encodes GAMMA's records.
     """
     feeds = (
-        _timed(ALPHA, _lines(directory, "alpha.fix"), fix.decode, partitions),
-        _timed(BETA, _lines(directory, "beta.jsonl"), beta.decode, partitions),
-        _gamma(directory, partitions, gamma_avro),
+        _read_messages(ALPHA, _read_lines(directory, "alpha.fix"), fix.decode, partitions),
+        _read_messages(BETA, _read_lines(directory, "beta.jsonl"), beta.decode, partitions),
+        _read_gamma_messages(directory, partitions, gamma_avro),
     )
     return [message for _, _, message in heapq.merge(*feeds, key=lambda timed: timed[:2])]
 
@@ -52,7 +52,7 @@ def ends(messages: Iterable[Message]) -> Counter[tuple[str, int]]:
 _Timed = tuple[int, str, Message]
 
 
-def _timed(
+def _read_messages(
     topic: str,
     lines: Iterable[bytes],
     decode: Callable[[bytes], DecodedEvent],
@@ -74,14 +74,16 @@ def _timed(
         yield latest_ms, topic, Message(topic, partition, key, value, event_id)
 
 
-def _gamma(directory: Path, partitions: int, avro: SerializationSchema) -> Iterator[_Timed]:
+def _read_gamma_messages(
+    directory: Path, partitions: int, avro: SerializationSchema
+) -> Iterator[_Timed]:
     def write(line: bytes) -> bytes:
         record = gamma_record(line)
         return line if record is None else avro.serialize(record)
 
     decode = gamma.Decoder().decode
-    lines = _lines(directory, "gamma.csv", in_usual_columns=True)
-    return _timed(GAMMA, lines, decode, partitions, write)
+    lines = _read_lines(directory, "gamma.csv", in_usual_columns=True)
+    return _read_messages(GAMMA, lines, decode, partitions, write)
 
 
 def gamma_record(line: bytes) -> dict[str, object] | None:
@@ -107,7 +109,7 @@ def gamma_record(line: bytes) -> dict[str, object] | None:
     return record
 
 
-def _lines(directory: Path, feed: str, in_usual_columns: bool = False) -> Iterator[bytes]:
+def _read_lines(directory: Path, feed: str, in_usual_columns: bool = False) -> Iterator[bytes]:
     """Yield the lines of a feed's files, without empty lines and headers."""
     for path in job.feed_paths(directory, feed):
         with path.open("rb") as file:

@@ -84,7 +84,7 @@ def run_together(
             watchers.append(Watcher(environment.brokers.kafka, plan.outputs, sent_ms))
             if plan.continues:
                 watchers[-1].catch_up()
-            clients.append(_started(environment, plan, stop))
+            clients.append(_start_job(environment, plan, stop))
         results = [client.get_job_execution_result() for client in clients]
         names = [f"trades, {plan.name}" for plan in plans]
         with Display(names, console, watchers, feeder, display) as shown:
@@ -112,12 +112,12 @@ def run_together(
             watcher.close()
     seconds = time.monotonic() - started
     return [
-        RunResult(plan.name, watcher, seconds, _documents(watcher, environment.brokers))
+        RunResult(plan.name, watcher, seconds, _count_documents(watcher, environment.brokers))
         for plan, watcher in zip(plans, watchers, strict=True)
     ]
 
 
-def _started(environment: RunEnvironment, plan: Plan, stop: Offsets) -> Any:
+def _start_job(environment: RunEnvironment, plan: Plan, stop: Offsets) -> Any:
     """Return the client of a job that was started now."""
     name = f"trades{plan.outputs.suffix}"
     checkpoint = environment.folder / "checkpoints" / name
@@ -137,6 +137,6 @@ def _started(environment: RunEnvironment, plan: Plan, stop: Offsets) -> Any:
     return env.execute_async(name)
 
 
-def _documents(watcher: Watcher, brokers: Brokers) -> int:
+def _count_documents(watcher: Watcher, brokers: Brokers) -> int:
     read = documents_of(brokers.registry)
     return sum(read(last)["version"] for last in watcher.final_documents().values())

@@ -60,17 +60,17 @@ def _record(name: str, *fields: tuple[str, Any]) -> dict[str, Any]:
         "type": "record",
         "name": name,
         "namespace": "headrace.trades",
-        "fields": [_field(field, kind) for field, kind in fields],
+        "fields": [_make_field(field, kind) for field, kind in fields],
     }
 
 
-def _field(name: str, kind: Any) -> dict[str, Any]:
+def _make_field(name: str, kind: Any) -> dict[str, Any]:
     return {"name": name, "type": kind} | (
         {"default": None} if isinstance(kind, Sequence) and kind[0] == "null" else {}
     )
 
 
-def _maybe(*names: str) -> list[tuple[str, Any]]:
+def _make_optional_fields(*names: str) -> list[tuple[str, Any]]:
     return [(name, _MAYBE_TEXT) for name in names]
 
 
@@ -80,9 +80,9 @@ GAMMA_MESSAGE = json.dumps(
         ("seq", "long"),
         ("time", "string"),
         ("type", "string"),
-        *_maybe("order_id", "replaces", "parent_order_id", "exec_id"),
+        *_make_optional_fields("order_id", "replaces", "parent_order_id", "exec_id"),
         ("isin", "string"),
-        *_maybe("side", "quantity", "price", "account"),
+        *_make_optional_fields("side", "quantity", "price", "account"),
     )
 )
 
@@ -93,10 +93,10 @@ NORMALISED_EVENT = json.dumps(
         ("system", "string"),
         ("kind", "string"),
         ("event_time_ms", "long"),
-        *_maybe("order_id", "replaces", "parent_order_id", "exec_id"),
+        *_make_optional_fields("order_id", "replaces", "parent_order_id", "exec_id"),
         ("instrument_id", "string"),
         ("currency", "string"),
-        *_maybe("side", "quantity", "price", "account", "client", "desk"),
+        *_make_optional_fields("side", "quantity", "price", "account", "client", "desk"),
     )
 )
 
@@ -140,7 +140,7 @@ ANOMALY = json.dumps(
     _record(
         "Anomaly",
         ("kind", "string"),
-        *_maybe("event_id", "source"),
+        *_make_optional_fields("event_id", "source"),
         ("position", ["null", "long"]),
         ("reason", "string"),
         ("raw", ["null", "bytes"]),

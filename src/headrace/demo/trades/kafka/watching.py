@@ -66,7 +66,7 @@ class Watcher:
         self.normalised = 0
         self.anomalies: Counter[str] = Counter()
         self._final: dict[bytes, bytes] = {}
-        self._consumer = _consumer(servers)
+        self._consumer = _make_consumer(servers)
         self._topic_partitions = _assign(self._consumer, outputs.topics)
         # Unlike a consumer's position, this one also moves over markers of transactions.
         self._read_to: dict[tuple[str, int], int] = {}
@@ -136,11 +136,11 @@ class Watcher:
         if topic == self._outputs.normalised_topic:
             self.normalised += 1
         elif topic == self._outputs.anomalies_topic:
-            self.anomalies[_header(message, KIND_HEADER)] += 1
+            self.anomalies[_find_header(message, KIND_HEADER)] += 1
         else:
             self.documents += 1
             self._final[message.key()] = message.value()
-            sent_ms = self._sent_ms.get(_header(message, EVENT_HEADER))
+            sent_ms = self._sent_ms.get(_find_header(message, EVENT_HEADER))
             if sent_ms is not None:
                 self.latencies.add(now_ms, now_ms - sent_ms)
 
@@ -154,12 +154,12 @@ class Watcher:
             raise JobError(f"the job's topics cannot be read: {error.str()}")
 
 
-def _header(message: Any, name: str) -> str:
+def _find_header(message: Any, name: str) -> str:
     text: str = next(value.decode() for found, value in message.headers() if found == name)
     return text
 
 
-def _consumer(servers: str) -> Any:
+def _make_consumer(servers: str) -> Any:
     from confluent_kafka import Consumer
 
     return Consumer(
