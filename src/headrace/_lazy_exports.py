@@ -101,7 +101,7 @@ By module, and by the module that defines them in Headrace (both below ``headrac
 
 
 def lazy_exports(module: str) -> Callable[[str], Any]:
-    """The ``__getattr__`` of a module that offers the names of PyFlink's module.
+    """Return the ``__getattr__`` of a module that offers the names of PyFlink's module.
 
     So ``from headrace.datastream.functions import ValueStateDescriptor`` works as in PyFlink,
     although modules that import each other in PyFlink import in one direction here.
@@ -116,7 +116,7 @@ def lazy_exports(module: str) -> Callable[[str], Any]:
 def stub_exports(
     package: str,
 ) -> tuple[list[str], Callable[[str], Any], Callable[[], list[str]]]:
-    """The ``__all__``, ``__getattr__`` and ``__dir__`` of a package with a stub."""
+    """Return the ``__all__``, ``__getattr__`` and ``__dir__`` of a package with a stub."""
     home_of = stub_names(package)
     names = sorted(home_of)
     return (
@@ -127,7 +127,7 @@ def stub_exports(
 
 
 def stub_names(package: str) -> dict[str, str]:
-    """The names that a package's stub imports, with the module of each."""
+    """Return the names that a package's stub imports, with the module of each."""
     spec: Any = sys.modules[package].__spec__
     path = f"{spec.submodule_search_locations[0]}/__init__.pyi"
     stub = ast.parse(spec.loader.get_data(path))  # the loader also reads from zip files

@@ -259,10 +259,10 @@ class SplitEnumerator(ABC):
         """
 
     def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
-        """Return the amount of input after ``positions``, for metrics only.
+        """Return the remaining input after ``positions``, in records and bytes.
 
-        It must not query the outside world: the input that ``advance`` has seen last is enough. By
-        default the amount is unknown.
+        Called for metrics only. The implementation must not query the external system: the input
+        that ``advance`` has seen last is enough. By default both amounts are unknown.
         """
         return Pending()
 
@@ -275,9 +275,10 @@ class SplitEnumerator(ABC):
         """
 
     def close(self) -> None:
-        """Release resources; work that ``committed`` has started should be done by then.
+        """Close the connections to the external system, and finish the work of ``committed``.
 
-        Called when a job ends or is stopped; after a failure not always.
+        Called when the job ends or is stopped, but not after every failure. By default does
+        nothing.
         """
 
 
@@ -305,7 +306,10 @@ class SplitReader(ABC):
         return type(self).read_columns is not SplitReader.read_columns
 
     def close(self) -> None:
-        """Release resources."""
+        """Close the connections and files of the reader.
+
+        Called when the job's run ends in the worker. By default does nothing.
+        """
 
 
 class Source(ABC):
@@ -350,15 +354,16 @@ class Source(ABC):
 
     @property
     def stops_at(self) -> str:
-        """The place where the source stops although its input continues, as a short text.
+        """A description of the configured stop position, such as ``latest offsets``.
 
-        It is empty for other sources. Splits of such a source can be continued from their end
-        positions, by a run whose source stops elsewhere or never (see ``SplitEnumerator.resume``).
+        Empty if the source reads to the end of its input, or never stops. A later run whose source
+        stops at another position, or never, can continue the splits from their end positions (see
+        ``SplitEnumerator.resume``).
         """
         return ""
 
     def stops(self, split: str) -> bool:
-        """For a source with ``stops_at``: return whether a split stops there, or ends by itself."""
+        """Return True if a split ends at ``stops_at``, False if at the end of its input."""
         return True
 
     @property
@@ -453,14 +458,15 @@ class WriterContext:
     worker: WorkerResources = field(default_factory=WorkerResources, compare=False, repr=False)
 
     def shared(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return a value that later writers reuse, made once per worker, key and sink.
+        """Get the value under ``key``, or create it with ``make`` if there is none.
 
-        Its ``close()``, if it has one, is called when the job's run ends in this worker.
+        All writers of a sink in one worker share the value, for example a client. If the value has
+        a ``close()``, it is called when the job's run ends in the worker.
         """
         return self.worker.get((self.sink_id, key), make)
 
     def discard(self, key: Hashable) -> None:
-        """Close a shared value that is broken; the next ``shared`` makes a new one."""
+        """Close and remove a broken value of ``shared``; the next call creates another."""
         self.worker.discard((self.sink_id, key))
 
 

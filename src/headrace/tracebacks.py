@@ -47,7 +47,7 @@ class FrameLocation:
 
 
 def wants_full_tracebacks() -> bool:
-    """Whether the user wants all frames."""
+    """Return whether the user wants all frames."""
     return os.environ.get(FULL_VARIABLE, "") not in ("", "0")
 
 
@@ -72,7 +72,7 @@ def _link_entries(entries: list[TracebackType]) -> TracebackType | None:
 
 
 def trimmed_traceback(error: BaseException) -> TracebackType | None:
-    """The exception's traceback without frames of libraries."""
+    """Return the exception's traceback without frames of libraries."""
     entries = [*_traceback_entries(error.__traceback__)]
     if wants_full_tracebacks() or not entries:
         return error.__traceback__
@@ -106,7 +106,7 @@ def trim_tracebacks(error: BaseException) -> BaseException:
 
 
 def _has_user_frame(error: BaseException | None) -> bool:
-    """Whether a frame of the exception is neither a library's nor the interpreter's."""
+    """Return whether a frame of the exception is neither a library's nor the interpreter's."""
     return error is not None and any(map(_is_user_code, frame_locations(error.__traceback__)))
 
 
@@ -122,7 +122,7 @@ def _is_user_code(location: FrameLocation) -> bool:
 
 
 def frames_after_user_code(trace: TracebackType | None) -> int:
-    """The number of frames after the last frame of the user's code; 0 if there is none."""
+    """Return the number of frames after the last frame of the user's code; 0 if there is none."""
     for after, location in enumerate(reversed(frame_locations(trace))):
         if _is_user_code(location):
             return after
@@ -130,12 +130,12 @@ def frames_after_user_code(trace: TracebackType | None) -> int:
 
 
 def format_error(error: BaseException) -> str:
-    """The text that Python prints for an uncaught exception, without frames of libraries."""
+    """Return the text that Python prints for an uncaught exception, without frames of libraries."""
     return "".join(traceback.format_exception(trim_tracebacks(error)))
 
 
 def frame_locations(trace: TracebackType | None) -> list[FrameLocation]:
-    """The locations of a traceback's frames, outermost first."""
+    """Return the locations of a traceback's frames, outermost first."""
     return [_find_location(entry) for entry in _traceback_entries(trace)]
 
 

@@ -189,7 +189,7 @@ def _read_records(separator: str | None) -> Iterator[tuple[bytes | None, bytes]]
 
 
 def _to_printable(data: bytes | None) -> str:
-    """Text on one line: bytes that are no text, line ends and control characters are escaped."""
+    """Return a value as one line of text; escape control characters and bytes that are no text."""
     text = "" if data is None else data.decode(errors="backslashreplace")
     return "".join(c if c.isprintable() or c == "\t" else _escape_character(c) for c in text)
 

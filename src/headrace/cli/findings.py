@@ -170,7 +170,7 @@ def _cores_finding() -> Finding:
 
 
 def memory_bytes(root: Path = Path("/")) -> tuple[int | None, int | None]:
-    """Total and available memory, or None if unknown; limits of a container are included.
+    """Return the total and available memory, within a container's limits; None if unknown.
 
     Source: ``MemTotal`` and ``MemAvailable`` of proc(5), ``memory.max`` and ``memory.current`` of
     the kernel's control groups, version 2.

@@ -13,19 +13,19 @@ T = TypeVar("T")
 
 
 def require_positive(number: Any, what: str) -> int:
-    """Return ``number``.
+    """Check that ``number`` is an int of 1 or more, and return it; ``what`` names it in the error.
 
     Raises:
-        PlanError: it is not an int of 1 or more.
+        PlanError: ``number`` is smaller, or not an int.
     """
     return require_at_least(number, 1, what)
 
 
 def require_non_empty(text: Any, what: str) -> str:
-    """Return ``text``.
+    """Check that ``text`` is a non-empty str, and return it; ``what`` names it in the error.
 
     Raises:
-        PlanError: it is not a str, or it is empty.
+        PlanError: ``text`` is empty, or not a str.
     """
     if not isinstance(text, str) or not text:
         raise PlanError(f"{what} must be a non-empty str, not {text!r}")
@@ -33,10 +33,12 @@ def require_non_empty(text: Any, what: str) -> str:
 
 
 def require_identifier(text: Any, what: str) -> str:
-    """Return ``text``, a name or an id that checkpoints store as UTF-8.
+    """Check a name or id that checkpoints store as UTF-8, and return it.
+
+    ``what`` names it in the error.
 
     Raises:
-        PlanError: it is not a str, it is empty, or UTF-8 cannot encode it.
+        PlanError: ``text`` is empty, not a str, or UTF-8 cannot encode it.
     """
     found = require_non_empty(text, what)
     if not found.isascii():
@@ -53,10 +55,12 @@ def require_identifier(text: Any, what: str) -> str:
 
 
 def require_at_least(number: Any, least: int, what: str) -> int:
-    """Return ``number``.
+    """Check that ``number`` is an int of ``least`` or more, and return it.
+
+    ``what`` names it in the error.
 
     Raises:
-        PlanError: it is not an int of ``least`` or more.
+        PlanError: ``number`` is smaller, or not an int.
     """
     if isinstance(number, bool) or not isinstance(number, int) or number < least:
         raise PlanError(f"{what} must be an int of {least} or more, not {number!r}")
@@ -64,10 +68,10 @@ def require_at_least(number: Any, least: int, what: str) -> int:
 
 
 def require_instance(kind: type[T], value: Any) -> T:
-    """Return ``value``.
+    """Check that ``value`` is an instance of ``kind``, and return it.
 
     Raises:
-        PlanError: it is not an instance of ``kind``.
+        PlanError: ``value`` has another type.
     """
     if not isinstance(value, kind):
         raise PlanError(f"expected {with_article(kind.__name__)}, not {value!r}")
@@ -75,5 +79,5 @@ def require_instance(kind: type[T], value: Any) -> T:
 
 
 def with_article(name: str) -> str:
-    """``a Sink`` for ``Sink``, ``an Encoder`` for ``Encoder``."""
+    """Return ``a Sink`` for ``Sink``, ``an Encoder`` for ``Encoder``."""
     return f"{'an' if name[:1] in 'AEIOUaeiou' else 'a'} {name}"

@@ -22,6 +22,6 @@ def no_effect(reason: str) -> Callable[[F], F]:
 
 
 def no_effect_reason(target: object) -> str | None:
-    """The reason that ``no_effect`` was given; None where the target was not marked."""
+    """Return the reason given to ``no_effect``, or None if ``target`` is not marked."""
     reason = getattr(target, "__dict__", {}).get("__no_effect__")
     return reason if isinstance(reason, str) else None

@@ -8,7 +8,7 @@ from headrace.common.types import Row
 
 
 def field_of(value: Any, name: str) -> Any:
-    """A field of a record: the item of a Row or dict, else the attribute."""
+    """Return a field of a record: the item of a Row or dict, else the attribute."""
     return value[name] if isinstance(value, dict | Row) else getattr(value, name)
 
 
@@ -19,7 +19,7 @@ class TimestampColumn:
         self.timestamp_column = name
 
     def extract_timestamp(self, value: Any, record_timestamp: int) -> Any:
-        """The field's value: an int of ms since the epoch, or a datetime."""
+        """Return the field's value: an int of ms since the epoch, or a datetime."""
         return field_of(value, self.timestamp_column)
 
     def __repr__(self) -> str:

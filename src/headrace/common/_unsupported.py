@@ -94,7 +94,7 @@ class UnsupportedMethod:
 
 
 def unsupported(qualified_name: str, reason: str) -> Any:
-    """A placeholder for a class or function.
+    """Return a placeholder for a class or function.
 
     ``qualified_name`` is its full path, ``package.module.Name``, for messages.
     """
@@ -105,7 +105,7 @@ def unsupported(qualified_name: str, reason: str) -> Any:
 
 
 def refuse_module(module: str) -> NoReturn:
-    """Refuse the import of a package of PyFlink's that does not exist here.
+    """Raise the error for the import of a PyFlink package that does not exist here.
 
     Raises:
         UnsupportedModuleError: always.
@@ -119,17 +119,17 @@ def refuse_module(module: str) -> NoReturn:
 
 
 def unsupported_method(reason: str) -> Any:
-    """A placeholder for a method, to be assigned in a class body."""
+    """Return a placeholder for a method, to be assigned in a class body."""
     return UnsupportedMethod(reason)
 
 
 def is_unsupported(candidate: object) -> bool:
-    """Whether ``unsupported`` or ``unsupported_method`` made the object."""
+    """Return whether ``unsupported`` or ``unsupported_method`` made the object."""
     return isinstance(candidate, UnsupportedClass | UnsupportedMethod)
 
 
 def reason_of(placeholder: object) -> str:
-    """The reason that a placeholder was made with.
+    """Return the reason that a placeholder was made with.
 
     Raises:
         TypeError: it is not a placeholder.

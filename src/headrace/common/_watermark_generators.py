@@ -22,7 +22,7 @@ MAX_WATERMARK = 2**63 - 1
 def out_of_range(
     what: str, moment_ms: int, where: Mapping[str, str] | None = None
 ) -> TypeMismatchError:
-    """The error for a timestamp outside 64 bits, which no watermark could ever reach."""
+    """Return the error for a timestamp outside 64 bits, which no watermark could ever reach."""
     return TypeMismatchError(
         f"{what} {moment_ms}, which is not from -2**63 to 2**63 - 1",
         where=where,

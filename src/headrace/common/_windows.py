@@ -142,7 +142,8 @@ _GLOBAL_WINDOW = GlobalWindow()
 
 
 def namespace_of(window: Any) -> Any:
-    """A window as the namespace of state: a tuple, an int or a str, without a class of Headrace.
+    """Return a window as the namespace of state: a tuple, an int or a str, without a class of
+    Headrace.
 
     A window of a user's class is its own namespace.
     """
@@ -155,7 +156,7 @@ def namespace_of(window: Any) -> Any:
 
 
 def window_of(namespace: Any) -> Any:
-    """The window of a namespace; the inverse of ``namespace_of``."""
+    """Return the window of a namespace; the inverse of ``namespace_of``."""
     decode = _WINDOWS.get(type(namespace))
     return namespace if decode is None else decode(namespace)
 

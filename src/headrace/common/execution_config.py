@@ -40,18 +40,18 @@ class ExecutionConfig:
 
     @no_effect(_JVM)
     def enable_closure_cleaner(self) -> ExecutionConfig:
-        """Store the setting; it has no effect on Spark."""
+        """Store the closure cleaner level RECURSIVE (Flink's default); no effect on Spark."""
         self._configuration.set_string("pipeline.closure-cleaner-level", "RECURSIVE")
         return self
 
     @no_effect(_JVM)
     def disable_closure_cleaner(self) -> ExecutionConfig:
-        """Store the setting; it has no effect on Spark."""
+        """Store the closure cleaner level NONE; no effect on Spark."""
         self._configuration.set_string("pipeline.closure-cleaner-level", "NONE")
         return self
 
     def is_closure_cleaner_enabled(self) -> bool:
-        """Return the configured setting (default True)."""
+        """Return whether the closure cleaner level is not NONE (default True)."""
         return bool(self._read("pipeline.closure-cleaner-level") != "NONE")
 
     @no_effect("watermarks follow every chunk of records")
@@ -130,58 +130,58 @@ class ExecutionConfig:
 
     @no_effect(_JVM)
     def enable_force_kryo(self) -> ExecutionConfig:
-        """Store the setting; it has no effect on Spark."""
+        """Store that Kryo is used for POJOs; no effect on Spark."""
         return self._set_boolean("pipeline.force-kryo", True)
 
     @no_effect(_JVM)
     def disable_force_kryo(self) -> ExecutionConfig:
-        """Store the setting; it has no effect on Spark."""
+        """Store that Kryo is not used for POJOs (Flink's default); no effect on Spark."""
         return self._set_boolean("pipeline.force-kryo", False)
 
     def is_force_kryo_enabled(self) -> bool:
-        """Return the configured setting (default False)."""
+        """Return whether ``enable_force_kryo`` is configured (default False)."""
         return bool(self._read("pipeline.force-kryo"))
 
     @no_effect(_JVM)
     def enable_generic_types(self) -> ExecutionConfig:
-        """Store the setting; it has no effect on Spark."""
+        """Store that generic types are allowed (Flink's default); no effect on Spark."""
         return self._set_boolean("pipeline.generic-types", True)
 
     @no_effect(_JVM)
     def disable_generic_types(self) -> ExecutionConfig:
-        """Store the setting; it has no effect on Spark."""
+        """Store that generic types are not allowed; no effect on Spark."""
         return self._set_boolean("pipeline.generic-types", False)
 
     def has_generic_types_disabled(self) -> bool:
-        """Return the configured setting (default False)."""
+        """Return whether generic types are not allowed (default False)."""
         return not self._read("pipeline.generic-types")
 
     @no_effect(_JVM)
     def enable_auto_generated_uids(self) -> ExecutionConfig:
-        """Store the setting; it has no effect on Spark."""
+        """Store that operators without a uid get one (Flink's default); no effect on Spark."""
         return self._set_boolean("pipeline.auto-generate-uids", True)
 
     @no_effect(_JVM)
     def disable_auto_generated_uids(self) -> ExecutionConfig:
-        """Store the setting; it has no effect on Spark."""
+        """Store that operators get no generated uids; no effect on Spark."""
         return self._set_boolean("pipeline.auto-generate-uids", False)
 
     def has_auto_generated_uids_enabled(self) -> bool:
-        """Return the configured setting (default True)."""
+        """Return whether generated uids are enabled (default True)."""
         return bool(self._read("pipeline.auto-generate-uids"))
 
     @no_effect(_JVM)
     def enable_force_avro(self) -> ExecutionConfig:
-        """Store the setting; it has no effect on Spark."""
+        """Store that Avro is used for POJOs; no effect on Spark."""
         return self._set_boolean("pipeline.force-avro", True)
 
     @no_effect(_JVM)
     def disable_force_avro(self) -> ExecutionConfig:
-        """Store the setting; it has no effect on Spark."""
+        """Store that Avro is not used for POJOs (Flink's default); no effect on Spark."""
         return self._set_boolean("pipeline.force-avro", False)
 
     def is_force_avro_enabled(self) -> bool:
-        """Return the configured setting (default False)."""
+        """Return whether ``enable_force_avro`` is configured (default False)."""
         return bool(self._read("pipeline.force-avro"))
 
     def enable_object_reuse(self) -> ExecutionConfig:
@@ -196,7 +196,7 @@ class ExecutionConfig:
         return self._set_boolean("pipeline.object-reuse", False)
 
     def is_object_reuse_enabled(self) -> bool:
-        """Return the configured setting (default False)."""
+        """Return whether records are passed on without copies (default False)."""
         return bool(self._read("pipeline.object-reuse"))
 
     def get_global_job_parameters(self) -> dict[str, str]:
@@ -226,12 +226,12 @@ class ExecutionConfig:
         return []
 
     def is_use_snapshot_compression(self) -> bool:
-        """Return the configured setting (default False)."""
+        """Return whether snapshots are to be compressed (default False)."""
         return bool(self._read("execution.checkpointing.snapshot-compression"))
 
     @no_effect("Spark compresses state")
     def set_use_snapshot_compression(self, use_snapshot_compression: bool) -> ExecutionConfig:
-        """Store the setting; it has no effect on Spark, which compresses state itself."""
+        """Store whether to compress snapshots; Spark compresses state in any case."""
         return self._set_boolean(
             "execution.checkpointing.snapshot-compression", use_snapshot_compression
         )

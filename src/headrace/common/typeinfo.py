@@ -55,122 +55,122 @@ class Types:
 
     @staticmethod
     def STRING() -> TypeInformation:
-        """The type of str."""
+        """Return the type of str."""
         return BasicTypeInfo.STRING_TYPE_INFO()
 
     @staticmethod
     def BYTE() -> TypeInformation:
-        """The type of a signed 8-bit int: -128 to 127."""
+        """Return the type of a signed 8-bit int: -128 to 127."""
         return BasicTypeInfo.BYTE_TYPE_INFO()
 
     @staticmethod
     def BOOLEAN() -> TypeInformation:
-        """The type of bool."""
+        """Return the type of bool."""
         return BasicTypeInfo.BOOLEAN_TYPE_INFO()
 
     @staticmethod
     def SHORT() -> TypeInformation:
-        """The type of a signed 16-bit int."""
+        """Return the type of a signed 16-bit int."""
         return BasicTypeInfo.SHORT_TYPE_INFO()
 
     @staticmethod
     def INT() -> TypeInformation:
-        """The type of a signed 32-bit int."""
+        """Return the type of a signed 32-bit int."""
         return BasicTypeInfo.INT_TYPE_INFO()
 
     @staticmethod
     def LONG() -> TypeInformation:
-        """The type of a signed 64-bit int."""
+        """Return the type of a signed 64-bit int."""
         return BasicTypeInfo.LONG_TYPE_INFO()
 
     @staticmethod
     def FLOAT() -> TypeInformation:
-        """The type of a 32-bit float; values are rounded."""
+        """Return the type of a 32-bit float; values are rounded."""
         return BasicTypeInfo.FLOAT_TYPE_INFO()
 
     @staticmethod
     def DOUBLE() -> TypeInformation:
-        """The type of a 64-bit float, which is Python's float."""
+        """Return the type of a 64-bit float, which is Python's float."""
         return BasicTypeInfo.DOUBLE_TYPE_INFO()
 
     @staticmethod
     def CHAR() -> TypeInformation:
-        """The type of a str of one character."""
+        """Return the type of a str of one character."""
         return BasicTypeInfo.CHAR_TYPE_INFO()
 
     @staticmethod
     def BIG_INT() -> TypeInformation:
-        """The type of an int of any size."""
+        """Return the type of an int of any size."""
         return BasicTypeInfo.BIG_INT_TYPE_INFO()
 
     @staticmethod
     def BIG_DEC() -> TypeInformation:
-        """The type of Decimal; ints, floats and numeric strings are converted from their text."""
+        """Return the type of Decimal; ints, floats and numeric strings are converted."""
         return BasicTypeInfo.BIG_DEC_TYPE_INFO()
 
     @staticmethod
     def INSTANT() -> TypeInformation:
-        """The type of Instant."""
+        """Return the type of Instant."""
         return BasicTypeInfo.INSTANT_TYPE_INFO()
 
     @staticmethod
     def SQL_DATE() -> TypeInformation:
-        """The type of datetime.date."""
+        """Return the type of datetime.date."""
         return SqlTimeTypeInfo.DATE()
 
     @staticmethod
     def SQL_TIME() -> TypeInformation:
-        """The type of datetime.time."""
+        """Return the type of datetime.time."""
         return SqlTimeTypeInfo.TIME()
 
     @staticmethod
     def SQL_TIMESTAMP() -> TypeInformation:
-        """The type of datetime.datetime."""
+        """Return the type of datetime.datetime."""
         return SqlTimeTypeInfo.TIMESTAMP()
 
     @staticmethod
     def PICKLED_BYTE_ARRAY() -> TypeInformation:
-        """The type of any value that pickles; the type of a stream without a declared type."""
+        """Return the type of any value that can be pickled: the default type of a stream."""
         return PickledBytesTypeInfo()
 
     @staticmethod
     def ROW(field_types: Sequence[TypeInformation]) -> RowTypeInfo:
-        """The type of a Row with fields f0, f1, … of these types."""
+        """Return the type of a Row with fields f0, f1, … of the types ``field_types``."""
         return RowTypeInfo(field_types)
 
     @staticmethod
     def ROW_NAMED(
         field_names: Sequence[str], field_types: Sequence[TypeInformation]
     ) -> RowTypeInfo:
-        """The type of a Row with fields of these names and types."""
+        """Return the type of a Row with fields of these names and types."""
         return RowTypeInfo(field_types, field_names)
 
     @staticmethod
     def TUPLE(field_types: Sequence[TypeInformation]) -> TupleTypeInfo:
-        """The type of a tuple with fields of these types."""
+        """Return the type of a tuple with fields of these types."""
         return TupleTypeInfo(field_types)
 
     @staticmethod
     def PRIMITIVE_ARRAY(element_type: TypeInformation) -> PrimitiveArrayTypeInfo:
-        """The type of a list of numbers, booleans or characters; for BYTE, the type of bytes."""
+        """Return the type of a list of numbers, booleans or characters; BYTE gives bytes."""
         return PrimitiveArrayTypeInfo(element_type)
 
     @staticmethod
     def BASIC_ARRAY(element_type: TypeInformation) -> BasicArrayTypeInfo:
-        """The type of a list of numbers, booleans, characters or strings."""
+        """Return the type of a list of numbers, booleans, characters or strings."""
         return BasicArrayTypeInfo(element_type)
 
     @staticmethod
     def OBJECT_ARRAY(element_type: TypeInformation) -> ObjectArrayTypeInfo:
-        """The type of a list of values of this type."""
+        """Return the type of a list whose elements have type ``element_type``."""
         return ObjectArrayTypeInfo(element_type)
 
     @staticmethod
     def MAP(key_type_info: TypeInformation, value_type_info: TypeInformation) -> MapTypeInfo:
-        """The type of a dict with keys and values of these types."""
+        """Return the type of a dict whose keys and values have the given types."""
         return MapTypeInfo(key_type_info, value_type_info)
 
     @staticmethod
     def LIST(element_type_info: TypeInformation) -> ListTypeInfo:
-        """The type of a list of values of this type."""
+        """Return the type of a list whose elements have type ``element_type_info``."""
         return ListTypeInfo(element_type_info)

@@ -32,10 +32,10 @@ def optional(module: str) -> Any:
 
 
 def check_installed(package: str) -> None:
-    """Check that a package is installed, without importing it.
+    """Check that a package is installed, without importing the package.
 
     Raises:
-        MissingExtraError: it is not installed.
+        MissingExtraError: the package is not installed.
     """
     if find_spec(package) is None:
         raise _missing_extra_error(package, package, f"No module named {package!r}")
@@ -51,11 +51,11 @@ def _missing_extra_error(module: str, lacks: str, reason: str) -> MissingExtraEr
 
 
 def fastavro(part: str = "") -> Any:
-    """The package ``fastavro``, or one of its modules."""
+    """Return the package ``fastavro``, or one of its modules."""
     return optional(f"fastavro.{part}" if part else "fastavro")
 
 
 def confluent_kafka() -> Any:
-    """The package ``confluent_kafka``, with its module ``admin``."""
+    """Return the package ``confluent_kafka``, with its module ``admin``."""
     optional("confluent_kafka.admin")
     return optional("confluent_kafka")

@@ -99,7 +99,7 @@ class StateTtlConfig:
             self._is_cleanup_in_background = is_cleanup_in_background
 
         def is_cleanup_in_background(self) -> bool:
-            """Return the configured setting (default True)."""
+            """Return whether expired state is removed in the background (default True)."""
             return self._is_cleanup_in_background
 
         def in_full_snapshot(self) -> bool:

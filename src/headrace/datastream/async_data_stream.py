@@ -70,7 +70,7 @@ class AsyncDataStream:
         *,
         cache: LookupCache | None = None,
     ) -> DataStream:
-        """As ``unordered_wait``; the strategy decides which calls are retried, and when."""
+        """Do as ``unordered_wait``; the strategy says which calls are retried, and when."""
         waiting = _Wait("unordered_wait_with_retry", data_stream, async_function, call_site())
         return waiting.added(False, timeout, async_retry_strategy, capacity, output_type, cache)
 
@@ -99,7 +99,7 @@ class AsyncDataStream:
         *,
         cache: LookupCache | None = None,
     ) -> DataStream:
-        """As ``ordered_wait``; the strategy decides which calls are retried, and when."""
+        """Do as ``ordered_wait``; the strategy says which calls are retried, and when."""
         waiting = _Wait("ordered_wait_with_retry", data_stream, async_function, call_site())
         return waiting.added(True, timeout, async_retry_strategy, capacity, output_type, cache)
 
@@ -125,7 +125,7 @@ class _Wait:
         output_type: TypeInformation | None,
         cache: LookupCache | None,
     ) -> DataStream:
-        """The stream after the operator."""
+        """Return the stream after the operator."""
         timeout_ms = milliseconds_of(timeout, "the timeout")
         spec = AsyncWaitSpec(
             self._function,
@@ -139,11 +139,11 @@ class _Wait:
         return self._stream._add(spec, self._site, self._call, output_type)
 
     def _check_function(self, function: Any) -> UserFunction:
-        """The function as operators call it.
+        """Check that a function is asynchronous, and return it as operators call it.
 
         Raises:
-            WrongFunctionError: it is not asynchronous.
-            PlanError: it wants keyed state.
+            WrongFunctionError: the function is not asynchronous.
+            PlanError: the function uses keyed state.
         """
         if inspect.iscoroutinefunction(function) or (
             callable(function)
@@ -173,10 +173,10 @@ class _Wait:
         return UserFunction(function, "async_invoke")
 
     def _check_strategy(self, strategy: Any, timeout_ms: int) -> UserFunction | None:
-        """The strategy; None if there are no retries.
+        """Check a retry strategy, and return it; return None if there are no retries.
 
         Raises:
-            PlanError: it is no strategy, or there is no timeout.
+            PlanError: the object is not a retry strategy, or there is no timeout.
         """
         if strategy is NO_RETRY_STRATEGY:
             return None

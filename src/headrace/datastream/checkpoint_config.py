@@ -59,7 +59,7 @@ class CheckpointConfig:
         return CheckpointingMode[options.read(self._configuration, options.CHECKPOINTING_MODE)]
 
     def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> CheckpointConfig:
-        """Store the mode; it has no effect on Spark."""
+        """Store the checkpointing mode; it has no effect on Spark."""
         mode = arguments.require_instance(CheckpointingMode, checkpointing_mode)
         self._configuration.set_string(options.CHECKPOINTING_MODE.key, mode.name)
         return self
@@ -87,7 +87,7 @@ class CheckpointConfig:
     def set_min_pause_between_checkpoints(
         self, min_pause_between_checkpoints: TimeAmount
     ) -> CheckpointConfig:
-        """Store the pause; it has no effect on Spark."""
+        """Store the least pause between two checkpoints; it has no effect on Spark."""
         return self._set_time("min-pause", min_pause_between_checkpoints, 0)
 
     def get_max_concurrent_checkpoints(self) -> int:
@@ -95,7 +95,7 @@ class CheckpointConfig:
         return int(self._read("max-concurrent-checkpoints"))
 
     def set_max_concurrent_checkpoints(self, max_concurrent_checkpoints: int) -> CheckpointConfig:
-        """Store the number; it has no effect on Spark."""
+        """Store the largest number of concurrent checkpoints; it has no effect on Spark."""
         return self._set_count("max-concurrent-checkpoints", max_concurrent_checkpoints, 1)
 
     def is_fail_on_checkpointing_errors(self) -> bool:
@@ -114,13 +114,13 @@ class CheckpointConfig:
         )
 
     def get_tolerable_checkpoint_failure_number(self) -> int:
-        """Return the configured number (default 0)."""
+        """Return the number of checkpoint failures to tolerate (default 0)."""
         return int(self._read("tolerable-failed-checkpoints"))
 
     def set_tolerable_checkpoint_failure_number(
         self, tolerable_checkpoint_failure_number: int
     ) -> CheckpointConfig:
-        """Store the number; it has no effect on Spark."""
+        """Store the number of checkpoint failures to tolerate; it has no effect on Spark."""
         return self._set_count(
             "tolerable-failed-checkpoints", tolerable_checkpoint_failure_number, 0
         )
@@ -128,7 +128,7 @@ class CheckpointConfig:
     def set_externalized_checkpoint_retention(
         self, retention_mode: ExternalizedCheckpointRetention
     ) -> CheckpointConfig:
-        """Store the retention; it has no effect on Spark."""
+        """Store when externalized checkpoints are deleted; it has no effect on Spark."""
         mode = arguments.require_instance(ExternalizedCheckpointRetention, retention_mode)
         self._configuration.set_string(_PREFIX + "externalized-checkpoint-retention", mode.name)
         return self
@@ -144,16 +144,16 @@ class CheckpointConfig:
         return ExternalizedCheckpointRetention[name or "NO_EXTERNALIZED_CHECKPOINTS"]
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
-        """Return the configured setting (default False)."""
+        """Return whether unaligned checkpoints are configured (default False)."""
         return bool(self._read("unaligned.enabled"))
 
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:
-        """Store the setting; it has no effect on Spark, whose micro-batches are always aligned."""
+        """Store whether checkpoints are unaligned; on Spark they are always aligned."""
         self._configuration.set_boolean(_PREFIX + "unaligned.enabled", enabled)
         return self
 
     def disable_unaligned_checkpoints(self) -> CheckpointConfig:
-        """Store the setting; it has no effect on Spark, whose micro-batches are always aligned."""
+        """Store that checkpoints are aligned, as they always are on Spark."""
         return self.enable_unaligned_checkpoints(False)
 
     def set_aligned_checkpoint_timeout(self, alignment_timeout: TimeAmount) -> CheckpointConfig:
@@ -175,10 +175,10 @@ class CheckpointConfig:
     def set_force_unaligned_checkpoints(
         self, force_unaligned_checkpoints: bool = True
     ) -> CheckpointConfig:
-        """Store the setting; it has no effect on Spark, whose micro-batches are always aligned."""
+        """Store whether unaligned checkpoints are forced; it has no effect on Spark."""
         self._configuration.set_boolean(_PREFIX + "unaligned.forced", force_unaligned_checkpoints)
         return self
 
     def is_force_unaligned_checkpoints(self) -> bool:
-        """Return the configured setting (default False)."""
+        """Return whether unaligned checkpoints are forced (default False)."""
         return bool(self._read("unaligned.forced"))

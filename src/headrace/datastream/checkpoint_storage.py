@@ -46,7 +46,7 @@ class JobManagerCheckpointStorage(CheckpointStorage):
         )
 
     def get_checkpoint_path(self) -> str | None:
-        """Return the configured path, or None."""
+        """Return the path given to the constructor, or None."""
         return self._path
 
     def get_max_state_size(self) -> int:
@@ -90,7 +90,7 @@ class FileSystemCheckpointStorage(CheckpointStorage):
         self._buffer_size = require_at_least(write_buffer_size, -1, "the size of a write buffer")
 
     def get_checkpoint_path(self) -> str:
-        """Return the configured path."""
+        """Return the path exactly as given to the constructor."""
         return self._path
 
     def get_savepoint_path(self) -> str | None:

@@ -250,7 +250,7 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
         kept_type: TypeInformation | None = None,
         inputs: tuple[Edge, ...] | None = None,
     ) -> DataStream:
-        """The stream after a new operator (see ``Stream._new_operator``)."""
+        """Return the stream after a new operator (see ``Stream._new_operator``)."""
         added = self._new_operator(
             spec, site, call, output_type, kept_type=kept_type, inputs=inputs
         )
@@ -262,7 +262,7 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
         node: Transformation,
         followers: tuple[Transformation, ...],
     ) -> DataStream:
-        """The stream of an operator and the nodes that belong to it."""
+        """Return the stream of an operator and the nodes that belong to it."""
         return DataStream(env, (Edge((node, *followers)[-1]),), node, followers)
 
     def _repartition(self, call: str, partitioning: Partitioning) -> DataStream:
@@ -364,7 +364,7 @@ class KeyedStream(KeyedOperators, DataStream):
     # Refused
 
     def cache(self) -> CachedDataStream:
-        """Not possible on a keyed stream, as in PyFlink: the cache does not store keys.
+        """Raise PlanError: as in PyFlink, the cache of a keyed stream would not store keys.
 
         Raises:
             PlanError: always.
@@ -378,7 +378,7 @@ class KeyedStream(KeyedOperators, DataStream):
     # Internal methods
 
     def _other_side(self, other: Any, call: str) -> KeyedStream:
-        """The other stream of a join that requires keys on both sides."""
+        """Return the other stream of a join that requires keys on both sides."""
         check_other(self, other, DataStream, call_site(), call)
         if isinstance(other, KeyedStream):
             return other

@@ -50,7 +50,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         self._transfer_threads = 4
 
     def is_incremental_checkpoints_enabled(self) -> bool:
-        """Return the configured setting (default False)."""
+        """Return whether checkpoints are incremental, as given to the constructor."""
         return self._incremental
 
     def set_db_storage_paths(self, *paths: str) -> None:
@@ -58,7 +58,7 @@ class EmbeddedRocksDBStateBackend(StateBackend):
         self._paths = list(paths) or None
 
     def get_db_storage_paths(self) -> list[str] | None:
-        """Return the configured paths, or None."""
+        """Return the paths of ``set_db_storage_paths``, exactly as given, or None."""
         return self._paths
 
     def set_predefined_options(self, options: PredefinedOptions) -> None:

@@ -26,7 +26,7 @@ PRIVATE = 0o077
 
 
 def subprocess_user_arguments(name: str | None) -> dict[str, Any]:
-    """Arguments of ``subprocess`` to run as a user, with that user's groups only."""
+    """Return arguments for ``subprocess`` to run as a user, with only that user's groups."""
     if name is None:
         return {}
     group = pwd.getpwnam(name).pw_gid

@@ -47,7 +47,7 @@ class CachesOfJob:
         )
 
     def _computed_inputs(self, node: Transformation) -> tuple[Edge, ...]:
-        """Return the inputs of a node that are computed: none for a stream that was stored."""
+        """Return the inputs that this job computes for a node: none if the stream is cached."""
         if isinstance(node, CacheTransformation) and node not in self._kept:
             self._kept[node] = node.kept.find_source() if self._keeps else None
         return () if self._kept.get(node) else node.inputs

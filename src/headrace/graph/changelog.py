@@ -37,7 +37,7 @@ def check_changelog_modes(nodes: Sequence[Transformation]) -> None:
     """Check that no operator or sink gets row kinds that it does not accept.
 
     Raises:
-        PlanError: what an edge is declared to have does not fit what its target declares.
+        PlanError: a node gives row kinds that its target does not accept.
     """
     modes = changelog_modes(nodes)
     for node in nodes:

@@ -127,7 +127,7 @@ def _check_keys(node: Transformation) -> None:
     """Check that each input of a keyed operator has a key or is broadcast.
 
     Raises:
-        PlanError: it has none.
+        PlanError: an input has no key.
     """
     keyed = [edge for edge in node.inputs if isinstance(edge.partitioning, ByKey)]
     bare = [edge for edge in node.inputs if not isinstance(edge.partitioning, ByKey | Broadcast)]

@@ -142,13 +142,13 @@ class KeptResult(Protocol):
     """The storage for a cached stream, from one job to the next."""
 
     def find_source(self) -> Source | None:
-        """Return a source of the records that an earlier job stored; None if there are none."""
+        """Return a source of the cached records; None if no job has cached the stream yet."""
 
     def create_sink(self) -> Sink:
-        """Return a sink that stores the records of one job; they are valid once it has finished."""
+        """Return a sink that caches the records of a job; they are valid once the job has ended."""
 
     def forget(self) -> None:
-        """Delete the stored records."""
+        """Delete the cached records."""
 
 
 @dataclass(eq=False)

@@ -50,7 +50,7 @@ class MeasuredSum(Metric):
         return {"": passed if self.unit == 1 else passed / self.unit}
 
     def begin_attempt(self) -> None:
-        """Report only later counts."""
+        """Start a new attempt: ``figures`` reports only later counts."""
         self._before = self._sum_counts()
 
     def _sum_counts(self) -> int:
@@ -83,11 +83,11 @@ class KeyGroupValues(Metric):
         return {}
 
     def by_subtask(self, subtask: int) -> Iterator[tuple[int, dict[str, Number]]]:
-        """Yield the value of each key group that was run in this attempt, with its number."""
+        """Yield ``(key group, values)`` for each key group with a value since ``begin_attempt``."""
         return ((group, {"": value}) for group, value in self._found.items())
 
     def begin_attempt(self) -> None:
-        """Remove all values."""
+        """Remove the values of earlier attempts."""
         self._found.clear()
 
 

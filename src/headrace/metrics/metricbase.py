@@ -29,10 +29,13 @@ class Metric(ABC):
 
     @abstractmethod
     def begin_attempt(self) -> None:
-        """Start a new attempt: ``figures`` then leaves out all values before it."""
+        """Start a new attempt of the task: ``figures`` leaves out values of earlier attempts."""
 
     def by_subtask(self, subtask: int) -> Iterator[tuple[int, dict[str, Number]]]:
-        """Yield the values of this attempt, each with its subtask."""
+        """Yield ``(subtask, values)`` pairs with the values since ``begin_attempt``.
+
+        By default one pair: ``subtask`` and ``figures()``.
+        """
         yield subtask, self.figures()
 
 
@@ -59,7 +62,7 @@ class Counter(Metric):
         return {"": self._count - self._before}
 
     def begin_attempt(self) -> None:
-        """Report only later changes."""
+        """Start a new attempt: ``figures`` reports only later changes."""
         self._before = self._count
 
 
@@ -114,7 +117,7 @@ class Meter(Metric):
         return {"count": self._count - self._before}
 
     def begin_attempt(self) -> None:
-        """Report only later events."""
+        """Start a new attempt: ``figures`` reports only later events."""
         self._before = self._count
 
 
@@ -133,7 +136,7 @@ class Distribution(Metric):
         self.begin_attempt()
 
     def begin_attempt(self) -> None:
-        """Drop all values."""
+        """Drop the values of earlier attempts."""
         self._count = 0
         self._sum: Number = 0
         self._min: Number = 0
@@ -230,7 +233,7 @@ class MetricGroup:
         return ".".join(filter(None, (self._name, *self._scope, metric)))
 
     def begin_attempt(self) -> None:
-        """Start a new attempt of the task: values before it are not reported again."""
+        """Start a new attempt of the task: snapshots leave out the values of earlier attempts."""
         for metric in self._metrics.values():
             metric.begin_attempt()
         for group in self._groups.values():

@@ -244,7 +244,11 @@ def _with_absolute_path(connector: Any) -> Any:
 def _check_checkpoint_dir(
     program: JobProgram, configuration: Configuration, job_name: str | None
 ) -> None:
-    """Refuse a checkpoint folder that is not supported, or a job without a name."""
+    """Raise UnsupportedError for a checkpoint folder that is not local.
+
+    Raises:
+        ConfigurationError: there is a checkpoint folder, but the job has no name.
+    """
     if program.batch or _is_local(configuration):
         return  # neither keeps a checkpoint
     folder = options.read(configuration, options.CHECKPOINT_DIR)
@@ -261,7 +265,7 @@ def _check_checkpoint_dir(
 
 
 def _require_checkpoint_without_drain(program: JobProgram, configuration: Configuration) -> None:
-    """Check that a run that does not drain keeps its open windows in a checkpoint."""
+    """Raise ConfigurationError if a run neither drains nor has a checkpoint for open windows."""
     if program.settings.drain or _is_local(configuration):
         return
     if not options.read(configuration, options.CHECKPOINT_DIR):

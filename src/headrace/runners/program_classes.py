@@ -151,7 +151,7 @@ def _module(name: str) -> ModuleType:
 
 
 def _ensure_package(name: str) -> None:
-    """Import the parent package, which pickle imports too; or put a stand-in if it is missing."""
+    """Import the parent package, as pickle needs it; if it is missing, register a stand-in."""
     if name not in sys.modules:
         try:
             importlib.import_module(name)

@@ -60,13 +60,13 @@ _METHODS: list[tuple[type, str, Any, Any]] = [
 
 
 def spec_for(function: Any, keyed: bool, states: Sequence[MapStateDescriptor] = ()) -> OperatorSpec:
-    """The spec of the operator that runs ``function``; a spec is returned unchanged.
+    """Return the spec of the operator that runs ``function``; a spec is returned unchanged.
 
     ``states`` are the broadcast states of a function with a broadcast input.
 
     Raises:
-        NotKeyedError: the function needs keys, or the broadcast function is for the other kind
-            of stream.
+        NotKeyedError: the function needs keys, or the broadcast function is for the other kind of
+            stream.
         PlanError: no operator runs this object, or the operator does not use keys.
     """
     if isinstance(function, OperatorSpec):

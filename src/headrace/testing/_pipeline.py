@@ -178,7 +178,7 @@ def run_pipeline(
 def _make_planner(
     program: Streams | Build, batch: bool, drain: bool = True
 ) -> tuple[Planner, dict[str, list[Any]]]:
-    """A function that plans the job, and empty lists for the records of its streams."""
+    """Return a function that plans the job, and empty lists for the records of its streams."""
     built = program
     if not isinstance(built, DataStream | Mapping):
         built = built(StreamExecutionEnvironment())
@@ -226,7 +226,7 @@ def _jobs_after_restarts(
     batch: bool,
     layouts: Sequence[tuple[int | None, int | None]],
 ) -> list[bytes]:
-    """The pickled jobs of the restarts in turn: each version of the program with each layout.
+    """Return the pickled jobs of all restarts: each program version with each layout.
 
     A layout is a number of key groups and a parallelism.
 
@@ -252,7 +252,7 @@ def _jobs_after_restarts(
 
 
 def _state_layout(job: JobProgram) -> Layout:
-    """The layout of a program's state without its key groups, which a savepoint may change."""
+    """Return the state layout of a program without key groups, which a savepoint may change."""
     layout = Layout.of(job)
     parts = tuple(replace(part, key_groups=0) for part in layout.parts)
     return replace(layout, parts=parts)

@@ -39,7 +39,7 @@ class Reading:
     steps: int = 0
 
     def all(self) -> list[Any]:
-        """The values of all splits."""
+        """Return the values of all splits, split by split."""
         return [value for values in self.values.values() for value in values]
 
     def read(self, source: Source, tasks: Sequence[SourceTaskInput]) -> None:
@@ -161,7 +161,7 @@ def read_source(
 
 
 def through_json(offset: Offset) -> Offset:
-    """The offset, encoded to JSON and decoded; fails unless both are equal."""
+    """Return the offset, encoded to JSON and decoded; fails unless both are equal."""
     text = json.dumps(offset.to_json())
     decoded = Offset.from_json(json.loads(text))
     assert decoded == offset
@@ -170,5 +170,5 @@ def through_json(offset: Offset) -> Offset:
 
 
 def counts(values: Sequence[Any]) -> Counter[str]:
-    """The number of occurrences of each value, by its ``repr``."""
+    """Return the number of occurrences of each value, by its ``repr``."""
     return Counter(map(repr, values))

@@ -7,7 +7,7 @@ from headrace.runtime.savepoint.savepoint import Savepoint
 
 
 def round_trip(savepoint: Savepoint) -> Savepoint:
-    """The savepoint after encoding to, and decoding from, JSON and Arrow batches."""
+    """Return the savepoint after encoding to, and decoding from, JSON and Arrow batches."""
     # Imported here because it imports pyarrow, which most tests do not need.
     from headrace.runtime.savepoint.arrow import from_batches, to_batches
 

@@ -50,14 +50,14 @@ class SinkContract(ABC):
 
     @pytest.fixture
     def folder(self, tmp_path: Path) -> Path:
-        """The folder that the sink writes to."""
+        """Return the folder that the sink writes to."""
         found = tmp_path / "output"
         found.mkdir()
         return found
 
     @pytest.fixture
     def sink(self, folder: Path) -> Sink:
-        """The sink under test, pickled and unpickled as for a worker."""
+        """Return the sink under test, pickled and unpickled as for a worker."""
         made: Sink = pickle.loads(pickle.dumps(self.make_sink(folder)))
         return made
 

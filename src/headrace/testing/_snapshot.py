@@ -68,5 +68,5 @@ def copy_state(source: StateBackend, target: StateBackend) -> None:
 
 
 def pending_timers(timers: TimerStore) -> list[Timer]:
-    """The registered timers in the order of firing."""
+    """Return the registered timers in the order of firing."""
     return [timer for _, timer in timers.scan()]

@@ -49,7 +49,7 @@ class _WithoutInitial(SplitEnumerator):
 
 
 def _records_and_timestamps(chunks: Iterable[Chunk | ColumnChunk]) -> list[tuple[Any, int | None]]:
-    """All records with their timestamps; bad records stand where they were read."""
+    """Return all records with their timestamps; bad records are where they were read."""
     result: list[tuple[Any, int | None]] = []
     for chunk in chunks:
         if isinstance(chunk, ColumnChunk):
@@ -87,14 +87,14 @@ class SourceContract(ABC):
 
     @pytest.fixture
     def directory(self, tmp_path: Path) -> Path:
-        """The folder that enumerators may write to."""
+        """Return the folder that enumerators may write to."""
         result = tmp_path / "enumerator"
         result.mkdir()
         return result
 
     @pytest.fixture
     def source(self, tmp_path: Path) -> Source:
-        """The source under test, pickled and unpickled as for a worker."""
+        """Return the source under test, pickled and unpickled as for a worker."""
         folder = tmp_path / "input"
         folder.mkdir()
         made: Source = pickle.loads(pickle.dumps(self.make_source(folder)))

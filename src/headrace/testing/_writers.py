@@ -10,7 +10,7 @@ from headrace.connector import Sink, SinkWriter, WriterContext
 
 
 def writer_of(sink: Sink, context: WriterContext) -> SinkWriter:
-    """A new writer of the sink, which encodes records with ``record_encoder`` first."""
+    """Return a new writer of the sink, which encodes records with ``record_encoder`` first."""
     encode = sink.record_encoder
     inner = sink.writer(context)
     return inner if encode is None else _Encoding(inner, encode)

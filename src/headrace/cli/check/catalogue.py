@@ -145,7 +145,7 @@ def _get_attribute(owner: Any, part: str, name: Name) -> Any:
 
 @cache
 def members() -> dict[int, dict[str | None, Name]]:
-    """By identity of each class and function: its members by name, itself under None."""
+    """Map the identity of each class and function to its members by name; itself under None."""
     found: dict[int, dict[str | None, Name]] = {}
     text = files(__package__).joinpath("pyflink_names.txt").read_text("utf-8")
     for name in read_names(text):
@@ -178,7 +178,7 @@ def finding_of(owner: Any, member: str | None = None) -> Finding:
 
 
 def finding_for_program(name: Name) -> Finding:
-    """As ``find``; a name of DIFFERENCES that does not exist here does not work."""
+    """Find a name as ``find`` does; names of DIFFERENCES that do not exist here do not work."""
     finding = find(name)
     if finding.status == DIFFERS:
         try:

@@ -75,7 +75,7 @@ class Expressions(Imports):
         return Method(kind, node.attr)
 
     def _guess(self, node: ast.Attribute) -> None:
-        """A method of an unknown object, if only PyFlink has this name."""
+        """Note a use of a method of an unknown object, if only PyFlink has the method's name."""
         name = node.attr
         if "_" not in name or name in _BUILTIN or hasattr(builtins, name) or name[0] == "_":
             return
@@ -106,7 +106,7 @@ class Expressions(Imports):
         return values.result_of_call(function)
 
     def visit_Constant(self, node: ast.Constant) -> None:
-        """A text with an SQL pattern (MATCH_RECOGNIZE) is a use of CEP."""
+        """Note a use of CEP for a text with an SQL pattern (MATCH_RECOGNIZE)."""
         if isinstance(node.value, str) and _PATTERN.search(node.value):
             self._report_missing(node, "MATCH_RECOGNIZE", UNSUPPORTED_PACKAGES["cep"])
 

@@ -92,7 +92,7 @@ class Imports(FileVisitor):
 
 
 def _missing_reason(name: str, error: ImportError, default: str = "") -> str:
-    """Why a name or module is missing: the note for Flink 1.x, or else the reason of the error."""
+    """Return why a name or module is missing: the note for Flink 1.x, or the error's reason."""
     flink1 = finding_of_flink1_name(name)
     if flink1 is not None:
         return flink1.reason

@@ -22,7 +22,7 @@ class Package:
     path: str
 
     def module(self) -> Any:
-        """Headrace's module.
+        """Import Headrace's module.
 
         Raises:
             ImportError: there is none; for a module of PyFlink the message has the reason.

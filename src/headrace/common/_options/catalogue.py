@@ -333,11 +333,11 @@ class Settings(Protocol):
     """Settings by key: a ``Configuration``."""
 
     def value_of(self, key: str) -> Any | None:
-        """The value as it was set; None where it was not."""
+        """Return the value of ``key`` as the user set it, or None if it is not set."""
 
 
 def read(configuration: Settings, option: ConfigOption[T]) -> T:
-    """The parsed value of an option, or its default.
+    """Return the parsed value of an option, or its default.
 
     Raises:
         ConfigurationError: the value does not parse.
@@ -350,11 +350,13 @@ def read(configuration: Settings, option: ConfigOption[T]) -> T:
 
 
 def check(key: str, value: Any) -> None:
-    """Check a key and its value. A key of Flink's that has no effect prints a warning, once.
+    """Check that a key is known and its value can be parsed.
+
+    A key of Flink that has no effect prints a warning, once.
 
     Raises:
-        ConfigurationError: the key is unknown (the error names similar ones), or the value does
-            not parse.
+        ConfigurationError: the key is unknown (the error names similar ones), or the value cannot
+            be parsed.
     """
     option = OPTIONS.get(key)
     if option is not None:
@@ -368,7 +370,7 @@ def check(key: str, value: Any) -> None:
 
 
 def spark_settings(settings: Mapping[str, Any]) -> dict[str, str]:
-    """The settings for the Spark session: those under ``headrace.spark.conf.``, without it."""
+    """Return the settings under ``headrace.spark.conf.``, with their names in Spark."""
     return {
         key.removeprefix(SPARK_CONF_PREFIX): text_of(value)
         for key, value in settings.items()

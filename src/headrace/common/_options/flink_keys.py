@@ -34,13 +34,13 @@ _warned: set[str] = set()
 
 @cache
 def names() -> frozenset[str]:
-    """The keys in ``flink_keys.txt``, which ``scripts/flink_keys.py`` writes."""
+    """Return the keys in ``flink_keys.txt``, which ``scripts/flink_keys.py`` writes."""
     text = files(__package__).joinpath("flink_keys.txt").read_text("utf-8")
     return frozenset(line for line in text.splitlines() if not line.startswith("#"))
 
 
 def is_flink_key(key: str) -> bool:
-    """Whether Flink has this key."""
+    """Return whether Flink has this key."""
     family = any(key.startswith(beginning) and key != beginning for beginning in KEY_PREFIXES)
     return family or key in names()
 

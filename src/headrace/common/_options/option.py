@@ -59,27 +59,27 @@ class OptionBuilder:
         self._key = key
 
     def boolean_type(self) -> TypedConfigOptionBuilder[bool]:
-        """The values are booleans."""
+        """Declare that values are booleans."""
         return TypedConfigOptionBuilder(self._key, ValueKind.BOOLEAN)
 
     def int_type(self) -> TypedConfigOptionBuilder[int]:
-        """The values are ints of 32 bits."""
+        """Declare that values are ints of 32 bits."""
         return TypedConfigOptionBuilder(self._key, ValueKind.INT)
 
     def long_type(self) -> TypedConfigOptionBuilder[int]:
-        """The values are ints of 64 bits."""
+        """Declare that values are ints of 64 bits."""
         return TypedConfigOptionBuilder(self._key, ValueKind.LONG)
 
     def float_type(self) -> TypedConfigOptionBuilder[float]:
-        """The values are floats, of 64 bits (in Flink of 32)."""
+        """Declare that values are floats, of 64 bits (in Flink of 32)."""
         return TypedConfigOptionBuilder(self._key, ValueKind.DOUBLE)
 
     def double_type(self) -> TypedConfigOptionBuilder[float]:
-        """The values are floats."""
+        """Declare that values are floats, of 64 bits."""
         return TypedConfigOptionBuilder(self._key, ValueKind.DOUBLE)
 
     def string_type(self) -> TypedConfigOptionBuilder[str]:
-        """The values are strings."""
+        """Declare that values are strings."""
         return TypedConfigOptionBuilder(self._key, ValueKind.STRING)
 
 
@@ -92,11 +92,11 @@ class TypedConfigOptionBuilder(Generic[T]):
         self._choices = tuple(choices)
 
     def default_value(self, value: T) -> ConfigOption[T]:
-        """The option; ``value`` is its value where none is set."""
+        """Return the option with the value that it has if none is set."""
         return ConfigOption(self._key, self._kind, value, choices=self._choices)
 
     def no_default_value(self) -> ConfigOption[T | None]:
-        """The option; its value is None where none is set."""
+        """Return the option without default: its value is None if none is set."""
         return ConfigOption(self._key, self._kind, None, choices=self._choices)
 
 

@@ -63,7 +63,7 @@ _ISO_DURATION = re.compile(
 
 
 def parse(kind: ValueKind, value: Any, choices: Sequence[str] = ()) -> Any:
-    """The value in the Python type of its kind: durations are int milliseconds, sizes int bytes.
+    """Return a value in the type of its kind; durations as int ms, sizes as int bytes.
 
     Raises:
         ValueError: it does not parse.
@@ -92,7 +92,7 @@ def parse(kind: ValueKind, value: Any, choices: Sequence[str] = ()) -> Any:
 
 
 def text_of(value: Any) -> str:
-    """The value in the syntax of Flink's configuration files; ``parse`` is the inverse."""
+    """Return the value in the syntax of Flink's configuration files; ``parse`` is the inverse."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, timedelta | Duration | Time):
@@ -109,7 +109,7 @@ def text_of(value: Any) -> str:
 
 
 def split_list(text: str) -> list[str]:
-    """The elements of ``a;b;c``, ``[a, b, c]``, or lines that begin with ``- ``."""
+    """Return the elements of ``a;b;c``, ``[a, b, c]``, or lines that begin with ``- ``."""
     text = text.strip()
     if not text:
         return []

@@ -17,7 +17,7 @@ _PROTOCOL = 4
 
 
 def content_digest(values: Iterable[Any]) -> str | None:
-    """The hexadecimal digest of a sequence of values.
+    """Return the hexadecimal digest of a sequence of values.
 
     None where a value cannot be pickled, or where objects refer to each other in a cycle.
     """
@@ -48,7 +48,7 @@ def _hash_value(value: Any) -> bytes:
 
 
 def _object_digest(value: Any) -> bytes:
-    """The digest of what pickle would write: class, arguments, state, items."""
+    """Return the digest of what pickle would write: class, arguments, state, items."""
     reduce = copyreg.dispatch_table.get(type(value))
     reduced = reduce(value) if reduce is not None else value.__reduce_ex__(_PROTOCOL)
     if isinstance(reduced, str):  # a global's name

@@ -48,7 +48,7 @@ class FolderStore(ObjectStore):
         return True
 
     def get(self, name: str) -> bytes | None:
-        """The file's content, or None."""
+        """Return the content of the object's file, or None if the file does not exist."""
         path = self._path(name)
         with self._raises_checkpoint_error(path, "read"):
             try:
@@ -58,7 +58,7 @@ class FolderStore(ObjectStore):
                 return None
 
     def list(self, prefix: str = "") -> list[str]:
-        """The names that begin with ``prefix``, sorted as strings, not folder by folder."""
+        """Return the names that begin with ``prefix``, sorted as strings, not folder by folder."""
         require_prefix(prefix)
         top = self._folder
         inner = prefix.rpartition("/")[0]
@@ -80,7 +80,7 @@ class FolderStore(ObjectStore):
             os.unlink(path)
 
     def location(self, name: str) -> str:
-        """The file's full path."""
+        """Return the full path of the object's file."""
         return self._path(name) if name else self._folder
 
     def tidy(self) -> None:
@@ -109,7 +109,7 @@ class FolderStore(ObjectStore):
 
     @contextmanager
     def _write_draft(self, path: str, data: bytes) -> Iterator[str]:
-        """The path of a temporary file with ``data``; it is removed on exit."""
+        """Write ``data`` to a temporary file, yield its path, and remove it on exit."""
         drafts = os.path.join(self._folder, _DRAFTS)
         os.makedirs(drafts, exist_ok=True)
         self._make_folder(os.path.dirname(path))

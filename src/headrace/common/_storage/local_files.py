@@ -32,7 +32,7 @@ class ListedFile:
 def local_path(
     uri: str | os.PathLike[str], what: str = "files", otherwise: str | None = None
 ) -> str:
-    """The local path of a path or a ``file:`` URI.
+    """Return the local path of a path or a ``file:`` URI.
 
     For the error, ``what`` names the files, and ``otherwise`` is an alternative to mounting.
 
@@ -144,7 +144,7 @@ class LocalFiles:
         self.sync_directory(os.path.dirname(path))
 
     def truncate(self, path: str, size_bytes: int) -> None:
-        """Cut a file to its first ``size_bytes``."""
+        """Shorten a file to its first ``size_bytes`` bytes."""
         os.truncate(path, size_bytes)
 
     def remove(self, path: str) -> None:
@@ -153,7 +153,7 @@ class LocalFiles:
             os.remove(path)
 
     def read(self, path: str) -> bytes | None:
-        """The content of a file; None if it does not exist."""
+        """Return the content of a file; None if it does not exist."""
         try:
             with open(path, "rb") as file:
                 return file.read()
@@ -161,25 +161,25 @@ class LocalFiles:
             return None
 
     def size(self, path: str) -> int | None:
-        """The size of a file in bytes; None if it does not exist."""
+        """Return the size of a file in bytes; None if it does not exist."""
         try:
             return os.path.getsize(path)
         except FileNotFoundError:
             return None
 
     def exists(self, path: str) -> bool:
-        """Whether the file exists."""
+        """Return whether the file exists."""
         return os.path.exists(path)
 
     def names(self, directory: str) -> list[str]:
-        """The names in a directory, sorted; empty if it does not exist."""
+        """Return the names in a directory, sorted; empty if it does not exist."""
         try:
             return sorted(os.listdir(directory))
         except FileNotFoundError:
             return []
 
     def walk(self, directory: str) -> Iterator[ListedFile]:
-        """All files below a directory, at any depth, that are not hidden.
+        """Yield all files below a directory, at any depth, that are not hidden.
 
         As in Hadoop, files and folders are hidden whose name starts with ``.`` or ``_``. A file
         that is deleted during the listing is left out.
@@ -191,7 +191,7 @@ class LocalFiles:
                     yield from self.stat(os.path.join(folder, name))
 
     def stat(self, path: str) -> Iterator[ListedFile]:
-        """The file at a path; nothing if it does not exist."""
+        """Yield the file at a path; nothing if it does not exist."""
         with suppress(FileNotFoundError):
             found = os.stat(path)
             yield ListedFile(path, found.st_size, found.st_mtime_ns // 1_000_000)
@@ -205,5 +205,5 @@ def _is_same(source: str, target: str) -> bool:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether readers of a folder skip files and folders of this name."""
+    """Return whether readers of a folder skip files and folders of this name."""
     return name.startswith((".", "_"))

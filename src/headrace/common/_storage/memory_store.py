@@ -28,7 +28,7 @@ class MemoryStore(ObjectStore):
             return True
 
     def get(self, name: str) -> bytes | None:
-        """The object, or None."""
+        """Return the object, or None if it does not exist."""
         with self._lock:
             return self._objects.get(require_name(name))
 
@@ -42,5 +42,5 @@ class MemoryStore(ObjectStore):
             self._objects.pop(require_name(name), None)
 
     def location(self, name: str) -> str:
-        """``memory:`` and the name."""
+        """Return ``memory:`` and the name."""
         return f"memory:{name}"

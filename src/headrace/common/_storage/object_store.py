@@ -39,11 +39,11 @@ class ObjectStore(ABC):
 
     @abstractmethod
     def get(self, name: str) -> bytes | None:
-        """The object; None if it does not exist."""
+        """Return the object; None if it does not exist."""
 
     @abstractmethod
     def list(self, prefix: str = "") -> list[str]:
-        """The names that begin with ``prefix``, sorted."""
+        """Return the names that begin with ``prefix``, sorted."""
 
     @abstractmethod
     def delete(self, name: str) -> None:
@@ -51,28 +51,28 @@ class ObjectStore(ABC):
 
     @abstractmethod
     def location(self, name: str) -> str:
-        """The path or address of an object, for messages."""
+        """Return the path or address of an object, for messages."""
 
     def tidy(self) -> None:
         """Remove temporary files of writers that died, and make deletions durable."""
 
 
 def numbered_name(folder: str, number: int) -> str:
-    """The name of the ``number``-th object of a log: the folder and 12 digits."""
+    """Return the name of the ``number``-th object of a log: the folder and 12 digits."""
     return f"{folder}/{number:0{_NUMBER_WIDTH}d}"
 
 
 def stored_numbers(store: ObjectStore, folder: str) -> list[int]:
-    """The numbers of a log's objects, ascending."""
+    """Return the numbers of a log's objects, ascending."""
     found = (name.rpartition("/")[2] for name in store.list(f"{folder}/"))
     return [int(last) for last in found if len(last) == _NUMBER_WIDTH and last.isdecimal()]
 
 
 def require_name(name: str) -> str:
-    """Return ``name``.
+    """Check that the name of an object is safe, and return it.
 
     Raises:
-        CheckpointError: it could lead outside the store, or is too long for a file name.
+        CheckpointError: the name could lead outside the store, or is too long for a file name.
     """
     for part in name.split("/"):
         if not _is_allowed(part) or len(part.encode()) > _MAX_PART_BYTES:
@@ -81,10 +81,10 @@ def require_name(name: str) -> str:
 
 
 def require_prefix(prefix: str) -> str:
-    """Return ``prefix``; its last part may be empty.
+    """Check that the prefix of object names is safe, and return it; its last part may be empty.
 
     Raises:
-        CheckpointError: it could lead outside the store.
+        CheckpointError: the prefix could lead outside the store.
     """
     *folders, last = prefix.split("/")
     if not all(map(_is_allowed, folders)) or (last and not _is_allowed(last)):

@@ -44,7 +44,7 @@ class Unsealed:
 
 
 def seal(kind: ObjectFormat, payload: bytes) -> bytes:
-    """The payload with its header."""
+    """Return the payload with its header."""
     header = {
         "format": kind.name,
         "version": kind.version,
@@ -56,7 +56,7 @@ def seal(kind: ObjectFormat, payload: bytes) -> bytes:
 
 
 def unseal(kind: ObjectFormat, data: bytes, location: str) -> Unsealed:
-    """The payload and version of an object that ``seal`` made.
+    """Return the payload and version of an object that ``seal`` made.
 
     ``location`` is for the error.
 
@@ -86,7 +86,7 @@ def put_json(store: ObjectStore, name: str, kind: ObjectFormat, value: Any) -> N
 
 
 def get_json(store: ObjectStore, name: str, kind: ObjectFormat) -> Any | None:
-    """A stored JSON value; None if the object does not exist.
+    """Return a stored JSON value; None if the object does not exist.
 
     Raises:
         CheckpointError: as ``unseal`` does.
@@ -98,12 +98,12 @@ def get_json(store: ObjectStore, name: str, kind: ObjectFormat) -> Any | None:
 
 
 def json_bytes(value: Any) -> bytes:
-    """A JSON value as indented text in UTF-8."""
+    """Return a JSON value as indented text in UTF-8."""
     return json.dumps(value, indent=1, ensure_ascii=False).encode() + b"\n"
 
 
 def missing_object(what: str, location: str) -> CheckpointError:
-    """The error for an object that must exist."""
+    """Return the error for an object that must exist and does not."""
     return CheckpointError(f"{what} is missing", where={"object": location}, hint=_DAMAGED_HINT)
 
 

@@ -53,62 +53,62 @@ class BasicTypeInfo(TypeInformation):
 
     @staticmethod
     def STRING_TYPE_INFO() -> BasicTypeInfo:
-        """The type of str."""
+        """Return the type of str."""
         return BasicTypeInfo(BasicType.STRING)
 
     @staticmethod
     def BOOLEAN_TYPE_INFO() -> BasicTypeInfo:
-        """The type of bool."""
+        """Return the type of bool."""
         return BasicTypeInfo(BasicType.BOOLEAN)
 
     @staticmethod
     def BYTE_TYPE_INFO() -> BasicTypeInfo:
-        """The type of a signed 8-bit int: -128 to 127."""
+        """Return the type of a signed 8-bit int: -128 to 127."""
         return BasicTypeInfo(BasicType.BYTE)
 
     @staticmethod
     def SHORT_TYPE_INFO() -> BasicTypeInfo:
-        """The type of a signed 16-bit int."""
+        """Return the type of a signed 16-bit int."""
         return BasicTypeInfo(BasicType.SHORT)
 
     @staticmethod
     def INT_TYPE_INFO() -> BasicTypeInfo:
-        """The type of a signed 32-bit int."""
+        """Return the type of a signed 32-bit int."""
         return BasicTypeInfo(BasicType.INT)
 
     @staticmethod
     def LONG_TYPE_INFO() -> BasicTypeInfo:
-        """The type of a signed 64-bit int."""
+        """Return the type of a signed 64-bit int."""
         return BasicTypeInfo(BasicType.LONG)
 
     @staticmethod
     def FLOAT_TYPE_INFO() -> BasicTypeInfo:
-        """The type of a 32-bit float; values are rounded."""
+        """Return the type of a 32-bit float; values are rounded."""
         return BasicTypeInfo(BasicType.FLOAT)
 
     @staticmethod
     def DOUBLE_TYPE_INFO() -> BasicTypeInfo:
-        """The type of a 64-bit float, which is Python's float."""
+        """Return the type of a 64-bit float, which is Python's float."""
         return BasicTypeInfo(BasicType.DOUBLE)
 
     @staticmethod
     def CHAR_TYPE_INFO() -> BasicTypeInfo:
-        """The type of a str of one character."""
+        """Return the type of a str of one character."""
         return BasicTypeInfo(BasicType.CHAR)
 
     @staticmethod
     def BIG_INT_TYPE_INFO() -> BasicTypeInfo:
-        """The type of an int of any size."""
+        """Return the type of an int of any size."""
         return BasicTypeInfo(BasicType.BIG_INT)
 
     @staticmethod
     def BIG_DEC_TYPE_INFO() -> BasicTypeInfo:
-        """The type of Decimal."""
+        """Return the type of Decimal."""
         return BasicTypeInfo(BasicType.BIG_DEC)
 
     @staticmethod
     def INSTANT_TYPE_INFO() -> BasicTypeInfo:
-        """The type of Instant."""
+        """Return the type of Instant."""
         return InstantTypeInfo(BasicType.INSTANT)
 
 
@@ -138,7 +138,7 @@ class UnroundedFloatTypeInfo(BasicTypeInfo):
         super().__init__(BasicType.FLOAT)
 
     def coercer(self) -> Coercer | None:
-        """A function that converts numbers to floats of 64 bits."""
+        """Return a function that converts numbers to floats of 64 bits."""
         return _floats(self)
 
 

@@ -225,7 +225,7 @@ class MapTypeInfo(TypeInformation):
 
 
 def _at_key(error: TypeMismatchError, keys: list[Any]) -> TypeMismatchError:
-    """The error with the key in its path instead of the index."""
+    """Return the error with the key in its path instead of the index."""
     index, _, rest = error.where["field"].removeprefix("[").partition("]")
     where = {**error.where, "field": f"[{keys[int(index)]!r}]{rest}"}
     return TypeMismatchError(error.message, where=where, hint=error.hint)

@@ -22,12 +22,12 @@ ANY = "PICKLED_BYTE_ARRAY"
 
 
 def type_data(name: str, *of: TypeData, **more: Any) -> TypeData:
-    """The JSON of a type: its name, the types in it, and other entries."""
+    """Return the JSON of a type: its name, the types in it, and other entries."""
     return {"type": name, **({"of": [*of]} if of else {}), **more}
 
 
 def type_text(data: TypeData) -> str:
-    """A type as users see it: ``LIST<INT>``."""
+    """Return a type as users see it: ``LIST<INT>``."""
     if "text" in data:
         return str(data["text"])
     parts = [*map(type_text, data.get("of", ()))]
@@ -39,7 +39,7 @@ def type_text(data: TypeData) -> str:
 
 
 def types_compatible(one: TypeData, other: TypeData) -> bool:
-    """Whether two types are equal; a type of any pickled value equals every type."""
+    """Return whether two types are equal; a type of any pickled value equals every type."""
     if ANY in (one["type"], other["type"]):
         return True
     if one["type"] != other["type"] or "text" in one:

@@ -30,7 +30,7 @@ from headrace.errors import PlanError
 
 
 def type_from_data(data: TypeData) -> TypeInformation:
-    """The type that ``to_data`` encoded.
+    """Return the type from the data that ``to_data`` returned.
 
     Raises:
         PlanError: ``Types`` does not make this type; it may be a class of the program.

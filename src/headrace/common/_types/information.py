@@ -26,7 +26,7 @@ class TypeInformation(ABC):
 
     @abstractmethod
     def _arguments(self) -> tuple[Any, ...]:
-        """What this type was declared with: names, types of elements. Hashable."""
+        """Return the hashable arguments of the declaration: names, and types of elements."""
 
     def to_data(self) -> TypeData:
         """Return the type as JSON, see ``data.py``; ``type_from_data`` is the inverse."""
@@ -96,10 +96,12 @@ class TypeInformation(ABC):
 
 
 def require_types(types: Iterable[TypeInformation], owner: str) -> tuple[TypeInformation, ...]:
-    """The types as a tuple; ``owner`` is the declaring type, for the error.
+    """Check that all items are types, and return them as a tuple.
+
+    ``owner`` names the type that contains them in the error.
 
     Raises:
-        PlanError: one of them is not a ``TypeInformation``.
+        PlanError: an item is not a ``TypeInformation``.
     """
     result = tuple(types)
     for candidate in result:
@@ -112,7 +114,7 @@ def require_types(types: Iterable[TypeInformation], owner: str) -> tuple[TypeInf
 
 
 def mismatch(value: Any, declared: TypeInformation, why: str = "") -> TypeMismatchError:
-    """The error for a value that does not fit a type; its path is still empty."""
+    """Return the error for a value that does not fit a type; its path is still empty."""
     shown = repr(value)
     if len(shown) > _SHOWN_CHARS:
         shown = shown[:_SHOWN_CHARS] + "…"
@@ -124,7 +126,7 @@ def mismatch(value: Any, declared: TypeInformation, why: str = "") -> TypeMismat
 
 
 def with_path_step(error: TypeMismatchError, step: str) -> TypeMismatchError:
-    """The error with ``step``, a field or ``[index]``, put before its path."""
+    """Return the error with ``step``, a field or ``[index]``, put before its path."""
     inner = error.where.get("field", "")
     joint = "." if inner and not inner.startswith("[") else ""
     return TypeMismatchError(

@@ -12,7 +12,7 @@ _FLOAT32 = struct.Struct(">f")
 
 
 def round_to_float32(value: float) -> float:
-    """The nearest float of 32 bits.
+    """Return the nearest float of 32 bits.
 
     Raises:
         OverflowError: the value is larger than the largest float of 32 bits.
@@ -22,12 +22,12 @@ def round_to_float32(value: float) -> float:
 
 
 def double_text(value: float) -> str:
-    """``Double.toString``: ``1.0``, ``1.0E10``, ``NaN``, ``Infinity``."""
+    """Return a float as Java's ``Double.toString``: ``1.0``, ``1.0E10``, ``NaN``, ``Infinity``."""
     return _java_floating(value, repr(value))
 
 
 def float_text(value: float) -> str:
-    """``Float.toString``: the fewest digits that identify the 32-bit number."""
+    """Return a 32-bit float as Java's ``Float.toString``: the fewest digits that identify it."""
     for digits in range(1, 10):
         text = f"{value:.{digits}g}"
         try:
@@ -60,7 +60,7 @@ def _java_floating(value: float, text: str) -> str:
 
 
 def sql_timestamp_text(value: datetime.datetime) -> str:
-    """The text of a datetime, with at least one digit after the point.
+    """Return the text of a datetime, with at least one digit after the point.
 
     Source: ``java.sql.Timestamp.toString``.
     """
@@ -69,7 +69,7 @@ def sql_timestamp_text(value: datetime.datetime) -> str:
 
 
 def local_time_text(value: datetime.time | datetime.datetime) -> str:
-    """The time in the format of ``java.time``: seconds and fractions only where not zero."""
+    """Return the time in the format of ``java.time``: seconds and fractions only where not zero."""
     text = f"{value.hour:02d}:{value.minute:02d}"
     if value.microsecond:
         return f"{text}:{value.second:02d}.{_fraction_digits(value.microsecond * 1000)}"
@@ -77,7 +77,7 @@ def local_time_text(value: datetime.time | datetime.datetime) -> str:
 
 
 def instant_text(value: Instant) -> str:
-    """``java.time.Instant.toString``, for the years 1 to 9999."""
+    """Return an instant as Java's ``Instant.toString``, for the years 1 to 9999."""
     moment = datetime.datetime(1970, 1, 1) + datetime.timedelta(seconds=value.seconds)
     fraction = f".{_fraction_digits(value.nanos)}" if value.nanos else ""
     return f"{moment.isoformat(timespec='seconds')}{fraction}Z"

@@ -58,13 +58,13 @@ class Row:
 
     @staticmethod
     def of_kind(row_kind: RowKind, *args: Any, **kwargs: Any) -> Row:
-        """A row of the given kind, from positional or named values."""
+        """Return a row of the given kind, from positional or named values."""
         row = Row(*args, **kwargs)
         row._row_kind = row_kind
         return row
 
     def as_dict(self, recursive: bool = False) -> dict[str, Any]:
-        """The fields as a dict; with ``recursive``, also rows in fields, lists and dicts.
+        """Return the fields as a dict; with ``recursive``, also rows in fields, lists and dicts.
 
         Raises:
             TypeError: the fields have no names.
@@ -76,7 +76,7 @@ class Row:
         return dict(zip(names, values, strict=False))
 
     def get_row_kind(self) -> RowKind:
-        """The kind of this row; by default INSERT."""
+        """Return the row kind; the default is INSERT."""
         return self._row_kind
 
     def set_row_kind(self, row_kind: RowKind) -> None:
@@ -88,7 +88,7 @@ class Row:
         self._fields = field_names
 
     def get_fields_by_names(self, names: Sequence[str]) -> list[Any]:
-        """The values of the fields in ``names``, in that order; all values of an unnamed row.
+        """Return the values of the named fields in their order; all values of an unnamed row.
 
         Raises:
             KeyError: the row has no field of that name.
@@ -203,7 +203,7 @@ class Row:
 
 
 def row_of(names: Sequence[str] | None, values: list[Any], kind: RowKind = RowKind.INSERT) -> Row:
-    """A row of ``values`` and ``names``, which are not copied."""
+    """Return a row of ``values`` and ``names``, which are not copied."""
     row = Row.__new__(Row)
     if names is not None:
         row._fields = names

@@ -16,7 +16,7 @@ _ONE_MICROSECOND = datetime.timedelta(microseconds=1)
 
 
 def _in_utc(moment: datetime.datetime) -> datetime.datetime:
-    """A datetime in UTC without a time zone; an input without a time zone is taken as UTC."""
+    """Return a datetime in UTC without a time zone; a naive datetime is taken as UTC."""
     if moment.tzinfo is None:
         return moment
     return moment.astimezone(datetime.UTC).replace(tzinfo=None)
@@ -64,17 +64,17 @@ class SqlTimeTypeInfo(TypeInformation):
 
     @staticmethod
     def DATE() -> DateTypeInfo:
-        """The type of datetime.date."""
+        """Return the type of datetime.date."""
         return DateTypeInfo()
 
     @staticmethod
     def TIME() -> TimeTypeInfo:
-        """The type of datetime.time."""
+        """Return the type of datetime.time."""
         return TimeTypeInfo()
 
     @staticmethod
     def TIMESTAMP() -> TimestampTypeInfo:
-        """The type of datetime.datetime."""
+        """Return the type of datetime.datetime."""
         return TimestampTypeInfo()
 
 

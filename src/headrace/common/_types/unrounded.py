@@ -10,7 +10,7 @@ from headrace.common._types.information import TypeInformation
 
 
 def unrounded(type_info: TypeInformation) -> TypeInformation:
-    """The type with every FLOAT in it, at any depth, replaced by one that does not round."""
+    """Return the type with every FLOAT in it, at any depth, replaced by one that does not round."""
     if isinstance(type_info, BasicTypeInfo):
         is_float = type_info._basic_type is BasicType.FLOAT
         return UnroundedFloatTypeInfo() if is_float else type_info

@@ -30,10 +30,10 @@ def extreme_record(kind: AggregateKind, field: int | str, first: bool = True) ->
 
 
 def checked_field(field: int | str) -> int | str:
-    """Return the field, if it is an int or a str.
+    """Check that a field is a position or a name, and return it.
 
     Raises:
-        PlanError: it is neither.
+        PlanError: ``field`` is neither an int nor a str.
     """
     if isinstance(field, bool) or not isinstance(field, int | str):
         raise PlanError(
@@ -45,10 +45,10 @@ def checked_field(field: int | str) -> int | str:
 def require_declared(
     field: int | str, declared: TypeInformation | None, call: str, stream: str, site: CallSite
 ) -> None:
-    """Check that the declared type of the records has the field; None: the type is unknown.
+    """Check that the declared type of the records has the field; skipped if ``declared`` is None.
 
     Raises:
-        PlanError: it has not.
+        PlanError: the type does not have the field.
     """
     if isinstance(declared, ExternalTypeInfo):
         declared = declared._arguments()[0]

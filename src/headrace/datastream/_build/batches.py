@@ -119,7 +119,7 @@ def require_known_type(edges: Sequence[Edge], stream: str, site: CallSite) -> No
     """Check that a stream whose records have no declared type can deliver columns.
 
     Raises:
-        PlanError: it delivers rows of unknown type.
+        PlanError: the stream delivers rows whose type is unknown.
     """
     if not all(_may_have_columns(edge) and _keeps_columns(edge) for edge in edges):
         raise PlanError(

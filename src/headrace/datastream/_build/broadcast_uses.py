@@ -23,11 +23,11 @@ _BETWEEN = frozenset({"CACHE", "EXTENDED_ARG", "NOP", "PRECALL", "PUSH_NULL"})
 def require_declared(function: Any, declared: Sequence[str], stream: str, site: CallSite) -> None:
     """Check that the broadcast states that a function uses are declared.
 
-    It finds descriptors in the function's attributes, in globals and in enclosing functions. Others
-    are checked when the function asks for them.
+    Descriptors are found in the function's attributes, in globals and in enclosing functions. All
+    other descriptors are checked when the function uses them.
 
     Raises:
-        PlanError: one is not declared.
+        PlanError: a broadcast state is not declared.
     """
     for descriptor in _find_descriptors(function):
         if descriptor.name not in declared:

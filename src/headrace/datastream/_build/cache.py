@@ -24,12 +24,12 @@ class CacheFolders:
         atexit.register(self.forget)
 
     def find_source(self) -> Source | None:
-        """Return a source of the records that a job has stored, or None."""
+        """Return a source of the first complete folder; None if no job has cached the stream."""
         sources = map(CacheSource, self._folders)
         return next((source for source in sources if source.is_complete), None)
 
     def create_sink(self) -> Sink:
-        """Create a sink with a new folder, so that two runs of the job share none."""
+        """Return a sink with a new folder, so that two runs of the job never share a folder."""
         given = options.read(self._configuration, options.CACHE_DIR)
         if given is None:
             folder = tempfile.mkdtemp(prefix="headrace-cache-")

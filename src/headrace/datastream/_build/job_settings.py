@@ -108,11 +108,11 @@ class JobSettings:
         return self
 
     def is_chaining_enabled(self) -> bool:
-        """Return the configured setting (default True)."""
+        """Return whether operators may be chained in one task (default True)."""
         return options.read(self._configuration, options.CHAINING)
 
     def is_chaining_of_operators_with_different_max_parallelism_enabled(self) -> bool:
-        """Return the configured setting (default True)."""
+        """Return whether operators with different max parallelism may be chained (default True)."""
         return options.read(self._configuration, options.CHAINING_ACROSS_MAX_PARALLELISM)
 
     def get_checkpoint_config(self) -> CheckpointConfig:
@@ -145,21 +145,21 @@ class JobSettings:
         return self.get_checkpointing_mode()
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
-        """Return the configured setting (default False)."""
+        """Return whether unaligned checkpoints are configured (default False)."""
         return self.get_checkpoint_config().is_unaligned_checkpoints_enabled()
 
     def is_force_unaligned_checkpoints(self) -> bool:
-        """Return the configured setting (default False)."""
+        """Return whether unaligned checkpoints are forced (default False)."""
         return self.get_checkpoint_config().is_force_unaligned_checkpoints()
 
     @no_effect("Spark's state store always writes a change log")
     def enable_changelog_state_backend(self, enabled: bool) -> Self:
-        """Store the setting; it has no effect on Spark, which always logs changes of state."""
+        """Store whether state changes are logged; no effect on Spark, which always logs them."""
         self._configuration.set_boolean(_CHANGELOG, enabled)
         return self
 
     def is_changelog_state_backend_enabled(self) -> bool | None:
-        """Return the configured setting (default None: not set)."""
+        """Return the value of ``enable_changelog_state_backend``; None if it is not set."""
         if not self._configuration.contains_key(_CHANGELOG):
             return None
         return self._configuration.get_boolean(_CHANGELOG, False)

@@ -31,12 +31,12 @@ def check_stability(
     stream: str,
     site: CallSite,
 ) -> None:
-    """Raise if a value cannot be a key: it has no stable hash, and cannot be serialized.
+    """Check that equal keys are always sent to the same task.
 
-    Only the key of the first element can be checked, and only if the stream is a collection.
+    Only the key of the first element is checked, and only if the stream is a collection.
 
     Raises:
-        UnstableKeyError: equal keys could be sent to different tasks.
+        UnstableKeyError: the key has no stable hash, and cannot be serialized.
     """
     from headrace.runtime.keys.serialized_key import to_internal_key
 

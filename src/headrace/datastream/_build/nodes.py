@@ -19,10 +19,10 @@ from headrace.runtime.user_function import UserFunction
 
 
 def checked_type(declared: TypeInformation | None, call: str) -> TypeInformation | None:
-    """Return the declared type, if it is one.
+    """Check that a declared type is a ``TypeInformation`` or None, and return it.
 
     Raises:
-        PlanError: it is not a ``TypeInformation``.
+        PlanError: it is another object.
     """
     if declared is not None and not isinstance(declared, TypeInformation):
         raise PlanError(
@@ -105,10 +105,10 @@ def timestamps_spec(
 
 
 def require_sendable(function: UserFunction, call: str, stream: str, site: CallSite) -> None:
-    """Check that a function can be sent to a worker.
+    """Check that a function can be pickled, to be sent to workers.
 
     Raises:
-        UnpicklableFunctionError: it cannot be pickled.
+        UnpicklableFunctionError: pickling fails.
     """
     require_picklable(function.target, f"{function.name!r}, given to {call}(),", stream, site)
 
@@ -117,7 +117,7 @@ def require_unkeyed(function: UserFunction, call: str, stream: str, site: CallSi
     """Check that a function for a stream without keys uses no keyed state and no timers.
 
     Raises:
-        NotKeyedError: the function uses one of them.
+        NotKeyedError: the function uses keyed state or timers.
     """
     uses = inspect_function(function.target) if isinstance(function.target, Function) else None
     if uses is None or not uses.keyed:

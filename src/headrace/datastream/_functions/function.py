@@ -94,4 +94,7 @@ class Function(ABC):  # noqa: B024 - what it marks is the life cycle below
         """Prepare the function; called before the first record."""
 
     def close(self) -> None:
-        """Release resources; called after the last record."""
+        """Close what ``open`` has opened.
+
+        Called after the last record. By default does nothing.
+        """

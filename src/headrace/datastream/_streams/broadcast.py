@@ -101,11 +101,11 @@ class BroadcastConnectedStream:
 def checked_descriptors(
     given: Sequence[Any], stream: str, site: CallSite
 ) -> list[MapStateDescriptor]:
-    """Return the descriptors of broadcast states.
+    """Check the descriptors of broadcast states, and return them as a list.
 
     Raises:
-        WrongFunctionError: one is no ``MapStateDescriptor``.
-        PlanError: two have the same name.
+        WrongFunctionError: an item is not a ``MapStateDescriptor``.
+        PlanError: two descriptors have the same name.
     """
     where = {"stream": stream, "called": str(site)}
     names: set[str] = set()

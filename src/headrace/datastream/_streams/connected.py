@@ -138,7 +138,7 @@ class ConnectedStreams:
 
 
 def described(first: DataStream, second: DataStream) -> str:
-    """Two streams, for errors."""
+    """Describe two streams, for errors."""
     return f"{first._describe()}; connected with {second._describe()}"
 
 
@@ -182,10 +182,10 @@ def row_type(output_type: TypeInformation | list[TypeInformation] | None) -> Typ
 def check_other(
     first: DataStream, other: Any, stream_class: type, site: CallSite, call: str = "connect"
 ) -> None:
-    """Check what a stream is connected or joined with.
+    """Check that ``other`` is a stream that can be connected or joined with ``first``.
 
     Raises:
-        PlanError: it is no stream, or one of another environment.
+        PlanError: ``other`` is not a stream, or belongs to another environment.
     """
     if not isinstance(other, stream_class):
         raise PlanError(
@@ -213,10 +213,10 @@ def same_environment(first: DataStream, second: Any, site: CallSite, call: str =
 
 
 def check_key_types(first: Any, second: Any, call: str, site: CallSite) -> None:
-    """Check that the declared types of two streams' keys are equal.
+    """Check that the keys of two streams have equal declared types.
 
     Raises:
-        PlanError: they differ.
+        PlanError: the types differ.
     """
     one, other = (stream._by_key.key_type for stream in (first, second))
     if one is not None and other is not None and one != other:

@@ -128,7 +128,7 @@ class KeyedOperators(StreamOperators):
     # Rejected, because the keys determine the tasks of records
 
     def broadcast(self, *args: Any) -> Any:
-        """Not possible on a keyed stream: the key decides where a record goes.
+        """Raise PlanError: on a keyed stream the key decides where a record goes.
 
         Raises:
             PlanError: always.

@@ -18,11 +18,11 @@ class TaggedUnion(NamedTuple):
     value: Any
 
     def is_one(self) -> bool:
-        """True for a record of the first stream."""
+        """Return True for a record of the first stream."""
         return self.is_first
 
     def is_two(self) -> bool:
-        """True for a record of the second stream."""
+        """Return True for a record of the second stream."""
         return not self.is_first
 
     def get_one(self) -> Any:

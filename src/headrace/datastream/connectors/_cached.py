@@ -192,7 +192,7 @@ class _Enumerator(SplitEnumerator):
         now_ms: int,
         paused: frozenset[str],
     ) -> Progress:
-        """File by file, as many chunks as the budget allows, but at least one."""
+        """Plan file by file, as many chunks as the budget allows, but at least one."""
         left, going, finished = budget.max_records, dict(positions), {}
         for name, at in positions.items():
             chunks = self.files[name]

@@ -108,7 +108,7 @@ class HybridSource(Source):
         return self.sources[0].bad_record_tag
 
     def absolute(self) -> HybridSource:
-        """Return the same source with absolute paths; tasks may have another working folder."""
+        """Return a copy with absolute paths, because tasks may have another working directory."""
         return replace(
             self,
             sources=tuple(
@@ -233,7 +233,7 @@ class HybridEnumerator(SplitEnumerator):
         return work
 
     def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
-        """What the last source reports; unknown before it is read."""
+        """Return the remaining input of the last source; unknown before it is read."""
         source_index = self._current_source_index(positions)
         if source_index < len(self.bounded) - 1:
             return Pending()

@@ -51,7 +51,7 @@ class IndexedEnumerator(SplitEnumerator):
         now_ms: int,
         paused: frozenset[str],
     ) -> Progress:
-        """As many records as the budget and the rate allow."""
+        """Move the position by as many records as the budget and the configured rate allow."""
         if self.split not in positions:
             return Progress({}, ended=True)
         position = positions[self.split]
@@ -87,7 +87,7 @@ class IndexedEnumerator(SplitEnumerator):
         ]
 
     def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
-        """Return the number of remaining records; unknown if they never end."""
+        """Return the number of remaining records; unknown if the source has no end."""
         if self.count is None:
             return Pending()
         at = positions.get(self.split)

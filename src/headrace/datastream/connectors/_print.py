@@ -37,7 +37,7 @@ class _DeliveredSink(Sink):
         return ExecutedBy.DRIVER
 
     def writer(self, context: WriterContext) -> SinkWriter:
-        """None: the runner delivers the records.
+        """Raise JobError: the runner delivers the records, so there is no writer.
 
         Raises:
             JobError: always.
@@ -45,7 +45,7 @@ class _DeliveredSink(Sink):
         raise _delivered_by_runner_error(self)
 
     def committer(self, context: CommitterContext) -> Committer:
-        """None: the runner delivers the records.
+        """Raise JobError: the runner delivers the records, so there is no committer.
 
         Raises:
             JobError: always.

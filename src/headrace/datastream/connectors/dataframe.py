@@ -76,7 +76,7 @@ class DataFrameSink(Sink):
         """Check that the sink or the stream declares the columns.
 
         Raises:
-            PlanError: neither declares them.
+            PlanError: both do not declare any columns.
         """
         if self.schema is None and not isinstance(self.type_info or declared, RowTypeInfo):
             raise PlanError(

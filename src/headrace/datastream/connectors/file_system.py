@@ -95,7 +95,7 @@ class FileSplitAssignerProvider(Enum):
 
     @staticmethod
     def locality_aware_split_assigner() -> FileSplitAssignerProvider:
-        """Return the only split assigner that is supported."""
+        """Return the default assigner; it has no effect, because Spark decides the locality."""
         return FileSplitAssignerProvider.LOCALITY_AWARE
 
 
@@ -149,7 +149,7 @@ class FileSource(Source):
         return self.error_tag
 
     def absolute(self) -> FileSource:
-        """Return the same source with absolute paths; tasks may have another working folder."""
+        """Return a copy with absolute paths, because tasks may have another working directory."""
         return replace(self, paths=tuple(map(os.path.abspath, self.paths)))
 
     def enumerator(self, directory: str) -> SplitEnumerator:

@@ -213,10 +213,10 @@ def _is_outage(error: Exception) -> bool:
 
 
 def _check_url(url: Any) -> str:
-    """Return the URL, if it is valid.
+    """Check an HTTP URL, and return it.
 
     Raises:
-        PlanError: it is not one of HTTP.
+        PlanError: it is not an HTTP URL, or it contains a user.
     """
     if not isinstance(url, str) or urlsplit(url).scheme not in _CONNECTIONS:
         shown = without_secrets(url) if isinstance(url, str) else repr(url)

@@ -93,10 +93,10 @@ class BulkFormat(FileFormat):
 
 
 def refuse_hadoop(hadoop_config: Any, what: str) -> None:
-    """Accept an empty Hadoop configuration, as PyFlink's examples pass it.
+    """Check that a Hadoop configuration is empty; PyFlink's examples pass an empty one.
 
     Raises:
-        PlanError: something is in it.
+        PlanError: the configuration is not empty.
     """
     properties = hadoop_config.to_dict() if hasattr(hadoop_config, "to_dict") else hadoop_config
     if properties:

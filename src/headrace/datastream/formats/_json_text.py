@@ -67,10 +67,10 @@ def parse_json(data: bytes) -> Any:
 
 
 def parse_all(data: Sequence[bytes]) -> list[Any]:
-    """Return the values of several texts: 0.4 µs faster per text than one by one.
+    """Parse several JSON texts, and return their values in order.
 
     Raises:
-        ValueError: one of them is not valid.
+        ValueError: a text is not valid JSON.
     """
     if _ORJSON and b" ".join(data).translate(_DIGITS).find(_LONG_NUMBER) < 0:
         try:
@@ -108,7 +108,7 @@ def write_line(value: Any) -> bytes:
 
 
 def _write_line_with_stdlib(value: Any) -> bytes:
-    """As ``write_line``, with the standard library only."""
+    """Write a record as ``write_line`` does, but only with the standard library."""
     try:
         return (_ENCODE(value) + "\n").encode()
     except UnicodeEncodeError:

@@ -320,7 +320,7 @@ class TextLineFormat(StreamFormat):
             )
 
     def decoder(self, header: Sequence[bytes]) -> LineDecoder:
-        """Lines to strings."""
+        """Return a decoder of lines to strings."""
         charset = self.charset_name
         return lambda lines: [line.decode(charset) for line in lines]
 
@@ -333,7 +333,7 @@ class BytesLineFormat(StreamFormat):
     strips_bom = False
 
     def decoder(self, header: Sequence[bytes]) -> LineDecoder:
-        """Lines unchanged."""
+        """Return a decoder that leaves lines unchanged."""
         return list
 
     def chunk(self, path: str, offset: int, lines: Sequence[bytes], decode: LineDecoder) -> Chunk:

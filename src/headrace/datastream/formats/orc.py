@@ -227,7 +227,7 @@ class _OrcWriter:
         self._writer.close()
 
     def discard(self) -> None:
-        """Let go of the file, whose content does not matter any more."""
+        """Close the file without completing it: its content is not needed any more."""
         self._rows = []
         self._writer.close()
 

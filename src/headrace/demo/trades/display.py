@@ -70,7 +70,7 @@ class Progress:
             self._print_line()
 
     def _compute_rate(self) -> float:
-        """Records per second, from the first finished micro-batch to the last.
+        """Return the records per second, from the first finished micro-batch to the last.
 
         If there is only one, from the start of the job.
         """

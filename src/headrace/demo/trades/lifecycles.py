@@ -58,7 +58,7 @@ class TradingDesk:
         self._numbers = [0, 0, 0]
 
     def emit_client_order(self) -> None:
-        """One client's order, from its arrival to its end.
+        """Emit the messages of one client's order, from its arrival to its end.
 
         Two in three go directly to a market. The others are care orders: other systems work them in
         slices, some of which are routed on; one in five is cancelled in the meantime.
@@ -107,7 +107,7 @@ class TradingDesk:
             self._add_draft("CANCEL", care, cancelled_ms)
 
     def emit_orphan(self) -> None:
-        """One message that refers to an event that never comes or, one in four, comes too late."""
+        """Emit a message whose event never arrives or, in one of six cases, arrives too late."""
         rng = self._rng
         listing = self._market.pick(rng)
         start_ms = arrival_ms(rng, self._arrivals)
@@ -138,7 +138,7 @@ class TradingDesk:
                 self._add_draft("NEW", late, start_ms + _TOO_LATE_MS + 1)
 
     def emit_unknown_instrument(self) -> None:
-        """One order for an instrument that is not in the reference data of the day."""
+        """Emit an order for an instrument that is not in the reference data of the day."""
         rng = self._rng
         account = rng.choice(self._market.accounts)[0]
         system = rng.choice((ALPHA, BETA, GAMMA))
@@ -190,7 +190,7 @@ class TradingDesk:
         start_ms: int,
         cancelled_ms: int = _NEVER_MS,
     ) -> None:
-        """An order at a market: rejected, or filled in parts, sometimes replaced, or cancelled.
+        """Emit an order at a market: rejected, or filled in parts, perhaps replaced or cancelled.
 
         After ``cancelled_ms`` nothing happens to it, except an execution that crosses the cancel.
         """

@@ -109,7 +109,7 @@ def make_market(rng: random.Random, instruments: int = 240, accounts: int = 60) 
 
 
 def arrival_weights() -> tuple[float, ...]:
-    """Cumulative weights of the five-minute slices of the session.
+    """Return cumulative weights of the five-minute slices of the session.
 
     The shape of a trading day: a rush at the open that ebbs within the first hour, a quiet lunch,
     the American open in the afternoon, and the heaviest trading into the close.

@@ -57,10 +57,10 @@ def _is_dataclass(record: Any) -> bool:
 
 
 def require_position(field: int, *records: tuple[Any, ...]) -> None:
-    """Check that each tuple has a position.
+    """Check that each tuple in ``records`` has the position ``field``.
 
     Raises:
-        TypeMismatchError: one has not.
+        TypeMismatchError: a tuple is too short.
     """
     for record in records:
         if not -len(record) <= field < len(record):
@@ -68,10 +68,10 @@ def require_position(field: int, *records: tuple[Any, ...]) -> None:
 
 
 def require_position_zero(field: int | str, record: Any) -> None:
-    """Check that a plain value, which has no fields, is asked for position 0: the value itself.
+    """Check that the field of a plain value, which has no fields, is position 0: the value itself.
 
     Raises:
-        TypeMismatchError: another field was asked for.
+        TypeMismatchError: ``field`` is another position, or a name.
     """
     if field != 0:
         raise TypeMismatchError(

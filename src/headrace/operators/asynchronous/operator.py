@@ -234,7 +234,7 @@ def _require_iterable(results: Any, function: str) -> None:
     """Check that a function returned an iterable of results.
 
     Raises:
-        TypeMismatchError: it did not.
+        TypeMismatchError: the result is not iterable.
     """
     if not isinstance(results, Iterable):
         raise TypeMismatchError(

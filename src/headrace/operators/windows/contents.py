@@ -86,7 +86,10 @@ class Contents(ABC):
 
     @abstractmethod
     def inputs_from_records(self, values: list[Any]) -> list[Any]:
-        """Return the window function's inputs from a list of records, if there is an evictor."""
+        """Return the inputs of the window function for the records that the evictor keeps.
+
+        Called only for windows with an evictor: they store records instead of accumulators.
+        """
 
     @abstractmethod
     def inputs(self, state: Any, keeps_state: bool) -> list[Any]:

@@ -148,7 +148,7 @@ def _cached_file(text: str) -> CachedFile:
 
 
 def _require_inside(name: str, option: str) -> str:
-    """Check that a path stays within the working folder, and return it."""
+    """Check that a path stays within the working directory of functions, and return it."""
     normal = os.path.normpath(name)
     if os.path.isabs(normal) or normal.startswith("..") or normal == ".":
         raise ConfigurationError(

@@ -213,7 +213,7 @@ class Attempt:
 
     @property
     def _must_finish_batch(self) -> bool:
-        """Whether a micro-batch must be completed: another program might repeat it differently."""
+        """Whether to complete a micro-batch: a changed program might repeat it differently."""
         return bool(self.program.stages) or any(map(commits_by_task, self.program.sinks))
 
     def _is_done(self) -> bool:

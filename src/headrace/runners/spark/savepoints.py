@@ -153,7 +153,10 @@ def _make_committers(program: JobProgram) -> dict[str, Committer]:
 
 
 def _check_claims(savepoint: Savepoint, program: JobProgram, ignore_unclaimed: bool) -> None:
-    """Check that the program owns the savepoint's state. Numbers of key groups may differ."""
+    """Raise CheckpointError unless the program has an operator for all state of the savepoint.
+
+    The number of key groups may differ.
+    """
     now = Layout.of(program)
     known = {part.id: part for part in now.parts}
     before: list[StatefulPart] = []

@@ -476,6 +476,10 @@ def _with_copied_functions(program: ChainProgram) -> ChainProgram:
 
 
 def _make_watermark_pusher(operator: Operator, push_watermark: PushWatermark) -> PushWatermark:
+    """Return a function that gives a watermark to ``operator``, which pushes it on.
+
+    ``push_watermark`` passes it to the next operators.
+    """
     if type(operator).watermark is Operator.watermark:
         return push_watermark  # no call in between: a long row of operators needs no deep stack
 

@@ -132,7 +132,7 @@ class Coordinator:
         return self._has_dataframes and start.epoch > 0 and start.program != self._job.identity
 
     def _must_resume(self, source: SourceProgram, start: Offset) -> bool:
-        """Return whether a source that an earlier run stopped must be read on in this run."""
+        """Return whether this run continues a source that an earlier run stopped."""
         if source_key(source.id) not in start.sources:
             return False
         return source.id in self._suspended_sources(start) or stop_changed(

@@ -42,12 +42,12 @@ def validated_progress(
     answer: Any,
     paused: frozenset[str],
 ) -> SourceProgress:
-    """Check what ``advance`` returned; return it as JSON, with first positions of new splits.
+    """Check the result of ``advance``; return it as JSON, with the first positions of new splits.
 
-    ``initial``: the splits and first positions that were not in the offset before.
+    ``initial``: the splits that are not in the offset yet, with their first positions.
 
     Raises:
-        JobError: a rule of ``Progress`` is broken.
+        JobError: the result breaks a rule of ``Progress``.
     """
     if not isinstance(answer, Progress):
         raise _contract_error(source, f"advance() must return a Progress, not {answer!r:.100}")
@@ -88,10 +88,10 @@ def validated_progress(
 
 
 def check_range(source: SourceProgram, split_range: Any, splits: Mapping[str, object]) -> None:
-    """Raise unless ``ranges`` returned a range of a split that the epoch reads.
+    """Check that ``ranges`` returned a range of a split that the micro-batch reads.
 
     Raises:
-        JobError: it did not.
+        JobError: it returned another object, or a range of another split.
     """
     if not isinstance(split_range, SplitRange):
         raise _contract_error(source, f"ranges() must return SplitRanges, not {split_range!r:.100}")

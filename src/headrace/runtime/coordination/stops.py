@@ -75,10 +75,10 @@ def progress_to_record(
 
 
 def check_not_drained(sources: Iterable[SourceProgram], offset: Offset) -> None:
-    """Check that no source is to be read on after an earlier run has drained.
+    """Check that no source continues after an earlier run has drained.
 
     Raises:
-        CheckpointError: there is such a source.
+        CheckpointError: a source would continue.
     """
     for source in sources:
         before = offset.source(source.id)

@@ -153,7 +153,7 @@ def record_checksum(record: tuple[Any, ...]) -> int:
 
 
 def verify_records(records: Iterable[R], part: PartChecksum, name: str) -> Iterator[R]:
-    """Yield the same records, and compare them with the manifest at the end.
+    """Yield ``records`` unchanged; at the end, check their number and checksum with the manifest.
 
     Raises:
         CheckpointError: records are missing, changed, or too many.

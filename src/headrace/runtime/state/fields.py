@@ -36,7 +36,7 @@ def check_fields(operator: str | None, entry: Mapping[Any, Any]) -> None:
     Of a list, map or time buffer only the first loaded value is checked.
 
     Raises:
-        CheckpointError: it was stored before the class had the field.
+        CheckpointError: an object was stored before its class had the field.
     """
     for state, value in entry.items():
         # Called for each entry that is read, so the usual types are told apart without a call.
@@ -57,7 +57,7 @@ def check_stored_fields(operator: str | None, state: str, seen: SeenFields) -> N
     """Check that stored objects of a state have all fields of their classes, if importable.
 
     Raises:
-        CheckpointError: the class has a field, without a plain default, that it did not have then.
+        CheckpointError: a class has a field without plain default that stored objects lack.
     """
     for name, fields in seen.items():
         for field in sorted(_required_fields_by_name(name).difference(fields)):

@@ -67,10 +67,10 @@ def is_compatible(before: StateKind, now: StateKind) -> bool:
 
 
 def check_state(state: str, before: StateKind, now: StateKind, operator: str | None = None) -> None:
-    """Check that a stored state can be read as it is declared now.
+    """Check that a stored state has the kind, type and time-to-live that the program declares.
 
     Raises:
-        CheckpointError: the kind, the type or the time-to-live changed.
+        CheckpointError: the kind, the type or the time-to-live has changed.
     """
     if not is_compatible(before, now):
         of = "" if operator is None else f" of operator {operator!r}"

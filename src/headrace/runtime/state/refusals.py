@@ -13,10 +13,10 @@ _MIB = 1 << 20
 
 
 def check_size(data: bytes, most_bytes: int) -> None:
-    """Raise an error for a record that is too large; the caller adds where it belongs.
+    """Check that a record has at most ``most_bytes``; the caller adds its location to the error.
 
     Raises:
-        StateTooLargeError: it is larger than ``most_bytes``.
+        StateTooLargeError: the record is larger.
     """
     if len(data) > most_bytes:
         error = StateTooLargeError(

@@ -311,7 +311,7 @@ def _check_timestamps(
     """Check that the timestamps of a chunk fit 64 bits.
 
     Raises:
-        TypeMismatchError: one does not.
+        TypeMismatchError: a timestamp does not fit.
     """
     try:
         array("q", timestamps)  # type: ignore[type-var]  # without a loop in Python

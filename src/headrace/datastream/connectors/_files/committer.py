@@ -196,7 +196,7 @@ class FileCommitter(Committer):
         return Journal() if data is None else Journal.from_bytes(data, path)
 
     def _check_staged(self, staged: Sequence[StagedFile]) -> None:
-        """Raise unless all staged files are as they were written."""
+        """Raise JobError if a staged file is missing, or its size differs from the size written."""
         for file in staged:
             path = os.path.join(self.staging, file.file)
             problem = self._find_damage(path, file.size_bytes)
@@ -209,7 +209,7 @@ class FileCommitter(Committer):
                 )
 
     def _check_pieces(self, pieces: Sequence[Piece]) -> None:
-        """Raise if a pending piece is missing or damaged: its records would be lost."""
+        """Raise CheckpointError if the file of a pending piece is missing, or its size differs."""
         for piece in pieces:
             path = os.path.join(self.staging, piece.file)
             problem = self._find_damage(path, piece.size_bytes)
@@ -217,7 +217,7 @@ class FileCommitter(Committer):
                 raise _incomplete_error(f"a pending file of a file sink {problem}", path)
 
     def _find_damage(self, path: str, size_bytes: int) -> str | None:
-        """What is wrong with a staged file, as the end of a sentence; None: nothing."""
+        """Describe the damage of a staged file, as the end of a sentence; None if it is intact."""
         found_bytes = self.files.size(path)
         if found_bytes is None:
             return "is missing"
@@ -226,7 +226,7 @@ class FileCommitter(Committer):
         return None
 
     def _check_journal(self, batch_id: int, journal: Journal) -> None:
-        """Raise if the journal is missing although earlier micro-batches left staged files."""
+        """Raise CheckpointError if staged files of earlier micro-batches have no journal."""
         if journal.batch >= 0 or journal.pieces or journal.parts:
             return
         for name in self.files.names(self.staging):

@@ -196,7 +196,7 @@ class StaticFiles(SplitEnumerator):
         now_ms: int,
         paused: frozenset[str],
     ) -> Progress:
-        """Share the budget evenly, so that the watermarks of all files rise together.
+        """Plan the next ranges; all files share the budget, so that their watermarks rise together.
 
         The shortest files come first: what they do not need goes to the others.
         """
@@ -305,7 +305,7 @@ class MonitoredFolder(SplitEnumerator):
         now_ms: int,
         paused: frozenset[str],
     ) -> Progress:
-        """As many files, or as much of one file, as the budget allows."""
+        """Plan as many files, or as much of one file, as the budget allows."""
         if self.SPLIT in paused:
             return Progress(dict(positions))
         number, position = positions[self.SPLIT]
@@ -358,7 +358,7 @@ class MonitoredFolder(SplitEnumerator):
         return work
 
     def _check_logged(self, number: int, position: int) -> None:
-        """Raise unless the log contains the files before a position."""
+        """Raise CheckpointError unless the log of files contains all files before a position."""
         if number + (position > 0) > len(self._read_entries()):
             raise self._unusable_log_error(
                 f"has {len(self._read_entries())} entries, but file {number} was read"

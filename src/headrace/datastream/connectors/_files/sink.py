@@ -114,7 +114,7 @@ class FileSink(Sink):
         return replace(self, type_info=type_info)
 
     def absolute(self) -> FileSink:
-        """Return the same sink with an absolute path; tasks may have another working folder."""
+        """Return a copy with an absolute path, because tasks may have another working directory."""
         return replace(self, base_path=os.path.abspath(self.base_path))
 
     def writer(self, context: WriterContext) -> SinkWriter:

@@ -54,7 +54,7 @@ class PostgresConnection(KeepsSecrets):
 
     @staticmethod
     def of(conninfo: str, **overrides: str | None) -> PostgresConnection:
-        """From a libpq connection string: a URL or ``key=value`` pairs. ``overrides`` win.
+        """Parse a libpq connection string: a URL or ``key=value`` pairs. ``overrides`` win.
 
         Raises:
             PlanError: it cannot be parsed, or names no database.

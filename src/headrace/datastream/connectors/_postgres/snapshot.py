@@ -151,7 +151,7 @@ class SnapshotEnumerator(SplitEnumerator):
         now_ms: int,
         paused: frozenset[str],
     ) -> Progress:
-        """As many rows as the budget allows."""
+        """Plan as many rows as the budget allows."""
         if SPLIT not in positions:
             return Progress({}, ended=True)
         position = positions[SPLIT]
@@ -167,7 +167,7 @@ class SnapshotEnumerator(SplitEnumerator):
         return Progress({SPLIT: after})
 
     def _move_position(self, connection: Any, position: Any, left: int) -> tuple[JsonValue, bool]:
-        """Return the position ``left`` rows further, and whether the table ends before that."""
+        """Return the position ``left`` rows later, and True if the table ends before it."""
         at, cuts = position["at"], list[list[str]]()
         while left > 0:
             step = min(left, RANGE_ROWS)

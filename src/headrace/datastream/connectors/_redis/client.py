@@ -16,10 +16,10 @@ _FORM = "redis://[[user]:password@]host:port/0, rediss:// over TLS, unix://path?
 
 
 def checked_url(url: object) -> str:
-    """Return the URL, if it is valid.
+    """Check a Redis URL, and return it.
 
     Raises:
-        PlanError: it is not a URL of Redis, or its database is not a number.
+        PlanError: it is not a Redis URL, or its database is not a number.
     """
     if not isinstance(url, str):
         raise _not_a_url(repr(url))

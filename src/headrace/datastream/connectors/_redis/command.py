@@ -111,7 +111,7 @@ class RedisCommand:
 
 
 def _check_allowed(arguments: Sequence[Argument]) -> None:
-    """Raise for a command that affects more than its keys."""
+    """Raise PlanError for a Redis command that affects more than its keys."""
     name = str(arguments[0]).upper().split()  # the client splits the name at spaces
     command = name[0]
     reason = _NOT_SENT.get(command)
@@ -140,7 +140,7 @@ def _by_arguments(command: str, words: Sequence[str]) -> tuple[str, str | None]:
 
 
 def _normalize_option(argument: Argument) -> str:
-    """Return an argument as Redis compares the names of options."""
+    """Return an argument in upper case, as Redis compares the names of options."""
     text = argument.decode(errors="replace") if isinstance(argument, bytes) else str(argument)
     return text.upper()
 

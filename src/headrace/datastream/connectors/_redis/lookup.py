@@ -149,7 +149,7 @@ class RedisLookup(AsyncFunction[Any, Any], KeepsSecrets):
 
 
 def _decode_bytes(answer: Any) -> Any:
-    """Bytes decoded to str, also inside lists and dicts."""
+    """Decode bytes to str, also inside lists and dicts."""
     if isinstance(answer, bytes):
         return answer.decode()
     of_kind: dict[type, Callable[[Any], Any]] = {

@@ -289,7 +289,7 @@ class Blocks:
         return range(bisect_right(self.firsts, start) - 1, bisect_left(self.firsts, end))
 
     def fault_of(self, block_index: int) -> str:
-        """Why a block is damaged, as far as its header shows; else empty."""
+        """Return why a block is damaged, as far as its header shows; otherwise an empty text."""
         return self.fault if block_index == len(self.firsts) - 1 else ""
 
 

@@ -265,7 +265,7 @@ class _Pair:
 
 
 def _source_fields(writer: Node, reader: Node) -> dict[str, str]:
-    """By the reader's field, the writer's field that it is read from."""
+    """Return the writer's field that each field of the reader is read from."""
     written = {field["name"] for field in writer["fields"]}
     found: dict[str, str] = {}
     for field in reader["fields"]:

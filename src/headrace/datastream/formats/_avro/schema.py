@@ -120,10 +120,10 @@ def schema_of(schema: Any) -> AvroSchema:
 
 
 def checked_class(into: Any, schema: AvroSchema) -> None:
-    """Check that records of the schema have all fields that a dataclass requires.
+    """Check that a schema has all fields that a dataclass requires.
 
     Raises:
-        PlanError: a field without a default is not in the schema.
+        PlanError: the schema lacks a field that has no default in the class.
     """
     node = parsed(schema.text)[0]
     if not isinstance(into, type) or not dataclasses.is_dataclass(into):

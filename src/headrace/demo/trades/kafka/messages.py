@@ -59,7 +59,7 @@ def _read_messages(
     partitions: int,
     write: Callable[[bytes], bytes] = bytes,
 ) -> Iterator[_Timed]:
-    """Messages with the latest event time of their feed so far."""
+    """Yield the messages of a feed, each with the feed's latest event time so far."""
     latest_ms = 0
     for line in lines:
         try:

@@ -61,7 +61,7 @@ def main(
 
 @contextmanager
 def started_servers(folder: Path, console: Console) -> Iterator[Brokers]:
-    """Kafka and a registry; servers that do not run yet are started, and stopped at the end."""
+    """Start the servers that do not run yet, yield their addresses, and stop them at the end."""
     ran = {name for name, server in servers.status(folder).items() if server is not None}
     try:
         urls = {}

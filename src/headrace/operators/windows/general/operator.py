@@ -284,6 +284,7 @@ class WindowOperator(StatefulOperator):
         merge_namespaces(self._states, self._contents, self._stored_contents.merge, target, sources)
 
     def _check_window_not_expired(self, window: Any) -> None:
+        """Raise PlanError if the end of a merged window is not after the current time."""
         end, key_context = self._cleanup_ms(window), self.key_context
         now_ms = key_context.watermark if self._event_time else key_context.now_ms
         if end <= now_ms:

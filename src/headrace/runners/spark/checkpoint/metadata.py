@@ -149,8 +149,8 @@ def check_program(
     ``states``: see ``runtime.layout.check_layout_change``.
 
     Raises:
-        CheckpointError: the checkpoint is another job's, or the program has no owner for some of
-            its state (see ``runtime.layout``), or one of its collections holds other values now.
+        CheckpointError: the checkpoint belongs to another job, the program has no operator for some
+            of its state (see ``runtime.layout``), or the values of a collection have changed.
     """
     if metadata.name != program.name:
         raise CheckpointError(
@@ -174,13 +174,14 @@ def check_program(
 
 
 def check_repeatable(metadata: CheckpointMetadata, program: JobProgram, location: str) -> None:
-    """Check that a program may repeat a micro-batch that was planned and not completed.
+    """Check that the program would repeat an uncompleted micro-batch as it was planned.
 
-    Sinks may have published it, or parts of it (see ``runtime.coordination.replay_fingerprints``).
+    Sinks may already have published parts of the micro-batch (see
+    ``runtime.coordination.replay_fingerprints``).
 
     Raises:
-        CheckpointError: its records would reach a sink that commits by task in other partitions, or
-            its timers would fire in another micro-batch.
+        CheckpointError: the program is changed so that a sink that commits by task would get the
+            records in different partitions, or timers would fire in a different micro-batch.
     """
     known = {part.id for part in Layout.from_json(metadata.layout).parts if part.role == SOURCE}
     now = replay_fingerprints(program, known)
@@ -225,9 +226,9 @@ def streaming_dataframes(program: JobProgram) -> list[str]:
 
 
 def _check_movable(before: Layout, program: JobProgram, location: str) -> None:
-    """Refuse a new generation if a streaming DataFrame is read on: its position would be lost.
+    """Raise CheckpointError if a streaming DataFrame of the checkpoint would lose its position.
 
-    A new DataFrame is read from its start anyway.
+    Called if the state must move to other stages. A new DataFrame is read from its start anyway.
     """
     known, streaming = {part.id for part in before.parts}, streaming_dataframes(program)
     for source in program.sources:
@@ -244,6 +245,7 @@ def _check_movable(before: Layout, program: JobProgram, location: str) -> None:
 
 
 def _check_fingerprints(metadata: CheckpointMetadata, program: JobProgram, location: str) -> None:
+    """Raise CheckpointError if the values of a collection differ from those in the checkpoint."""
     before = {source: digest for source, _, digest in metadata.contents}
     for source, name, digest in _list_fingerprints(program):
         if before.get(source, digest) != digest:
@@ -256,9 +258,9 @@ def _check_fingerprints(metadata: CheckpointMetadata, program: JobProgram, locat
 
 
 def _check_sink_locations(metadata: CheckpointMetadata, program: JobProgram, location: str) -> None:
-    """Refuse another location of a sink that may hold records back.
+    """Raise CheckpointError if a sink with pending data in one location now writes to another.
 
-    It is accepted if the old location is gone: then the files were moved.
+    It is accepted if the old location no longer exists: then the files were moved.
     """
     for sink_id, now in _sink_locations(program).items():
         was = metadata.places.get(sink_id, now)

@@ -277,10 +277,10 @@ def latest_owner(store: ObjectStore) -> Owner | None:
 
 
 def check_owner(store: ObjectStore, epoch: int) -> None:
-    """Check that an epoch is the highest.
+    """Check that ``epoch`` is the highest epoch in the checkpoint folder.
 
     Raises:
-        CheckpointLockedError: there is a higher one.
+        CheckpointLockedError: there is a higher epoch.
         CheckpointError: the epoch does not exist any more.
     """
     highest = max(stored_numbers(store, OWNERS), default=0)

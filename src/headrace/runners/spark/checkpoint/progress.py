@@ -118,10 +118,10 @@ def log_of(spark_folder: str) -> QueryLog:
 
 
 def check_logs(spark_folder: str, epoch: int) -> int:
-    """Check that Spark's logs are complete; return the last committed micro-batch.
+    """Check that Spark's logs are complete, and return the last committed micro-batch.
 
     Spark does not notice that the end of a log is missing, and would report another file as missing
-    later. ``epoch``: the last one that sinks have published, which the log must have.
+    later. ``epoch``: the last micro-batch that sinks have published, which must be in the log.
 
     Raises:
         CheckpointError: a file of a log is missing or damaged.
@@ -155,6 +155,11 @@ def _missing_files(log: Path) -> list[int]:
 
 
 def _read_required_offset(spark_folder: str, batch: int) -> dict[str, Any]:
+    """Return the offset of a micro-batch, from Spark's offset log.
+
+    Raises:
+        CheckpointError: the file is missing or damaged.
+    """
     file = _log_file(spark_folder, "offsets", batch)
     offset = _read_source_offset(file)
     if offset is None:
@@ -168,6 +173,7 @@ def _read_required_offset(spark_folder: str, batch: int) -> dict[str, Any]:
 
 
 def _log_file(spark_folder: str, log: str, batch: int) -> Path:
+    """Return the path of a micro-batch's file in a log of Spark."""
     return Path(spark_folder) / log / str(batch)
 
 
@@ -179,9 +185,13 @@ def _list_batches(spark_folder: str, log: str) -> list[int]:
 
 
 def _read_source_offset(path: Path) -> dict[str, Any] | None:
-    """Return the offset of Headrace's source in a file of the log.
+    """Return the offset of Headrace's source from a file of Spark's offset log; None without file.
 
-    The file has a version, a JSON text of Spark's, and one text per source, mostly JSON.
+    Format of the file: a version, a line with Spark's metadata as JSON, and a line per source,
+    mostly JSON.
+
+    Raises:
+        CheckpointError: the file is damaged, or has no offset of Headrace.
     """
     if not path.exists():
         return None

@@ -23,10 +23,10 @@ def write(checkpoint_folder: CheckpointFolder, data: bytes) -> None:
 
 
 def check_restored(checkpoint_folder: CheckpointFolder) -> None:
-    """Check that the file is unchanged.
+    """Check that the file with the restored state has not changed since it was written.
 
     Raises:
-        CheckpointError: it is missing or damaged.
+        CheckpointError: the file is missing or damaged.
     """
     store = checkpoint_folder.store
     about, data = get_json(store, _ABOUT, _FORMAT), store.get(_FILE)

@@ -140,9 +140,9 @@ def _resumed_metadata(
 def _check_sources_and_clock(
     folder: str, metadata: CheckpointMetadata, program: JobProgram, location: str
 ) -> None:
-    """Check that no drained source is to be read on: the run would end at once.
+    """Raise CheckpointError if a source was drained: the new run would end at once.
 
-    Prints a notice if the clock is behind the time that the job has reached.
+    Print a notice if the clock is behind the time that the job has reached.
     """
     log, origin = progress.log_of(folder), metadata.generation.origin
     last = log.planned or log.end
@@ -175,7 +175,7 @@ def _stored_states(
 
 
 def check_spark_files(checkpoint_folder: CheckpointFolder, metadata: CheckpointMetadata) -> None:
-    """Check the small files of Spark's checkpoint. Spark checks its state itself.
+    """Check the small files of Spark's checkpoint; Spark checks its state by itself.
 
     Raises:
         CheckpointError: a file is missing or damaged.

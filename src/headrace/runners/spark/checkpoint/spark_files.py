@@ -48,13 +48,13 @@ def missing_error(what: str, file: str | Path) -> CheckpointError:
 
 
 def check_files(spark_folder: str, committed: int, stages: int) -> None:
-    """Check the files that Spark opens first.
+    """Check the files that Spark opens first; Spark checks the files that tasks read.
 
     ``committed``: the last completed micro-batch. ``stages``: the number of stateful operators at
-    that time. Files that tasks read are checked by Spark.
+    that time.
 
     Raises:
-        CheckpointError: one is missing or damaged.
+        CheckpointError: a file is missing or damaged.
     """
     folder = Path(spark_folder)
     _json_of(folder / "metadata", "Spark's id of the query")
@@ -79,7 +79,7 @@ def check_files(spark_folder: str, committed: int, stages: int) -> None:
 
 
 def check_sources(spark_folder: str, offsets: Sequence[str]) -> None:
-    """Check that Spark's own file sources have their lists of files, to avoid reading files again.
+    """Check that Spark's file sources have their lists of files; without, files are read again.
 
     ``offsets``: the offsets of all sources in a planned micro-batch, in their order.
 
@@ -114,10 +114,10 @@ def _json_of(file: Path, what: str) -> dict[str, Any]:
 
 
 def verify_checksum(file: Path) -> None:
-    """Compare a file with its checksum, if there is one.
+    """Check that the content of a file matches its checksum file, if there is one.
 
     Raises:
-        ValueError: they do not match.
+        ValueError: the checksum differs.
     """
     checksum = _checksum_of(file)
     if checksum.exists() and not _matches_checksum(file, checksum.read_bytes()):
@@ -175,7 +175,9 @@ def _schema_path(path: str, operator: Path) -> str:
 
 
 def check_folder(folder: Path, last: str, what: str) -> None:
-    """Check that a folder that Spark wrote is complete; ``last``: the file that was written last.
+    """Check that a folder that Spark wrote is complete.
+
+    ``last``: the name of the file that is written last. ``what``: the folder's name in the error.
 
     Raises:
         CheckpointError: a file is missing or damaged.

@@ -31,6 +31,6 @@ def make_client(make: Callable[[dict[str, Any]], Any], properties: Mapping[str, 
 
 
 def text_of(error: Any) -> str:
-    """librdkafka's text for an error, or for an exception that contains one."""
+    """Return librdkafka's text for an error, or for an exception that contains one."""
     inner = error.args[0] if error.args else error
     return str(inner.str()) if hasattr(inner, "str") else str(inner)

@@ -328,11 +328,11 @@ class LibrdkafkaLog:
         return Fetched([message for message in found if message.error() is None], reached)
 
     def _check(self, event: Any) -> None:
-        """Raise for a fatal event; after any other, librdkafka continues by itself.
+        """Raise the error for an event that librdkafka does not recover from by itself.
 
         Raises:
-            OffsetGone: the partition does not have the offset, or is not there.
-            JobError: the brokers refuse.
+            OffsetGone: the partition, or the offset in it, does not exist.
+            JobError: the error is fatal, or the brokers refuse access.
         """
         error, codes = event.error(), self._kafka.KafkaError
         if error.code() in (codes._AUTO_OFFSET_RESET, codes.OFFSET_OUT_OF_RANGE):

@@ -59,7 +59,7 @@ class Properties:
 
     @staticmethod
     def of(properties: Mapping[str, object]) -> Properties:
-        """Properties from a mapping; values are converted to text.
+        """Convert a mapping to properties, with values as text.
 
         Raises:
             ConfigurationError: a name is no text, or a form is not readable here.
@@ -118,7 +118,7 @@ def _format_value(value: object) -> str:
 
 
 def _parse_jaas(jaas: str) -> dict[str, str]:
-    """User and password from Java's JAAS line, for PLAIN and SCRAM."""
+    """Return the user and password of a Java JAAS line, for PLAIN and SCRAM."""
     found = {name: quoted or plain for name, quoted, plain in _LOGIN.findall(jaas)}
     if "username" not in found or "password" not in found:
         raise ConfigurationError(

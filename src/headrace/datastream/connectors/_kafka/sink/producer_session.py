@@ -134,10 +134,10 @@ class ProducerSession:
         return self._undelivered_error(failed, 1)
 
     def check(self) -> None:
-        """Raise if records were not delivered.
+        """Check that no record has failed.
 
         Raises:
-            JobError: for the first of them.
+            JobError: a record was not delivered; the error is that of the first one.
         """
         self._serve(0)
         if self._failed is not None:
@@ -220,7 +220,11 @@ class ProducerSession:
             outage.stop_waiting()
 
     def _is_authentication_refused(self, is_final_attempt: bool) -> bool:
-        """Return True if brokers answer, but refuse this client and have never accepted it."""
+        """Return True if brokers answer but refuse the client's authentication.
+
+        False once brokers have accepted it. ``is_final_attempt``: the call is not retried;
+        otherwise refusals count only after ``REFUSED_S``, as brokers may still be starting.
+        """
         if self._answered or self._refused_s is None:
             return False
         return is_final_attempt or time.monotonic() - self._refused_s >= REFUSED_S

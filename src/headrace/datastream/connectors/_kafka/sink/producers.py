@@ -214,7 +214,7 @@ def _client_id(properties: Properties) -> dict[str, str]:
 
 
 def for_producer(properties: Properties) -> dict[str, str]:
-    """Properties for librdkafka's producer, with references resolved.
+    """Return the properties for librdkafka's producer, with references resolved.
 
     Raises:
         ConfigurationError: a value that only Java can read, or a reference that does not exist.

@@ -161,7 +161,7 @@ def _bind_to_topic(schema: Any, topic: str, is_key: bool) -> Any:
 
 
 def to_headers(given: Any) -> Headers:
-    """Headers from a mapping or from pairs; None becomes no headers."""
+    """Convert a mapping or pairs to headers; None becomes no headers."""
     pairs = given.items() if isinstance(given, Mapping) else given or ()
     return tuple((str(name), value) for name, value in pairs)
 

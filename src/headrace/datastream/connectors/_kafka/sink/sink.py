@@ -188,7 +188,7 @@ class KafkaSink(Sink):
 
 class _NothingToCommit(Committer):
     def commit(self, batch_id: int, committables: Sequence[Any]) -> None:
-        """Nothing is left to do."""
+        """Do nothing: the writers have committed."""
 
 
 class KafkaSinkBuilder(KafkaBuilder):

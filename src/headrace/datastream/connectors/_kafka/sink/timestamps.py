@@ -79,7 +79,7 @@ class OldTimestamps:
         self._retention_ms_by_topic: dict[str, int | None] = {}
 
     def check_retention(self, topic: str, earliest_ms: int) -> None:
-        """Compare the earliest timestamp of some records with their topic's retention."""
+        """Warn if the earliest timestamp of some records is before their topic's retention time."""
         age_ms = int(self._clock() * 1000) - earliest_ms
         if age_ms < RETENTION_CHECK_MS:
             return

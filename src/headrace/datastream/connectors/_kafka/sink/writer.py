@@ -109,10 +109,10 @@ class KafkaWriter(SinkWriter):
     def _check_times(
         self, topic: str, timestamps: Sequence[int | None], keys: Iterable[bytes | None]
     ) -> None:
-        """Check the timestamps of records before they are sent.
+        """Check that Kafka accepts the timestamps of records; warn if they will expire soon.
 
         Raises:
-            JobError: one of them cannot be sent.
+            JobError: a timestamp is 0 or negative.
         """
         times = time_range(timestamps)
         if times is None:

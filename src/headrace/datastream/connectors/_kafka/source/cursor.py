@@ -31,7 +31,7 @@ class Cursor:
         self.at = -1
 
     def move_to(self, offset: int) -> None:
-        """Go to an offset, without a seek if it is a little ahead."""
+        """Move to an offset; skip records instead of a seek if it is a little ahead."""
         if self.at < 0 or not self.at <= offset <= self.at + SKIPPED_OFFSETS:
             self.seek(offset)
         self._behind = self._behind or offset > self.at

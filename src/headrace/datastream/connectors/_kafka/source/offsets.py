@@ -210,10 +210,10 @@ def _as_kafka_topic_partition(topic_partition: TopicPartition) -> KafkaTopicPart
 def require_all_offsets(
     offsets: Mapping[TopicPartition, int], topic_partitions: Iterable[TopicPartition]
 ) -> dict[TopicPartition, int]:
-    """Return the offsets of all partitions that were asked for.
+    """Check that brokers returned the offset of every partition, and return the offsets.
 
     Raises:
-        StaleMetadata: a partition did not answer.
+        StaleMetadata: the offset of a partition is missing.
     """
     for topic, partition in topic_partitions:
         if (topic, partition) not in offsets:

@@ -77,10 +77,10 @@ class KafkaReader(SplitReader):
             raise
 
     def _read_chunks(self, split: Split, at: int, end: int) -> Iterator[Chunk]:
-        """As ``read``, if the topic exists.
+        """Read a range, as ``read`` does, of a topic that exists.
 
         Raises:
-            _TopicGone: it does not.
+            _TopicGone: the topic does not exist.
         """
         cursor = self._get_cursor(split, at)
         decoding = Decoding(split, self.deserializer, self.tagged)
@@ -221,7 +221,11 @@ class KafkaReader(SplitReader):
         )
 
     def _get_cursor(self, split: Split, start: int) -> Cursor:
-        """Return the partition's cursor at an offset. ``_open`` is ordered by last use."""
+        """Return the partition's cursor, moved to ``start``; open one if there is none.
+
+        ``_open`` is ordered by last use: the least recently used cursor is closed if there are too
+        many.
+        """
         cursor = self._open.pop(split, None)
         if cursor is None:
             with contextlib.suppress(Unreachable):  # the consumer waits for it
@@ -234,10 +238,10 @@ class KafkaReader(SplitReader):
         return cursor
 
     def _check_topic(self, split: Split, at: int) -> None:
-        """Raise unless the topic is the one that was planned.
+        """Check that the topic still has the id that was planned.
 
         Raises:
-            _TopicGone: it is not, and brokers have reported that for a while.
+            _TopicGone: brokers have reported for a while that the topic is missing or another one.
             Unreachable: no broker answers.
         """
         waited_s = 0.0

@@ -54,7 +54,7 @@ class ValueOnly(KafkaRecordDeserializationSchema):
     schema: DeserializationSchema
 
     def deserialize(self, record: KafkaRecord) -> Any:
-        """What the schema makes of the value; None without a value."""
+        """Return the deserialized value of a record; None if the record has no value."""
         return None if record.value is None else self.schema.deserialize(record.value)
 
 

@@ -41,10 +41,10 @@ class Subscription:
         return {split.name: split for split in splits}
 
     def check_exist(self, splits: Mapping[str, Split]) -> None:
-        """Raise unless all named topics and partitions exist.
+        """Check that all topics and partitions that the user named exist.
 
         Raises:
-            UnknownTopicOrPartition: one does not.
+            UnknownTopicOrPartition: a topic or partition does not exist.
         """
         topic_partitions = {split.topic_partition for split in splits.values()}
         topics = {split.topic for split in splits.values()}
