@@ -94,7 +94,7 @@ class KeepsSecrets(ABC):
 
     @abstractmethod
     def with_secrets(self, found: Mapping[str, str]) -> Self:
-        """Return a copy with exactly these secrets, by the same names."""
+        """Return a copy whose secrets are exactly ``found``, under the same names."""
 
 
 @dataclass(frozen=True)
@@ -466,7 +466,7 @@ class WriterContext:
         return self.worker.get((self.sink_id, key), make)
 
     def discard(self, key: Hashable) -> None:
-        """Close and remove a broken value of ``shared``; the next call creates another."""
+        """Close and remove a broken value of ``shared``; the next ``shared`` creates another."""
         self.worker.discard((self.sink_id, key))
 
 
@@ -509,7 +509,7 @@ class SinkWriter(ABC):
         """
 
     def abort(self) -> None:
-        """Remove what was written, because the task failed."""
+        """Remove the written records, because the task has failed."""
 
 
 class Committer(ABC):
@@ -527,7 +527,7 @@ class Committer(ABC):
         """Remove what the tasks of a micro-batch have prepared, because it failed."""
 
     def finish(self) -> None:
-        """Publish what is still pending, such as unfinished files, because the input has ended."""
+        """Publish all pending data, such as unfinished files, because the input has ended."""
 
     def snapshot(self, last_batch: int | None = None) -> Iterator[bytes]:
         """Yield what is pending after the last commit, as byte strings in the sink's own format.

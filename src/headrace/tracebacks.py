@@ -140,7 +140,7 @@ def frame_locations(trace: TracebackType | None) -> list[FrameLocation]:
 
 
 def rebuild_traceback(locations: list[FrameLocation]) -> TracebackType | None:
-    """Make a traceback with frames at these locations, which come from another process."""
+    """Create a traceback with frames at the given locations, which come from another process."""
     result: TracebackType | None = None
     for location in reversed(locations):
         frame = _frame_at(location)

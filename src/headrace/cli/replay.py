@@ -27,11 +27,11 @@ def replay(
 ) -> None:
     """Repeat a failed call, without Spark, with the input and the state that it had.
 
-    FILE is what a keyed task wrote when it failed (headrace.failure.capture-dir). Functions and
-    classes of the program itself (the script that was run) are in FILE, as they were; modules are
-    imported from here, the working folder first, so a module that you mended is run as it is now.
-    FILE holds code: replay only what you trust. It has no passwords of lookups: they are taken from
-    the environment, and what is missing is printed, by the name of its variable.
+    FILE is the file that a keyed task wrote when it failed (headrace.failure.capture-dir). It has
+    the functions and classes of the program's script, as they were. Modules are imported from the
+    working directory first, so a corrected module is run as it is now. FILE contains code: replay
+    only files that you trust. It has no passwords of lookups: they are read from environment
+    variables, and the names of missing variables are printed.
 
     The exit status is 1 when the call fails again, 0 when it does not, and 3 when it comes to state
     that FILE does not hold.
@@ -95,8 +95,8 @@ def _run_or_show_error(run: Callable[[], bool], pdb: bool) -> bool:
         failure = to_job_failure(error)
         if isinstance(failure, ModuleNotFoundError):
             failure.add_note(
-                "hint:     modules are looked for in the working folder and on PYTHONPATH: replay"
-                " in the folder of the program"
+                "hint:     modules are looked for in the working directory and on PYTHONPATH:"
+                " replay in the folder of the program"
             )
         full_traceback = failure.__traceback__
         print(f"\n{format_error(failure)}", end="", file=sys.stderr, flush=True)

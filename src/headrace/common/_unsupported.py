@@ -129,10 +129,10 @@ def is_unsupported(candidate: object) -> bool:
 
 
 def reason_of(placeholder: object) -> str:
-    """Return the reason that a placeholder was made with.
+    """Return the reason given to ``unsupported`` for a placeholder.
 
     Raises:
-        TypeError: it is not a placeholder.
+        TypeError: the object is not a placeholder.
     """
     if isinstance(placeholder, UnsupportedClass | UnsupportedMethod):
         return placeholder._reason

@@ -60,7 +60,7 @@ class ChangelogMode:
 
 
 def union(modes: Iterable[ChangelogMode | None]) -> ChangelogMode | None:
-    """Return the mode of a union of streams; None if one of them has no declared mode."""
+    """Return the mode of a union of streams; None if a stream has no declared mode."""
     kinds, by_key = frozenset[RowKind](), False
     for mode in modes:
         if mode is None:

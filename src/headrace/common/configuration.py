@@ -25,7 +25,7 @@ class Configuration:
 
     @classmethod
     def from_dict(cls, map: Mapping[str, Any]) -> Configuration:
-        """Return a configuration with these settings; values are text or typed (int, timedelta, …).
+        """Return a configuration with the entries of ``map``: text, or typed (int, timedelta, …).
 
         Raises:
             ConfigurationError: a key is unknown, or a value does not parse.
@@ -41,7 +41,7 @@ class Configuration:
         return self
 
     def value_of(self, key: str) -> Any | None:
-        """Return the value as it was set, not parsed; None if it is not set."""
+        """Return the value of ``key`` exactly as it was set, not parsed; None if it is not set."""
         return self._values.get(key)
 
     def _get(self, key: str, kind: ValueKind, default_value: Any) -> Any:

@@ -162,8 +162,8 @@ def milliseconds_of(
     ``name`` names the argument in error messages.
 
     Raises:
-        TypeMismatchError: it is not an amount of time.
-        PlanError: it is less than ``at_least`` milliseconds.
+        TypeMismatchError: the argument is not an amount of time.
+        PlanError: the amount is less than ``at_least`` milliseconds.
     """
     given: object = amount  # not checked by a type checker in users' programs
     if isinstance(given, Time):

@@ -130,7 +130,7 @@ class Types:
 
     @staticmethod
     def PICKLED_BYTE_ARRAY() -> TypeInformation:
-        """Return the type of any value that can be pickled: the default type of a stream."""
+        """Return the type of any value that can be pickled: the type if none is declared."""
         return PickledBytesTypeInfo()
 
     @staticmethod
@@ -142,12 +142,12 @@ class Types:
     def ROW_NAMED(
         field_names: Sequence[str], field_types: Sequence[TypeInformation]
     ) -> RowTypeInfo:
-        """Return the type of a Row with fields of these names and types."""
+        """Return the type of a Row with fields of the given names and types."""
         return RowTypeInfo(field_types, field_names)
 
     @staticmethod
     def TUPLE(field_types: Sequence[TypeInformation]) -> TupleTypeInfo:
-        """Return the type of a tuple with fields of these types."""
+        """Return the type of a tuple with fields of the types ``field_types``."""
         return TupleTypeInfo(field_types)
 
     @staticmethod

@@ -231,7 +231,7 @@ def _is_local(configuration: Configuration) -> bool:
 
 
 def _with_absolute_paths(program: JobProgram) -> JobProgram:
-    """Return the program with absolute paths, for tasks that have their own working folder."""
+    """Return the program with absolute paths, for tasks that have their own working directory."""
     sources = [replace(each, source=_with_absolute_path(each.source)) for each in program.sources]
     sinks = [replace(each, sink=_with_absolute_path(each.sink)) for each in program.sinks]
     return replace(program, sources=tuple(sources), sinks=tuple(sinks))

@@ -64,7 +64,7 @@ def missing_secrets() -> list[str]:
 
 
 def register_classes(names: ClassesByName) -> None:
-    """Put classes where pickle looks for them, in place of classes of the same names."""
+    """Register classes where pickle looks for them, instead of classes of the same names."""
     for (module, name), class_ in names.items():
         _set_class(module, name, class_)
 

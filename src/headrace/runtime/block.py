@@ -148,7 +148,7 @@ class BlockBuffer:
         self.copied = True
 
     def append(self, other: BlockBuffer) -> None:
-        """Add another buffer's records after these; both must have the same layouts."""
+        """Append the records of another buffer; both must have the same layouts."""
         if self.copied != other.copied:
             (self if other.copied else other).copy_values()
         self.keys += other.keys
@@ -321,7 +321,7 @@ def to_plain_tuple(block: Block) -> tuple[Any, ...]:
 
 
 def decode(data: bytes | memoryview) -> Block:
-    """Return the block that ``encode`` made these bytes of."""
+    """Decode a block from the bytes that ``encode`` returned."""
     return from_plain_tuple(pickle.loads(data))
 
 

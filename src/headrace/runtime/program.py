@@ -282,7 +282,7 @@ class JobProgram:
         return chains + [vertex.chain for stage in self.stages for vertex in stage]
 
     def with_chains(self, change: Callable[[ChainProgram], ChainProgram]) -> JobProgram:
-        """Return the same program with another chain in place of each."""
+        """Return a copy of the program whose chains are replaced."""
         sources = (replace(source, chain=change(source.chain)) for source in self.sources)
         stages = (
             tuple(replace(vertex, chain=change(vertex.chain)) for vertex in stage)

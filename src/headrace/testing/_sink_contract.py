@@ -111,7 +111,7 @@ class SinkContract(ABC):
         return [pickle.loads(pickle.dumps(part)) for part in prepared if part is not None]
 
     def check(self, folder: Path, expected: Sequence[Any]) -> None:
-        """Assert that exactly these records are visible."""
+        """Assert that exactly the records ``expected`` are visible."""
         assert counts(self.published(folder)) == counts(expected)
 
     def test_nothing_is_visible_before_the_commit(self, sink: Sink, folder: Path) -> None:

@@ -52,7 +52,7 @@ def zipped(path: Path, **files: str) -> Path:
 
 
 class Reads(MapFunction):
-    """Reads what the job brings: a module and, from the working folder, a file."""
+    """Reads what the job brings: a module and, from the working directory, a file."""
 
     def __init__(self, module: str, *files: str) -> None:
         self.module, self.files = module, files

@@ -16,7 +16,7 @@ PYTHON_ARCHIVES: ConfigOption[str] = ConfigOption(
     "python.archives",
     ValueKind.STRING,
     "",
-    "Archives that are extracted into the functions' working folder, as path or path#folder,"
+    "Archives that are extracted into the functions' working directory, as path or path#folder,"
     " separated by commas.",
 )
 PYTHON_REQUIREMENTS: ConfigOption[str] = ConfigOption(
@@ -43,6 +43,6 @@ CACHED_FILES: ConfigOption[list[str]] = ConfigOption(
     "pipeline.cached-files",
     ValueKind.LIST,
     [],
-    "Files that functions find by name in their working folder, as name:data,path:/tmp/data.bin;"
+    "Files that functions find by name in their working directory, as name:data,path:/tmp/data.bin;"
     " several are separated by semicolons.",
 )

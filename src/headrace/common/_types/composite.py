@@ -49,7 +49,7 @@ class RowTypeInfo(TypeInformation):
         """Return the position of a field, or -1 if the row type has no field names.
 
         Raises:
-            ValueError: the row type has names, and this is not one of them.
+            ValueError: the row type has names, but not ``field_name``.
         """
         return self._field_names.index(field_name) if self._named else -1
 

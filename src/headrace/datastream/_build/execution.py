@@ -24,7 +24,7 @@ Listeners = Sequence["JobListener"]
 def execute(
     sinks: Sinks, configuration: Configuration, job_name: str | None, listeners: Listeners = ()
 ) -> JobExecutionResult:
-    """Run a job with these sinks to its end; returns its result."""
+    """Run a job with the given sinks to its end, and return its result."""
     result: JobExecutionResult = _import_launch().execute(
         _build_graph(sinks, configuration), configuration, job_name, listeners
     )
@@ -34,7 +34,7 @@ def execute(
 def execute_async(
     sinks: Sinks, configuration: Configuration, job_name: str | None, listeners: Listeners = ()
 ) -> JobClient:
-    """Start a job with these sinks; returns its client."""
+    """Start a job with the given sinks, and return its client."""
     client: JobClient = _import_launch().execute_async(
         _build_graph(sinks, configuration), configuration, job_name, listeners
     )
@@ -48,7 +48,7 @@ def execute_and_collect(
     limit: int | None,
     listeners: Listeners = (),
 ) -> tuple[Iterator[Any], Callable[[], None]]:
-    """Run a job with these sinks; return its collected records, and a function that cancels it."""
+    """Run a job; return its collected records, and a function that cancels the job."""
     results: Iterator[Any]
     results, cancel = _import_launch().execute_and_collect(
         _build_graph(sinks, configuration), configuration, job_name, limit, listeners
@@ -57,13 +57,13 @@ def execute_and_collect(
 
 
 def execution_plan(sinks: Sinks, configuration: Configuration) -> str:
-    """Return the graph of these sinks as JSON."""
+    """Return the job graph of the given sinks as JSON."""
     text: str = _import_launch().execution_plan(_build_graph(sinks, configuration), configuration)
     return text
 
 
 def explain(sinks: Sinks, configuration: Configuration) -> str:
-    """Return the plan of these sinks as text."""
+    """Return the plan of the given sinks as text."""
     text: str = _import_launch().explain(_build_graph(sinks, configuration), configuration)
     return text
 

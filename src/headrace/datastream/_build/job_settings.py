@@ -202,7 +202,7 @@ class JobSettings:
         self._configuration.set_string(dependencies.PYTHON_REQUIREMENTS.key, given)
 
     def add_python_archive(self, archive_path: str, target_dir: str | None = None) -> None:
-        """Extract an archive into the functions' working folder.
+        """Extract an archive into the functions' working directory.
 
         The subfolder is called ``target_dir``, or as the archive file.
         """
@@ -214,7 +214,7 @@ class JobSettings:
         self._configuration.set_string(dependencies.PYTHON_EXECUTABLE.key, python_exec)
 
     def register_cached_file(self, file_path: str, name: str, executable: bool = False) -> None:
-        """Make a file available to functions, by this name in their working folder."""
+        """Make a file available to functions, under ``name`` in their working directory."""
         require_non_empty(name, "a cached file's name")
         registered = options.read(self._configuration, dependencies.CACHED_FILES)
         entry = f"name:{name},path:{file_path}" + (",executable:true" if executable else "")

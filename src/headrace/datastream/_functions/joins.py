@@ -69,7 +69,7 @@ class JoinFields(JoinFunction):
         )
 
     def result_type(self, first: Any, second: Any) -> RowTypeInfo | None:
-        """Return the type of the rows for these input types; None if one of them is not known."""
+        """Return the type of the result rows; None if an input type is not known."""
         sides = [_types_by_name(each) for each in (first, second)]
         kinds = [sides[side][name] for _, side, name in self.fields if name in sides[side]]
         return Types.ROW_NAMED([*self.names], kinds) if len(kinds) == len(self.names) else None

@@ -175,7 +175,7 @@ def _subtask_of_key(key: Any, count: int) -> int:
 
 
 def row_type(output_type: TypeInformation | list[TypeInformation] | None) -> TypeInformation | None:
-    """Return a declared output type; as in PyFlink a list stands for a row of these types."""
+    """Return a declared output type; as in PyFlink, a list of types becomes a row type."""
     return Types.ROW(output_type) if isinstance(output_type, list) else output_type
 
 

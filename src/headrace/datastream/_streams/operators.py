@@ -133,7 +133,7 @@ class StreamOperators(Stream):
     # Fields and time
 
     def project(self, *field_indexes: int) -> DataStream:
-        """Emit tuples of the fields at these positions, in this order."""
+        """Emit tuples of the fields at the given positions, in the given order."""
         site = call_site()
         if not field_indexes:
             raise PlanError("project() needs the position of at least one field")

@@ -22,10 +22,10 @@ from headrace.errors import WrongFunctionError
 
 
 def nested(trigger: Any) -> Trigger[Any, Any]:
-    """Return the trigger, if it is one.
+    """Check that an object is a trigger, and return it.
 
     Raises:
-        WrongFunctionError: it is not.
+        WrongFunctionError: the object is not a trigger.
     """
     if isinstance(trigger, Trigger):
         return trigger

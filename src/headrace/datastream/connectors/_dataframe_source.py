@@ -73,7 +73,7 @@ def from_dataframe(dataframe: Any) -> Source:
     """Return a source for ``env.from_source`` with the rows of a Spark DataFrame.
 
     Raises:
-        PlanError: it is not a Spark DataFrame.
+        PlanError: ``dataframe`` is not a Spark DataFrame.
     """
     is_streaming = getattr(dataframe, "isStreaming", None)
     if not isinstance(is_streaming, bool):

@@ -238,8 +238,8 @@ class _FileReader(SplitReader):
         """Yield the records that start in the range.
 
         Raises:
-            DecodeError: one of them cannot be decoded, and no tag was set for that.
-            JobError: the file is not there any more.
+            DecodeError: a record cannot be decoded, and the source has no tag for bad records.
+            JobError: the file does not exist any more.
         """
         path, start, end, extent = split_range.payload
         try:

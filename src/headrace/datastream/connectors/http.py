@@ -103,7 +103,7 @@ class HttpLookup(AsyncFunction[Any, Any], KeepsSecrets):
         return headers | {_to_variable_name("QUERY", name): v for name, _, v in values if v}
 
     def with_secrets(self, found: Mapping[str, str]) -> HttpLookup:
-        """Return a copy with these values; all others are empty."""
+        """Return a copy with the secrets in ``found``; all other secrets are empty."""
         values = {**dict.fromkeys(self.secrets, ""), **found}
         made = copy.copy(self)
         made._headers = {

@@ -38,7 +38,7 @@ def greatest(first: Any, second: Any) -> Any:
 
 
 def _rank(value: Any) -> int:
-    """Return the rank of values that ``<`` does not order: -0.0 first, NaN last."""
+    """Return the order of values that ``<`` does not order: -0.0 first, NaN last."""
     if value != value:
         return 1
     if value == 0 and isinstance(value, Number) and math.copysign(1.0, value) < 0:  # type: ignore[arg-type]

@@ -20,7 +20,7 @@ class _Activation:
     folder: str
     entries: list[str]
     previous_folder: str | None = None
-    """The working folder before, if the job has one of its own."""
+    """The working directory before, if the job has one of its own."""
     modules: dict[str, ModuleType] = field(default_factory=dict)
     """Modules imported from the folder, kept while another job is active."""
 
@@ -33,9 +33,9 @@ _active: list[_Activation] = []
 def activate(folder: str, extra_paths: Sequence[str] = (), *, changes_folder: bool = True) -> None:
     """Make the modules and files in a folder of dependencies available in this process.
 
-    The dependencies of the job before are deactivated: their modules are kept for its return.
-    ``folder`` "": none. ``extra_paths``: further entries of the module path. ``changes_folder``:
-    whether to change to the job's working folder.
+    The dependencies of the previous job are deactivated; its modules are kept until it runs again.
+    ``folder``: "" for no dependencies. ``extra_paths``: further entries of the module path.
+    ``changes_folder``: whether to change to the job's working directory.
     """
     key = folder, tuple(extra_paths)
     if _active and _activations.get(key) is _active[0]:

@@ -21,7 +21,7 @@ ARCHIVES = (".zip", ".jar", ".whl", ".egg", ".tar", ".tar.gz", ".tgz")
 
 @dataclass(frozen=True)
 class CachedFile:
-    """A file that functions find under ``name`` in their working folder."""
+    """A file that functions find under ``name`` in their working directory."""
 
     path: str
     name: str
@@ -152,6 +152,6 @@ def _require_inside(name: str, option: str) -> str:
     normal = os.path.normpath(name)
     if os.path.isabs(normal) or normal.startswith("..") or normal == ".":
         raise ConfigurationError(
-            f"{name!r} is not within the functions' working folder", where={"option": option}
+            f"{name!r} is not within the functions' working directory", where={"option": option}
         )
     return normal

@@ -3,7 +3,7 @@
     path        a line for each entry of the module path, relative to this folder
     files/      the Python files, each in a folder of its own
     packages/   packages installed by pip
-    work/       the working folder: extracted archives and cached files, if there are any
+    work/       the working directory: extracted archives and cached files, if there are any
 
 The folder's name is a digest of its content, so equal content is made and shipped once per process.
 """
@@ -32,7 +32,7 @@ _folders: dict[str, Path] = {}
 
 
 def dependencies_folder(dependencies: Dependencies) -> Path | None:
-    """Make the folder of these dependencies; None if nothing must be shipped.
+    """Create the folder of the dependencies; return None if nothing must be shipped.
 
     Raises:
         ConfigurationError: packages cannot be installed, or an archive cannot be read.
@@ -49,7 +49,7 @@ def dependencies_folder(dependencies: Dependencies) -> Path | None:
 
 
 def working_folder(folder: str | os.PathLike[str] | None) -> str | None:
-    """Return the working folder within a folder of dependencies; None if there is none."""
+    """Return the working directory within a folder of dependencies; None if there is none."""
     work = None if folder is None else os.path.join(folder, WORK)
     return work if work and os.path.isdir(work) else None
 

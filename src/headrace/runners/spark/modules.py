@@ -1,7 +1,7 @@
 """How a user's modules reach the workers: by their module path, or in the pickled program.
 
 Workers of a session made by Headrace have the module path that the driver had (see
-``interpreter``); other local workers have the working folder and ``PYTHONPATH``. Modules from
+``interpreter``); other local workers have the working directory and ``PYTHONPATH``. Modules from
 elsewhere, or loaded by a test runner or a notebook, are pickled with the program. On a cluster,
 modules are expected to be installed, as for any PySpark job.
 """

@@ -155,7 +155,7 @@ class Columns:
             push(value, timestamp)
 
     def take(self, order: np.ndarray[Any, Any]) -> Columns:
-        """Return the rows at these indices, in this order."""
+        """Return the rows at the given indices, in the given order."""
         import pyarrow as pa
 
         indices = pa.array(order)

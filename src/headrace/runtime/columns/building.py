@@ -17,7 +17,7 @@ def from_chunk(chunk: ColumnChunk) -> Columns:
     """Convert a chunk to ``Columns``; a row without a row kind is an insert.
 
     Raises:
-        TypeMismatchError: what it says is its row kinds are none.
+        TypeMismatchError: the column of row kinds has another value.
     """
     batch, kinds = chunk.batch, None
     if chunk.row_kind is not None:

@@ -234,9 +234,10 @@ class GroupSorter:
 def count_rows_before(
     groups: np.ndarray[Any, Any], rows: Sequence[int], count: int
 ) -> dict[int, list[int]]:
-    """Return the number of rows of each group before each of these rows, by row.
+    """Return, for each row in ``rows``, the number of rows of each group before it.
 
-    ``rows`` must be in ascending order."""
+    ``rows`` must be in ascending order.
+    """
     import numpy as np
 
     before, seen, last = {}, np.zeros(count, np.int64), 0

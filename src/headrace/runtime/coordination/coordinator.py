@@ -113,21 +113,21 @@ class Coordinator:
         return Offset(start.epoch + 1, now_ms, monotonic_ms, self._work_limits, sources, identity)
 
     def ended(self, offset: Offset) -> bool:
-        """Return True if every source planned here has ended, and none is to read on."""
+        """Return True if every source planned here has ended, and none is to be continued."""
         return all(
             offset.source(source.id).ended and not self._must_resume(source, offset)
             for source in self._sources.values()
         )
 
     def suspended(self, offset: Offset) -> bool:
-        """Return True if a source has stopped that another run reads on from there."""
+        """Return True if a source has stopped at a position from which another run continues."""
         return any(offset.source(source_id).suspended for source_id in self._sources)
 
     def _must_announce(self, start: Offset) -> bool:
-        """Return whether receivers must hear of the splits though nothing of them may be new.
+        """Return whether a micro-batch must be planned to announce the splits to receivers.
 
-        Rows of a DataFrame reach them in a micro-batch that is not planned here. In the first one
-        of a changed program, these alone would decide what time it is.
+        Necessary in the first micro-batch of a changed program with a DataFrame: Spark plans its
+        rows, and without the announcement these rows alone would decide the event time.
         """
         return self._has_dataframes and start.epoch > 0 and start.program != self._job.identity
 
@@ -296,7 +296,7 @@ class Coordinator:
 def _resume_source(
     source: SourceProgram, before: SourceProgress, enumerator: SplitEnumerator, monotonic_ms: int
 ) -> SourceProgress:
-    """Ask the enumerator for the positions from which a stopped source is read on."""
+    """Return the positions from which the enumerator continues a stopped source."""
     stopped_at = {
         split: _copy_json(at) for split, at in {**before.positions, **before.stopped}.items()
     }

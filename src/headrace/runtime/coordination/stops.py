@@ -34,10 +34,10 @@ def stop_changed(source: SourceProgram, before: SourceProgress) -> bool:
 
 
 def suspended_sources(sources: Iterable[SourceProgram], offset: Offset) -> set[Any]:
-    """Return the sources that stopped in an earlier run, and are read on in this one.
+    """Return the sources that stopped in an earlier run, and continue in this run.
 
-    If another source has not reached its stop yet, the earlier run was interrupted: then stopped
-    sources stay where they are, as a rule such as "latest" would now give another position.
+    If another source has not reached its stop position yet, the earlier run was interrupted: then
+    stopped sources stay stopped, as a rule such as "latest" would now give another position.
     """
     known = [source for source in sources if source_key(source.id) in offset.sources]
     for source in known:

@@ -47,10 +47,10 @@ class Savepoint:
     parts: Mapping[str, list[Any]] = field(default_factory=dict)
 
     def read(self, name: str) -> Iterator[Any]:
-        """Return the records of a part; none if the manifest does not have the part.
+        """Yield the records of a part; none if the manifest does not have the part.
 
         Raises:
-            CheckpointError: the part is missing, or not what was written.
+            CheckpointError: the part is missing, or its records differ from those written.
         """
         part = self.manifest.parts.get(name)
         if part is None:

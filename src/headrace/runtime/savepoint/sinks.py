@@ -24,7 +24,8 @@ def import_sinks(
     """Restore each sink's pending data, by its id.
 
     Raises:
-        CheckpointError: a sink is gone (unless ``ignore_unclaimed``), or a record is missing.
+        CheckpointError: the program lacks a sink (unless ``ignore_unclaimed``), or a record is
+            missing.
     """
     by_sink: dict[str, list[SinkRecord]] = {}
     for record in records:

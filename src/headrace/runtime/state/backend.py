@@ -178,7 +178,7 @@ class NamespaceTables(ABC):
         """Declare the kind of the only slot of all tables.
 
         Raises:
-            CheckpointError: what is stored is of another kind or type.
+            CheckpointError: the stored state has another kind or type.
         """
 
     @abstractmethod

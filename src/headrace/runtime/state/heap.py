@@ -148,7 +148,7 @@ class HeapEntries(KeyedTable):
         return ((key, entry) for key, entry in self._entries.items() if entry)
 
     def count(self) -> int:
-        """Return how many entries there are, with those that are empty until ``flush``."""
+        """Return the number of entries, including empty entries that ``flush`` will remove."""
         return len(self._entries if self._view is None else self._view[0])
 
     def newest(self) -> tuple[Any, Entry] | None:

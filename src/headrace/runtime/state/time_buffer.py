@@ -24,7 +24,7 @@ class TimeBuffer:
         self.values = values
 
     def add(self, timestamp: int, value: Any) -> None:
-        """Add a record after those that are not younger."""
+        """Insert a record after all records with the same or an earlier timestamp."""
         times = self.times
         if not times or times[-1] <= timestamp:
             times.append(timestamp)

@@ -33,10 +33,10 @@ _REFUSED = (
 
 
 def psycopg() -> Any:
-    """Return the library.
+    """Import psycopg, and return it.
 
     Raises:
-        MissingExtraError: it is not installed.
+        MissingExtraError: psycopg is not installed.
     """
     return optional("psycopg")
 
@@ -83,7 +83,7 @@ class PostgresConnection(KeepsSecrets):
         return {name: given[key] for name, key in _SECRETS.items() if key in given}
 
     def with_secrets(self, found: Mapping[str, str]) -> PostgresConnection:
-        """Return a copy with these passwords."""
+        """Return a copy with the passwords in ``found``."""
         kept = {k: v for k, v in self.parameters if k not in _SECRETS.values()}
         kept |= {_SECRETS[name]: value for name, value in found.items()}
         return replace(self, parameters=tuple(sorted(kept.items())))

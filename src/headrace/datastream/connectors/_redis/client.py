@@ -60,7 +60,7 @@ def password_of(url: str) -> str | None:
 
 
 def with_password(url: str, password: str | None) -> str:
-    """Return the URL with this password instead of its own; None removes it."""
+    """Return the URL with ``password`` instead of its own; None removes the password."""
     parts = urlsplit(url)
     own, _, place = parts.netloc.rpartition("@")
     user = own.partition(":")[0]

@@ -59,13 +59,14 @@ class Checkpoint:
         machine: Machine | None = None,
         read_states: ReadStates | None = None,
     ) -> Checkpoint:
-        """Acquire the job's checkpoint, a temporary one where no base is configured.
+        """Acquire the job's checkpoint; a temporary one if no checkpoint folder is configured.
 
-        ``read_states`` is called where the program has lost an operator, to name its states.
+        ``read_states`` is called if the program has lost an operator, to name its states.
 
         Raises:
-            CheckpointLockedError: another driver runs on it.
-            CheckpointError: the program cannot go on from it (``check_program``), or it is damaged.
+            CheckpointLockedError: another driver uses the checkpoint.
+            CheckpointError: the program cannot continue from the checkpoint (``check_program``), or
+                the checkpoint is damaged.
         """
         folder = CheckpointFolder.of_job(base, program.name)
         ownership = Ownership(
@@ -171,7 +172,7 @@ class Checkpoint:
         return self._metadata.scope
 
     def change_scope(self, scope: str) -> None:
-        """Give all sinks new ids; what they wrote under the old ids is left as it is."""
+        """Give all sinks new ids; data written under the old ids is not changed."""
         self._metadata = write_if_changed(
             self._metadata, replace(self._metadata, scope=scope), self._folder.store
         )

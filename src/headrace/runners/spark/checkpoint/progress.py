@@ -50,7 +50,7 @@ def have_been_read(offset: Mapping[str, Any], sources: Collection[str]) -> bool:
 
 
 def is_suspended(spark_folder: str) -> bool:
-    """Return whether a source stopped in the last micro-batch, so another run may read on."""
+    """Return whether a source stopped in the last micro-batch and may be continued."""
     last = max(_list_batches(spark_folder, "offsets"), default=-1)
     if last < 0:
         return False
@@ -76,7 +76,7 @@ def is_committed(spark_folder: str, batch: int) -> bool:
 
 
 def is_finished(spark_folder: str, sources: Collection[str]) -> bool:
-    """Return whether nothing is left to do for a job with these sources."""
+    """Return whether a job with the given sources has read all input."""
     last = max(_list_batches(spark_folder, "offsets"), default=-1)
     if last < 0 or not is_committed(spark_folder, last):
         return False
@@ -103,10 +103,10 @@ def remove_unplanned(spark_folder: str) -> None:
 
 
 def log_of(spark_folder: str) -> QueryLog:
-    """Return the last micro-batches of the query.
+    """Return the last planned and committed micro-batches of the query.
 
     Raises:
-        CheckpointError: the offset of one of them is missing or damaged.
+        CheckpointError: the offset of a micro-batch is missing or damaged.
     """
     committed = max(_list_batches(spark_folder, "commits"), default=-1)
     planned = max(_list_batches(spark_folder, "offsets"), default=-1)

@@ -48,7 +48,7 @@ class SplitStates:
         return self._last[1]
 
     def save(self, epoch: int, states: States) -> States:
-        """Store the states of an epoch and return them; old ones are removed.
+        """Store the states of an epoch, remove old states, and return the stored ones.
 
         If the epoch has states already, these are returned: the commit that published the
         micro-batch wrote them.

@@ -28,7 +28,7 @@ def vertex_of(name: str) -> str:
 def records_of_vertices(
     stored: Iterable[StoredRecord], wanted: Collection[str]
 ) -> Iterator[StoredRecord]:
-    """Yield the records of some vertices, with headers restricted to these."""
+    """Yield the records of some vertices, with headers that contain only these vertices."""
     for bucket, name, data in stored:
         if name == HEADER:
             headers: Mapping[str, bytes] = pickle.loads(data)

@@ -4,7 +4,7 @@ Run by its path, from the script that ``interpreter.worker_python`` writes, as `
 fork_client.py SOCKET PYTHON -m MODULE [ARGUMENT...]``. It imports as little as possible, as it
 delays each Python process of a session, by 15 ms (Python 3.11).
 
-The message: argv, the working folder and the environment as NUL-separated bytes, with the three
+The message: argv, the working directory and the environment as NUL-separated bytes, with the three
 standard streams attached. The answers have 8 bytes each: the new process's id, or 0 if refused;
 later its exit status, as returned by ``os.waitpid``.
 """

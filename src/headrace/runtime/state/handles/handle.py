@@ -32,6 +32,11 @@ class Handle:
         """What the slot is declared to hold."""
 
     def _require_entry(self) -> Any:
+        """Return the entry of the current key.
+
+        Raises:
+            NotKeyedError: there is no current key, for example in ``open``.
+        """
         entry = self._context.entry
         if entry is None:
             raise NotKeyedError(
@@ -41,6 +46,7 @@ class Handle:
         return entry
 
     def _report_change(self) -> None:
+        """Tell the backend that the entry of the current key has changed."""
         context = self._context
         context.entries.changed(context.key)
 

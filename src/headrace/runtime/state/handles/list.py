@@ -61,7 +61,7 @@ class ListHandle(Handle):
         self._append((value if self._fit is None else self._fit(value),))
 
     def add_all(self, values: Iterable[Any]) -> None:
-        """Append several elements: all, or none if one does not fit the type."""
+        """Append several elements; append none if an element does not fit the type."""
         if self._fit is not None:
             values = [*map(self._fit, values)]
         self._append(values)

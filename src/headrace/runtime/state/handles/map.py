@@ -98,7 +98,7 @@ class MapHandle(Handle):
         context.entries.changed(context.key)
 
     def _put_entry(self, key: Any, value: Any) -> None:
-        """Set one entry, of a key and a value in the form of their types."""
+        """Set one entry; key and value are already coerced to their types."""
         if type(key) not in EXACT:
             key = to_internal_key(key)
         context, entry, ttl = self._context, self._require_entry(), self._ttl
@@ -115,7 +115,7 @@ class MapHandle(Handle):
         context.entries.changed(context.key)
 
     def put_all(self, dict_value: Any) -> None:
-        """Set several entries, from a mapping or from pairs: all, or none if one does not fit."""
+        """Set several entries, from a mapping or from pairs; set none if an entry does not fit."""
         pairs = dict_value.items() if hasattr(dict_value, "items") else dict_value
         if self._fits is not None:
             of_key, of_value = self._fits

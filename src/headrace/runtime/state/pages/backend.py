@@ -100,7 +100,7 @@ class PagedBackend(StateBackend):
         return self._plain.kinds()
 
     def single_slot_view(self, slot: str) -> Values | None:
-        """Return the values of the only slot, page by page as they are asked for."""
+        """Return a view of the values of the only slot, which loads page by page."""
         return self._plain.single_slot_view(slot)
 
     def end_single_slot_view(self) -> None:

@@ -62,7 +62,7 @@ class BucketedMap(MutableMapping[Any, Any]):
 
     @classmethod
     def of(cls, items: dict[Any, Any], store: PageStore, id_: int, page_bytes: int) -> BucketedMap:
-        """Return a bucketed map of these items, not written yet."""
+        """Create a bucketed map of ``items``, not written yet."""
         made = cls(store, ("m", id_, 1, 0, 0), page_bytes)
         made._pages.set_all(items)
         made._length = len(items)

@@ -44,7 +44,7 @@ class ChunkedList:
 
     @classmethod
     def of(cls, items: list[Any], store: PageStore, id_: int, page_bytes: int) -> ChunkedList:
-        """Return a chunked list of these items, not written yet."""
+        """Create a chunked list of ``items``, not written yet."""
         made = cls(store, ("l", id_, 0, 0, 0), page_bytes)
         made._new = items
         return made

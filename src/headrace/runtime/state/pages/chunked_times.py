@@ -285,7 +285,7 @@ class ChunkedTimes(TimeBuffer):
         return _Chunk(times, values, data)
 
     def _find_chunks(self, first_ms: int, last_ms: int) -> Iterator[_Chunk]:
-        """Yield the chunks that may have records from one moment to another."""
+        """Yield the chunks that may have records between two times, both inclusive."""
         if not self._recent.firsts or first_ms > self._last_ms:
             return
         firsts = [*self._top.firsts, self._recent.firsts[0]]
@@ -403,7 +403,7 @@ class ChunkedTimes(TimeBuffer):
     # The directory
 
     def _get_leaf(self, leaf_number: int) -> _Leaf:
-        """Return a leaf of the directory by its place; the last one is the newest."""
+        """Return a leaf of the directory by its position; the last leaf is the newest."""
         if leaf_number == len(self._top.numbers):
             return self._recent
         name = self._top.numbers[leaf_number]

@@ -129,7 +129,10 @@ def _bind_slots(layout: Layout) -> dict[str, str]:
 def _compile_function(
     head: str, lines: Sequence[str], names: dict[str, Any]
 ) -> Callable[[Any], Any]:
-    """Return a function by its text. Without a loop over the slots an entry takes half the time."""
+    """Compile a function from ``head`` and the lines of its body; ``names`` are its globals.
+
+    Without a loop over the slots, an entry takes half the time.
+    """
     _, name, _ = re.split(r"[ (]", head, maxsplit=2)
     exec("\n    ".join([head, *lines]), names)
     made: Callable[[Any], Any] = names[name]

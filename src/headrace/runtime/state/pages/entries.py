@@ -226,7 +226,7 @@ class EntryPages(HashedPages):
         self._remove_dropped()
 
     def discard(self, stored: Stored) -> None:
-        """Remove the records of an entry that is gone, unless another has taken them over."""
+        """Remove the records of a deleted entry, unless another entry has taken them over."""
         if isinstance(stored, tuple):
             rest, refs = stored
             for ref in refs.values():

@@ -243,7 +243,7 @@ class HashedPages(ABC):
                     page.dirty = True
 
     def _is_unchanged(self, page: Page, key: Any, value: Any) -> bool:
-        """Return True if an unreported value equals the one that was read."""
+        """Return False if a value has changed although no change was reported."""
         return not self.watched or key not in page.plain or self.compact(value) == page.plain[key]
 
     def _weigh(self, dirty: list[Page], entries_before: int) -> int:
@@ -353,7 +353,7 @@ class HashedPages(ABC):
         return number if number < self.table.count else number & (self._mask >> 1)
 
     def page(self, number: int) -> Page:
-        """Return a page, read if it is not here yet."""
+        """Return a page; read it if it is not loaded."""
         page = self._pages.get(number)
         if page is None:
             page = self._pages[number] = Page()

@@ -82,7 +82,7 @@ class PagedEntries(KeyedTable):
         return {**self._stored_kinds, **self._kinds}
 
     def single_slot_view(self, slot: str) -> Values | None:
-        """Return the values of the only slot, page by page as they are asked for."""
+        """Return a view of the values of the only slot, which loads page by page."""
         if self._view is None:
             self._view = PagedValues(self.pages(), slot)
         return self._view
@@ -124,7 +124,7 @@ class PagedEntries(KeyedTable):
         return self.pages()
 
     def pages(self) -> EntryPages:
-        """Return the pages; reads the header when they are asked for first."""
+        """Return the pages; the first call reads the header."""
         pages = self._opened
         if pages is None:
             self._open_header()

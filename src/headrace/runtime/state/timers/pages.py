@@ -190,7 +190,7 @@ class TimerPages(TimerStore):
         return id_, self._leaves.hash_of(timer.key) % wide[0]
 
     def _load_place(self, timer: Timer) -> Place | None:
-        """Load the place of a timer."""
+        """Load the leaf that contains a timer."""
         place = self._locate(timer)
         if place is not None and place not in self._loaded:
             for item in self._read(place):
@@ -242,7 +242,7 @@ class TimerPages(TimerStore):
         self._floor = None
 
     def _count_unloaded(self, id_: int) -> int:
-        """Return the number of timers of a leaf that are not loaded; 1 may mean more."""
+        """Return the number of timers of a leaf that are not loaded; 1 means one or more."""
         wide = self._wide.get(id_)
         if wide is None:
             return (id_, 0) not in self._loaded

@@ -31,7 +31,7 @@ def is_internal_topic(topic: str) -> bool:
 class Unreachable(Exception):
     """No broker answers for now. The text is the last error that the client reported.
 
-    ``refused``: brokers answer, but refuse the login or the encryption of the connection.
+    ``refused``: brokers answer, but refuse the authentication or the encryption of the connection.
     ``unknown_host``: no bootstrap server can be resolved by DNS.
     """
 
@@ -108,7 +108,7 @@ class Cluster(Protocol):
         """Return the names of all topics except Kafka's internal ones."""
 
     def describe_topics(self, topics: Sequence[str]) -> Mapping[str, Topic]:
-        """Return the topics among these that exist."""
+        """Return the topics of ``names`` that exist."""
 
     def earliest_offsets(
         self, topic_partitions: Iterable[TopicPartition]

@@ -65,7 +65,7 @@ _LEADERLESS = (
 
 
 def _find_error_codes(errors: Any, names: Iterable[str]) -> set[int]:
-    """Return the codes of these errors, as far as this version of the library has them."""
+    """Return the codes of the named errors that this version of librdkafka has."""
     return {getattr(errors, name) for name in names if hasattr(errors, name)}
 
 

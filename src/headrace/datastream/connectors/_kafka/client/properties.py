@@ -147,7 +147,7 @@ def resolve_references(key: str, value: str) -> str:
     """Return the value with its references resolved.
 
     Raises:
-        ConfigurationError: one of them leads nowhere.
+        ConfigurationError: the target of a reference does not exist.
     """
 
     def found(match: re.Match[str]) -> str:

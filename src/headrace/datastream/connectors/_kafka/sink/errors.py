@@ -31,7 +31,7 @@ _LATER = {
 _FENCED = {"_FENCED", "PRODUCER_FENCED", "INVALID_PRODUCER_EPOCH"}
 
 REFUSED = {"_AUTHENTICATION", "_SSL"}
-"""Errors of a client whose login or encryption the brokers refuse."""
+"""Errors of a client whose authentication or encryption the brokers refuse."""
 
 _PURGED = {"_PURGE_QUEUE", "_PURGE_INFLIGHT"}
 

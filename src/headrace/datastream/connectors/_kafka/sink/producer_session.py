@@ -35,8 +35,8 @@ only between calls."""
 LOG_AFTER_S = 2.0
 """A call that fails for this long is logged. It may fail once or twice when a partition moves."""
 REFUSED_S = 5.0
-"""If the login of a new client is refused for this long, brokers that are still starting are no
-longer assumed to be the cause."""
+"""If authentication of a new client is refused for this long, brokers that are still starting are
+no longer assumed to be the cause."""
 TOPIC_S = 3.0
 """How long a topic may be missing: a broker may be about to create it, or have stale metadata.
 
@@ -60,7 +60,7 @@ class ProducerSession:
         self._outage_log = OutageLog()
         self._answered = False
         self._refused_s: float | None = None
-        """Since when the login is refused."""
+        """The monotonic time since which authentication is refused."""
         self._connection_error = False
         self._topics: dict[str, tuple[Sequence[int], float]] = {}
         self.client = producers.producer(settings, self._on_delivery, self._on_error)

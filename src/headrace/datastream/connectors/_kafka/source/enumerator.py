@@ -115,8 +115,8 @@ class KafkaEnumerator(SplitEnumerator):
         longer.
 
         Raises:
-            JobError: a topic is not there, has no such offset, or no broker answers; or the login
-                is refused, or no DNS knows the brokers, which is a mistake at the start.
+            JobError: a topic or its offset does not exist, no broker answers, authentication is
+                refused, or no DNS knows the brokers, which is a mistake at the start.
         """
         waited_s = 0.0
         while True:
@@ -281,7 +281,7 @@ class KafkaEnumerator(SplitEnumerator):
         return ranges_between(start, end)
 
     def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
-        """Return the number of offsets up to the last known ends or the stops.
+        """Return the number of offsets before the last known end offsets or stop offsets.
 
         Some of these offsets have no record.
         """
@@ -441,12 +441,12 @@ class KafkaEnumerator(SplitEnumerator):
         discovers: bool,
         now_ms: int,
     ) -> _Jumps:
-        """Return where to continue in splits whose next records are gone.
+        """Return the offsets at which to continue in splits whose next records are deleted.
 
-        A split that is at its stop is left out.
+        Splits that have reached their stop offset are left out.
 
         Raises:
-            JobError: there are some, and the policy is to fail.
+            JobError: records are deleted, and the policy is to fail.
         """
         jumps: _Jumps = {}
         ends = {name: end for name, end in ends.items() if not positions[name].is_at_stop}

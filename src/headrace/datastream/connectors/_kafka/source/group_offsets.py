@@ -36,7 +36,7 @@ class GroupOffsets:
     _warned: bool = False
 
     def commit(self, offsets: Mapping[TopicPartition, int]) -> None:
-        """Commit these offsets, without waiting for the answer."""
+        """Commit ``offsets`` for the group, without waiting for the answer."""
         self._offsets.update(offsets)
         self.serve()
 

@@ -39,7 +39,7 @@ class UnconfirmedPartitions:
         return now_ms - self._since_ms.setdefault(split, now_ms) >= CONFIRMED_AFTER_MS
 
     def retain(self, splits: Collection[str]) -> None:
-        """Remove all splits except these."""
+        """Remove all splits that are not in ``splits``."""
         self._since_ms = {name: at for name, at in self._since_ms.items() if name in splits}
 
 
@@ -92,7 +92,7 @@ class LeaderlessPartitions:
         """Set the splits that have no leader now.
 
         Raises:
-            JobError: one of them has had none for too long.
+            JobError: a split has had no leader for too long.
         """
         more = f" and {len(splits) - 5} others" if len(splits) > 5 else ""
         for name in self._outages.keys() - set(splits):

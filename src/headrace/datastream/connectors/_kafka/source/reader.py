@@ -212,7 +212,7 @@ class KafkaReader(SplitReader):
     def _lost_records_error(
         self, cursor: Cursor, split: Split, end: int, reason: str, first: int | None = None
     ) -> JobError:
-        """Return the error for planned records that are gone. ``first``: the first offset left."""
+        """Return the error for deleted planned records; ``first``: the first remaining offset."""
         begin = {} if first is None else {"first": str(first)}
         return JobError(
             f"planned records of Kafka no longer exist: {reason}",

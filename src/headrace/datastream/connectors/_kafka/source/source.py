@@ -162,7 +162,7 @@ class KafkaSource(Source):
 
     @property
     def stops_at(self) -> str:
-        """The rule of the stopping offsets as text; empty without one."""
+        """The stop position, such as ``latest offsets``; empty if the source never stops."""
         return self.stopping_offsets.text if self.stopping_offsets is not None else ""
 
     @property
@@ -231,7 +231,7 @@ class KafkaSourceBuilder(KafkaBuilder):
         return self._set(group_id=group_id)
 
     def set_topics(self, *topics: str) -> KafkaSourceBuilder:
-        """Read these topics; they must exist when the job starts."""
+        """Read the given topics; they must exist when the job starts."""
         return self._read("topics", topics)
 
     def set_topic_pattern(self, topic_pattern: str) -> KafkaSourceBuilder:
@@ -239,7 +239,7 @@ class KafkaSourceBuilder(KafkaBuilder):
         return self._read("topic_pattern", topic_pattern)
 
     def set_partitions(self, partitions: Iterable[KafkaTopicPartition]) -> KafkaSourceBuilder:
-        """Read only these partitions."""
+        """Read only the given partitions."""
         return self._read("partitions", tuple(partitions))
 
     def set_starting_offsets(
