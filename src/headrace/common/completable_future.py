@@ -53,7 +53,7 @@ class CompletableFuture(Generic[T]):
         Raises:
             TimeoutError: there is no result after ``timeout_s`` seconds.
         """
-        with self._counted_as_waiting():
+        with self._count_as_waiting():
             return self._future.result(timeout_s)
 
     def exception(self, timeout_s: float | None = None) -> BaseException | None:
@@ -62,7 +62,7 @@ class CompletableFuture(Generic[T]):
         Raises:
             TimeoutError: the computation still runs after ``timeout_s`` seconds.
         """
-        with self._counted_as_waiting():
+        with self._count_as_waiting():
             return self._future.exception(timeout_s)
 
     def is_waited_for(self) -> bool:
@@ -70,7 +70,7 @@ class CompletableFuture(Generic[T]):
         return self._waiting > 0
 
     @contextmanager
-    def _counted_as_waiting(self) -> Iterator[None]:
+    def _count_as_waiting(self) -> Iterator[None]:
         with self._lock:
             self._waiting += 1
         try:

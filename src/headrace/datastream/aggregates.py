@@ -12,7 +12,7 @@ from typing import Any
 
 from headrace.common._types.data import TypeData, type_data
 from headrace.common.types import row_of
-from headrace.datastream._build.aggregations import checked_field
+from headrace.datastream._build.aggregations import check_field
 from headrace.datastream.functions import AggregateFunction
 from headrace.errors import PlanError
 from headrace.operators.aggregates.aggregate import FieldAggregate, TupleFold
@@ -57,7 +57,7 @@ class _OfField(Aggregate):
     field: str | int
 
     def __post_init__(self) -> None:
-        checked_field(self.field)
+        check_field(self.field)
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class Count(Aggregate):
 
     def __post_init__(self) -> None:
         if self.field is not None:
-            checked_field(self.field)
+            check_field(self.field)
 
     @property
     def parts(self) -> tuple[FieldAggregate, ...]:

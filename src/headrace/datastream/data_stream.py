@@ -119,7 +119,7 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
         """
         site, stream = call_site(), self._describe()
         selector = to_key_selector(key_selector, "key_by", stream, site)
-        build.checked_type(key_type, "key_by")
+        build.check_type(key_type, "key_by")
         build.require_sendable(selector, "key_by", stream, site)
         check_stability(selector, key_type, self._edges, stream, site)
         return KeyedStream(self._env, self._edges, selector, key_type)
@@ -180,7 +180,7 @@ class DataStream(StreamOperators, StreamPartitioning, StreamEnds):
     def get_side_output(self, output_tag: OutputTag) -> DataStream:
         """Return the stream of records that the operator emitted to this tag."""
         site = call_site()
-        operator = self._operator("get_side_output")
+        operator = self._get_operator("get_side_output")
         if not isinstance(output_tag, OutputTag):
             raise PlanError(f"get_side_output() takes an OutputTag, not {output_tag!r}")
         if not may_emit_to(operator, output_tag):
@@ -279,7 +279,7 @@ class CachedDataStream(DataStream):
             if isinstance(edge.source, CacheTransformation):
                 edge.source.kept.forget()
 
-    def _operator(self, call: str) -> Transformation:
+    def _get_operator(self, call: str) -> Transformation:
         raise PlanError(
             f"{call}() cannot act on a cached stream, which no operator makes in later jobs",
             where={"stream": self._describe()},

@@ -72,7 +72,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
                 where={"called": str(site)},
             )
         values = tuple(collection)
-        build.checked_type(type_info, "from_collection")
+        build.check_type(type_info, "from_collection")
         # only one value is checked, as pickling the whole collection twice would be slow
         require_picklable(values[:1], "the collection", "from_collection", site)
         source = CollectionSource(values, type_info)
@@ -90,7 +90,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
         source = NumberSequenceSource(from_, to)
         stream = self._add_source_node(source, None, "Sequence", None, site, "from_sequence")
         # a known type, but the integers need no coercion
-        stream._operator("from_sequence").output_type = Types.LONG()
+        stream._get_operator("from_sequence").output_type = Types.LONG()
         return stream
 
     def from_source(
@@ -103,7 +103,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
         """Return a stream of a source's records, with timestamps and watermarks of the strategy."""
         site = call_site()
         require_identifier(source_name, "a source's name")
-        build.checked_type(type_info, "from_source")
+        build.check_type(type_info, "from_source")
         return self._add_source_node(
             source, watermark_strategy, source_name, type_info, site, "from_source"
         )
@@ -116,7 +116,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
     ) -> DataStream:
         """Return a stream of a source's records, without watermarks."""
         site = call_site()
-        build.checked_type(type_info, "add_source")
+        build.check_type(type_info, "add_source")
         return self._add_source_node(source_func, None, source_name, type_info, site, "add_source")
 
     def create_input(
@@ -135,7 +135,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
                 where={"called": str(site)},
                 hint="from_source() takes a source",
             )
-        build.checked_type(type_info, "create_input")
+        build.check_type(type_info, "create_input")
         source = FileSource.for_bulk_file_format(*input_format.files()).build()
         return self._add_source_node(
             source, None, "Custom File Source", type_info, site, "create_input"

@@ -139,7 +139,7 @@ class UnroundedFloatTypeInfo(BasicTypeInfo):
 
     def coercer(self) -> Coercer | None:
         """Return a function that converts numbers to floats of 64 bits."""
-        return _floats(self)
+        return _make_float_coercer(self)
 
 
 class PickledBytesTypeInfo(TypeInformation):
@@ -168,7 +168,7 @@ def _instances_of(kind: type) -> Callable[[TypeInformation], Coercer]:
     return build
 
 
-def _integers(bits: int | None) -> Callable[[TypeInformation], Coercer]:
+def _make_int_coercer(bits: int | None) -> Callable[[TypeInformation], Coercer]:
     def build(declared: TypeInformation) -> Coercer:
         def as_int(value: Any) -> int:
             try:
@@ -197,7 +197,7 @@ def _integers(bits: int | None) -> Callable[[TypeInformation], Coercer]:
     return build
 
 
-def _floats(declared: TypeInformation) -> Coercer:
+def _make_float_coercer(declared: TypeInformation) -> Coercer:
     def coerce(value: Any) -> Any:
         if type(value) is float or value is None:
             return value
@@ -211,8 +211,8 @@ def _floats(declared: TypeInformation) -> Coercer:
     return coerce
 
 
-def _floats_of_32_bits(declared: TypeInformation) -> Coercer:
-    to_float = _floats(declared)
+def _make_float32_coercer(declared: TypeInformation) -> Coercer:
+    to_float = _make_float_coercer(declared)
 
     def coerce(value: Any) -> Any:
         number = to_float(value)
@@ -226,7 +226,7 @@ def _floats_of_32_bits(declared: TypeInformation) -> Coercer:
     return coerce
 
 
-def _booleans(declared: TypeInformation) -> Coercer:
+def _make_bool_coercer(declared: TypeInformation) -> Coercer:
     def coerce(value: Any) -> Any:
         if value is None or value is True or value is False:
             return value
@@ -239,7 +239,7 @@ def _booleans(declared: TypeInformation) -> Coercer:
     return coerce
 
 
-def _characters(declared: TypeInformation) -> Coercer:
+def _make_char_coercer(declared: TypeInformation) -> Coercer:
     def coerce(value: Any) -> Any:
         if value is None or (isinstance(value, str) and len(value) == 1):
             return value
@@ -249,7 +249,7 @@ def _characters(declared: TypeInformation) -> Coercer:
     return coerce
 
 
-def _decimals(declared: TypeInformation) -> Coercer:
+def _make_decimal_coercer(declared: TypeInformation) -> Coercer:
     def coerce(value: Any) -> Any:
         if value is None or isinstance(value, Decimal):
             return value
@@ -265,16 +265,16 @@ def _decimals(declared: TypeInformation) -> Coercer:
 
 _COERCERS: dict[BasicType, Callable[[TypeInformation], Coercer]] = {
     BasicType.STRING: _instances_of(str),
-    BasicType.BOOLEAN: _booleans,
-    BasicType.BYTE: _integers(8),
-    BasicType.SHORT: _integers(16),
-    BasicType.INT: _integers(32),
-    BasicType.LONG: _integers(64),
-    BasicType.FLOAT: _floats_of_32_bits,
-    BasicType.DOUBLE: _floats,
-    BasicType.CHAR: _characters,
-    BasicType.BIG_INT: _integers(None),
-    BasicType.BIG_DEC: _decimals,
+    BasicType.BOOLEAN: _make_bool_coercer,
+    BasicType.BYTE: _make_int_coercer(8),
+    BasicType.SHORT: _make_int_coercer(16),
+    BasicType.INT: _make_int_coercer(32),
+    BasicType.LONG: _make_int_coercer(64),
+    BasicType.FLOAT: _make_float32_coercer,
+    BasicType.DOUBLE: _make_float_coercer,
+    BasicType.CHAR: _make_char_coercer,
+    BasicType.BIG_INT: _make_int_coercer(None),
+    BasicType.BIG_DEC: _make_decimal_coercer,
     BasicType.INSTANT: _instances_of(Instant),
 }
 

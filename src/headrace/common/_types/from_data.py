@@ -63,7 +63,7 @@ _MAKERS: dict[str, Callable[..., TypeInformation]] = {
 }
 
 
-def _returning(made: TypeInformation) -> Callable[[], TypeInformation]:
+def _make_factory(made: TypeInformation) -> Callable[[], TypeInformation]:
     return lambda: made
 
 
@@ -72,4 +72,4 @@ _SIMPLE: list[TypeInformation] = [
     InstantTypeInfo(),
     *map(LocalTimeTypeInfo, LocalTimeTypeInfo.TimeType),
 ]
-_MAKERS |= {str(made): _returning(made) for made in _SIMPLE}
+_MAKERS |= {str(made): _make_factory(made) for made in _SIMPLE}

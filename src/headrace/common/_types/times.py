@@ -27,7 +27,7 @@ def _microseconds_of_day(time: datetime.time) -> int:
     return seconds * 1_000_000 + time.microsecond
 
 
-def _dates(declared: TypeInformation) -> Coercer:
+def _make_date_coercer(declared: TypeInformation) -> Coercer:
     def coerce(value: Any) -> Any:
         if isinstance(value, datetime.datetime):
             return value.date()
@@ -38,7 +38,7 @@ def _dates(declared: TypeInformation) -> Coercer:
     return coerce
 
 
-def _times(declared: TypeInformation) -> Coercer:
+def _make_time_coercer(declared: TypeInformation) -> Coercer:
     def coerce(value: Any) -> Any:
         if value is None or isinstance(value, datetime.time):
             return value
@@ -47,7 +47,7 @@ def _times(declared: TypeInformation) -> Coercer:
     return coerce
 
 
-def _datetimes(declared: TypeInformation) -> Coercer:
+def _make_datetime_coercer(declared: TypeInformation) -> Coercer:
     def coerce(value: Any) -> Any:
         if value is None or isinstance(value, datetime.datetime):
             return value
@@ -86,7 +86,7 @@ class DateTypeInfo(SqlTimeTypeInfo):
 
     def coercer(self) -> Coercer | None:
         """Return a function that accepts dates, and converts a datetime to its date."""
-        return _dates(self)
+        return _make_date_coercer(self)
 
     def _format(self, value: datetime.date) -> str:
         return value.isoformat()
@@ -112,7 +112,7 @@ class TimeTypeInfo(SqlTimeTypeInfo):
 
     def coercer(self) -> Coercer | None:
         """Return a function that accepts times."""
-        return _times(self)
+        return _make_time_coercer(self)
 
     def _format(self, value: datetime.time) -> str:
         return value.strftime("%H:%M:%S")
@@ -141,7 +141,7 @@ class TimestampTypeInfo(SqlTimeTypeInfo):
 
     def coercer(self) -> Coercer | None:
         """Return a function that accepts datetimes; unlike PyFlink it keeps microseconds."""
-        return _datetimes(self)
+        return _make_datetime_coercer(self)
 
     def _format(self, value: datetime.datetime) -> str:
         return sql_timestamp_text(_in_utc(value))
@@ -184,8 +184,8 @@ class LocalTimeTypeInfo(TypeInformation):
     def coercer(self) -> Coercer | None:
         """Return a function that accepts values of this type."""
         kinds = LocalTimeTypeInfo.TimeType
-        build = {kinds.LOCAL_DATE: _dates, kinds.LOCAL_TIME: _times}.get(
-            self._time_type, _datetimes
+        build = {kinds.LOCAL_DATE: _make_date_coercer, kinds.LOCAL_TIME: _make_time_coercer}.get(
+            self._time_type, _make_datetime_coercer
         )
         return build(self)
 

@@ -18,7 +18,7 @@ from headrace.runtime.columns.exactness import AggregateKind
 
 def first_record(kind: AggregateKind, field: int | str) -> FirstRecord:
     """Return the fold of ``sum``, ``min`` and ``max`` of a field."""
-    return FirstRecord(FieldAggregate(kind, checked_field(field)))
+    return FirstRecord(FieldAggregate(kind, check_field(field)))
 
 
 def extreme_record(kind: AggregateKind, field: int | str, first: bool = True) -> ExtremeRecord:
@@ -26,10 +26,10 @@ def extreme_record(kind: AggregateKind, field: int | str, first: bool = True) ->
 
     ``first``: True returns the first of equal records, False the last.
     """
-    return ExtremeRecord(FieldAggregate(kind, checked_field(field)), last=not first)
+    return ExtremeRecord(FieldAggregate(kind, check_field(field)), last=not first)
 
 
-def checked_field(field: int | str) -> int | str:
+def check_field(field: int | str) -> int | str:
     """Check that a field is a position or a name, and return it.
 
     Raises:

@@ -18,7 +18,7 @@ from headrace.common.typeinfo import (
     TypeInformation,
 )
 from headrace.datastream._build.known_types import known_type
-from headrace.datastream._build.nodes import checked_type
+from headrace.datastream._build.nodes import check_type
 from headrace.datastream._build.stream import Stream
 from headrace.datastream._build.user_functions import to_user_function
 from headrace.datastream.connectors._collection import CollectionSource
@@ -68,8 +68,8 @@ class BatchOptions:
     timestamp_column: str | None
 
     def __post_init__(self) -> None:
-        checked_type(self.output_type, _CALL)
-        checked_type(self.input_type, _CALL)
+        check_type(self.output_type, _CALL)
+        check_type(self.input_type, _CALL)
         require_positive(self.batch_size, "the number of records in a batch")
         if self.format not in _FORMATS:
             raise PlanError(f"map_batches() gives 'arrow' or 'pandas', not {self.format!r}")

@@ -23,7 +23,7 @@ def keeps_state(spec: OperatorSpec) -> bool:
     return any(isinstance(each.target, CheckpointedFunction) for each in spec.functions)
 
 
-def checkpointed_spec(
+def make_checkpointed_spec(
     spec: OperatorSpec, keyed: bool, call: str, stream: str, site: CallSite
 ) -> CheckpointedSpec:
     """Return the same operator, with operator state.

@@ -18,7 +18,7 @@ from headrace.runtime.operator import OperatorSpec
 from headrace.runtime.user_function import UserFunction
 
 
-def checked_type(declared: TypeInformation | None, call: str) -> TypeInformation | None:
+def check_type(declared: TypeInformation | None, call: str) -> TypeInformation | None:
     """Check that a declared type is a ``TypeInformation`` or None, and return it.
 
     Raises:

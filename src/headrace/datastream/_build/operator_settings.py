@@ -20,36 +20,36 @@ class OperatorSettings(ABC):
     """The settings of the operator behind a stream or sink; setters return the stream or sink."""
 
     @abstractmethod
-    def _operator(self, call: str) -> Transformation:
+    def _get_operator(self, call: str) -> Transformation:
         """Return the operator that the setters change.
 
         Raises:
             PlanError: there is none that ``call`` could change.
         """
 
-    def _followers(self) -> tuple[Transformation, ...]:
+    def _list_followers(self) -> tuple[Transformation, ...]:
         """Return the nodes after the operator that belong to it: types and timestamps."""
         return ()
 
     def get_name(self) -> str:
         """Return the operator's name."""
-        return self._operator("get_name").name
+        return self._get_operator("get_name").name
 
     def name(self, name: str) -> Self:
         """Set the operator's name, which plans, metrics and errors show."""
-        self._operator("name").name = require_identifier(name, "an operator's name")
-        for follower in self._followers():
+        self._get_operator("name").name = require_identifier(name, "an operator's name")
+        for follower in self._list_followers():
             follower.name = follower_name(follower, name)
         return self
 
     def uid(self, uid: str) -> Self:
         """Set the id by which a checkpoint finds the operator's state; unique in the job."""
-        self._operator("uid").uid = require_identifier(uid, "a uid")
+        self._get_operator("uid").uid = require_identifier(uid, "a uid")
         return self
 
     def set_uid_hash(self, uid_hash: str) -> Self:
         """Set 32 hexadecimal digits as the operator's uid, unless it has a uid already."""
-        operator = self._operator("set_uid_hash")
+        operator = self._get_operator("set_uid_hash")
         if not _UID_HASH.fullmatch(require_identifier(uid_hash, "a uid hash")):
             raise PlanError(f"a uid hash has 32 hexadecimal digits, unlike {uid_hash!r}")
         if operator.uid is None:
@@ -59,50 +59,50 @@ class OperatorSettings(ABC):
     def set_parallelism(self, parallelism: int) -> Self:
         """Set the number of the operator's subtasks."""
         require_positive(parallelism, "a parallelism")
-        for node in (self._operator("set_parallelism"), *self._followers()):
+        for node in (self._get_operator("set_parallelism"), *self._list_followers()):
             node.parallelism = parallelism
         return self
 
     def set_max_parallelism(self, max_parallelism: int) -> Self:
         """Set the operator's number of key groups."""
         require_positive(max_parallelism, "a maximal parallelism")
-        for node in (self._operator("set_max_parallelism"), *self._followers()):
+        for node in (self._get_operator("set_max_parallelism"), *self._list_followers()):
             node.max_parallelism = max_parallelism
         return self
 
     def force_non_parallel(self) -> Self:
         """Run the operator in a single subtask."""
-        for node in (self._operator("force_non_parallel"), *self._followers()):
+        for node in (self._get_operator("force_non_parallel"), *self._list_followers()):
             node.parallelism = node.max_parallelism = 1
         return self
 
     def set_description(self, description: str) -> Self:
         """Set a longer description of the operator."""
-        self._operator("set_description").description = description
+        self._get_operator("set_description").description = description
         return self
 
     def start_new_chain(self) -> Self:
         """Do not chain the operator with the operator before it."""
-        self._operator("start_new_chain").starts_chain = True
+        self._get_operator("start_new_chain").starts_chain = True
         return self
 
     def disable_chaining(self) -> Self:
         """Do not chain the operator with any other operator."""
-        operator = self._operator("disable_chaining")
+        operator = self._get_operator("disable_chaining")
         operator.starts_chain = True
-        (operator, *self._followers())[-1].ends_chain = True
+        (operator, *self._list_followers())[-1].ends_chain = True
         return self
 
     @no_effect("micro-batches bound the latency, there are no network buffers to flush")
     def set_buffer_timeout(self, timeout_millis: TimeAmount) -> Self:
         """Do nothing: there are no network buffers to flush on Spark."""
-        self._operator("set_buffer_timeout")
+        self._get_operator("set_buffer_timeout")
         return self
 
     @no_effect("Spark schedules the tasks")
     def slot_sharing_group(self, slot_sharing_group: str | SlotSharingGroup) -> Self:
         """Do nothing: Spark schedules the tasks."""
-        self._operator("slot_sharing_group")
+        self._get_operator("slot_sharing_group")
         return self
 
 

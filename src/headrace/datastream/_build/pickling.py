@@ -56,7 +56,7 @@ def find_unpicklable(target: Any) -> tuple[str, Any] | None:
     found: tuple[str, Any] | None = None
     value, path = target, ""
     for _ in range(_MAX_DEPTH):
-        for step, part in _pickled_parts(value):
+        for step, part in _list_pickled_parts(value):
             if not _is_picklable(part):
                 # an attribute or item continues the path, a captured variable begins a new one
                 path = (path or "self") + step if step[0] in ".[" else step
@@ -75,7 +75,7 @@ def _is_picklable(value: Any) -> bool:
     return True
 
 
-def _pickled_parts(value: Any) -> Iterator[tuple[str, Any]]:
+def _list_pickled_parts(value: Any) -> Iterator[tuple[str, Any]]:
     """Yield the values that are pickled with a value, each with its variable or ``.attribute``."""
     if isinstance(value, MethodType):
         yield ".__self__", value.__self__
@@ -85,12 +85,12 @@ def _pickled_parts(value: Any) -> Iterator[tuple[str, Any]]:
         yield from ((f"argument {index}", part) for index, part in enumerate(value.args))
         yield from value.keywords.items()
     elif isinstance(value, FunctionType):
-        yield from _captured_variables(value)
+        yield from _list_captured_variables(value)
     elif isinstance(value, type):
         for member in vars(value).values():
             function = getattr(member, "__func__", member)
             if isinstance(function, FunctionType):
-                yield from _captured_variables(function)
+                yield from _list_captured_variables(function)
     elif isinstance(value, dict):
         yield from ((f"[{key!r}]", part) for key, part in value.items())
     elif isinstance(value, list | tuple | set | frozenset):
@@ -101,7 +101,7 @@ def _pickled_parts(value: Any) -> Iterator[tuple[str, Any]]:
             for name in _list_slots(base):
                 if hasattr(value, name):
                     yield f".{name}", getattr(value, name)
-        yield from _pickled_parts(type(value))
+        yield from _list_pickled_parts(type(value))
 
 
 def _list_slots(kind: type) -> tuple[str, ...]:
@@ -110,7 +110,7 @@ def _list_slots(kind: type) -> tuple[str, ...]:
     return tuple(name for name in names if name not in ("__dict__", "__weakref__"))
 
 
-def _captured_variables(function: FunctionType) -> Iterator[tuple[str, Any]]:
+def _list_captured_variables(function: FunctionType) -> Iterator[tuple[str, Any]]:
     for name, cell in zip(function.__code__.co_freevars, function.__closure__ or (), strict=False):
         try:
             yield name, cell.cell_contents

@@ -46,7 +46,7 @@ class Stream(OperatorSettings):
         self._configurable_operator = operator
         self._follow_up_nodes = followers
 
-    def _operator(self, call: str) -> Transformation:
+    def _get_operator(self, call: str) -> Transformation:
         if self._configurable_operator is None:
             raise PlanError(
                 f"{call}() needs an operator, but this stream is made by union, a side output or a"
@@ -56,7 +56,7 @@ class Stream(OperatorSettings):
             )
         return self._configurable_operator
 
-    def _followers(self) -> tuple[Transformation, ...]:
+    def _list_followers(self) -> tuple[Transformation, ...]:
         return self._follow_up_nodes
 
     def _describe(self) -> str:
@@ -77,7 +77,7 @@ class Stream(OperatorSettings):
         ]
         return types[0] if all(one == types[0] for one in types) else None
 
-    def _projected(self, indexes: tuple[int, ...]) -> TypeInformation | None:
+    def _project_type(self, indexes: tuple[int, ...]) -> TypeInformation | None:
         declared = self._type()
         if not isinstance(declared, TupleTypeInfo):
             return None
@@ -105,10 +105,10 @@ class Stream(OperatorSettings):
         they have already. ``inputs``: keyed edges, if the operator needs them.
         """
         stream = self._describe()
-        build.checked_type(output_type, call)
+        build.check_type(output_type, call)
         if checkpointed.keeps_state(spec):
             keyed = inputs is not None
-            spec = checkpointed.checkpointed_spec(spec, keyed, call, stream, site)
+            spec = checkpointed.make_checkpointed_spec(spec, keyed, call, stream, site)
             inputs = checkpointed.spread(self._edges)
         if inputs is None:
             inputs = self._edges

@@ -98,7 +98,7 @@ class BroadcastConnectedStream:
         return stream._add(spec, site, "process", row_type(output_type), inputs=edges)
 
 
-def checked_descriptors(
+def check_descriptors(
     given: Sequence[Any], stream: str, site: CallSite
 ) -> list[MapStateDescriptor]:
     """Check the descriptors of broadcast states, and return them as a list.

@@ -14,5 +14,5 @@ class DataStreamSink(OperatorSettings):
     def __init__(self, operator: SinkTransformation) -> None:
         self._sink = operator
 
-    def _operator(self, call: str) -> Transformation:
+    def _get_operator(self, call: str) -> Transformation:
         return self._sink

@@ -180,7 +180,7 @@ class KeyedOperators(StreamOperators):
         spec = replace(spec, record_type=reduced_type(self._edges, spec.function))
         return self._add(spec, site, call, kept_type=self._type(), inputs=self._keyed_edges())
 
-    def _operator(self, call: str) -> Transformation:
+    def _get_operator(self, call: str) -> Transformation:
         raise PlanError(
             f"{call}() cannot act on a keyed stream: key_by() makes no operator",
             where={"stream": self._describe()},

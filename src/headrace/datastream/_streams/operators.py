@@ -140,7 +140,7 @@ class StreamOperators(Stream):
         for index in field_indexes:
             require_at_least(index, 0, "a field's position")
         return self._add(
-            ProjectSpec(field_indexes), site, "project", kept_type=self._projected(field_indexes)
+            ProjectSpec(field_indexes), site, "project", kept_type=self._project_type(field_indexes)
         )
 
     def assign_timestamps_and_watermarks(self, watermark_strategy: WatermarkStrategy) -> DataStream:

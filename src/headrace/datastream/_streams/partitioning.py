@@ -10,7 +10,7 @@ from headrace.datastream._build.call_site import call_site
 from headrace.datastream._build.keys import to_key_selector
 from headrace.datastream._build.stream import Stream
 from headrace.datastream._build.user_functions import to_user_function
-from headrace.datastream._streams.broadcast import BroadcastStream, checked_descriptors
+from headrace.datastream._streams.broadcast import BroadcastStream, check_descriptors
 from headrace.datastream.functions import KeySelector, NullByteKeySelector, Partitioner
 from headrace.datastream.state import MapStateDescriptor
 from headrace.graph.transformation import (
@@ -96,9 +96,7 @@ class StreamPartitioning(Stream):
         if broadcast_state_descriptor is None and not other_broadcast_state_descriptors:
             return everywhere
         given = (broadcast_state_descriptor, *other_broadcast_state_descriptors)
-        return BroadcastStream(
-            everywhere, checked_descriptors(given, self._describe(), call_site())
-        )
+        return BroadcastStream(everywhere, check_descriptors(given, self._describe(), call_site()))
 
     def _repartition(self, call: str, partitioning: Partitioning) -> DataStream:
         """Return the same records over edges with this partitioning."""

@@ -149,7 +149,7 @@ class _Windowed:
         )
         if isinstance(accumulator_type, list):
             accumulator_type = Types.ROW(accumulator_type)
-        build.checked_type(accumulator_type, "aggregate")
+        build.check_type(accumulator_type, "aggregate")
         call = self._make_window_call(window_function, "aggregate", site)
         contents = Aggregated(call, fold, accumulator_type)
         return self._add_window(contents, site, "aggregate", output_type)

@@ -21,7 +21,7 @@ from headrace.datastream.state import ReducingStateDescriptor, ValueStateDescrip
 from headrace.errors import WrongFunctionError
 
 
-def nested(trigger: Any) -> Trigger[Any, Any]:
+def check_trigger(trigger: Any) -> Trigger[Any, Any]:
     """Check that an object is a trigger, and return it.
 
     Raises:
@@ -142,7 +142,7 @@ class PurgingTrigger(Trigger[Any, Any]):
     """Fires when the nested trigger fires, and then removes the window's records."""
 
     def __init__(self, nested_trigger: Trigger[Any, Any]) -> None:
-        self.nested_trigger = nested(nested_trigger)
+        self.nested_trigger = check_trigger(nested_trigger)
 
     @staticmethod
     def of(nested_trigger: Trigger[Any, Any]) -> PurgingTrigger:
@@ -235,7 +235,7 @@ class ProcessingTimeoutTrigger(Trigger[Any, Any]):
         reset_timer_on_new_record: bool,
         should_clear_on_timeout: bool,
     ) -> None:
-        self.nested_trigger = nested(nested_trigger)
+        self.nested_trigger = check_trigger(nested_trigger)
         self._interval = interval
         self._resets = reset_timer_on_new_record
         self._clears = should_clear_on_timeout

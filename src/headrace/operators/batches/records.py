@@ -34,7 +34,7 @@ class RecordBatchBuilder:
 
         An operator may emit one object repeatedly, so records cannot be kept as they are.
         """
-        fields = _identity if self.single else _fields_of(tuple(self.schema.names))
+        fields = _return_unchanged if self.single else _fields_of(tuple(self.schema.names))
         return fields if not self.nested else lambda value: copy_record(fields(value))
 
     def batch(self, rows: Sequence[Any]) -> Any:
@@ -59,7 +59,7 @@ class RecordBatchBuilder:
         return pa.RecordBatch.from_arrays(arrays, schema=self.schema)
 
 
-def _identity(value: Any) -> Any:
+def _return_unchanged(value: Any) -> Any:
     return value
 
 

@@ -41,7 +41,7 @@ def folding_of(contents: Contents) -> Folding | None:
     """Return the functions that fold the records; None if all records are stored."""
     if isinstance(contents, Reduced):
         reduce = contents.function.as_callable()
-        return Folding(_identity, reduce, reduce, _identity)
+        return Folding(_return_unchanged, reduce, reduce, _return_unchanged)
     if isinstance(contents, Aggregated):
         function, fold = contents.fitted(), column_fold(contents)
         if fold is not None:
@@ -91,5 +91,5 @@ _NO_OPS = frozenset({"RESUME", "NOP", "CACHE"})
 _LOADS = frozenset({"LOAD_CONST", "LOAD_FAST", "RETURN_CONST", "LOAD_FAST_BORROW"})
 
 
-def _identity(value: Any) -> Any:
+def _return_unchanged(value: Any) -> Any:
     return value

@@ -140,7 +140,7 @@ class SessionOperator(StatefulOperator):
             for key, start, end, count, accumulator in decode_partials(first_key, partial):
                 stored: KeySessions | None = enter(key).get(SESSIONS)
                 if not self._add_to_sessions(
-                    key, stored, start, end, accumulator, _identity, merge
+                    key, stored, start, end, accumulator, _return_unchanged, merge
                 ):
                     self._late_counter.inc(count)
 
@@ -245,5 +245,5 @@ def _end_of(session: Session) -> int:
     return session[1]
 
 
-def _identity(value: Any) -> Any:
+def _return_unchanged(value: Any) -> Any:
     return value

@@ -22,7 +22,7 @@ from headrace.runtime.coordination.progress_rules import (
     check_range,
     first_positions,
     resumed_positions,
-    validated_progress,
+    validate_progress,
 )
 from headrace.runtime.coordination.stops import (
     check_not_drained,
@@ -166,7 +166,7 @@ class Coordinator:
         # A copy: what the enumerator does with it must not change the offset.
         known = {s: _copy_json(at) for s, at in (*before.positions.items(), *initial.items())}
         answer = enumerator.advance(known, budget, monotonic_ms, paused_splits)
-        after = validated_progress(source, before, initial, answer, paused_splits)
+        after = validate_progress(source, before, initial, answer, paused_splits)
         after = progress_to_record(source, before, after, self._job.settings.drain)
         if source.idle_timeout_ms is None:
             return after

@@ -35,7 +35,7 @@ def resumed_positions(
     return found
 
 
-def validated_progress(
+def validate_progress(
     source: SourceProgram,
     before: SourceProgress,
     initial: Mapping[str, JsonValue],

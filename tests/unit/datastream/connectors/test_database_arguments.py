@@ -13,7 +13,7 @@ from headrace.common import Row, Time
 from headrace.datastream.connectors._external.addresses import without_secrets
 from headrace.datastream.connectors._postgres.client import is_outage, psycopg
 from headrace.datastream.connectors._postgres.statements import FieldsOf, append_sql, upsert_sql
-from headrace.datastream.connectors._redis.client import checked_url
+from headrace.datastream.connectors._redis.client import check_url
 from headrace.datastream.connectors.http import HttpLookup
 from headrace.datastream.connectors.postgres import (
     PostgresLookup,
@@ -105,7 +105,7 @@ def test_secrets_are_not_shown(made: Any) -> None:
     ],
 )
 def test_urls_of_redis_that_are_taken(url: str) -> None:
-    assert checked_url(url) == url
+    assert check_url(url) == url
 
 
 def test_addresses() -> None:

@@ -15,7 +15,7 @@ _SCHEMES = ("redis", "rediss", "unix")
 _FORM = "redis://[[user]:password@]host:port/0, rediss:// over TLS, unix://path?db=0"
 
 
-def checked_url(url: object) -> str:
+def check_url(url: object) -> str:
     """Check a Redis URL, and return it.
 
     Raises:

@@ -16,7 +16,7 @@ from headrace.datastream._outages import Outage, OutageLog, retry_while_down_asy
 from headrace.datastream.connectors._external.addresses import without_secrets
 from headrace.datastream.connectors._external.results import Join, Key, function_or_none, joined
 from headrace.datastream.connectors._redis.client import (
-    checked_url,
+    check_url,
     connect,
     is_outage,
     password_of,
@@ -58,7 +58,7 @@ class RedisLookup(AsyncFunction[Any, Any], KeepsSecrets):
         decode: bool = True,
         max_outage: TimeAmount = timedelta(minutes=2),
     ) -> None:
-        self._url = checked_url(url)
+        self._url = check_url(url)
         self._place = without_secrets(self._url)
         function_or_none(key, "key", "a RedisLookup")
         function_or_none(join, "join", "a RedisLookup")

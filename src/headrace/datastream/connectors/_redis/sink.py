@@ -13,7 +13,7 @@ from headrace.connector import CommitBy, CommitterContext, Sink, SinkWriter, Wri
 from headrace.datastream._extras import optional
 from headrace.datastream._outages import Outage, is_wrong_address, retry_while_down
 from headrace.datastream.connectors._external.addresses import without_secrets
-from headrace.datastream.connectors._redis.client import checked_url, connect, is_outage
+from headrace.datastream.connectors._redis.client import check_url, connect, is_outage
 from headrace.datastream.connectors._redis.command import RedisCommand
 from headrace.errors import JobError, TypeMismatchError, WrongFunctionError
 
@@ -45,7 +45,7 @@ class RedisSink(Sink):
     commits = CommitBy.TASK
 
     def __post_init__(self) -> None:
-        checked_url(self.url)
+        check_url(self.url)
         milliseconds_of(self.max_outage, "max_outage", at_least=0)
         if not callable(self.command):
             raise WrongFunctionError(f"command must be a function, not {self.command!r}")

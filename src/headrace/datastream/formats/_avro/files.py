@@ -33,7 +33,7 @@ from headrace.datastream.formats._avro.coding import (
 )
 from headrace.datastream.formats._avro.nodes import Mismatch, parsed
 from headrace.datastream.formats._avro.resolution import Resolution, reason, resolve
-from headrace.datastream.formats._avro.schema import AvroSchema, checked_class, schema_of
+from headrace.datastream.formats._avro.schema import AvroSchema, check_class, schema_of
 from headrace.datastream.formats._avro.types import GenericRecordAvroTypeInfo
 from headrace.datastream.formats._class_hints import all_hints, remember
 from headrace.datastream.formats._file_format import CHUNK_RECORDS, BulkFormat, FileStats
@@ -61,7 +61,7 @@ class AvroFormat(BulkFormat):
         found = None if schema is None else schema_of(schema)
         RecordType.of(into)
         if found is not None:
-            checked_class(into, found)
+            check_class(into, found)
         fastavro()
         object.__setattr__(self, "schema", found)
         object.__setattr__(self, "into", into)

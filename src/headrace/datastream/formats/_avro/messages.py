@@ -13,8 +13,8 @@ from headrace.datastream.formats._avro.nodes import Mismatch
 from headrace.datastream.formats._avro.resolution import reason
 from headrace.datastream.formats._avro.schema import (
     AvroSchema,
-    checked_class,
-    inlined_text,
+    check_class,
+    inline_imports,
     schema_of,
 )
 from headrace.datastream.formats._avro.types import row_type_of_schema
@@ -61,7 +61,7 @@ class AvroDeserializationSchema(DeserializationSchema):
         if self._registry is not None and writer_schema is not None:
             raise PlanError("with a registry each message names its writer's schema")
         if self._reader is not None:
-            checked_class(into, self._reader)
+            check_class(into, self._reader)
         self._prepare()
 
     def _prepare(self) -> None:
@@ -117,7 +117,7 @@ class AvroDeserializationSchema(DeserializationSchema):
         if found.kind != "AVRO":
             return f"schema {identifier} is {found.kind}, not Avro"
         try:
-            writer = AvroSchema(inlined_text(found, client))
+            writer = AvroSchema(inline_imports(found, client))
             return decoder(writer, self._reader or writer, self._shape)
         except Mismatch as error:
             return f"schema {identifier} does not match the reader's: {reason(error)}"

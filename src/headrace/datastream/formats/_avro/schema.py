@@ -89,7 +89,7 @@ class AvroSchema:
         found = client.at_version(subject, given)
         if found.kind != "AVRO":
             raise PlanError(f"version {given} of the subject {subject!r} is {found.kind}, not Avro")
-        return AvroSchema(inlined_text(found, client))
+        return AvroSchema(inline_imports(found, client))
 
     @property
     def name(self) -> str:
@@ -119,7 +119,7 @@ def schema_of(schema: Any) -> AvroSchema:
     )
 
 
-def checked_class(into: Any, schema: AvroSchema) -> None:
+def check_class(into: Any, schema: AvroSchema) -> None:
     """Check that a schema has all fields that a dataclass requires.
 
     Raises:
@@ -152,7 +152,7 @@ def _normalize_schema(text: Any) -> str:
     return json.dumps(node, separators=(",", ":"), ensure_ascii=False)
 
 
-def inlined_text(found: RegisteredText, client: RegistryClient) -> str:
+def inline_imports(found: RegisteredText, client: RegistryClient) -> str:
     """Return a registered schema's text, with imported types defined where they are first used.
 
     Raises:

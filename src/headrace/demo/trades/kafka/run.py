@@ -52,7 +52,7 @@ def main(
     console = Console()
     output = (output_dir or DEFAULT_OUTPUT).resolve()
     folder = output / "kafka"
-    with started_servers(folder / "servers", console) as brokers:
+    with start_servers(folder / "servers", console) as brokers:
         day = folder / "day"
         shutil.rmtree(day, ignore_errors=True)
         generator.generate(day, events=events, seed=seed)
@@ -60,7 +60,7 @@ def main(
 
 
 @contextmanager
-def started_servers(folder: Path, console: Console) -> Iterator[Brokers]:
+def start_servers(folder: Path, console: Console) -> Iterator[Brokers]:
     """Start the servers that do not run yet, yield their addresses, and stop them at the end."""
     ran = {name for name, server in servers.status(folder).items() if server is not None}
     try:

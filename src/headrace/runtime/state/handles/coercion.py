@@ -36,7 +36,7 @@ def fits_of_map(declared: TypeInformation | None, state: str) -> tuple[Fit, Fit]
     of_value = fit_of(declared._value_type_info, state, "a map value")
     if of_key is None and of_value is None:
         return None
-    return of_key or _identity, of_value or _identity
+    return of_key or _return_unchanged, of_value or _return_unchanged
 
 
 def add_state_name(error: TypeMismatchError, what: str, state: str) -> TypeMismatchError:
@@ -59,5 +59,5 @@ def _make_coercion(declared: TypeInformation, state: str, what: str) -> Fit | No
     return fit
 
 
-def _identity(value: Any) -> Any:
+def _return_unchanged(value: Any) -> Any:
     return value
