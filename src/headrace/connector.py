@@ -237,9 +237,9 @@ class SplitEnumerator(ABC):
     def resume(self, positions: Mapping[str, JsonValue], now_ms: int) -> Mapping[str, JsonValue]:
         """Convert positions from a previous run to the current stopping offsets.
 
-        Called once in a run, before ``advance``, if the source stops elsewhere than the source of
-        that run (``Source.stops_at``), or if that run stopped at its end without draining. Data
-        about the old end in a position is replaced here. The next micro-batch must start at the
+        Called once in a run, before ``advance``, if ``Source.stops_at`` differs from that of the
+        previous run, or if the previous run stopped at its end without draining. The implementation
+        must replace data about the old stop in a position. The next micro-batch must start at the
         same record: nothing may be skipped or repeated.
 
         Raises:
@@ -530,12 +530,12 @@ class Committer(ABC):
         """Publish all pending data, such as unfinished files, because the input has ended."""
 
     def snapshot(self, last_batch: int | None = None) -> Iterator[bytes]:
-        """Yield what is pending after the last commit, as byte strings in the sink's own format.
+        """Yield the data that is pending after the last commit, in the sink's own format.
 
-        ``last_batch``: only what micro-batches up to this one wrote; None: everything. It must not
-        change anything. The byte strings have some megabytes each, and are ordered. They must
-        contain all that ``restore`` needs, even if the sink's files are gone by then. Sinks
-        with nothing pending yield none.
+        ``last_batch``: only data of micro-batches up to this one; None: all data. The call must not
+        change anything. Each byte string has some megabytes, and their order is kept. They must
+        contain all that ``restore`` needs, even if the sink's files no longer exist. Sinks without
+        pending data yield nothing.
         """
         return iter(())
 
@@ -543,11 +543,11 @@ class Committer(ABC):
         """Take over the pending data of another committer of the sink, from its ``snapshot``.
 
         Called before the first commit of a job that continues elsewhere, perhaps with another sink
-        id. It replaces what is pending here. A second call with the same arguments must change
-        nothing.
+        id. It replaces this committer's pending data. A second call with the same arguments must
+        change nothing.
 
         Raises:
-            CheckpointError: the sink keeps nothing pending, or does not know the format.
+            CheckpointError: the sink never has pending data, or does not know the format.
         """
         if any(True for _ in snapshot):
             raise CheckpointError(

@@ -94,7 +94,7 @@ def export_settings(local: bool, settings: list[str]) -> None:
 
 
 def split_fresh(arguments: list[str]) -> tuple[bool, list[str]]:
-    """Return whether ``--fresh`` comes before any ``--``, and the other arguments."""
+    """Return True if ``--fresh`` comes before any ``--``, and the other arguments."""
     end = arguments.index("--") if "--" in arguments else len(arguments)
     kept = [argument for argument in arguments[:end] if argument != "--fresh"]
     return len(kept) < end, kept + arguments[end:]

@@ -96,10 +96,10 @@ def create(servers: str, name: str, partitions: int = 1, /, **settings: str) -> 
 
 
 def delete(servers: str, name: str) -> None:
-    """Delete a topic with its records, and wait until it is gone.
+    """Delete a topic with its records, and wait until it does not exist any more.
 
     Raises:
-        JobError: it cannot be deleted.
+        JobError: the topic cannot be deleted.
     """
     with confluent_kafka().admin.AdminClient(_make_settings(servers)) as admin:
         asked = admin.delete_topics([name], operation_timeout=_ASK_S)

@@ -70,7 +70,7 @@ class CachesOfJob:
         return node if inputs == node.inputs else replace(node, inputs=inputs)
 
     def _replace_edge(self, edge: Edge) -> tuple[Edge, ...]:
-        """Return the edges in place of one: those of the cache, if it comes from a cache."""
+        """Return the edges that replace an edge: those of the cache if the edge is from a cache."""
         if edge.source not in self._edges:
             source = self._nodes[edge.source]
             return (edge if source is edge.source else replace(edge, source=source),)

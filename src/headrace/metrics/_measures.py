@@ -39,7 +39,7 @@ class MeasuredSum(Metric):
         self._before = 0
 
     def add(self, measures: Iterable[Measure]) -> None:
-        """Add measures; what they have counted before does not count."""
+        """Add measures; their counts until now are left out."""
         added = [*measures]
         self._measures += added
         self._before += sum(measure.count for measure in added)

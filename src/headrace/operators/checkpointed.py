@@ -85,7 +85,7 @@ class OperatorListState:
         self.elements.append(value if self.fit is None else self.fit(value))
 
     def add_all(self, values: Iterable[Any]) -> None:
-        """Append several elements: all of them, or none if one does not fit the type."""
+        """Append several elements; append none if an element does not fit the type."""
         self.elements += self._coerce_values(values)
 
     def update(self, values: Iterable[Any]) -> None:
@@ -253,7 +253,7 @@ class CheckpointedOperator(Operator):
         return self._digest, -self._number, instance.operator.snapshot()
 
     def _store_lists(self, instance: _FunctionInstance) -> None:
-        """Write the elements that differ from what is stored at their position."""
+        """Write the elements that differ from the stored element at their position."""
         subtask, backend = self._context.get_index_of_this_subtask(), self.key_context.backend
         lists = instance.states.lists
         _declare_lists(lists, backend)

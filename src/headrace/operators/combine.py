@@ -42,10 +42,10 @@ COPY_IF_MUTABLE = (
 
 
 def is_combinable(key: Any) -> bool:
-    """Return whether a dictionary may be used to combine records by this key.
+    """Return whether records of a key may be combined with the key in a dictionary.
 
-    Not if the exchange tells keys apart by their serialized form
-    (``runtime/keys/serialized_key.py``), nor if the key is mutable.
+    False if the key is mutable, or the exchange compares keys by their serialized form
+    (``runtime/keys/serialized_key.py``).
     """
     if type(key) is tuple and only_exact(map(type, key)):
         return True
@@ -235,7 +235,7 @@ class CombineOperator(CombiningOperator):
         return self.received
 
     def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
-        """Flush, so that no record comes after the watermark that it preceded."""
+        """Flush the buffered records, then pass the watermark on."""
         self._flush()
         push_watermark(watermark, idle)
 

@@ -66,4 +66,4 @@ class KeyedFunctionOperator(SteppedOperator):
         return (step,)
 
     def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
-        """Do nothing: these functions cannot set timers."""
+        """Do nothing, because functions of this operator cannot set timers."""

@@ -81,7 +81,7 @@ class ProcessOperator(Operator):
         return (self._spec.function.as_callable(),)
 
     def contexts(self) -> tuple[ProcessContext, ...]:
-        """Return the contexts of these functions."""
+        """Return the contexts that the operator's functions receive."""
         return (ProcessContext(self.key_context),)
 
     def bind(self, outputs: Outputs) -> Push:

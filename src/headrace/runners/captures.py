@@ -114,7 +114,7 @@ class LocalCaptures(Captures):
         self._pages: dict[tuple[str, int], MemoryPages] = {}
 
     def backend(self, vertex: VertexProgram, group: int) -> StateBackend:
-        """Return the state backend of a group, which records what is read."""
+        """Return the state backend of a group; it records which state is read."""
         pages = self._pages.setdefault((vertex.id, group), MemoryPages())
         return RecordingBackend(pages, vertex.max_parallelism_of(group), self._page_bytes)
 

@@ -206,7 +206,7 @@ def _indent_lines(lines: tuple[str, ...], number: int, depth: int) -> tuple[str,
 
 
 def _levels_opened(lines: Sequence[str]) -> int:
-    """Return how many levels deeper than these lines begin the next step's lines begin."""
+    """Return how many levels deeper the lines of the next step must be indented."""
     return _depth_of(lines[-1]) + lines[-1].endswith(":")
 
 

@@ -124,10 +124,7 @@ class WindowJoin:
     def _of_two_inputs(
         self, func: JoinFields, spec: WindowSpec, output_type: TypeInformation | None
     ) -> DataStream | None:
-        """Return the join as an operator with two inputs.
-
-        Return None if that operator does not support these windows.
-        """
+        """Return the join as an operator with two inputs; None if the windows need another one."""
         assert self._key is not None and self._other_key is not None
         if not can_join(spec):
             return None

@@ -89,8 +89,8 @@ class StreamPartitioning(Stream):
     ) -> DataStream | BroadcastStream:
         """Send each record to all subtasks.
 
-        With descriptors, the stream can be connected with another stream. Its records then update
-        these states in all tasks of the other stream.
+        With descriptors, the result can be connected with another stream: the broadcast records
+        then update the described states in all tasks of the other stream.
         """
         everywhere = self._repartition("broadcast", Broadcast())
         if broadcast_state_descriptor is None and not other_broadcast_state_descriptors:

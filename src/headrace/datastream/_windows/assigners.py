@@ -65,7 +65,7 @@ class EventTimeWindows(TimeWindows):
         return EventTimeTrigger()
 
     def is_event_time(self) -> bool:
-        """Return True: these windows use event time."""
+        """Return True, because the windows use event time."""
         return True
 
 
@@ -77,7 +77,7 @@ class ProcessingTimeWindows(TimeWindows):
         return ProcessingTimeTrigger()
 
     def is_event_time(self) -> bool:
-        """Return False: these windows use processing time."""
+        """Return False, because the windows use processing time."""
         return False
 
 

@@ -59,7 +59,7 @@ class GlobalWindows(WindowAssigner[Any, GlobalWindow]):
         return GlobalWindowSerializer()
 
     def is_event_time(self) -> bool:
-        """Return False: these windows do not depend on time."""
+        """Return False, because the window does not depend on time."""
         return False
 
     def __repr__(self) -> str:
@@ -93,7 +93,7 @@ class _CountWindows(WindowAssigner[Any, CountWindow]):
         return CountWindowSerializer()
 
     def is_event_time(self) -> bool:
-        """Return False: these windows do not depend on time."""
+        """Return False, because the windows do not depend on time."""
         return False
 
 

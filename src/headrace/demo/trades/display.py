@@ -57,7 +57,7 @@ class Progress:
             self._print_line()
 
     def update(self, counters: Mapping[str, Any]) -> None:
-        """Show these counters."""
+        """Show ``counters``."""
         now = time.monotonic()
         self._shown = counters
         records = _sum_counter(counters, "records")

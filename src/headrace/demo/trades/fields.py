@@ -52,7 +52,7 @@ def assemble(
     sequence: int,
     event_time_ms: int,
 ) -> DecodedEvent:
-    """Return the event with these fields; order and execution ids get the form ``SYSTEM:id``.
+    """Create an event from its fields; order and execution ids get the form ``SYSTEM:id``.
 
     Raises:
         DecodeError: a required field is missing or invalid.

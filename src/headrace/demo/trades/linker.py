@@ -297,7 +297,7 @@ class Linker:
         self._book.due.put(due_ms, due)
 
     def _take_orphans(self, references: list[str], deadline_ms: int) -> list[Output]:
-        """Remove events that waited too long for these references, and return their anomalies."""
+        """Remove the events that waited too long for ``references``, and return their anomalies."""
         orphans: list[tuple[NormalisedEvent, str]] = []
         for reference in dict.fromkeys(references):
             waiting = self._book.waiting.get(reference)

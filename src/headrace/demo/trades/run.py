@@ -116,7 +116,7 @@ def configuration(checkpoint: Path, mode: str) -> Configuration:
 
 
 def run_job(source: Path, output: Path, mode: str, console: Console, display: bool) -> Outcome:
-    """Run the job once, to ``orders.jsonl`` and ``anomalies.jsonl`` in ``output``.
+    """Run the job once; it writes ``orders.jsonl`` and ``anomalies.jsonl`` in ``output``.
 
     A killed stream over the same files continues from its checkpoint; any other run starts anew.
     """

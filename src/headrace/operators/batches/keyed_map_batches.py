@@ -122,4 +122,4 @@ class KeyedMapBatchesOperator(StatefulOperator):
             self._outputs.columns(columns)
 
     def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
-        """Do nothing: these functions cannot set timers."""
+        """Do nothing, because batch functions cannot set timers."""

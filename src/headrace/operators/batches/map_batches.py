@@ -105,7 +105,7 @@ class MapBatchesOperator(Operator):
             emit(results)
 
     def watermark(self, watermark: int, idle: bool, push_watermark: PushWatermark) -> None:
-        """Call the function first: results must come before the watermark, as their records did."""
+        """Call the function for the buffered records, then pass the watermark on."""
         self.complete()
         push_watermark(watermark, idle)
 

@@ -133,11 +133,10 @@ class KeyedBroadcastProcessOperator(KeyedProcessOperator):
     def process_broadcast(
         self, keys: list[Any], values: list[Any], timestamps: list[int | None] | None
     ) -> None:
-        """Take broadcast records.
+        """Process broadcast records.
 
-        A task calls this for its first key group only. If a record uses ``apply_to_keyed_state``,
-        it is repeated for the other groups, and what it emitted before that call is not emitted
-        again.
+        Called only for the first key group of a task. If a record uses ``apply_to_keyed_state``, it
+        is repeated for all other groups, without the results that it emitted before that call.
         """
         node, context, element = self.node, self._broadcast_context, self._broadcast_element  # noqa: F841
         broadcast_states: BroadcastStateStore = context._broadcast_states

@@ -62,7 +62,7 @@ class BroadcastMap:
         return not len(self._state_map)
 
     def put_all(self, dict_value: Any) -> None:
-        """Set entries from a mapping or pairs: all, or none if one does not fit the type."""
+        """Set entries from a mapping or pairs; set none if an entry does not fit the type."""
         pairs = dict_value.items() if hasattr(dict_value, "items") else dict_value
         if self._fits is not None:
             of_key, of_value = self._fits

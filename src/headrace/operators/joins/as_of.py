@@ -263,7 +263,7 @@ class AsOfJoinOperator(JoinOperator):
         self.key_context.backend.event_timers.register(Timer(moment_ms, key))
 
     def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
-        """Join what is due, remove expired records, and set the key's next timer."""
+        """Join the records that are due, remove expired records, and set the key's next timer."""
         key, backend, watermark = timer.key, self.key_context.backend, self.key_context.watermark
         entry = backend.enter(key)
         if entry.get(TIMER_SLOT) != timer.time_ms:

@@ -105,7 +105,7 @@ def _installed_paths() -> tuple[str, ...]:
 
 
 def _modules_outside(folders: Sequence[str], provided: Sequence[str] = ()) -> list[ModuleType]:
-    """Return the loaded modules that workers with these folders would not find.
+    """Return the loaded modules that workers with the given folders cannot find.
 
     A module counts by its own name, to which pickles refer. Other names in ``sys.modules`` are
     aliases.

@@ -69,7 +69,7 @@ def explain_failure(text: str, kind: str) -> ErrorParts:
 
 
 def full_disk_error(text: str) -> ErrorParts | None:
-    """Return the error if a text of Spark or Java says that a disk is full; otherwise None."""
+    """Return an error if a message of Spark or Java reports a full disk; otherwise None."""
     match = _FULL_DISK.search(text)
     if match is None:
         return None

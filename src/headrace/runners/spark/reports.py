@@ -26,7 +26,7 @@ class Reports:
         self._reporting = Reporting(program, listeners)
 
     def receive(self, report: BatchReport) -> None:
-        """Add the metrics of a micro-batch, and deliver what it printed or collected."""
+        """Add the metrics of a micro-batch, and deliver its printed and collected records."""
         self._reporting.add(report.metrics)
         for sink_id, parts in sorted(report.delivered.items()):
             sink = self._program.sink(sink_id)

@@ -124,9 +124,9 @@ def max_abs(column: Any) -> int:
 
 
 def sums_fit(values: Array, result_count: int, most_added: int) -> bool:
-    """Return whether no sum leaves 64 bits: one of the first ``result_count`` values, and others.
+    """Return whether all sums fit 64 bits.
 
-    ``most_added``: at most so many other values are added to one result.
+    A sum has one of the first ``result_count`` values, and at most ``most_added`` of the others.
     """
     results, added = values[:result_count], values[result_count:]
     return _max_abs(results) + _max_abs(added) * most_added <= MAX_INT64

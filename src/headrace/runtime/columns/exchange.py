@@ -161,9 +161,9 @@ class ColumnExchangeWriter(ExchangeWriter):
         events: list[_Event],
         before: dict[int, list[int]],
     ) -> Iterator[Envelope]:
-        """Yield the envelope of a group's columns and marks; none if it has neither.
+        """Yield the envelope of a group's columns and marks; none if there are none.
 
-        ``before``: by event row, the number of rows of each group that come before it.
+        ``before``: for each event row, the number of rows of each group before it.
         """
         marks, channel_starts = list[Mark](), list[tuple[int, Channel]]()
         for row, channel, mark in events:

@@ -70,14 +70,14 @@ class Coordinator:
         return Offset(0, now_ms, now_ms, self._work_limits, {})
 
     def latest(self, start: Offset, time: JobTime, budget: Budget | None = None) -> Offset:
-        """Return the offset to read up to next; ``start`` itself where nothing is new.
+        """Return the end offset of the next micro-batch; return ``start`` itself if nothing is new.
 
-        ``budget`` defaults to the job's settings and is shared by the sources that still run.
-        Sources, idle splits and ticks wait by the monotonic time.
+        ``budget`` defaults to the job's settings and is shared by the running sources. Sources,
+        idle splits and ticks wait by the monotonic time.
 
         Raises:
             JobError: an enumerator's answer breaks a rule of its contract.
-            CheckpointError: a source is to read on, and an earlier run was drained.
+            CheckpointError: a source is to be continued, but an earlier run was drained.
         """
         if not self._checked:
             check_not_drained(self._sources.values(), start)

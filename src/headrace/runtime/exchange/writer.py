@@ -231,9 +231,9 @@ class KeyedExchangeWriter(ExchangeWriter):
         return count_buffered(self.buffers) + self._records_by_watermark
 
     def drain(self) -> Iterator[Envelope]:
-        """Yield one block for each receiver that gets records, or the watermark, from these groups.
+        """Yield one block for each receiver that gets records, or the watermark, from this writer.
 
-        Receivers without a record get the time from the group of their own number.
+        Receivers without a record get the watermark from the group with their own number.
         """
         last, announces = self._last, self._groups_to_announce()
         assert self.watermark is not None
@@ -254,7 +254,7 @@ class KeyedExchangeWriter(ExchangeWriter):
         return {group for group, mark in self._announced.items() if mark != self._last}
 
     def _gets_watermark_from(self, group: int, announces: set[int]) -> bool:
-        """Return whether a receiver without a record gets the time from one of these groups."""
+        """Return whether a receiver without a record gets the watermark from ``announces``."""
         return group % self.send_context.group_count in announces
 
     def _mark_announced(self, announces: set[int]) -> None:

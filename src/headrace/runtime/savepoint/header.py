@@ -80,8 +80,8 @@ def import_header(
 ) -> dict[str, Any]:
     """Return the initial header of every key group of an operator; empty without records.
 
-    ``input_channels``: those of the operator in the current program. Some stand for key groups
-    upstream, whose number may have changed: see ``map_channels``.
+    ``input_channels``: the operator's input channels in the current program. Some represent key
+    groups upstream, whose number may have changed: see ``map_channels``.
     """
     header: dict[str, Any] = {}
     channels: dict[Any, ChannelState] = {}

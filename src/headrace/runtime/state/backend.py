@@ -123,12 +123,12 @@ class KeyedTable(ABC):
     def declare(self, slot: str, kind: StateKind) -> None:
         """Declare the kind of a slot: a value, a list, a map (a dict) or a ``TimeBuffer``.
 
-        If it has a time-to-live, each value is a pair with the time (ms) of its last use. A backend
-        may return objects that behave like a ``list`` (append, extend, iteration, len), a ``dict``
-        or a ``TimeBuffer``.
+        With a time-to-live, each value is a pair with the time (ms) of its last use. A backend may
+        return objects that behave like a ``list`` (append, extend, iteration, len), a ``dict`` or a
+        ``TimeBuffer``.
 
         Raises:
-            CheckpointError: what is stored is of another kind or type.
+            CheckpointError: the stored state has another kind or type.
         """
 
     @abstractmethod

@@ -99,7 +99,7 @@ class BroadcastInput:
     def record_changes(
         self, place: Place, changes: tuple[Change, ...], for_all: bool = False
     ) -> None:
-        """Record the changes that the broadcast records at a place made.
+        """Record the changes that the broadcast records at a position made.
 
         ``for_all``: they used the keys of all groups, so each group must run the operator.
         """
@@ -108,11 +108,11 @@ class BroadcastInput:
             self._for_all.add(place)
 
     def is_for_all(self, place: Place) -> bool:
-        """Return whether the records at a place reached for the keys of all groups."""
+        """Return whether the records at a position used the keys of all groups."""
         return place in self._for_all
 
     def changes_at(self, place: Place) -> tuple[Change, ...]:
-        """Return the changes that the broadcast records at a place made."""
+        """Return the changes that the broadcast records at a position made."""
         return self._changes[place]
 
     def finish(self) -> None:

@@ -228,8 +228,8 @@ class KeyedTask:
     def _restore_channels(self, header: Mapping[str, Any]) -> ChannelWatermarks:
         """Return the channel watermarks as they were after the last micro-batch.
 
-        If another program ran then, channels of old exchanges are dropped, and new ones are added.
-        One that had ended may go on: if it does not, its end is sent again.
+        If another program ran then, channels of removed exchanges are dropped, and new channels are
+        added. An ended channel may continue: if it does not, its end is sent again.
         """
         state: ChannelState = header.get("channels", {})
         if header.get("program") != self.job.identity:

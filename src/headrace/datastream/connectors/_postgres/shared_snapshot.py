@@ -31,7 +31,7 @@ class OpenSnapshots:
         self._connections: dict[Snapshot, Any] = {}
 
     def open_snapshot(self, connection: Any) -> Snapshot:
-        """Return a snapshot of what is committed now; the connection is kept open for it alone."""
+        """Return a snapshot of the committed data; it keeps its own connection open."""
         connection.execute("SET idle_in_transaction_session_timeout = 0")
         connection.execute(_BEGIN)
         snapshot = Snapshot(*connection.execute(_OWN).fetchone())

@@ -239,10 +239,10 @@ class AvroWriter:
             raise PlanError(f"the codec {codec!r} cannot be used: {error}") from error
 
     def write(self, values: Sequence[Any]) -> None:
-        """Add records.
+        """Add records to the file.
 
         Raises:
-            TypeMismatchError: one does not fit the schema.
+            TypeMismatchError: a record does not fit the schema.
         """
         prepare, write = self._prepare, self._writer.write
         value = None

@@ -192,10 +192,10 @@ class AvroParquetWriter(ParquetWriter):
         self._avro, self._prepare = schema, preparation(schema)
 
     def write(self, values: Sequence[Any]) -> None:
-        """Add records.
+        """Add records to the file.
 
         Raises:
-            TypeMismatchError: one does not fit the schema.
+            TypeMismatchError: a record does not fit the schema.
         """
         prepare = self._prepare
         value = None

@@ -156,7 +156,7 @@ def inline_imports(found: RegisteredText, client: RegistryClient) -> str:
     """Return a registered schema's text, with imported types defined where they are first used.
 
     Raises:
-        PlanError: it, or what it imports, is not an Avro schema.
+        PlanError: the schema, or an imported one, is not an Avro schema.
         JobError: the registry does not have an imported schema, or does not answer.
     """
     if not found.references:

@@ -111,7 +111,7 @@ def compare_runs(
 
 
 def make_topics(brokers: Brokers, *outputs: OutputTopics) -> None:
-    """Create the topics of feeds and outputs; old topics with these names are deleted."""
+    """Create the topics of feeds and outputs; topics that exist are deleted first."""
     names = [*topics.FEED_TOPICS, *(name for each in outputs for name in each.topics)]
     there = {topic.name for topic in kafka_topics.list_topics(brokers.kafka)}
     for name in names:

@@ -79,7 +79,7 @@ class BufferedColumnsOperator(AlignedWindowOperator):
         super().process(keys, values, timestamps)
 
     def complete(self) -> None:
-        """Fire what is due, and write the columns of open windows to the tables."""
+        """Fire all due windows, and write the columns of open windows to the tables."""
         self._apply_deferred_watermark()
         self._write_to_tables()
 

@@ -389,7 +389,7 @@ class AlignedWindowOperator(StatefulOperator):
             self._states.clear()
 
     def fire_user_timer(self, timer: Timer, is_event_time: bool) -> None:
-        """Do nothing: these windows have no timers."""
+        """Do nothing, because aligned windows have no timers."""
 
 
 class _Context(FunctionContext):

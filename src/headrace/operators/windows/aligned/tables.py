@@ -73,7 +73,7 @@ class WindowTables:
             )
 
     def table_starts(self, pane: int, windows: list[int]) -> list[int]:
-        """Return the starts of the tables for a record of ``pane`` that is in these ``windows``."""
+        """Return the starts of the tables to which a record of ``pane`` in ``windows`` is added."""
         return [pane] if self.by_pane else windows
 
     def table_at(self, start: int) -> KeyedTable:

@@ -96,7 +96,7 @@ class CombineContentsOperator(CombiningOperator):
     def send_partials(
         self, batch: AccumulatorBatch, start_ms: int, count: int, timestamp: int
     ) -> None:
-        """Send accumulators that stand for ``count`` records, one message per key group."""
+        """Send the accumulators of ``count`` records, in one message per key group."""
         node = self.node
         for group in split_by_key_group(batch, self._groups):
             # The first message has the whole count: all of the records are late, or none.

@@ -68,7 +68,7 @@ class WindowOperator(StatefulOperator):
             context.states.declare(MERGING_SLOT)
 
     def _stored_contents_spec(self) -> Contents:
-        """Return the spec of what is stored of a window's records."""
+        """Return the spec of the contents that are stored for a window."""
         return self._spec.contents
 
     def bind(self, outputs: Outputs) -> Push:

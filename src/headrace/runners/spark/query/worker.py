@@ -80,9 +80,10 @@ class WorkerJob(Tasks):
         return chain
 
     def metrics_envelope(self, sender: int, group: int) -> Envelope | None:
-        """Return the metrics of this attempt of a task, addressed to the driver.
+        """Return an envelope with the metrics of the task's current attempt, for the driver.
 
-        They are sent with the attempt's records, so they count only if these are committed.
+        It is sent with the attempt's records, so the metrics count only if the records are
+        committed.
         """
         counted = self.metrics.nonzero_values(partition_id())
         if not counted:

@@ -192,10 +192,10 @@ def _make_context(job: WorkerJob, sink: SinkProgram, batch: int) -> WriterContex
 
 
 def sink_tasks(program: JobProgram) -> int:
-    """Return the maximum number of tasks that write to sinks in a micro-batch (no DataFrames).
+    """Return the maximum number of tasks that write to sinks in a micro-batch.
 
-    After a keyed stage these are its partitions. Otherwise they are the source tasks, plus one that
-    may announce new splits, and one that sends the time.
+    DataFrames are not counted. After a keyed stage: its number of partitions. Otherwise: the source
+    tasks, plus a task that may announce new splits, and a task that sends the time.
     """
     if program.stages:
         return program.partitions

@@ -45,7 +45,7 @@ class LeafStore:
         self.new_id = new_id
 
     def read(self, place: Place, wide: bool) -> list[Item]:
-        """Return the timers of a place, in order."""
+        """Return the timers of a leaf, or of a bucket of a large leaf, in order."""
         name = f"{self._letter}{place[0]}.{place[1]}"
         # An empty bucket of a wide leaf has no record; a narrow leaf is never empty.
         data = self._store.get(name) if wide else get_required_record(self._store, name)

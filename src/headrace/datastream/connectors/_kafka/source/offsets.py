@@ -88,10 +88,10 @@ class KafkaOffsetsInitializer:
         offsets: Mapping[KafkaTopicPartition, int],
         offset_reset_strategy: KafkaOffsetResetStrategy = KafkaOffsetResetStrategy.EARLIEST,
     ) -> KafkaOffsetsInitializer:
-        """Use these offsets; if one does not exist, the strategy decides.
+        """Use the given offsets; if an offset does not exist, the strategy decides.
 
-        For a partition without an offset here, use the group's committed offset; if there is none,
-        the strategy decides.
+        A partition without a given offset uses the group's committed offset; if there is none, the
+        strategy decides.
         """
         for topic_partition, offset in offsets.items():
             if not isinstance(topic_partition, tuple) or len(topic_partition) != len(

@@ -55,7 +55,7 @@ class KafkaReader(SplitReader):
 
         Raises:
             DecodeError: a record cannot be deserialized, and there is no tag for bad records.
-            JobError: records are gone, or no broker answers.
+            JobError: records are deleted, or no broker answers.
         """
         split, at, end = split_range.payload, split_range.start, split_range.end
         if isinstance(split, SkippedRange):
@@ -132,11 +132,11 @@ class KafkaReader(SplitReader):
     def _skip(self, cursor: Cursor, split: Split, end: int, error: OffsetGone) -> int:
         """Continue at the first remaining offset of a range, if the policy allows it.
 
-        Returns how many offsets are skipped; 0 if the next one exists after all.
+        Return the number of skipped offsets; 0 if the next offset exists after all.
 
         Raises:
             _TopicGone: the topic does not exist.
-            JobError: records are gone, and the policy is to fail; or no broker answers, or the
+            JobError: records are deleted, and the policy is to fail; or no broker answers, or the
                 partition has no leader.
         """
         at = cursor.at
