@@ -74,7 +74,7 @@ def merge(into: dict[MetricId, MetricValue], reported: Mapping[MetricId, MetricV
         into[name] = entry if known is None else _combine(_ACROSS_ATTEMPTS, known, entry)
 
 
-def merged(
+def merge_into_copy(
     known: Mapping[MetricId, MetricValue], reported: Mapping[MetricId, MetricValue]
 ) -> dict[MetricId, MetricValue]:
     """Merge like ``merge``, into a new dictionary: another thread may be reading ``known``."""

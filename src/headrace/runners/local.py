@@ -105,7 +105,7 @@ class LocalRun:
     @property
     def ended(self) -> bool:
         """Whether all sources have been read to their end, or to where they stop."""
-        return self._coordinator.ended(self._offset)
+        return self._coordinator.has_ended(self._offset)
 
     def accumulators(self) -> dict[str, Number]:
         """Return the values of the counters in committed micro-batches, by name."""
@@ -150,7 +150,7 @@ class LocalRun:
         self.reporting.add(counted)
         self._states = merge_states(self._states, split_states)
         self._offset = end
-        self._coordinator.committed(end)
+        self._coordinator.report_committed(end)
         self.batch_id += 1
         watermarks = source_watermarks(self._states)
         self.reporting.report(self.batch_id - 1, counted, watermarks, end.now_ms)
@@ -170,7 +170,7 @@ class LocalRun:
             return end if end is not start else self._offset
         # A batch is a single micro-batch, which starts when all of its input is planned.
         self._planned = end.merged_with_earlier(start)
-        return self._planned if self._coordinator.ended(end) else self._offset
+        return self._planned if self._coordinator.has_ended(end) else self._offset
 
     def _route_envelopes(
         self,
@@ -220,7 +220,10 @@ class LocalRun:
             now_ms = max((block.now_ms for block in blocks), default=0)
             task = TaskInput(group, blocks, now_ms, [envelope.sender for envelope in received])
             vertex = vertices[target]
-            keyed, backend = self._tasks.keyed(vertex, group), self._get_backend(vertex, group)
+            keyed, backend = (
+                self._tasks.get_keyed_task(vertex, group),
+                self._get_backend(vertex, group),
+            )
             if self._captures is None:
                 output = work.run_group(keyed, task, backend)
             else:
@@ -297,7 +300,7 @@ class LocalRun:
             stack.callback(self._directory.cleanup)
             stack.callback(self._coordinator.close)
             stack.callback(self._tasks.close)
-            if self.ended and not self._coordinator.suspended(self._offset):
+            if self.ended and not self._coordinator.is_suspended(self._offset):
                 for sink in reversed(self.program.sinks):
                     if sink.id in self._committers:
                         stack.callback(self._finish, sink)

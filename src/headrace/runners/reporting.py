@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from headrace.metrics._merging import MetricId, MetricValue, merged
+from headrace.metrics._merging import MetricId, MetricValue, merge_into_copy
 from headrace.metrics._operator_counts import (
     BatchCounts,
     JobListener,
@@ -26,7 +26,7 @@ class Reporting:
 
     def add(self, metrics: Mapping[MetricId, MetricValue]) -> None:
         """Add the metrics of a committed micro-batch."""
-        self.totals = merged(self.totals, metrics)
+        self.totals = merge_into_copy(self.totals, metrics)
 
     def report(
         self,

@@ -43,7 +43,7 @@ class Tasks:
             self._source = SourceTask(self.program, self.source_task_info(), self.metrics)
         return self._source
 
-    def keyed(self, vertex: VertexProgram, group: int) -> KeyedTask:
+    def get_keyed_task(self, vertex: VertexProgram, group: int) -> KeyedTask:
         """Return the task of a vertex: one for all key groups; without keys, one per subtask."""
         subtask = 0 if vertex.keyed else group
         task = self._keyed.get((vertex.id, subtask))

@@ -43,7 +43,7 @@ class ChannelWatermarks:
         running = [idle for watermark, idle in state.values() if watermark < MAX_WATERMARK]
         self.idle = bool(running) and all(running)
 
-    def stored(self) -> dict[tuple[Any, ...], tuple[int, bool]]:
+    def to_data(self) -> dict[tuple[Any, ...], tuple[int, bool]]:
         """Return the channels as plain data, for the header, without splits that have ended."""
         return {
             (*channel,): at
@@ -133,7 +133,7 @@ class InputWatermarks(ChannelWatermarks):
         """
         super().restart(state, current)
         if reached is None:
-            reached = self.reached()
+            reached = self.list_watermarks()
         elif len(reached) != len(self._inputs):
             reached = [MIN_WATERMARK] * len(self._inputs)  # it is new, or had other inputs
         for number, inputs in enumerate(self._inputs):
@@ -145,7 +145,7 @@ class InputWatermarks(ChannelWatermarks):
         """Return the watermark (ms) of an input."""
         return self._inputs[input_index].current
 
-    def reached(self) -> tuple[int, ...]:
+    def list_watermarks(self) -> tuple[int, ...]:
         """Return the watermark (ms) of each input."""
         return tuple(inputs.current for inputs in self._inputs)
 
@@ -205,16 +205,18 @@ class NodeInputs:
         state = {c: (reopened_watermark(at), idle) for c, (at, idle) in self.all.state.items()}
         current = reopened_watermark(self.all.current)
         if self.several:
-            self._each.restart(state, current, [*map(reopened_watermark, self._each.reached())])
+            self._each.restart(
+                state, current, [*map(reopened_watermark, self._each.list_watermarks())]
+            )
         else:
             self.all.restart(state, current)
 
-    def stored(self) -> tuple[Any, ...]:
+    def to_data(self) -> tuple[Any, ...]:
         """Return plain data for ``restore``; its second field is the combined watermark."""
         known = {_name_of(channel): mark for channel, mark in self.all.state.items()}
         if not self.several:
             return known, self.all.current
-        return known, self.all.current, self._each.reached()
+        return known, self.all.current, self._each.list_watermarks()
 
 
 def _name_of(channel: Channel) -> Any:

@@ -102,7 +102,7 @@ class Planner:
         self.offset = through_json(end)
         self.micro_batches.append((start, self.offset))
         tasks = self._coordinator.plan(start, self.offset)
-        self._coordinator.committed(self.offset)
+        self._coordinator.report_committed(self.offset)
         return tasks
 
     def plan(self, start: Offset, end: Offset) -> list[SourceTaskInput]:
@@ -122,7 +122,7 @@ class _ForcedPauses(WatermarkAlignment):
         self._id, self._pause = source_id, pause
         self.any_paused = False
 
-    def paused(self, offset: Offset) -> Mapping[Any, frozenset[str]]:
+    def find_paused_splits(self, offset: Offset) -> Mapping[Any, frozenset[str]]:
         paused = frozenset(filter(self._pause, offset.source(self._id).positions))
         self.any_paused = bool(paused)
         return {self._id: paused}

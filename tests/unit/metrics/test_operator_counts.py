@@ -13,7 +13,7 @@ from headrace.metrics._measures import (
     Milliseconds,
     Tally,
 )
-from headrace.metrics._merging import MergeRule, MetricId, MetricValue, figures, merged
+from headrace.metrics._merging import MergeRule, MetricId, MetricValue, figures, merge_into_copy
 from headrace.metrics._operator_counts import operator_counts, source_counts
 
 
@@ -38,7 +38,7 @@ def test_numbers_are_added_over_subtasks_and_micro_batches() -> None:
     first = parts(0, numRecordsIn=(MergeRule.SUM, 3), accumulateBusyTimeMs=(MergeRule.SUM, 0.5))
     beside = parts(1, numRecordsIn=(MergeRule.SUM, 4), numLateRecordsDropped=(MergeRule.SUM, 2))
     later = parts(0, numRecordsIn=(MergeRule.SUM, 10), numBytesIn=(MergeRule.SUM, 7))
-    (found,) = operator_counts(merged(merged(first, beside), later), [SUM])
+    (found,) = operator_counts(merge_into_copy(merge_into_copy(first, beside), later), [SUM])
     assert found == OperatorCounts(
         "sum-1", "sum", "my-sum", None, 17, 0, 2, bytes_in=7, busy_ms=0.5
     )
@@ -54,7 +54,7 @@ def test_of_state_and_watermarks_the_last_of_each_group_counts() -> None:
     later = parts(
         0, stateEntries=(MergeRule.TOTAL, 1), currentInputWatermark=(MergeRule.LOWEST, 20)
     )
-    known = merged(merged(first, beside), later)
+    known = merge_into_copy(merge_into_copy(first, beside), later)
     (found,) = operator_counts(known, [SUM])
     assert (found.state_entries, found.watermark_ms) == (5, 12)
     assert figures(known) == {"sum.stateEntries": 5, "sum.currentInputWatermark": 12}
@@ -67,7 +67,7 @@ def test_of_state_and_watermarks_the_last_of_each_group_counts() -> None:
 
 def test_a_group_without_a_watermark_leaves_the_operator_without() -> None:
     known = parts(0, currentInputWatermark=(MergeRule.LOWEST, MIN_WATERMARK))
-    known = merged(known, parts(1, currentInputWatermark=(MergeRule.LOWEST, 12)))
+    known = merge_into_copy(known, parts(1, currentInputWatermark=(MergeRule.LOWEST, 12)))
     assert operator_counts(known, [SUM])[0].watermark_ms is None
 
 
@@ -79,7 +79,7 @@ def test_who_counted_nothing_is_there_too() -> None:
 
 def test_how_far_a_source_is_behind() -> None:
     known = parts(0, numRecordsIn=(MergeRule.SUM, 3), pendingRecords=(MergeRule.TOTAL, 9))
-    known = merged(known, parts(0, pendingRecords=(MergeRule.TOTAL, 2)))
+    known = merge_into_copy(known, parts(0, pendingRecords=(MergeRule.TOTAL, 2)))
     (found,) = source_counts(known, [SUM], {SUM.id: 900}, 1_000)
     assert found == SourceCounts("sum-1", "sum", "my-sum", 3, 0, 900, 100, 2)
     (ended,) = source_counts(known, [SUM], {SUM.id: MAX_WATERMARK}, 1_000)

@@ -157,7 +157,7 @@ def test_of_what_has_ended_only_splits_are_left_out_of_the_header() -> None:
         channel("0:b"): (7, True),
         channel("1"): (MAX_WATERMARK, False),
     }
-    stored = ChannelWatermarks(state).stored()
+    stored = ChannelWatermarks(state).to_data()
     assert stored == {tuple(channel("0:b")): (7, True), tuple(channel("1")): (MAX_WATERMARK, False)}
 
 
@@ -317,14 +317,16 @@ def test_an_input_has_the_least_of_its_channels_and_never_falls() -> None:
     state = {channel(name): (MIN_WATERMARK, False) for name in ("a", "a.0", "b")}
     inputs.restart(state, MIN_WATERMARK, ())
     inputs.update(channel("a"), 10, False)
-    assert inputs.reached() == (MIN_WATERMARK, MIN_WATERMARK)
+    assert inputs.list_watermarks() == (MIN_WATERMARK, MIN_WATERMARK)
     inputs.update(channel("a.0"), 4, True)
     inputs.update(channel("b"), 7, False)
-    assert inputs.reached() == (10, 7)
+    assert inputs.list_watermarks() == (10, 7)
     inputs.update(channel("a.0"), 5, False)
-    assert inputs.reached() == (10, 7)
+    assert inputs.list_watermarks() == (10, 7)
     again = InputWatermarks(2, lambda channel: int(channel.exchange == "b"))
-    again.restart({channel("a"): (10, False), channel("a.0"): (5, False)}, 7, inputs.reached())
+    again.restart(
+        {channel("a"): (10, False), channel("a.0"): (5, False)}, 7, inputs.list_watermarks()
+    )
     assert (again.watermark(0), again.watermark(1)) == (10, 7)
 
 
@@ -359,8 +361,8 @@ def test_an_input_that_ended_counts_once_all_have() -> None:
     inputs.update(channel("b"), 50, True)
     assert (inputs.current, inputs.idle) == (50, True)
     later = two_inputs()
-    later.restart({channel("b"): (50, True)}, 50, inputs.reached())
-    assert (later.current, later.idle, later.reached()) == (50, True, (MAX_WATERMARK, 50))
+    later.restart({channel("b"): (50, True)}, 50, inputs.list_watermarks())
+    assert (later.current, later.idle, later.list_watermarks()) == (50, True, (MAX_WATERMARK, 50))
     assert later.update(channel("b"), MAX_WATERMARK)
     assert (later.current, later.idle) == (MAX_WATERMARK, False)
 
@@ -377,7 +379,7 @@ def test_a_node_that_is_fed_by_one_other_through_both_inputs() -> None:
     again = NodeInputs(2)
     again.add(first)
     again.add(second)
-    again.restore(pickle.loads(pickle.dumps(inputs.stored())))
+    again.restore(pickle.loads(pickle.dumps(inputs.to_data())))
     assert (again.all.current, again.watermark(0), again.watermark(1)) == (3, 5, 3)
     again.restore(None)
     assert (again.all.current, again.watermark(0)) == (MIN_WATERMARK, MIN_WATERMARK)

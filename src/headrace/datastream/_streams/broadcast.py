@@ -12,7 +12,12 @@ from headrace.datastream._build import nodes as build
 from headrace.datastream._build.broadcast_uses import require_declared
 from headrace.datastream._build.call_site import call_site
 from headrace.datastream._build.user_functions import to_user_function
-from headrace.datastream._streams.connected import described, not_all_keyed, row_type, two_inputs
+from headrace.datastream._streams.connected import (
+    describe_streams,
+    not_all_keyed,
+    row_type,
+    two_inputs,
+)
 from headrace.datastream.functions import (
     BroadcastProcessFunction,
     Function,
@@ -70,7 +75,7 @@ class BroadcastConnectedStream:
         """
         site = call_site()
         stream, rules = self.non_broadcast_stream, self.broadcast_stream.input_stream
-        streams, keyed = described(stream, rules), stream._by_key is not None
+        streams, keyed = describe_streams(stream, rules), stream._by_key is not None
         kind: type[Function] = BroadcastProcessFunction
         if keyed:
             kind = KeyedBroadcastProcessFunction

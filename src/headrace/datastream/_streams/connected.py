@@ -105,7 +105,7 @@ class ConnectedStreams:
         return self.stream1._by_key is not None and self.stream2._by_key is not None
 
     def _describe(self) -> str:
-        return described(self.stream1, self.stream2)
+        return describe_streams(self.stream1, self.stream2)
 
     def _add(
         self,
@@ -137,7 +137,7 @@ class ConnectedStreams:
         return self.stream1._add(spec, site, call, row_type(output_type), inputs=edges)
 
 
-def described(first: DataStream, second: DataStream) -> str:
+def describe_streams(first: DataStream, second: DataStream) -> str:
     """Describe two streams, for errors."""
     return f"{first._describe()}; connected with {second._describe()}"
 

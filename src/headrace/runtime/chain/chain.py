@@ -187,7 +187,7 @@ class Chain:
         """
         states = {node_id: operator.snapshot() for node_id, operator in self.operators.items()}
         for node_id, inputs in self._builder.inputs.items():
-            states[input_watermarks_key(node_id)] = inputs.stored()
+            states[input_watermarks_key(node_id)] = inputs.to_data()
         return {node_id: state for node_id, state in states.items() if state is not None}
 
     def buffered_records(self) -> int:

@@ -23,7 +23,7 @@ class WatermarkAlignment:
         self._sources = [source for source in sources if source.alignment is not None]
         self._load_states = load_states
 
-    def paused(self, offset: Offset) -> Mapping[Any, frozenset[str]]:
+    def find_paused_splits(self, offset: Offset) -> Mapping[Any, frozenset[str]]:
         """Return the splits, by source id, that are too far ahead of their alignment group."""
         if not self._sources or not offset.epoch:
             return {}

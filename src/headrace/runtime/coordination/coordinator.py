@@ -94,7 +94,7 @@ class Coordinator:
             max(budget.max_records // max(len(running), 1), 1),
             max(budget.max_bytes // max(len(running), 1), 1),
         )
-        paused = self._alignment.paused(start)
+        paused = self._alignment.find_paused_splits(start)
         sources = {source_key(i): start.source(i).carried_over() for i in self._sources}
         # A run that goes on where another one stopped plans a micro-batch, with records or without:
         # what it stops at is written down then, and where nothing is new it ends with that.
@@ -112,14 +112,14 @@ class Coordinator:
         identity = self._job.identity
         return Offset(start.epoch + 1, now_ms, monotonic_ms, self._work_limits, sources, identity)
 
-    def ended(self, offset: Offset) -> bool:
+    def has_ended(self, offset: Offset) -> bool:
         """Return True if every source planned here has ended, and none is to be continued."""
         return all(
             offset.source(source.id).ended and not self._must_resume(source, offset)
             for source in self._sources.values()
         )
 
-    def suspended(self, offset: Offset) -> bool:
+    def is_suspended(self, offset: Offset) -> bool:
         """Return True if a source has stopped at a position from which another run continues."""
         return any(offset.source(source_id).suspended for source_id in self._sources)
 
@@ -282,7 +282,7 @@ class Coordinator:
                 split_works.append(work)
         return split_works
 
-    def committed(self, offset: Offset) -> None:
+    def report_committed(self, offset: Offset) -> None:
         """Tell the enumerators that everything up to this offset is committed."""
         for source_id, enumerator in self._enumerators.items():
             enumerator.committed(offset.source(source_id).end_positions())

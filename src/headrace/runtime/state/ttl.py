@@ -40,7 +40,7 @@ class Ttl:
             config.get_state_visibility().name == "ReturnExpiredIfNotCleanedUp",
         )
 
-    def expired(self, stamp: int, now_ms: int) -> bool:
+    def is_expired(self, stamp: int, now_ms: int) -> bool:
         """Return whether a value with this stamp (ms) has expired."""
         return now_ms >= stamp + self.ttl_ms
 

@@ -196,11 +196,11 @@ class KeyedTask:
             annotate(error)
             raise
         self._leave_broadcast()
-        header["channels"] = self._watermarks.stored()
+        header["channels"] = self._watermarks.to_data()
         header["program"] = self.job.identity
         header["watermark"] = self._watermarks.current
         if self._inputs is not None:
-            header["inputs"] = self._inputs.reached()
+            header["inputs"] = self._inputs.list_watermarks()
         if self._keyed is not None and self._keyed_uses_clock:
             header["now"] = now_ms
         nodes = chain.snapshot()

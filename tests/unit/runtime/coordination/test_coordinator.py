@@ -21,7 +21,7 @@ LARGE = Budget(1000, 1 << 30)
 def test_the_first_offset_holds_nothing() -> None:
     harness = Harness(Folder({"a": 5}))
     assert (harness.offset.epoch, harness.offset.sources) == (0, {})
-    assert not harness.coordinator.ended(harness.offset)
+    assert not harness.coordinator.has_ended(harness.offset)
 
 
 def test_a_budget_bounds_a_micro_batch() -> None:
@@ -34,7 +34,7 @@ def test_a_budget_bounds_a_micro_batch() -> None:
     assert harness.source().finished == {"a": 25}
     assert records(harness.step(budget=ten)) == {"b": [(5, 10)]}
     assert harness.offset.epoch == 4
-    assert harness.coordinator.ended(harness.offset)
+    assert harness.coordinator.has_ended(harness.offset)
     assert harness.latest() is harness.offset
 
 
@@ -95,7 +95,7 @@ def test_files_that_appear_are_read_and_announced() -> None:
     tasks = harness.step()
     assert records(tasks) == {"b": [(0, 7)], "a": [(5, 6)]}
     assert {work.split for work in works(tasks) if work.announce} == {"b"}
-    assert not harness.coordinator.ended(harness.offset)
+    assert not harness.coordinator.has_ended(harness.offset)
 
 
 def test_new_splits_are_announced_before_anything_is_read() -> None:
@@ -122,13 +122,13 @@ def test_an_empty_split_is_finished_without_a_range() -> None:
         (False, ()),
         (True, ()),
     ]
-    assert harness.coordinator.ended(harness.offset)
+    assert harness.coordinator.has_ended(harness.offset)
 
 
 def test_a_bounded_source_without_splits_has_ended() -> None:
     harness = Harness(Folder({}))
     tasks = harness.step()
-    assert harness.coordinator.ended(harness.offset)
+    assert harness.coordinator.has_ended(harness.offset)
     (work,) = works(tasks)  # who reads it would wait for ever
     assert (work.split, work.finished, work.ranges) == (ALL_SPLITS, True, ())
     assert len(tasks) == 1
@@ -140,7 +140,7 @@ def test_a_source_that_is_added_later_starts_at_its_beginning() -> None:
     before.step(budget=Budget(10, 1000))
     after = Harness(one, other)
     after.offset = before.offset
-    assert not after.coordinator.ended(after.offset)
+    assert not after.coordinator.has_ended(after.offset)
     tasks = after.step()
     assert records(tasks, 0) == {"a": [(15, 25), (25, 30)]}
     assert records(tasks, 1) == {"b": [(7, 17), (17, 27), (27, 30)]}
@@ -209,7 +209,7 @@ def test_every_micro_batch_of_such_a_job_tells_the_time() -> None:
 def test_behind_the_end_there_are_no_ticks() -> None:
     harness = Harness(Folder({"a": 5}), needs_ticks=True)
     harness.step()
-    assert harness.coordinator.ended(harness.offset)
+    assert harness.coordinator.has_ended(harness.offset)
     assert harness.latest(now_ms=10**9) is harness.offset
 
 

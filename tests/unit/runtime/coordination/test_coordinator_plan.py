@@ -49,7 +49,7 @@ def test_everything_is_read_once_and_in_order(
                 assert work.split not in finished
         assert not one_task or all(count <= 1 for count in by_split.values())
         finished.extend(work.split for work in works(tasks) if work.finished)
-        if harness.coordinator.ended(harness.offset):
+        if harness.coordinator.has_ended(harness.offset):
             break
     assert {split: len(numbers) for split, numbers in read.items()} == folder.splits
     assert all(numbers == list(range(len(numbers))) for numbers in read.values())
@@ -169,7 +169,7 @@ def test_enumerators_learn_what_is_committed_and_are_closed() -> None:
     folder = Folder({"a": 20})
     harness = Harness(folder)
     harness.step(budget=Budget(15, 1000))
-    harness.coordinator.committed(harness.offset)
+    harness.coordinator.report_committed(harness.offset)
     assert folder.reported == [{"a": 15}]
     harness.coordinator.close()
     assert folder.closed
@@ -230,7 +230,7 @@ def test_another_program_hears_that_a_source_has_ended() -> None:
     before = harness.offset
     harness.step()
     ended = harness.offset
-    assert harness.coordinator.ended(ended)
+    assert harness.coordinator.has_ended(ended)
     later = replace(ended, epoch=ended.epoch + 1)
     assert harness.coordinator.plan(ended, later) != []
     assert works(harness.coordinator.plan(ended, later)) == []

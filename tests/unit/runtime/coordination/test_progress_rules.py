@@ -41,7 +41,7 @@ class Answers(SplitEnumerator):
 
 
 class Paused(WatermarkAlignment):
-    def paused(self, offset: Offset) -> dict[Any, frozenset[str]]:
+    def find_paused_splits(self, offset: Offset) -> dict[Any, frozenset[str]]:
         return {0: frozenset(offset.source(0).positions)}
 
 
@@ -138,7 +138,7 @@ def test_an_end_that_is_not_known_is_left_to_the_enumerator() -> None:
     end = made.latest(start, JobTime(0, 0))
     made.plan(start, end)
     assert answers.asked[-1] == ({"a": 3}, {}, frozenset({"a"}))
-    assert made.ended(end)
+    assert made.has_ended(end)
 
 
 def test_tuples_come_back_as_lists_everywhere() -> None:

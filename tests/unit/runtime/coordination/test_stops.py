@@ -60,11 +60,11 @@ class Run:
 
     @property
     def ended(self) -> bool:
-        return self.coordinator.ended(self.offset)
+        return self.coordinator.has_ended(self.offset)
 
     @property
     def suspended(self) -> bool:
-        return self.coordinator.suspended(self.offset)
+        return self.coordinator.is_suspended(self.offset)
 
 
 def stopped(**source: Any) -> Run:
@@ -138,15 +138,15 @@ def test_what_had_stopped_in_a_run_that_was_killed_stays_there() -> None:
     """It goes on to the same places, wherever the end is by then; a later run reads on."""
     killed, offset = two(a=5)
     offset = killed.latest(offset, START, Budget(20, 1 << 30))
-    assert offset.source(0).stopped == {"a": 5} and not killed.ended(offset)
+    assert offset.source(0).stopped == {"a": 5} and not killed.has_ended(offset)
     again, offset = two(a=9, offset=offset)
     offset = again.latest(offset, START, LARGE)
     assert offset.source(0).stopped == {"a": 5} and offset.source(1).stopped == {"b": 30}
-    assert again.ended(offset) and again.suspended(offset)
+    assert again.has_ended(offset) and again.is_suspended(offset)
     later, start = two(a=9, offset=offset)
-    assert not later.ended(start)
+    assert not later.has_ended(start)
     offset = later.latest(start, START, LARGE)
-    assert offset.source(0).stopped == {"a": 9} and later.ended(offset)
+    assert offset.source(0).stopped == {"a": 9} and later.has_ended(offset)
     assert records(later.plan(start, offset)).get("a") == [(5, 9)]
 
 

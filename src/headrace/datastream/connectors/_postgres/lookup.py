@@ -76,10 +76,10 @@ class PostgresLookup(AsyncFunction[Any, Any]):
         key = value if self._key is None else self._key(value)
         parts = key if isinstance(key, tuple | list) else (key,)
         outage = Outage(self._patience_s, self._connection.place, log=self._outage_log)
-        rows = await retry_while_down_async(lambda: self._asked(parts), is_outage, outage)
+        rows = await retry_while_down_async(lambda: self._fetch_rows(parts), is_outage, outage)
         return joined(self._join, value, rows)
 
-    async def _asked(self, parts: Sequence[Any]) -> list[Any]:
+    async def _fetch_rows(self, parts: Sequence[Any]) -> list[Any]:
         assert self._free is not None, "the lookup is not open"
         connection = await self._free.get()
         try:

@@ -34,7 +34,7 @@ from headrace.demo.trades.kafka.records import (
     AnomalyRecords,
     NormalisedRecords,
     OrderRecords,
-    malformed,
+    make_malformed_anomaly,
     messages_of,
 )
 from headrace.demo.trades.kafka.topics import FEED_TOPICS, OutputTopics
@@ -110,7 +110,7 @@ def build(
             .uid(f"normalise-{topic}")
         )
         normalised.append(events)
-        unreadable = decoded.get_side_output(UNREADABLE).map(malformed)
+        unreadable = decoded.get_side_output(UNREADABLE).map(make_malformed_anomaly)
         unreadable.name(f"malformed {topic}").uid(f"malformed-{topic}")
         anomalies += [unreadable, events.get_side_output(ANOMALIES)]
     events = normalised[0].union(*normalised[1:])

@@ -57,7 +57,7 @@ def messages_of(topic: str, registry: str | None) -> DeserializationSchema:
     return LineMessages({ALPHA: fix.decode, BETA: beta.decode}[topic])
 
 
-def malformed(bad: BadKafkaRecord) -> Anomaly:
+def make_malformed_anomaly(bad: BadKafkaRecord) -> Anomaly:
     """Return the anomaly for a message that could not be decoded.
 
     Its position is partition and offset.

@@ -63,7 +63,7 @@ def run_group(
         blocks, senders, sent = by_target.pop(target)
         now_ms = max((block.now_ms for block in blocks), default=0)
         task_input = TaskInput(group, blocks, now_ms, senders)
-        task, backend = job.keyed(vertex, group), backend_of(vertex, group)
+        task, backend = job.get_keyed_task(vertex, group), backend_of(vertex, group)
         if captures is None:
             yield from groups.run_group(task, task_input, backend)
         else:

@@ -198,7 +198,7 @@ class PacketWriter:
             self.size_bytes += stop - start
         return self.size_bytes - before
 
-    def finished(self) -> bytes:
+    def finish(self) -> bytes:
         """Finish the packet and return its bytes."""
         for _, slices in groupby(self._columns, lambda each: id(each.payload.values.base)):
             self._write_message([*slices])
@@ -252,4 +252,4 @@ def make_packet(envelopes: Iterable[Envelope]) -> bytes:
     writer = PacketWriter()
     for envelope in envelopes:
         writer.add(envelope)
-    return writer.finished()
+    return writer.finish()

@@ -151,7 +151,7 @@ class StreamReader(DataSourceStreamReader):
         offset = Offset.from_json(start)
         if offset.epoch > self._committed_epoch:
             self._committed_epoch = offset.epoch
-            self._coordinator.committed(offset)
+            self._coordinator.report_committed(offset)
         planned = self._origin.planned if self._origin is not None else None
         if planned is not None and planned["epoch"] == offset.epoch + 1:
             return dict(planned)  # sinks may have committed this micro-batch
@@ -212,7 +212,7 @@ class BatchReader(DataSourceReader):
         coordinator = _make_coordinator(self._plan)
         now_ms, began_ms = wall_clock_ms(), monotonic_ms()
         start = end = coordinator.initial(now_ms)
-        while not coordinator.ended(end):
+        while not coordinator.has_ended(end):
             # Time still advances, as sources use it for timeouts of their servers.
             at = _END_OF_TIME_MS + monotonic_ms() - began_ms
             later = coordinator.latest(end, JobTime(at, at), _UNLIMITED)

@@ -141,7 +141,7 @@ def pack(envelopes: Iterable[Envelope | Row], partitions: int, reader: int = 1) 
 
 def _make_row(keys: Sequence[int], packet_key: tuple[int, int, int], writer: PacketWriter) -> Row:
     index, stage, group = packet_key
-    return Row(keys[index], group, 0, 0, stage, writer.finished())
+    return Row(keys[index], group, 0, 0, stage, writer.finish())
 
 
 def forward_packet(row: Row, partitions: int, reader: int) -> Iterator[Row]:

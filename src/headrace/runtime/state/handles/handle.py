@@ -88,7 +88,7 @@ class Handle:
             return stored
         value, stamp = stored
         now = self._context.clock(ttl)
-        if ttl.expired(stamp, now):
+        if ttl.is_expired(stamp, now):
             self.clear()
             return value if ttl.return_expired else None
         if ttl.refresh_on_read:
@@ -115,6 +115,6 @@ class Handle:
         if (
             ttl is not None
             and stored is not None
-            and ttl.expired(stored[1], self._context.clock(ttl))
+            and ttl.is_expired(stored[1], self._context.clock(ttl))
         ):
             self.clear()

@@ -40,7 +40,7 @@ class ListHandle(Handle):
     def _drop_expired(self, stored: Iterable[tuple[Any, int]], ttl: Ttl) -> list[Any]:
         now = self._context.clock(ttl)
         if not ttl.return_expired:
-            stored = [item for item in stored if not ttl.expired(item[1], now)]
+            stored = [item for item in stored if not ttl.is_expired(item[1], now)]
         items = list(stored)
         if ttl.refresh_on_read:
             self._replace([(value, max(stamp, now)) for value, stamp in items])
@@ -100,6 +100,6 @@ class ListHandle(Handle):
         if ttl is None or stored is None:
             return
         now = self._context.clock(ttl)
-        kept = [item for item in stored if not ttl.expired(item[1], now)]
+        kept = [item for item in stored if not ttl.is_expired(item[1], now)]
         if len(kept) < len(stored):
             self._replace(kept)

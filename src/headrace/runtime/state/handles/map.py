@@ -48,7 +48,7 @@ class MapHandle(Handle):
             return True, value
         value, stamp = value
         now = self._context.clock(ttl)
-        if ttl.expired(stamp, now):
+        if ttl.is_expired(stamp, now):
             self._remove(key)
             return ttl.return_expired, value if ttl.return_expired else None
         if ttl.refresh_on_read:
@@ -148,7 +148,7 @@ class MapHandle(Handle):
         if ttl is not None:
             now = self._context.clock(ttl)
             if not ttl.return_expired:
-                pairs = [pair for pair in pairs if not ttl.expired(pair[1][1], now)]
+                pairs = [pair for pair in pairs if not ttl.is_expired(pair[1][1], now)]
             pairs = [(key, value) for key, (value, _) in pairs]
             if ttl.refresh_on_read:
                 for key, value in pairs:
@@ -177,7 +177,7 @@ class MapHandle(Handle):
         if ttl is None or stored is None:
             return
         now = self._context.clock(ttl)
-        dead = [key for key, (_, stamp) in stored.items() if ttl.expired(stamp, now)]
+        dead = [key for key, (_, stamp) in stored.items() if ttl.is_expired(stamp, now)]
         for key in dead:
             self._remove(key)
 

@@ -23,7 +23,7 @@ from headrace.demo.trades.kafka.records import (
     NormalisedRecords,
     OrderRecords,
     documents_of,
-    malformed,
+    make_malformed_anomaly,
 )
 from headrace.demo.trades.kafka.topics import OutputTopics
 from headrace.demo.trades.kafka.watching import Latencies, percentile
@@ -88,7 +88,7 @@ def test_a_normalised_event() -> None:
 
 def test_an_anomaly_has_its_bytes() -> None:
     bad = BadKafkaRecord(b"\xff\x00", "no line", "alpha.fix-1", 7, "alpha.fix", 1)
-    record = written(AnomalyRecords("anomalies", None), malformed(bad), None)
+    record = written(AnomalyRecords("anomalies", None), make_malformed_anomaly(bad), None)
     assert record.headers == (("kind", b"MALFORMED"),) and record.key is None
     found = AvroDeserializationSchema(topics.ANOMALY).deserialize(record.value)
     assert (found["source"], found["position"], found["raw"]) == ("alpha.fix-1", 7, b"\xff\x00")

@@ -118,7 +118,7 @@ def test_a_record_that_cannot_be_sent_leaves_nothing_of_itself() -> None:
     writer.add(good)
     with pytest.raises((AttributeError, pickle.PicklingError)):
         writer.add(bad)
-    (found,) = envelopes_in(MemoryContent(writer.finished()), 1)
+    (found,) = envelopes_in(MemoryContent(writer.finish()), 1)
     assert payload_of(found) == good.payload
 
 
