@@ -74,7 +74,7 @@ class WindowJoin:
         Raises:
             PlanError: the key of the first stream is missing, or has another declared type.
         """
-        first = self._require_value(self._key, "where(...)", "equal_to")._by_key.key_type
+        first = self._require_call(self._key, "where(...)", "equal_to")._by_key.key_type
         if None not in (first, key_type) and first != key_type:
             raise PlanError(
                 f"the keys of the two streams have different types: {first} and {key_type}",
@@ -84,7 +84,7 @@ class WindowJoin:
 
     def window(self, assigner: WindowAssigner[Any, Any]) -> WindowJoin:
         """Return the join with windows; records in the same window are joined."""
-        self._require_value(self._other_key, "equal_to(...)", "window")
+        self._require_call(self._other_key, "equal_to(...)", "window")
         return replace(self, _assigner=assigner)
 
     def trigger(self, trigger: Trigger[Any, Any]) -> WindowJoin:
@@ -104,7 +104,7 @@ class WindowJoin:
 
         Results have the last timestamp of their window.
         """
-        assigner = self._require_value(self._assigner, "window(...)", "apply")
+        assigner = self._require_call(self._assigner, "window(...)", "apply")
         function = self._wrap(func, self._first)
         windows = WindowedStream(self._merge_tagged(), assigner)
         if self._trigger is not None:
@@ -139,14 +139,14 @@ class WindowJoin:
     def _merge_tagged(self) -> KeyedStream:
         """Return one stream of the records of both, with their keys."""
         keys = [
-            self._require_value(key, call, "apply")._by_key
+            self._require_call(key, call, "apply")._by_key
             for key, call in ((self._key, "where(...)"), (self._other_key, "equal_to(...)"))
         ]
         both = _tagged_stream(self._first, tag_one).union(_tagged_stream(self._second, tag_two))
         selector = TaggedKey(*(key.selector for key in keys))
         return both.key_by(selector, keys[0].key_type or keys[1].key_type)
 
-    def _require_value(self, value: Any, missing: str, call: str) -> Any:
+    def _require_call(self, value: Any, missing: str, call: str) -> Any:
         if value is None:
             raise PlanError(
                 f"{call}() comes after {missing}",

@@ -195,9 +195,9 @@ class Deadlines:
 
     def _set_timer(self) -> None:
         if self._timer is None and self._queue:
-            self._timer = self._loop.call_at(self._queue[0][0], self._check_deadlines)
+            self._timer = self._loop.call_at(self._queue[0][0], self._expire_calls)
 
-    def _check_deadlines(self) -> None:
+    def _expire_calls(self) -> None:
         self._timer = None
         queue, due_s = self._queue, self._loop.time() + _TIMER_TOLERANCE_S
         while queue and (queue[0][1].done or queue[0][0] <= due_s):

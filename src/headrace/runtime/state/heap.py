@@ -251,9 +251,9 @@ class HeapBackend(HeapEntries, StateBackend):
         self._tables.flush()
         if self._for_pages:
             for space in (self, self._namespaced, *self._tables.newest()):
-                self._check(space)
+                self._check_picklable(space)
 
-    def _check(self, space: HeapEntries) -> None:
+    def _check_picklable(self, space: HeapEntries) -> None:
         found = space.newest()
         if found is None:
             return

@@ -138,30 +138,30 @@ class _FromArrow(Walker[Convert | None]):
 
     def record(self, node: Node, nullable: bool = False) -> Convert | None:
         parts = [(field["name"], self.visit(field["type"])) for field in node["fields"]]
-        return _check_nulls(
+        return _make_null_check(
             lambda value: {name: _apply_conversion(part, value[name]) for name, part in parts},
             *(kind_of(node), nullable),
         )
 
     def array(self, node: Node, nullable: bool = False) -> Convert | None:
         each = self.visit(node["items"])
-        return _check_nulls(
+        return _make_null_check(
             lambda values: [_apply_conversion(each, value) for value in values], "array", nullable
         )
 
     def map(self, node: Node, nullable: bool = False) -> Convert | None:
         convert = self.visit(node["values"])
-        return _check_nulls(
+        return _make_null_check(
             lambda pairs: {key: _apply_conversion(convert, value) for key, value in pairs},
             "map",
             nullable,
         )
 
     def scalar(self, node: Node, kind: str, nullable: bool = False) -> Convert | None:
-        return None if nullable else _check_nulls(None, kind, nullable)
+        return None if nullable else _make_null_check(None, kind, nullable)
 
 
-def _check_nulls(turn: Convert | None, kind: str, nullable: bool) -> Convert:
+def _make_null_check(turn: Convert | None, kind: str, nullable: bool) -> Convert:
     def convert(value: Any) -> Any:
         if value is None:
             if nullable:

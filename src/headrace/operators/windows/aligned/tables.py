@@ -44,9 +44,9 @@ class WindowTables:
             self._backend, self._tables = backend, backend.tables
             self._tables.declare(SLOT, self._kind)
             for namespace in self._tables.namespaces():
-                self._check(namespace)
+                self._check_namespace(namespace)
 
-    def _check(self, namespace: Any) -> None:
+    def _check_namespace(self, namespace: Any) -> None:
         if (namespace[0] == PANE) is not self.by_pane:
             raise CheckpointError(
                 "the program keeps records by pane, but the checkpoint has them by window"

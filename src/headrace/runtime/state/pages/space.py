@@ -55,7 +55,7 @@ class PagedEntries(KeyedTable):
             self._schemas.set_stored(schemas)
             self._stored_kinds = self._schemas.kinds()
         for slot in self._kinds:
-            self._check(slot)
+            self._check_stored_slot(slot)
 
     def declare(self, slot: str, kind: StateKind) -> None:
         """Declare the kind of a slot.
@@ -65,11 +65,11 @@ class PagedEntries(KeyedTable):
         insertion.
         """
         self._kinds[slot] = kind
-        self._check(slot)
+        self._check_stored_slot(slot)
         if self._opened is not None:
             self._opened.update_layout()
 
-    def _check(self, slot: str) -> None:
+    def _check_stored_slot(self, slot: str) -> None:
         before = self._stored_kinds.get(slot)
         if before is not None:
             owner = self._owner()

@@ -324,10 +324,10 @@ class LibrdkafkaLog:
             if event.error().code() == self._kafka.KafkaError._PARTITION_EOF:
                 reached = event.offset()
             else:
-                self._check(event)
+                self._check_event(event)
         return Fetched([message for message in found if message.error() is None], reached)
 
-    def _check(self, event: Any) -> None:
+    def _check_event(self, event: Any) -> None:
         """Raise the error for an event that librdkafka does not recover from by itself.
 
         Raises:

@@ -72,12 +72,12 @@ class KafkaSink(Sink):
         set_(self, "bootstrap_servers", servers)
         timeout = milliseconds_of(self.unreachable_timeout, "the unreachable timeout", at_least=1)
         set_(self, "unreachable_timeout", timeout)
-        self._check(properties)
+        self._check_arguments(properties)
         if self.producers is None:
             check_installed("confluent_kafka")
             set_(self, "producers", LibrdkafkaProducers(servers, properties))
 
-    def _check(self, properties: Properties) -> None:
+    def _check_arguments(self, properties: Properties) -> None:
         if not self.bootstrap_servers:
             raise PlanError(
                 "a Kafka sink needs the address of a broker",

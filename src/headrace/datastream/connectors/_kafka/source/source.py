@@ -94,13 +94,13 @@ class KafkaSource(Source):
             set_(self, "deserializer", ValueOnly(self.deserializer))
         timeout = milliseconds_of(self.unreachable_timeout, "the unreachable timeout", at_least=1)
         set_(self, "unreachable_timeout", timeout)
-        self._check()
+        self._check_arguments()
         if self.clients is None:
             check_installed("confluent_kafka")
             clients = LibrdkafkaClients(servers, self.group_id, self.client_id_prefix, properties)
             set_(self, "clients", clients)
 
-    def _check(self) -> None:
+    def _check_arguments(self) -> None:
         if not self.bootstrap_servers:
             raise PlanError(
                 "a Kafka source needs the address of a broker",
