@@ -168,6 +168,7 @@ class RowDataBulkWriterFactory(BulkWriterFactory):
 
 
 def _check_charset(name: str) -> None:
+    """Raise PlanError if Python has no codec of this name."""
     try:
         codecs.lookup(name)
     except LookupError:

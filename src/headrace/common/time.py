@@ -26,6 +26,7 @@ _ONE_MS = timedelta(milliseconds=1)
 
 
 def _require_int(amount: SupportsIndex, unit: str) -> int:
+    """Return an amount as an int; raise TypeMismatchError if it is not a whole number."""
     try:
         return operator.index(amount)
     except TypeError:

@@ -59,6 +59,7 @@ class StreamGraph:
         return all(source.source.bounded for source in self.sources)
 
     def _check_uids(self) -> None:
+        """Raise DuplicateUidError if two operators have the same uid."""
         seen: dict[str, Transformation] = {}
         for node in self.nodes:
             if node.uid is None:
@@ -75,6 +76,7 @@ class StreamGraph:
                 )
 
     def _check_sinks(self) -> None:
+        """Raise PlanError if two sinks use a name that only one sink can have."""
         seen: dict[str, SinkTransformation] = {}
         for node in self.sinks:
             name = node.sink.exclusive_name
@@ -90,6 +92,7 @@ class StreamGraph:
                 )
 
     def _check_inputs(self) -> None:
+        """Raise PlanError if an operator with several inputs lacks a stream or a key for one."""
         for node in self.nodes:
             if node.spec is None or node.spec.traits.inputs == 1:
                 continue
@@ -105,6 +108,7 @@ class StreamGraph:
                 _check_keys(node)
 
     def _check_watermarks(self) -> None:
+        """Raise MissingWatermarksError if an operator needs event time, but has no watermarks."""
         for node in self.nodes:
             if node.spec is None or not node.spec.traits.event_time:
                 continue

@@ -174,6 +174,7 @@ class _Planner:
         return None if self._can_chain(edge, target) else partitioning
 
     def _can_chain(self, edge: Edge, target: Transformation) -> bool:
+        """Return whether an operator may run in the same task as the source of its edge."""
         if target.starts_chain or edge.source.ends_chain or target in self._apart:
             return False
         return self._options.chaining

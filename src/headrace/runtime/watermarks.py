@@ -160,6 +160,10 @@ class InputWatermarks(ChannelWatermarks):
         return changed
 
     def _combine_watermarks(self) -> tuple[int, bool]:
+        """Return the minimum watermark of the active inputs, and whether there are none.
+
+        Inputs that have ended do not count.
+        """
         running = [inputs for inputs in self._inputs if inputs.current < MAX_WATERMARK]
         active = [inputs.current for inputs in running if not inputs.idle]
         if active:
@@ -247,6 +251,7 @@ class EmptyGroupIdleness:
                 self._siblings.setdefault(channel.exchange, []).append(channel)
 
     def _list_siblings(self, channel: Channel) -> list[Channel]:
+        """Return the channels of the same exchange."""
         return self._siblings.get(channel.exchange, []) if self._siblings else []
 
     def update_idleness(self, watermarks: ChannelWatermarks, blocks: Iterable[Block]) -> None:

@@ -147,6 +147,7 @@ class WindowJoin:
         return both.key_by(selector, keys[0].key_type or keys[1].key_type)
 
     def _require_call(self, value: Any, missing: str, call: str) -> Any:
+        """Return ``value``; raise PlanError if it is None: ``missing`` comes before ``call``."""
         if value is None:
             raise PlanError(
                 f"{call}() comes after {missing}",

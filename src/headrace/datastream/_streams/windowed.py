@@ -216,6 +216,7 @@ class _Windowed:
         return Reduced(call, function, reduced_type(self._stream._edges, function))
 
     def _add_fold(self, fold: Any, site: CallSite, call: str) -> DataStream:
+        """Add a window operator that folds a field of the records, as ``sum`` or ``min_by``."""
         stream = self._stream
         aggregations.require_declared(
             fold.field, known_type(stream._edges), call, stream._describe(), site
@@ -231,6 +232,7 @@ class _Windowed:
         output_type: TypeInformation | None = None,
         kept_type: TypeInformation | None = None,
     ) -> DataStream:
+        """Add a window operator with the given contents to the stream."""
         assigner, spec = self._window_assigner, self._spec_of(contents)
         stream = self._stream._describe()
         for given in (spec.assigner, spec.trigger, spec.evictor):
@@ -267,6 +269,7 @@ class _Windowed:
         return trigger
 
     def _require_mergeable(self, trigger: Trigger[Any, Any]) -> None:
+        """Raise WrongFunctionError if the windows merge, but the trigger cannot."""
         merging = isinstance(self._window_assigner, MergingWindowAssigner)
         if merging and not self._can_merge(trigger):
             raise WrongFunctionError(

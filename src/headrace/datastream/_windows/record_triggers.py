@@ -178,6 +178,7 @@ class PurgingTrigger(Trigger[Any, Any]):
 
 
 def _add_purge(result: TriggerResult) -> TriggerResult:
+    """Return FIRE_AND_PURGE if the result fires; otherwise the result itself."""
     return FIRE_AND_PURGE if result.is_fire() else result
 
 
@@ -288,6 +289,7 @@ class ProcessingTimeoutTrigger(Trigger[Any, Any]):
         return self._finish_fire(self.nested_trigger.on_event_time(time, window, ctx), window, ctx)
 
     def _finish_fire(self, result: TriggerResult, window: Any, ctx: Context) -> TriggerResult:
+        """Return FIRE, or FIRE_AND_PURGE if ``result`` purges; clear the state if configured."""
         if self._clears:
             self.clear(window, ctx)
         return FIRE_AND_PURGE if result.is_purge() else FIRE

@@ -267,6 +267,11 @@ class _FileReader(SplitReader):
     def _check_chunks(
         self, path: str, chunks: Iterator[Chunk | ColumnChunk]
     ) -> Iterator[Chunk | ColumnChunk]:
+        """Yield the chunks; raise DecodeError for a bad record if the source has no tag for these.
+
+        Raises:
+            JobError: the file does not exist any more.
+        """
         try:
             for chunk in chunks:
                 if isinstance(chunk, Chunk) and chunk.bad and not self.tagged:

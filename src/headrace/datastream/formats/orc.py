@@ -97,6 +97,7 @@ class OrcFormat(BulkFormat):
                 yield Chunk([], None, [(0, bad)])
 
     def _check_columns(self, file: Any) -> list[str] | None:
+        """Return the columns to read (None: all); raise ArrowInvalid if the file lacks one."""
         if self.columns is None:
             return None
         missing = [name for name in self.columns if name not in file.schema.names]

@@ -128,6 +128,7 @@ class ProtobufSerializationSchema(RegisteringSchema):
 
 
 def _check_message_class(message_class: Any) -> type[Message]:
+    """Return the class; raise PlanError if protoc has not generated it."""
     if isinstance(message_class, type) and issubclass(message_class, Message):
         return message_class
     raise PlanError(

@@ -159,6 +159,7 @@ def _read_rows(path: Path) -> list[dict[str, str | None]]:
 
 
 def _require_column(row: Mapping[str, str | None], column: str, row_index: int) -> str:
+    """Return the text in a column; raise DecodeError if it is missing or empty."""
     text = row.get(column)
     if not text:
         raise DecodeError(f"the reference row has no {column}", where=_error_location(row_index))

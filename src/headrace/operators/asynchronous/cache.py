@@ -98,6 +98,10 @@ class Cache:
                 self._put_results(key, results)
 
     def _put_results(self, key: Any, results: list[Any]) -> None:
+        """Store results; remove the oldest row if there are too many.
+
+        Expired rows are removed from time to time.
+        """
         limits, rows, now_s = self._limits, self._rows, self._clock()
         rows[key] = _CacheEntry(results, now_s)
         rows.move_to_end(key)

@@ -198,6 +198,7 @@ class Deadlines:
             self._timer = self._loop.call_at(self._queue[0][0], self._expire_calls)
 
     def _expire_calls(self) -> None:
+        """Report the calls whose deadline has passed, and set the timer for the next deadline."""
         self._timer = None
         queue, due_s = self._queue, self._loop.time() + _TIMER_TOLERANCE_S
         while queue and (queue[0][1].done or queue[0][0] <= due_s):

@@ -17,6 +17,7 @@ class NoWindowStates:
         """Do nothing."""
 
     def _refuse(self, state_descriptor: Any) -> Any:
+        """Raise PlanError: windows that merge have no state per window."""
         raise PlanError(
             "windows that merge, such as sessions, have no state per window",
             where={"state": state_descriptor.get_name()},

@@ -104,6 +104,7 @@ def _split_by_comma(text: str) -> Iterator[str]:
 
 
 def _require_existing(path: str, option: ConfigOption[str] | ConfigOption[list[str]]) -> str:
+    """Return the absolute local path; raise ConfigurationError if nothing exists there."""
     local = os.path.abspath(local_path(path))
     if not os.path.exists(local):
         raise ConfigurationError(

@@ -119,6 +119,7 @@ class SourceProgress:
 
 
 def _require_mapping(data: Any) -> Mapping[str, Any]:
+    """Return ``data``; raise TypeError if it is not a mapping."""
     if not isinstance(data, Mapping):
         raise TypeError(f"a mapping is expected, not {data!r:.100}")
     return data

@@ -131,6 +131,7 @@ class _Fingerprints:
 
 
 def _has_link_to_sink(chain: ChainProgram, sink_id: str) -> bool:
+    """Return whether a chain sends records directly to a sink."""
     return any(
         link.kind == "sink" and link.target == sink_id
         for node in chain.nodes.values()

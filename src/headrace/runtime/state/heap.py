@@ -254,6 +254,10 @@ class HeapBackend(HeapEntries, StateBackend):
                 self._check_picklable(space)
 
     def _check_picklable(self, space: HeapEntries) -> None:
+        """Raise UnpicklableStateError if the newest entry has a value that cannot be pickled.
+
+        Each type is checked once per slot.
+        """
         found = space.newest()
         if found is None:
             return

@@ -173,6 +173,7 @@ class _FileSinkBuilder:
 
     def _check_interval(self, interval: TimeAmount) -> None:
         # The ages of files are checked with every micro-batch, which is at least as often.
+        """Raise PlanError if the interval is shorter than 1 ms."""
         milliseconds_of(interval, "the bucket check interval", at_least=1)
 
 

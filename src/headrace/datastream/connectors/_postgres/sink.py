@@ -97,6 +97,7 @@ class PostgresSink(Sink):
             object.__setattr__(self, "connection", made)
 
     def _check_statement_arguments(self) -> None:
+        """Raise PlanError unless the sink has either a table and columns, or SQL and values."""
         if (self.sql is None) == (self.table is None):
             raise PlanError(
                 "a PostgresSink takes either table and columns, or sql and values",

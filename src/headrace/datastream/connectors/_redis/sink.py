@@ -168,6 +168,7 @@ class RedisWriter(SinkWriter):
 
 
 def _require_commands(made: Any, value: Any) -> list[RedisCommand]:
+    """Return ``made`` as a list; raise TypeMismatchError unless all items are Redis commands."""
     if isinstance(made, Iterable) and not isinstance(made, str | bytes):
         commands = list(made)
         if all(isinstance(command, RedisCommand) for command in commands):

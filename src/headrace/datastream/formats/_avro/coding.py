@@ -286,6 +286,7 @@ def _check_int32(value: Any) -> int:
 
 
 def _check_int(value: Any, bits: int) -> int:
+    """Return ``value`` as an int; raise ValueError if it does not fit ``bits`` bits and a sign."""
     number = index(value)  # raises for a fraction
     if not -(1 << bits) <= number < 1 << bits:
         raise ValueError(f"{number} has more than {bits + 1} bits")

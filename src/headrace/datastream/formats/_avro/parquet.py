@@ -162,6 +162,8 @@ class _FromArrow(Walker[Convert | None]):
 
 
 def _make_null_check(turn: Convert | None, kind: str, nullable: bool) -> Convert:
+    """Return a conversion that raises DecodeError for a null, unless ``nullable``."""
+
     def convert(value: Any) -> Any:
         if value is None:
             if nullable:

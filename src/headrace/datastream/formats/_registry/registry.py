@@ -185,6 +185,7 @@ def strategy_of(subject: Any) -> SubjectStrategy:
 
 
 def _require_topic(topic: str | None) -> str:
+    """Return the topic; raise PlanError if it is None."""
     if topic is None:
         raise PlanError(
             "the subject is named by the topic, and no topic is known here",

@@ -47,6 +47,7 @@ class WindowTables:
                 self._check_namespace(namespace)
 
     def _check_namespace(self, namespace: Any) -> None:
+        """Raise CheckpointError if a stored table has other panes or windows than the program."""
         if (namespace[0] == PANE) is not self.by_pane:
             raise CheckpointError(
                 "the program keeps records by pane, but the checkpoint has them by window"

@@ -289,6 +289,7 @@ def _sink_location(locator: str) -> str:
 
 
 def _list_fingerprints(program: JobProgram) -> list[list[Any]]:
+    """Return the id, name and fingerprint of each source that has a fingerprint."""
     fingerprints = [
         [source.id, source.name, source.source.fingerprint]
         for source in program.sources

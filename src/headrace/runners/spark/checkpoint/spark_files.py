@@ -95,6 +95,7 @@ def check_sources(spark_folder: str, offsets: Sequence[str]) -> None:
 
 
 def _check_version(state: Path, version: str) -> None:
+    """Raise CheckpointError if a version of the state has no file."""
     if not any((state / f"{version}.{kind}").exists() for kind in ("changelog", "zip")):
         raise missing_error("state of the last micro-batch", state / f"{version}.changelog")
 
@@ -216,6 +217,7 @@ def first_broken(spark_folder: str) -> tuple[Path, str] | None:
 
 
 def _find_problem(file: Path) -> str | None:
+    """Describe the damage of a file; return None if the file is intact or not checked."""
     name = file.name
     if name.startswith(".") or name.endswith(_DRAFT_SUFFIX):
         return None

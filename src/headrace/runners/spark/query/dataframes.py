@@ -132,6 +132,7 @@ class _DataFrameChain:
     def _process_batches(
         self, job: WorkerJob, batches: Iterable[pa.RecordBatch]
     ) -> Iterator[Envelope]:
+        """Run the chain on the rows of a DataFrame, and yield its envelopes."""
         source = next(s for s in job.program.sources if s.id == self._source_id)
         chain = job.dataframe_chain(source)
         sender = FIRST_OF_DATAFRAMES + partition_id() * len(job.program.sources) + source.number
@@ -211,6 +212,11 @@ def _is_appended_once(spark: SparkSession, sink: Any) -> bool:
 
 
 def _find_schema(sink: SinkProgram, spark: SparkSession) -> StructType:
+    """Return the declared schema of a sink, or the schema of its records' type.
+
+    Raises:
+        PlanError: the schema has no columns, or neither a schema nor a type is declared.
+    """
     description: Any = sink.sink
     if description.schema is not None:
         columns = StructType.fromDDL(description.schema)
@@ -269,6 +275,11 @@ class _SinkRows:
             yield pa.RecordBatch.from_arrays(columns, schema=schema)
 
     def _read_fields(self, value: Any) -> list[Any]:
+        """Return the values of a record in the order of the columns.
+
+        Raises:
+            TypeMismatchError: the number of fields is wrong.
+        """
         names = self._names
         if isinstance(value, Mapping):
             return [value.get(name) for name in names]

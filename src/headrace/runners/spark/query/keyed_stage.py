@@ -229,6 +229,7 @@ class BatchStage:
     def _process_rows(
         self, job: WorkerJob, batches: Iterable[pa.RecordBatch]
     ) -> Iterator[Envelope | Row]:
+        """Process the packets for this stage, group by group, and pass other packets on."""
         work = StageCall(_heap_backend)
         broadcasts: _BroadcastEnvelopes | None = None
         group: int | None = None

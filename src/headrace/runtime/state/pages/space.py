@@ -70,6 +70,7 @@ class PagedEntries(KeyedTable):
             self._opened.update_layout()
 
     def _check_stored_slot(self, slot: str) -> None:
+        """Raise CheckpointError if a slot is stored with another kind, type or class fields."""
         before = self._stored_kinds.get(slot)
         if before is not None:
             owner = self._owner()

@@ -250,6 +250,7 @@ class KafkaRecordSerializationSchemaBuilder:
         )
 
     def _require_no_topic(self) -> None:
+        """Raise PlanError if a topic or a topic selector is set already."""
         if self._topic or self._selector is not None:
             raise PlanError("set the topic of records for Kafka once: a topic or a topic selector")
 
@@ -269,6 +270,7 @@ def _to_callable(value: Any, method: str, description: str) -> Any:
 
 
 def _require_schema(value: Any) -> SerializationSchema:
+    """Return ``value``; raise PlanError if it is not a ``SerializationSchema``."""
     if not isinstance(value, SerializationSchema):
         raise PlanError(
             f"{value!r:.100} is no SerializationSchema",

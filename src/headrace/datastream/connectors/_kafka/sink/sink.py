@@ -78,6 +78,7 @@ class KafkaSink(Sink):
             set_(self, "producers", LibrdkafkaProducers(servers, properties))
 
     def _check_arguments(self, properties: Properties) -> None:
+        """Raise PlanError for a wrong argument, or ConfigurationError for a wrong property."""
         if not self.bootstrap_servers:
             raise PlanError(
                 "a Kafka sink needs the address of a broker",
@@ -104,6 +105,7 @@ class KafkaSink(Sink):
             self._check_transactions(properties)
 
     def _check_transactions(self, properties: Properties) -> None:
+        """Raise ConfigurationError for a property with which exactly once is not possible."""
         if properties.get("transactional.id") is not None:
             raise ConfigurationError(
                 "transactional.id cannot be set: each task has a different one",

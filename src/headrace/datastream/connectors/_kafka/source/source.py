@@ -101,6 +101,7 @@ class KafkaSource(Source):
             set_(self, "clients", clients)
 
     def _check_arguments(self) -> None:
+        """Raise PlanError for a wrong argument, or ConfigurationError for a wrong property."""
         if not self.bootstrap_servers:
             raise PlanError(
                 "a Kafka source needs the address of a broker",
