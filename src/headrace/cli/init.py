@@ -34,7 +34,7 @@ class Template(StrEnum):
         """Return the example with this name, or whose program has it.
 
         Raises:
-            BadParameter: there is none.
+            BadParameter: there is no such example.
         """
         try:
             return cls(name.replace("_", "-"))

@@ -189,8 +189,8 @@ def milliseconds_with_unit(amount: TimeWithUnit, name: str, *, at_least: int | N
     """Convert as ``milliseconds_of``, but refuse an int: PyFlink takes a ``Duration`` there.
 
     Raises:
-        TypeMismatchError: it is an int, or not an amount of time.
-        PlanError: it is less than ``at_least`` milliseconds.
+        TypeMismatchError: the argument is an int, or not an amount of time.
+        PlanError: the amount is less than ``at_least`` milliseconds.
     """
     given: object = amount
     if isinstance(given, int) and not isinstance(given, bool):

@@ -81,8 +81,8 @@ class WatermarkStrategy:
         """Return a strategy for records out of order by at most ``max_out_of_orderness``.
 
         Raises:
-            TypeMismatchError: it is an int, which has no unit, or not an amount of time.
-            PlanError: it is negative.
+            TypeMismatchError: the argument is an int, which has no unit, or no amount of time.
+            PlanError: the amount is negative.
         """
         bound_ms = milliseconds_with_unit(
             max_out_of_orderness, "the out-of-orderness bound", at_least=0
@@ -135,8 +135,8 @@ class WatermarkStrategy:
         The watermark of an operator does not wait for idle splits.
 
         Raises:
-            TypeMismatchError: it is an int, which has no unit, or not an amount of time.
-            PlanError: it is less than 1 ms.
+            TypeMismatchError: the argument is an int, which has no unit, or no amount of time.
+            PlanError: the amount is less than 1 ms.
         """
         timeout_ms = milliseconds_with_unit(idle_timeout, "the idle timeout", at_least=1)
         return replace(self, idle_timeout_ms=timeout_ms)

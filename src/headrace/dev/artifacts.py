@@ -75,7 +75,7 @@ def install_server(
     ``parts``: the files, if they are not in the list.
 
     Raises:
-        JobError: they cannot be downloaded, or have another checksum.
+        JobError: a file cannot be downloaded, or has another checksum.
     """
     parts = read_pinned_files(server) if parts is None else parts
     digest = sha256("\n".join(part.sha256 for part in parts).encode()).hexdigest()[:12]
@@ -123,7 +123,7 @@ def _download_files(parts: list[Pinned], work_dir: Path) -> None:
     """Download the files into ``fetched`` below ``work_dir``, and check them.
 
     Raises:
-        JobError: one cannot be downloaded, or has another checksum.
+        JobError: a file cannot be downloaded, or has another checksum.
     """
     (work_dir / "settings.xml").write_text(_SETTINGS)
     (work_dir / "ivy.xml").write_text(_ivy_file(parts))

@@ -57,7 +57,7 @@ def kafka(folder: Path, port: int | None = None, *, memory: str = "1g", more: st
     """Return a broker with its data in a folder. ``more``: additional lines of its properties.
 
     Raises:
-        JobError: it cannot be downloaded, or the port is in use.
+        JobError: Kafka cannot be downloaded, or the port is in use.
     """
     folder.mkdir(parents=True, exist_ok=True)
     libraries = install_server("kafka")

@@ -19,7 +19,7 @@ def registry(folder: Path, port: int | None = None) -> Service:
     """Return a registry. Its schemas are lost when it stops.
 
     Raises:
-        JobError: it cannot be downloaded, or the port is in use.
+        JobError: the registry cannot be downloaded, or the port is in use.
     """
     folder.mkdir(parents=True, exist_ok=True)
     files = install_server("registry")

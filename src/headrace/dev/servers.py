@@ -53,7 +53,7 @@ def _find_on_port(folder: Path, name: str, port: int | None) -> Running | None:
     """Return the server, if it runs.
 
     Raises:
-        JobError: it runs on another port than the requested one.
+        JobError: the server runs on another port than the requested one.
     """
     server = find_running(folder, name)
     if server is not None and port and urlsplit(f"//{server.url.rpartition('//')[2]}").port != port:
@@ -89,7 +89,7 @@ def url_of(folder: Path, name: str) -> str:
     """Return the address of a server, with its password if it has one.
 
     Raises:
-        JobError: it does not run.
+        JobError: the server does not run.
     """
     found = find_running(folder.absolute(), name)
     if found is None:

@@ -63,7 +63,7 @@ def _request_offsets(admin: Any, topic_partitions: list[Any], spec: Any) -> list
     A broker that has just started may not know their leaders yet.
 
     Raises:
-        JobError: it does not know them in time.
+        JobError: the broker does not know the offsets in time.
     """
     machine = this_machine()
     until = machine.seconds() + _ASK_S
@@ -81,7 +81,7 @@ def create(servers: str, name: str, partitions: int = 1, /, **settings: str) -> 
     """Create a topic, and wait until it exists.
 
     Raises:
-        JobError: it cannot be created.
+        JobError: the topic cannot be created.
     """
     kafka = confluent_kafka()
     new = kafka.admin.NewTopic(name, partitions, 1, config=settings)
@@ -111,7 +111,7 @@ def _wait_until_visible(admin: Any, name: str, is_visible: Callable[[Any], bool]
     """Wait until the broker agrees: it learns of a change after the controller.
 
     Raises:
-        JobError: it does not in time.
+        JobError: the broker does not agree in time.
     """
     machine = this_machine()
     until = machine.seconds() + _ASK_S

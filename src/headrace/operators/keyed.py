@@ -20,7 +20,7 @@ def user_timer(timestamp: int, key: Any, namespace: Any = None) -> Timer:
     """Make a timer that a user's function registers.
 
     Raises:
-        TypeMismatchError: it could never fire, as its time is out of range.
+        TypeMismatchError: the timer could never fire, as its time is out of range.
     """
     time_ms = int(timestamp)
     if not MIN_WATERMARK <= time_ms <= MAX_WATERMARK:

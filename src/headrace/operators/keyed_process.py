@@ -82,7 +82,7 @@ class KeyedContext:
 
         Raises:
             MissingWatermarksError: ``timestamp`` was computed from that of a record without one.
-            TypeMismatchError: it does not fit 64 bits.
+            TypeMismatchError: the timestamp does not fit 64 bits.
         """
         if timestamp < _MIN_TIMER_MS and self._timestamp is None:
             raise _missing_timestamp_error(timestamp)
@@ -94,7 +94,7 @@ class KeyedContext:
         """Call ``on_timer`` when the clock passes ``timestamp`` (ms).
 
         Raises:
-            TypeMismatchError: it does not fit 64 bits.
+            TypeMismatchError: the timestamp does not fit 64 bits.
         """
         self._key_context.backend.processing_timers.register(
             user_timer(timestamp, self._key_context.key)

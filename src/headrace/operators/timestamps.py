@@ -255,7 +255,7 @@ class TimestampsOperator(Operator, WatermarkOutput):
         """Emit a watermark (ms); one that does not rise is ignored.
 
         Raises:
-            TypeMismatchError: it is out of range.
+            TypeMismatchError: the watermark is out of range.
         """
         moment = watermark if isinstance(watermark, int) else watermark.timestamp
         if moment > self._last_watermark and not self._emits_last_only:

@@ -67,7 +67,7 @@ def headrace_module_name(name: str) -> str:
     """Return the name of Headrace's module for one of PyFlink's.
 
     Raises:
-        UnsupportedModuleError: there is none; the message says why.
+        UnsupportedModuleError: Headrace has no such module; the message says why.
     """
     _, *parts = name.split(".")
     if parts and parts[0] in _MIRRORED_PACKAGES:

@@ -71,7 +71,7 @@ class Layout:
         """Return the layout in plain data.
 
         Raises:
-            CheckpointError: it has a format that this version does not know.
+            CheckpointError: the layout has a format that this version does not know.
         """
         if data.get("format") != FORMAT:
             raise CheckpointError(

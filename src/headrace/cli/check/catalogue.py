@@ -102,7 +102,7 @@ def find(name: Name) -> Finding:
     """Look a name up, in DIFFERENCES first.
 
     Raises:
-        MissingNameError: it does not exist.
+        MissingNameError: the name does not exist.
     """
     if name.difference is not None:
         return Finding(None, DIFFERS, name.difference[1])
@@ -113,7 +113,7 @@ def find_in_package(name: Name) -> Finding:
     """Look a name up in the package.
 
     Raises:
-        MissingNameError: it does not exist.
+        MissingNameError: the name does not exist.
     """
     try:
         owner: Any = import_module(f"headrace.{name.module}")

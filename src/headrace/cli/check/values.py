@@ -25,7 +25,7 @@ class Package:
         """Import Headrace's module.
 
         Raises:
-            ImportError: there is none; for a module of PyFlink the message has the reason.
+            ImportError: there is no such module; for one of PyFlink the message has the reason.
         """
         if self.path in ("pyflink", "headrace"):
             return import_module("headrace")

@@ -66,7 +66,7 @@ def parse(kind: ValueKind, value: Any, choices: Sequence[str] = ()) -> Any:
     """Return a value in the type of its kind; durations as int ms, sizes as int bytes.
 
     Raises:
-        ValueError: it does not parse.
+        ValueError: the value cannot be parsed.
     """
     match kind:
         case ValueKind.STRING:

@@ -22,7 +22,7 @@ def check_type(declared: TypeInformation | None, call: str) -> TypeInformation |
     """Check that a declared type is a ``TypeInformation`` or None, and return it.
 
     Raises:
-        PlanError: it is another object.
+        PlanError: the argument is another object.
     """
     if declared is not None and not isinstance(declared, TypeInformation):
         raise PlanError(

@@ -24,7 +24,7 @@ class OperatorSettings(ABC):
         """Return the operator that the setters change.
 
         Raises:
-            PlanError: there is none that ``call`` could change.
+            PlanError: there is no operator that ``call`` could change.
         """
 
     def _list_followers(self) -> tuple[Transformation, ...]:

@@ -199,7 +199,7 @@ def same_environment(first: DataStream, second: Any, site: CallSite, call: str =
     """Check that two streams can be connected.
 
     Raises:
-        PlanError: they belong to different environments.
+        PlanError: the streams belong to different environments.
     """
     if first._env is not second._env:
         raise PlanError(

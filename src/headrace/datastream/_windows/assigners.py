@@ -29,7 +29,7 @@ def with_timestamp(timestamp: int) -> int:
     """Return the timestamp (ms), if the record has one.
 
     Raises:
-        MissingWatermarksError: it has none.
+        MissingWatermarksError: the record has no timestamp.
     """
     if timestamp > MIN_WATERMARK:
         return timestamp

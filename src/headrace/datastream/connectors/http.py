@@ -216,7 +216,7 @@ def _check_url(url: Any) -> str:
     """Check an HTTP URL, and return it.
 
     Raises:
-        PlanError: it is not an HTTP URL, or it contains a user.
+        PlanError: the argument is not an HTTP URL, or it contains a user.
     """
     if not isinstance(url, str) or urlsplit(url).scheme not in _CONNECTIONS:
         shown = without_secrets(url) if isinstance(url, str) else repr(url)

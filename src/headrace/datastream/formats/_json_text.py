@@ -56,7 +56,7 @@ def parse_json(data: bytes) -> Any:
     """Return the value of a JSON text.
 
     Raises:
-        ValueError: it is not valid JSON (RFC 8259, so without NaN).
+        ValueError: the text is not valid JSON (RFC 8259, so without NaN).
     """
     if _ORJSON and data.translate(_DIGITS).find(_LONG_NUMBER) < 0:
         try:

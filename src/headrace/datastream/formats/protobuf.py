@@ -92,7 +92,7 @@ class ProtobufSerializationSchema(RegisteringSchema):
         """Return the record as a message.
 
         Raises:
-            TypeMismatchError: it is neither an object of the class nor a dict of its fields.
+            TypeMismatchError: the record is not an object of the class or a dict of its fields.
             JobError: the registry does not answer, or refuses the schema.
         """
         body: bytes = self._to_message(value).SerializeToString()

@@ -98,7 +98,7 @@ class Fold(ABC):
         """Return the accumulator without a record that was added before; only if ``can_retract``.
 
         Raises:
-            TypeError: this fold cannot retract.
+            TypeError: the fold cannot retract.
         """
         raise TypeError(f"{self!r} cannot take a record back")
 

@@ -117,7 +117,7 @@ def insert_only_batch(columns: Any) -> Any:
     """Return the record batch of columns, if all rows are inserts.
 
     Raises:
-        TypeMismatchError: one is of another kind.
+        TypeMismatchError: a row is of another kind.
     """
     if columns.kinds is not None:
         raise _not_insert_error(next(row for row in columns.rows() if row.get_row_kind().value))

@@ -34,7 +34,7 @@ class ResultConverter:
         results get the latest timestamp of ``input_columns``.
 
         Raises:
-            TypeMismatchError: it is something else, or does not fit the schema.
+            TypeMismatchError: a result has another type, or does not fit the schema.
         """
         batches = _record_batches(returned)
         if batches is not None:

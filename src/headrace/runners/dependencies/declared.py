@@ -76,7 +76,7 @@ def interpreter_of(executable: str, work: str | None) -> str:
     ``work``: the folder with extracted archives.
 
     Raises:
-        ConfigurationError: there is none.
+        ConfigurationError: there is no such interpreter.
     """
     in_archive = os.path.join(work, executable) if work else None
     path = in_archive if in_archive and os.path.isfile(in_archive) else shutil.which(executable)

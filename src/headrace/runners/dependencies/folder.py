@@ -92,7 +92,7 @@ def extract(archive: Path, target: Path) -> None:
     """Extract an archive into a folder, with permissions and links.
 
     Raises:
-        ConfigurationError: it cannot be read, or has a member that lies outside the folder.
+        ConfigurationError: the archive cannot be read, or has a member outside the folder.
     """
     target.mkdir(parents=True, exist_ok=True)
     try:

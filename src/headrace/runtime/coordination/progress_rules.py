@@ -16,7 +16,7 @@ def first_positions(source: SourceProgram, answer: Any) -> dict[str, JsonValue]:
     """Check what ``initial`` returned, and return it as JSON.
 
     Raises:
-        JobError: it is no mapping from splits to JSON positions.
+        JobError: the result is not a mapping from splits to JSON positions.
     """
     return _as_json(source, "initial()", answer)
 
@@ -27,7 +27,7 @@ def resumed_positions(
     """Check what ``resume`` returned, and return it as JSON.
 
     Raises:
-        JobError: it is no mapping, or has other splits than it was given.
+        JobError: the result is not a mapping, or has other splits than the argument.
     """
     found = _as_json(source, "resume()", answer)
     for split in found.keys() ^ {*before.positions, *before.stopped}:
@@ -91,7 +91,7 @@ def check_range(source: SourceProgram, split_range: Any, splits: Mapping[str, ob
     """Check that ``ranges`` returned a range of a split that the micro-batch reads.
 
     Raises:
-        JobError: it returned another object, or a range of another split.
+        JobError: the object is not a range, or is one of another split.
     """
     if not isinstance(split_range, SplitRange):
         raise _contract_error(source, f"ranges() must return SplitRanges, not {split_range!r:.100}")

@@ -61,7 +61,7 @@ def _hasher_of(kind: type, key: Any) -> _Hasher:
     """Return a function that hashes objects of a class by what their ``__eq__`` compares.
 
     Raises:
-        UnstableKeyError: there is none.
+        UnstableKeyError: there is no such function.
     """
     equality: Any = kind.__eq__
     hashing: Any = kind.__hash__

@@ -78,7 +78,7 @@ def to_internal_key(key: Any) -> Any:
     """Return the key itself if it has a stable hash, else its ``SerializedKey``.
 
     Raises:
-        UnstableKeyError: it has neither.
+        UnstableKeyError: the key has no stable hash, and cannot be serialized.
     """
     return key if has_stable_hash(key) else SerializedKey.of(key)
 

@@ -80,7 +80,7 @@ class Manifest:
         """Return the manifest from text.
 
         Raises:
-            CheckpointError: it is of another format, or no manifest.
+            CheckpointError: the text is not a manifest, or of another format.
         """
         try:
             found = json.loads(text)

@@ -85,7 +85,7 @@ class BroadcastStateMap:
         """Set the value of a key.
 
         Raises:
-            PlanError: this is not the side of the broadcast input.
+            PlanError: called on the side of the other input, which may only read.
             UnstableKeyError: the key has no hash that is equal in every interpreter.
         """
         stable_hash(key)  # refused here, where the function is known, not when it is stored
@@ -97,7 +97,7 @@ class BroadcastStateMap:
         """Remove a key; a missing one is no error.
 
         Raises:
-            PlanError: this is not the side of the broadcast input.
+            PlanError: called on the side of the other input, which may only read.
         """
         before = self._entries.get(key, MISSING)
         self._change(Change(self.name, key, before, MISSING))
@@ -106,7 +106,7 @@ class BroadcastStateMap:
         """Remove all keys.
 
         Raises:
-            PlanError: this is not the side of the broadcast input.
+            PlanError: called on the side of the other input, which may only read.
         """
         for key in [*self._entries]:
             self.remove(key)

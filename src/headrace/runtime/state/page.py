@@ -23,7 +23,7 @@ def get_required_record(store: PageStore, name: str) -> bytes:
     """Return the bytes under a name that another record refers to.
 
     Raises:
-        CheckpointError: they are not there.
+        CheckpointError: the store does not have the record.
     """
     data = store.get(name)
     if data is None:

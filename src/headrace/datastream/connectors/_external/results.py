@@ -15,7 +15,7 @@ def function_or_none(function: object, name: str, owner: str) -> None:
     """Check an argument that is a function or None.
 
     Raises:
-        WrongFunctionError: it is neither.
+        WrongFunctionError: the argument is another object.
     """
     if function is not None and not callable(function):
         raise WrongFunctionError(f"{name} of {owner} must be a function, not {function!r}")

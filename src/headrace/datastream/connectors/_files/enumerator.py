@@ -171,7 +171,7 @@ class StaticFiles(SplitEnumerator):
         """Return the same positions.
 
         Raises:
-            CheckpointError: it is that of a watched folder.
+            CheckpointError: the positions are those of a watched folder.
         """
         if MonitoredFolder.SPLIT in positions:
             raise CheckpointError(
@@ -283,7 +283,7 @@ class MonitoredFolder(SplitEnumerator):
         """Return the same position.
 
         Raises:
-            CheckpointError: it is that of a list of files.
+            CheckpointError: the positions are those of a list of files.
         """
         if positions.keys() != {self.SPLIT}:
             raise CheckpointError(

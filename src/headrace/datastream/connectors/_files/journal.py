@@ -47,7 +47,7 @@ class Journal:
         """Return the journal that was stored.
 
         Raises:
-            CheckpointError: it is damaged, or of another version.
+            CheckpointError: the journal is damaged, or of another version.
         """
         found = json.loads(unseal(_FORMAT, data, location).payload)
         return Journal(
@@ -77,7 +77,7 @@ class PendingChunk:
         """Return the value of ``to_bytes``'s result.
 
         Raises:
-            CheckpointError: it is of another version.
+            CheckpointError: the bytes are of another version.
         """
         line, _, content = data.partition(b"\n")
         found: dict[str, Any] = json.loads(line)

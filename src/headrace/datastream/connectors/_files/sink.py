@@ -246,7 +246,7 @@ class BulkFormatBuilder(_FileSinkBuilder):
         """Accept only ``on_checkpoint_rolling_policy()``, as in Flink.
 
         Raises:
-            PlanError: it is another rolling policy.
+            PlanError: the argument is another rolling policy.
         """
         if not isinstance(rolling_policy, OnCheckpointRollingPolicy):
             raise PlanError(

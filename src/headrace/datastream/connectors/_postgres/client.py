@@ -57,7 +57,7 @@ class PostgresConnection(KeepsSecrets):
         """Parse a libpq connection string: a URL or ``key=value`` pairs. ``overrides`` win.
 
         Raises:
-            PlanError: it cannot be parsed, or names no database.
+            PlanError: the string cannot be parsed, or names no database.
             MissingExtraError: psycopg is not installed.
         """
         read = optional("psycopg.conninfo").conninfo_to_dict

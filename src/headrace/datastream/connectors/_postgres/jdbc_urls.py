@@ -58,8 +58,8 @@ def libpq_parameters(url: str) -> dict[str, str]:
     """Return the libpq parameters of a ``jdbc:postgresql:`` URL.
 
     Raises:
-        UnsupportedError: it is for another database.
-        PlanError: it cannot be parsed, or has an unknown property.
+        UnsupportedError: the URL is for another database.
+        PlanError: the URL cannot be parsed, or has an unknown property.
     """
     if not url.startswith("jdbc:"):
         raise PlanError(

@@ -19,7 +19,7 @@ def check_url(url: object) -> str:
     """Check a Redis URL, and return it.
 
     Raises:
-        PlanError: it is not a Redis URL, or its database is not a number.
+        PlanError: the argument is not a Redis URL, or its database is not a number.
     """
     if not isinstance(url, str):
         raise _not_a_url(repr(url))

@@ -46,7 +46,7 @@ def arrow_schema(row_type: Any, utc_timestamp: bool = False) -> Any:
     """Return the Arrow schema of a row type; a pyarrow schema is returned unchanged.
 
     Raises:
-        PlanError: it is not a row type, or Arrow has no type for one of its fields.
+        PlanError: the argument is not a row type, or Arrow has no type for a field.
     """
     if isinstance(row_type, pa.Schema):
         return row_type
@@ -67,7 +67,7 @@ def arrow_type(kind: TypeInformation, utc: bool = False) -> Any:
     """Return the Arrow type of a declared type; ``utc`` gives timestamps a time zone.
 
     Raises:
-        PlanError: there is none.
+        PlanError: Arrow has no such type.
     """
     if isinstance(kind, ExternalTypeInfo):
         return arrow_type(kind._arguments()[0], utc)

@@ -49,7 +49,7 @@ def schema_of_class(record_class: type, namespace: str = "") -> dict[str, Any]:
     """Return the JSON of a dataclass's schema.
 
     Raises:
-        PlanError: it is not a dataclass, or a field's type has no Avro type.
+        PlanError: the class is not a dataclass, or a field's type has no Avro type.
     """
     if not (isinstance(record_class, type) and dataclasses.is_dataclass(record_class)):
         raise PlanError(
@@ -144,7 +144,7 @@ def _as_json(value: Any, node: Any) -> Any:
     """Return a default value as the schema contains it; ``node`` is the JSON of its type.
 
     Raises:
-        PlanError: it cannot be written in a schema.
+        PlanError: the value cannot be written in a schema.
     """
     if isinstance(node, list):  # the default's type among several is not known
         others = [branch for branch in node if branch != "null"]

@@ -214,7 +214,7 @@ def arrow_schema_of(schema: AvroSchema) -> Any:
     """Return the Arrow schema for records of an Avro schema; the Avro schema is in its metadata.
 
     Raises:
-        PlanError: it is not a record, or Parquet has no type for a part of it.
+        PlanError: the schema is not a record, or Parquet has no type for a part of it.
     """
     node, named = parsed(schema.text)
     if kind_of(node) != "record":
@@ -262,7 +262,7 @@ def only_branch(union: list[Node]) -> Node:
     """Return the single type of a union besides null.
 
     Raises:
-        PlanError: it has several.
+        PlanError: the union has several other types.
     """
     parts = [part for part in union if part != "null"]
     if len(parts) != 1:

@@ -105,7 +105,7 @@ def schema_of(schema: Any) -> AvroSchema:
     """Return an ``AvroSchema`` from one, from its text, its JSON as a dict, or a dataclass.
 
     Raises:
-        PlanError: it is none of them.
+        PlanError: the argument is another object.
     """
     if isinstance(schema, AvroSchema):
         return schema

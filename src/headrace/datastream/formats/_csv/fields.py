@@ -153,7 +153,7 @@ def fields_of(value: Any, columns: Sequence[str] | None) -> Sequence[Any]:
     """Return the fields of a record in the order of the columns.
 
     Raises:
-        TypeMismatchError: it has no such fields.
+        TypeMismatchError: the record has no such fields.
     """
     if isinstance(value, Row):
         if columns is None or not hasattr(value, "_fields"):

@@ -27,7 +27,7 @@ def object_maker(record_class: type) -> Callable[[dict[str, Any]], Any]:
     bytes from base64, enums from their values. It raises ``DecodeError``.
 
     Raises:
-        PlanError: it is not a dataclass, or a field's type has no JSON form.
+        PlanError: the class is not a dataclass, or a field's type has no JSON form.
     """
     if not (isinstance(record_class, type) and dataclasses.is_dataclass(record_class)):
         raise PlanError(f"records cannot become {record_class!r:.120}", hint="pass a dataclass")

@@ -139,7 +139,7 @@ def row_type_of(type_info: Any) -> RowTypeInfo:
     """Return the argument, if it is a row type.
 
     Raises:
-        PlanError: it is not.
+        PlanError: the argument is not a row type.
     """
     if not isinstance(type_info, RowTypeInfo):
         raise PlanError(
@@ -153,7 +153,7 @@ def type_of_json_schema(schema: Any) -> TypeInformation:
     """Return the declared type that a JSON schema describes.
 
     Raises:
-        PlanError: it uses something that has no declared type (``$ref``, several types, …).
+        PlanError: a part of the schema has no declared type (``$ref``, several types, …).
     """
     kind = schema.get("type") if isinstance(schema, dict) else None
     if isinstance(kind, list):

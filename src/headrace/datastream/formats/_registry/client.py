@@ -123,7 +123,7 @@ class RegistryClient:
         """Return the schema of a subject's version.
 
         Raises:
-            JobError: there is none, or the registry does not answer.
+            JobError: there is no such version, or the registry does not answer.
         """
         with self._lock:
             registered = self._ask_with_retry(
@@ -143,7 +143,7 @@ class RegistryClient:
         """Return the id of a schema under a subject; ``register``: add it if it is missing.
 
         Raises:
-            JobError: it is missing or cannot be added, or the registry does not answer.
+            JobError: the schema is missing or cannot be added, or the registry does not answer.
         """
         references = tuple(references)
         key = (subject, text, kind, references)

@@ -170,7 +170,7 @@ def strategy_of(subject: Any) -> SubjectStrategy:
     """Return a strategy from one, from a subject's name, or from None: by the topic's name.
 
     Raises:
-        PlanError: it is none of them.
+        PlanError: the argument is another object.
     """
     if subject is None:
         return TopicNameStrategy()

@@ -49,7 +49,7 @@ class Feeder:
         """Wait until Kafka has the lead.
 
         Raises:
-            JobError: it was not delivered.
+            JobError: a message was not delivered.
         """
         self._led.wait()
         self.check()

@@ -116,7 +116,7 @@ class CheckpointMetadata:
         """Read the metadata; None if there is none.
 
         Raises:
-            CheckpointError: it is damaged.
+            CheckpointError: the metadata is damaged.
         """
         fields = get_json(store, JOB, _FORMAT)
         if fields is None:

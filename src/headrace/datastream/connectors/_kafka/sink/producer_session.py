@@ -70,7 +70,7 @@ class ProducerSession:
         """Send a record; waits while the client's queue is full. The timestamp is above 0 or None.
 
         Raises:
-            JobError: it is refused, or an earlier record was, or the queue stays full.
+            JobError: this or an earlier record is refused, or the queue stays full.
         """
         topic, value, key, timestamp, partition, headers = record
         while True:
@@ -155,7 +155,7 @@ class ProducerSession:
         """Wait until all records are delivered.
 
         Raises:
-            JobError: one was not.
+            JobError: a record was not delivered.
         """
         with self._track_outage(self._timeout_s) as outage:
             while self.client.flush(ONE_CALL_S) and self._failed is None and outage.remaining_s > 0:
@@ -179,7 +179,7 @@ class ProducerSession:
         ``call`` gets its timeout in seconds.
 
         Raises:
-            JobError: it failed for good, or timed out.
+            JobError: the call failed and cannot be retried, or timed out.
         """
         limit_s = self._timeout_s if timeout_s is None else timeout_s
         with self._track_outage(limit_s) as outage:

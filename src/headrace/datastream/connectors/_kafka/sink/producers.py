@@ -165,7 +165,7 @@ class LibrdkafkaProducers:
         """Return a number from the properties, or ``default``.
 
         Raises:
-            ConfigurationError: it is no number.
+            ConfigurationError: the property is not a number.
         """
         text = self._client_properties().get(key)
         try:
@@ -189,7 +189,7 @@ def _highest_offset(found: Iterable[Any]) -> int:
     """Return the greatest offset of a result; -1: none.
 
     Raises:
-        KafkaException: one is unknown, unless the topic may not be read.
+        KafkaException: an offset is unknown, unless the topic may not be read.
     """
     found = [*found]
     for topic_partition in found:

@@ -259,7 +259,7 @@ def _to_callable(value: Any, method: str, description: str) -> Any:
     """Return the method of an object, or the function itself.
 
     Raises:
-        WrongFunctionError: it is neither.
+        WrongFunctionError: the argument is neither of them.
     """
     found = getattr(value, method, value)
     if not callable(found) or isinstance(value, type):

@@ -108,7 +108,7 @@ class TransactionalProducer:
         the epoch with each transaction (KIP-890). A new producer does.
 
         Raises:
-            JobError: it failed, or the outcome is unknown. Do not use this producer again.
+            JobError: the commit failed, or its outcome is unknown. Do not use the producer again.
         """
         self._call_with_retry("committing a transaction", self.session.client.commit_transaction)
         self._began_s = None
@@ -165,7 +165,7 @@ def call_with_timeout(call: Callable[[], T], seconds: float) -> T:
 
     Raises:
         ClientStuck: the timeout. The abandoned thread keeps the call's object alive.
-        BaseException: what the call raises.
+        BaseException: the exception of the call.
     """
     answers: queue.SimpleQueue[tuple[Any, BaseException | None]] = queue.SimpleQueue()
 

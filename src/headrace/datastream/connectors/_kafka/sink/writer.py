@@ -174,7 +174,7 @@ class AtLeastOnceWriter(KafkaWriter):
         """Wait until Kafka has all records.
 
         Raises:
-            JobError: one was not delivered.
+            JobError: a record was not delivered.
         """
         if self._session is not None:
             self._session.flush()
@@ -261,7 +261,7 @@ class ExactlyOnceWriter(KafkaWriter):
         """Commit records and marker in one transaction.
 
         Raises:
-            JobError: it failed; the repeated micro-batch finds its marker, or none.
+            JobError: the commit failed; the repeated micro-batch looks for its marker.
         """
         producer, self._producer, self._session = self._producer, None, None
         if producer is None:

@@ -203,7 +203,7 @@ class KafkaEnumerator(SplitEnumerator):
         While no broker answers, no new offsets are planned.
 
         Raises:
-            JobError: what the policies do not allow, or a silence that was too long.
+            JobError: the policies do not allow to continue, or brokers were silent for too long.
         """
         self._now_ms = now_ms
         if self._group_offsets is not None:

@@ -105,8 +105,8 @@ class KafkaReader(SplitReader):
         """Return the next messages; none if there is a gap.
 
         Raises:
-            OffsetGone: they were deleted.
-            JobError: they did not arrive in time.
+            OffsetGone: the messages were deleted.
+            JobError: the messages did not arrive in time.
         """
         silent_s = 0.0
         before = cursor.at
@@ -192,7 +192,7 @@ class KafkaReader(SplitReader):
 
         Raises:
             _TopicGone: another topic has the name by now.
-            JobError: the same, and the micro-batch must be run again.
+            JobError: the same, after the range has yielded records.
         """
         if not split.topic_id:
             return  # the brokers have no topic ids

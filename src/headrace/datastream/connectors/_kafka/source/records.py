@@ -36,7 +36,7 @@ class KafkaRecordDeserializationSchema(ABC):
         """Return the record of the stream, or None to skip the Kafka record.
 
         Raises:
-            DecodeError: it cannot be decoded; the engine reports it, or stops, as configured.
+            DecodeError: the record cannot be decoded; the engine reports it, or stops.
         """
 
     @staticmethod
