@@ -135,7 +135,7 @@ def test_a_long_row_is_explained_and_drawn(name: str) -> None:
 def test_a_long_row_travels_to_a_worker(name: str) -> None:
     env = local()
     built(name, env.from_collection([1])).print()
-    program: JobProgram = plan(StreamGraph.of(env._sinks()), PlanOptions("long", 1))
+    program: JobProgram = plan(StreamGraph.of(env._list_sinks()), PlanOptions("long", 1))
     sent: JobProgram = pickle.loads(cloudpickle.dumps(program.for_workers()))
     chain = Chain(sent.sources[0].chain, sent, TaskInfo(), MetricGroup(), False)
     chain.begin(sender=0, now_ms=0)

@@ -51,7 +51,7 @@ def numbered_anew(plan: str) -> str:
 def test_explain(name: str) -> None:
     env = environment()
     stream = PROGRAMS[name](env)
-    program = execution.explain(env._sinks(), env._configuration)
+    program = execution.explain(env._list_sinks(), env._configuration)
     compare(GOLDENS / f"{name}.txt", f"{stream.explain()}\n\nWith all sinks\n\n{program}\n")
 
 

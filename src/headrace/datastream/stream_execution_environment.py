@@ -171,7 +171,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
 
     def get_execution_plan(self) -> str:
         """Return the job's graph as JSON."""
-        return execution.execution_plan(self._sinks(), self._configuration)
+        return execution.execution_plan(self._list_sinks(), self._configuration)
 
     def close(self) -> None:
         """Drop sinks that were not executed, and delete the stored records of cached streams."""

@@ -182,7 +182,7 @@ def _make_counts(
     operator: _Named, subtask: int | None, figures: Mapping[str, MetricValue]
 ) -> OperatorCounts:
     def number(metric: str) -> int:
-        return int(_value(figures, metric) or 0)
+        return int(_find_value(figures, metric) or 0)
 
     return OperatorCounts(
         operator.id,
@@ -194,8 +194,8 @@ def _make_counts(
         number(LATE_RECORDS),
         number(BYTES_IN),
         number(BYTES_OUT),
-        float(_value(figures, BUSY_MS) or 0),
-        _watermark(_int_value(figures, WATERMARK)),
+        float(_find_value(figures, BUSY_MS) or 0),
+        _decode_watermark(_int_value(figures, WATERMARK)),
         _int_value(figures, STATE_ENTRIES),
         _int_value(figures, STATE_BYTES),
     )
@@ -212,14 +212,14 @@ def source_counts(
     made = []
     for source in sources:
         figures = found.get(source.id, {}).get(None, {})
-        watermark = _watermark(watermarks.get(source.id))
+        watermark = _decode_watermark(watermarks.get(source.id))
         made.append(
             SourceCounts(
                 source.id,
                 source.name,
                 source.uid,
-                int(_value(figures, RECORDS_IN) or 0),
-                int(_value(figures, BAD_RECORDS) or 0),
+                int(_find_value(figures, RECORDS_IN) or 0),
+                int(_find_value(figures, BAD_RECORDS) or 0),
                 watermark,
                 _event_time_lag(watermark, now_ms),
                 _int_value(figures, PENDING_RECORDS),
@@ -234,15 +234,15 @@ def _event_time_lag(watermark: int | None, now_ms: int) -> int | None:
     return None if watermark is None or ended else now_ms - watermark
 
 
-def _value(figures: Mapping[str, MetricValue], metric: str) -> Number | None:
+def _find_value(figures: Mapping[str, MetricValue], metric: str) -> Number | None:
     entry = figures.get(metric)
     return None if entry is None else entry.value
 
 
 def _int_value(figures: Mapping[str, MetricValue], metric: str) -> int | None:
-    value = _value(figures, metric)
+    value = _find_value(figures, metric)
     return None if value is None else int(value)
 
 
-def _watermark(stored: int | None) -> int | None:
+def _decode_watermark(stored: int | None) -> int | None:
     return None if stored is None or stored <= MIN_WATERMARK else stored

@@ -44,7 +44,7 @@ class Process:
         return f"process {self.pid} on {self.host}"
 
 
-def _seconds() -> float:
+def _read_clock_s() -> float:
     return time.monotonic()
 
 
@@ -60,7 +60,7 @@ class Machine:
     identity: str
     current_pid: int
     began: Callable[[int], str | None]
-    seconds: Callable[[], float] = _seconds
+    seconds: Callable[[], float] = _read_clock_s
     sleep: Callable[[float], None] = time.sleep
 
     def process(self, pid: int) -> Process | None:

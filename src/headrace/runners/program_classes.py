@@ -113,7 +113,7 @@ def _make_class(
 
 def _set_class(module_name: str, name: str, class_: type) -> None:
     *path, last = name.split(".")
-    holder: Any = _module(module_name)
+    holder: Any = _get_module(module_name)
     for part in path:
         if not hasattr(holder, part):
             setattr(holder, part, SimpleNamespace())
@@ -142,7 +142,7 @@ class _ModuleStandIn(ModuleType):
         return getattr(self._real, name)
 
 
-def _module(name: str) -> ModuleType:
+def _get_module(name: str) -> ModuleType:
     module = sys.modules.get(name)
     if module is None or (name == "__main__" and not isinstance(module, _ModuleStandIn)):
         sys.modules[name] = module = _ModuleStandIn(name, module)

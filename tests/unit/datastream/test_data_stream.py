@@ -372,7 +372,7 @@ def test_sinks(env: StreamExecutionEnvironment, pairs: DataStream) -> None:
     for end in (pairs.sink_to(sink), pairs.add_sink(sink)):
         end.name("out").uid("o").set_parallelism(2).set_description("d").disable_chaining()
     pairs.print("id")
-    first, _, printed = env._sinks()
+    first, _, printed = env._list_sinks()
     assert isinstance(first, SinkTransformation) and first.sink is sink
     assert (first.name, first.uid, first.parallelism) == ("out", "o", 2)
     assert first.inputs[0].source is node_of(pairs)
@@ -383,7 +383,7 @@ def test_sinks(env: StreamExecutionEnvironment, pairs: DataStream) -> None:
 
 def test_a_printing_sink_learns_the_type(env: StreamExecutionEnvironment) -> None:
     env.from_collection([("a", 1)], PAIR).print()
-    (printed,) = env._sinks()
+    (printed,) = env._list_sinks()
     assert printed.sink == PrintSink("")
 
 

@@ -46,7 +46,7 @@ Build = Callable[[DataStream], DataStream]
 def built(build: Callable[[StreamExecutionEnvironment], Any]) -> tuple[StreamGraph, Identities]:
     env = StreamExecutionEnvironment.get_execution_environment()
     build(env)
-    graph = StreamGraph.of(env._sinks())
+    graph = StreamGraph.of(env._list_sinks())
     return graph, identities(graph.nodes)
 
 
@@ -173,7 +173,7 @@ def exchanges(before: Build) -> list[str]:
     env = StreamExecutionEnvironment.get_execution_environment()
     left = before(env.from_collection([("a", 1)]))
     left.union(env.from_sequence(0, 3)).key_by(first).process(Sum()).uid("sums").print()
-    program = plan(StreamGraph.of(env._sinks()), PlanOptions("job", 2))
+    program = plan(StreamGraph.of(env._list_sinks()), PlanOptions("job", 2))
     chains = [source.chain for source in program.sources]
     chains += [vertex.chain for stage in program.stages for vertex in stage]
     return [e.id for chain in chains for e in chain.exchanges if e.target == "sums"]

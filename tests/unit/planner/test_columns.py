@@ -59,7 +59,7 @@ def chain_to(source: Any, columns: bool = True, takes_columns: bool = False) -> 
     if not takes_columns:
         read.key_by("n").sum("n").print()
     options = PlanOptions("job", 2, columns=columns)
-    (found,) = plan(StreamGraph.of(env._sinks()), options).sources
+    (found,) = plan(StreamGraph.of(env._list_sinks()), options).sources
     return found.chain
 
 
@@ -108,7 +108,7 @@ def test_a_sink_that_takes_columns_is_a_reason_to_read_them() -> None:
     assert chain_to(OF_COLUMNS, takes_columns=True).columns
     env = StreamExecutionEnvironment.get_execution_environment()
     env.from_source(OF_COLUMNS, WatermarkStrategy.no_watermarks(), "s").sink_to(TakingSink(False))
-    (source,) = plan(StreamGraph.of(env._sinks()), PlanOptions("job", 2)).sources
+    (source,) = plan(StreamGraph.of(env._list_sinks()), PlanOptions("job", 2)).sources
     assert not source.chain.has_columns
 
 
@@ -116,7 +116,7 @@ def test_a_declared_type_of_the_key_makes_keys_of_records() -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     read = env.from_source(OF_COLUMNS, WatermarkStrategy.no_watermarks(), "s")
     read.key_by("n", Types.STRING()).sum("n").print()
-    (source,) = plan(StreamGraph.of(env._sinks()), PlanOptions("job", 2)).sources
+    (source,) = plan(StreamGraph.of(env._list_sinks()), PlanOptions("job", 2)).sources
     assert not source.chain.columns
     reasons = {link.kind: link.rows_because for link in links(source.chain) if link.rows_because}
     assert reasons == {"exchange": "the key is computed from each record"}

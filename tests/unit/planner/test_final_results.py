@@ -26,7 +26,7 @@ def planned(batch: bool) -> JobProgram:
     env = StreamExecutionEnvironment.get_execution_environment()
     stream = env.from_collection([1, 2]).assign_timestamps_and_watermarks(BY_VALUE)
     stream.key_by(lambda value: value % 2).reduce(max).map(str).print()
-    graph = StreamGraph.of(env._sinks())
+    graph = StreamGraph.of(env._list_sinks())
     return plan(graph, PlanOptions("job", 1, batch=batch))
 
 

@@ -34,7 +34,7 @@ def planned(parallelism: int, job_parallelism: int = 2) -> JobProgram:
     times = WatermarkStrategy.for_monotonous_timestamps()
     timed = counted.assign_timestamps_and_watermarks(times)
     timed.rebalance().map(lambda value: value).key_by(lambda value: value).sum().uid("sum").print()
-    return plan(StreamGraph.of(env._sinks()), PlanOptions("job", job_parallelism))
+    return plan(StreamGraph.of(env._list_sinks()), PlanOptions("job", job_parallelism))
 
 
 @pytest.mark.parametrize("parallelism", [1, 4])

@@ -42,7 +42,7 @@ def environment() -> StreamExecutionEnvironment:
 
 def planned(stream: DataStream) -> JobProgram:
     stream.print()
-    return plan(StreamGraph.of(stream._env._sinks()), PlanOptions("job", 2, 16))
+    return plan(StreamGraph.of(stream._env._list_sinks()), PlanOptions("job", 2, 16))
 
 
 def places(program: JobProgram) -> list[str]:

@@ -36,5 +36,5 @@ def test_a_split_is_cut_only_where_the_highest_timestamp_is_all_that_counts(
 ) -> None:
     env = StreamExecutionEnvironment.get_execution_environment()
     env.from_collection([1]).assign_timestamps_and_watermarks(strategy).print()
-    (source,) = plan(StreamGraph.of(env._sinks()), PlanOptions("job", 2)).sources
+    (source,) = plan(StreamGraph.of(env._list_sinks()), PlanOptions("job", 2)).sources
     assert source.one_task_per_split is one_task

@@ -28,14 +28,14 @@ class FolderStore(ObjectStore):
 
     def put(self, name: str, data: bytes) -> None:
         """Store an object; an older one of this name is replaced."""
-        path = self._path(name)
+        path = self._path_of(name)
         with self._raises_checkpoint_error(path, "written"), self._write_draft(path, data) as draft:
             os.replace(draft, path)
             self._sync_folder(os.path.dirname(path))
 
     def put_if_absent(self, name: str, data: bytes) -> bool:
         """Store an object; False where there is one of this name."""
-        path = self._path(name)
+        path = self._path_of(name)
         with self._raises_checkpoint_error(path, "written"), self._write_draft(path, data) as draft:
             try:
                 os.link(draft, path)
@@ -49,7 +49,7 @@ class FolderStore(ObjectStore):
 
     def get(self, name: str) -> bytes | None:
         """Return the content of the object's file, or None if the file does not exist."""
-        path = self._path(name)
+        path = self._path_of(name)
         with self._raises_checkpoint_error(path, "read"):
             try:
                 with open(path, "rb") as file:
@@ -63,7 +63,7 @@ class FolderStore(ObjectStore):
         top = self._folder
         inner = prefix.rpartition("/")[0]
         if inner:
-            top = self._path(inner)
+            top = self._path_of(inner)
         names: list[str] = []
         with self._raises_checkpoint_error(top, "listed"):
             for folder, folders, files in os.walk(top, onerror=_raise_unless_missing):
@@ -75,13 +75,13 @@ class FolderStore(ObjectStore):
 
     def delete(self, name: str) -> None:
         """Remove the file. Not synced: after a power cut it may be there again."""
-        path = self._path(name)
+        path = self._path_of(name)
         with self._raises_checkpoint_error(path, "deleted"), suppress(FileNotFoundError):
             os.unlink(path)
 
     def location(self, name: str) -> str:
         """Return the full path of the object's file."""
-        return self._path(name) if name else self._folder
+        return self._path_of(name) if name else self._folder
 
     def tidy(self) -> None:
         """Remove drafts older than a day, which no writer uses any more.
@@ -104,7 +104,7 @@ class FolderStore(ObjectStore):
                     if draft.stat().st_mtime < oldest:
                         os.unlink(draft.path)
 
-    def _path(self, name: str) -> str:
+    def _path_of(self, name: str) -> str:
         return os.path.join(self._folder, *require_name(name).split("/"))
 
     @contextmanager

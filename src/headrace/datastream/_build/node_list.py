@@ -19,12 +19,12 @@ class NodeList:
         self._register(node)
         self._pending_sinks.append(node)
 
-    def _sinks(self) -> tuple[SinkTransformation, ...]:
+    def _list_sinks(self) -> tuple[SinkTransformation, ...]:
         """Return the sinks of the next job so far."""
         return tuple(self._pending_sinks)
 
     def _take_sinks(self) -> tuple[SinkTransformation, ...]:
         """Return the sinks of the job that starts now; the next job begins without sinks."""
-        sinks = self._sinks()
+        sinks = self._list_sinks()
         self._pending_sinks.clear()
         return sinks

@@ -86,9 +86,9 @@ class CoGroupWindow(WindowFunction[Any, Any, Any, Any]):
         groups: tuple[list[Any], list[Any]] = [], []
         for record in inputs:
             groups[not record.is_first].append(record.value)
-        return self._results(*groups)
+        return self._join_records(*groups)
 
-    def _results(self, first: list[Any], second: list[Any]) -> Iterable[Any] | None:
+    def _join_records(self, first: list[Any], second: list[Any]) -> Iterable[Any] | None:
         results: Iterable[Any] | None = self._function(first, second)
         return results
 
@@ -96,7 +96,7 @@ class CoGroupWindow(WindowFunction[Any, Any, Any, Any]):
 class JoinWindow(CoGroupWindow):
     """Calls a function with each pair of records that lie in a window."""
 
-    def _results(self, first: list[Any], second: list[Any]) -> Iterator[Any]:
+    def _join_records(self, first: list[Any], second: list[Any]) -> Iterator[Any]:
         function = self._function
         return (function(one, two) for one in first for two in second)
 
@@ -104,7 +104,7 @@ class JoinWindow(CoGroupWindow):
 class FlatJoinWindow(CoGroupWindow):
     """The same with a function that gives several results for a pair, or None."""
 
-    def _results(self, first: list[Any], second: list[Any]) -> Iterator[Any]:
+    def _join_records(self, first: list[Any], second: list[Any]) -> Iterator[Any]:
         function = self._function
         for one in first:
             for two in second:

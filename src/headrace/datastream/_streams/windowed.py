@@ -206,7 +206,7 @@ class _Windowed:
 
     # Internal methods
 
-    def _edges(self) -> tuple[Edge, ...]:
+    def _list_edges(self) -> tuple[Edge, ...]:
         raise NotImplementedError
 
     def _kept_type(self) -> TypeInformation | None:
@@ -239,7 +239,7 @@ class _Windowed:
             if given is not None:
                 build.require_sendable(given, call, stream, site)
         made = self._stream._add(
-            spec, site, call, output_type, kept_type=kept_type, inputs=self._edges()
+            spec, site, call, output_type, kept_type=kept_type, inputs=self._list_edges()
         )
         names = ", ".join(type(function.target).__name__ for function in contents.functions)
         shown = self._window_trigger or assigner.get_default_trigger(None)
@@ -338,7 +338,7 @@ class WindowedStream(_Windowed):
         super().__init__(keyed_stream, window_assigner)
         self._keyed_stream = keyed_stream
 
-    def _edges(self) -> tuple[Edge, ...]:
+    def _list_edges(self) -> tuple[Edge, ...]:
         return self._keyed_stream._keyed_edges()
 
 
@@ -353,7 +353,7 @@ class AllWindowedStream(_Windowed):
     def __init__(self, data_stream: DataStream, window_assigner: WindowAssigner[Any, Any]) -> None:
         super().__init__(data_stream, window_assigner)
 
-    def _edges(self) -> tuple[Edge, ...]:
+    def _list_edges(self) -> tuple[Edge, ...]:
         by_key = ByKey(UserFunction(NullByteKeySelector(), "get_key"), Types.BYTE())
         return tuple(Edge(edge.source, edge.tag, by_key) for edge in self._stream._edges)
 

@@ -71,14 +71,14 @@ def grouped_aggregates(
     positions = {name: names.index(name) for name in by}
     rest = [index for index in range(len(names)) if index not in positions.values()]
     positions.update(zip(others, rest, strict=False))
-    arrays = {name: _array(grouped_table.column(index)) for name, index in positions.items()}
+    arrays = {name: _to_array(grouped_table.column(index)) for name, index in positions.items()}
     if first_columns:
         first_rows = table.select([*first_columns]).take(arrays.pop(_ROW)).combine_chunks()
-        arrays.update((name, _array(first_rows.column(name))) for name in first_columns)
+        arrays.update((name, _to_array(first_rows.column(name))) for name in first_columns)
     return arrays
 
 
-def _array(column: Any) -> Any:
+def _to_array(column: Any) -> Any:
     import pyarrow as pa
 
     return column.chunk(0) if column.num_chunks else pa.array([], column.type)

@@ -64,7 +64,7 @@ def test_a_program_that_fails_its_check_starts_anew(env: StreamExecutionEnvironm
     env.from_sequence(1, 2).uid("u").map(str).uid("u").print()
     with pytest.raises(DuplicateUidError):
         env.execute()
-    assert env._sinks() == ()
+    assert env._list_sinks() == ()
 
 
 def test_collecting(env: StreamExecutionEnvironment) -> None:
@@ -111,7 +111,7 @@ def test_plans_name_the_operators(env: StreamExecutionEnvironment) -> None:
     assert "numbers" in stream.explain() and "total" in stream.explain()
     stream.print()
     nodes = json.loads(env.get_execution_plan())["nodes"]
-    assert len(nodes) == 3 and len(env._sinks()) == 1
+    assert len(nodes) == 3 and len(env._list_sinks()) == 1
 
 
 class Frame:

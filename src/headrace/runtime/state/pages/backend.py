@@ -51,11 +51,11 @@ class PagedBackend(StateBackend):
         self._page_bytes = page_bytes
         hash_of, new_id = page_hasher(max_parallelism), self._new_id
         self._max_parallelism = max_parallelism
-        self._plain = self._space("p", hash_of)
+        self._plain = self._open_space("p", hash_of)
         self._namespaced: PagedEntries | None = None
         self._namespaced_stored: tuple[SpaceState, str] | None = None
         self.tables = self._tables = PagedTables(
-            self._open, lambda prefix: self._space(prefix, hash_of), new_id
+            self._read_header, lambda prefix: self._open_space(prefix, hash_of), new_id
         )
         self.enter, self.changed = self._plain.enter, self._plain.changed
         self._is_open = False
@@ -74,12 +74,12 @@ class PagedBackend(StateBackend):
     @property
     def header(self) -> dict[str, Any]:
         """A few values of the task itself; written at ``flush`` if changed."""
-        self._open()
+        self._read_header()
         return self._header
 
     @header.setter
     def header(self, values: dict[str, Any]) -> None:
-        self._open()
+        self._read_header()
         self._header = values
 
     @property
@@ -87,7 +87,9 @@ class PagedBackend(StateBackend):
         """The entries of pairs ``(key, namespace)``; a page holds all namespaces of a key."""
         space = self._namespaced
         if space is None:
-            space = self._namespaced = self._space("n", pair_page_hasher(self._max_parallelism))
+            space = self._namespaced = self._open_space(
+                "n", pair_page_hasher(self._max_parallelism)
+            )
             if self._namespaced_stored is not None:
                 space.set_stored(*self._namespaced_stored)
         return space
@@ -119,7 +121,7 @@ class PagedBackend(StateBackend):
         return self._plain.scan()
 
     def size(self) -> StateSize:
-        self._open()
+        self._read_header()
         found = [self._plain.stored_state, *self._tables.stored_states()]
         if self._namespaced_stored is not None:
             found.append(self._namespaced_stored[0])
@@ -154,7 +156,7 @@ class PagedBackend(StateBackend):
             self._store.put(HEADER, data)
             self._stored = data
 
-    def _space(self, prefix: str, hash_of: Callable[[Any], int]) -> PagedEntries:
+    def _open_space(self, prefix: str, hash_of: Callable[[Any], int]) -> PagedEntries:
         def make_pages(
             table: PageTable, kinds: dict[str, StateKind], changed: set[Any], schemas: Schemas
         ) -> EntryPages:
@@ -171,9 +173,9 @@ class PagedBackend(StateBackend):
                 self.owner,
             )
 
-        return PagedEntries(self._open, make_pages, lambda: self.owner)
+        return PagedEntries(self._read_header, make_pages, lambda: self.owner)
 
-    def _open(self) -> None:
+    def _read_header(self) -> None:
         """Read the header, once."""
         if self._is_open:
             return
@@ -207,11 +209,11 @@ class PagedBackend(StateBackend):
             self._namespaced.set_stored(*self._namespaced_stored)
 
     def _event_timers(self) -> TimerState:
-        self._open()
+        self._read_header()
         return self._event_state
 
     def _processing_timers(self) -> TimerState:
-        self._open()
+        self._read_header()
         return self._processing_state
 
     def _new_id(self) -> int:

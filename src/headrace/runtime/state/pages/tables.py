@@ -70,7 +70,7 @@ class PagedTables(NamespaceTables):
         if found is None:
             self._open_header()
             id_, state = self._stored.get(namespace) or (self._new_id(), NO_PAGES)
-            found = self._open[namespace] = id_, self._space(f"w{id_}.", state)
+            found = self._open[namespace] = id_, self._open_space(f"w{id_}.", state)
         return found[1]
 
     def drop(self, namespace: Any) -> None:
@@ -104,9 +104,9 @@ class PagedTables(NamespaceTables):
 
     def _make_template(self) -> PagedEntries:
         """Return a space of the declared and the stored kinds, which must go together."""
-        return self._space("w.", NO_PAGES)
+        return self._open_space("w.", NO_PAGES)
 
-    def _space(self, prefix: str, state: SpaceState) -> PagedEntries:
+    def _open_space(self, prefix: str, state: SpaceState) -> PagedEntries:
         space = self._make_space(prefix)
         for slot, kind in self._declared.items():
             space.declare(slot, kind)

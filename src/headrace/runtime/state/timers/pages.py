@@ -130,7 +130,7 @@ class TimerPages(TimerStore):
 
     def flush(self) -> TimerState:
         """Write the changed leaves; return the timer state for the header."""
-        self._open()
+        self._read_header()
         if self._loose or len(self._clean) < len(self._loaded):
             self._state = self._rebuild()
         self._live.clear()
@@ -146,7 +146,7 @@ class TimerPages(TimerStore):
     def _peek(self) -> Item | None:
         """Return the earliest timer in memory; deleted ones are thrown away on the way to it."""
         if self._read_state is not None:
-            self._open()
+            self._read_header()
         heap, ready, live = self._heap, self._ready, self._live
         while heap and live.get(heap[0][2]) != heap[0][1]:
             heapq.heappop(heap)
@@ -156,7 +156,7 @@ class TimerPages(TimerStore):
             return ready[-1]
         return heap[0] if heap else None
 
-    def _open(self) -> None:
+    def _read_header(self) -> None:
         """Read the time of the earliest timer from the header, once."""
         if self._read_state is not None:
             self._state = self._read_state()
@@ -166,7 +166,7 @@ class TimerPages(TimerStore):
 
     def _load_directory(self) -> list[int]:
         if self._firsts is None:
-            self._open()
+            self._read_header()
             self._firsts = []
             if self._state is not None:
                 leaves = self._state[2]
