@@ -71,7 +71,7 @@ def _start_server(folder: Path, name: str, port: int | None) -> Running | None:
 
 
 def status(folder: Path) -> dict[str, Running | None]:
-    """Return the servers that run; None for the others."""
+    """Return the running servers by name; None for servers that do not run."""
     return {name: find_running(folder.absolute(), name) for name in MAKERS}
 
 

@@ -65,7 +65,7 @@ def check_changelog_modes(nodes: Sequence[Transformation]) -> None:
 def _find_declaring_node(
     node: Transformation, accepted: ChangelogMode, modes: Modes
 ) -> Transformation:
-    """Return the node that declares a mode which does not fit: this one, or one upstream."""
+    """Return the node that declares the unfit mode: the given node, or one upstream."""
     while node.spec is not None and node.spec.gives([None] * node.spec.traits.inputs) is None:
         given = {edge.source: _mode_of_edge(edge, modes) for edge in node.inputs}
         node = next(

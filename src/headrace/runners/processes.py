@@ -75,7 +75,7 @@ class Machine:
         )
 
     def can_look_up(self, process: Process) -> bool:
-        """Return whether a process is of this machine, so that ``is_running`` can tell."""
+        """Return whether a process belongs to this machine: only then ``is_running`` is right."""
         return process.machine == self.identity
 
     def is_running(self, process: Process) -> bool:

@@ -193,7 +193,7 @@ class OperatorSpec(ABC):
     def copied(self) -> Self:
         """Return a copy with its own user functions, for one task.
 
-        A spec that wraps another spec (in tests) keeps the functions of that one.
+        A spec that wraps another spec (in tests) keeps the functions of the wrapped spec.
         """
         made = copy.copy(self)  # keeps what was computed of the traits
         for field in fields(self):  # type: ignore[arg-type]  # subclasses are dataclasses

@@ -22,7 +22,7 @@ class Overflow(Protocol):
     """A queue for output that cannot be sent yet, as a call is not over; first in, first out."""
 
     def put(self, envelope: Envelope) -> None:
-        """Store an envelope as it is now; later changes of its records have no effect."""
+        """Store an envelope; later changes of its records have no effect."""
 
     def drain(self) -> Iterator[Envelope]:
         """Remove and yield all envelopes."""
@@ -41,7 +41,7 @@ class MemoryOverflow:
         self._envelopes: deque[Envelope] = deque()
 
     def put(self, envelope: Envelope) -> None:
-        """Store an envelope as it is now; later changes of its records have no effect."""
+        """Store an envelope; later changes of its records have no effect."""
         self._envelopes.append(envelope._replace(payload=isolate_for_receiver(envelope.payload)))
 
     def drain(self) -> Iterator[Envelope]:

@@ -49,7 +49,7 @@ class CacheSink(Sink):
 
     @property
     def accepts(self) -> ChangelogMode | None:
-        """Of any: records are kept as they are."""
+        """Any row kinds: records are cached unchanged."""
         return None
 
     @property
@@ -140,7 +140,7 @@ class CacheSource(Source):
 
     @property
     def gives(self) -> ChangelogMode | None:
-        """Of any, as they were kept."""
+        """Any row kinds: records are read as they were cached."""
         return None
 
     @property

@@ -101,5 +101,5 @@ def missing_timestamp_error(name: str, side: str, value: Any) -> MissingWatermar
 
 
 def round_up_to_grid(moment_ms: int, grid_ms: int) -> int:
-    """Return the first multiple of ``grid_ms`` at or after a moment, so that timers coincide."""
+    """Return the first multiple of ``grid_ms`` at or after a time, so that timers coincide."""
     return -(-moment_ms // grid_ms) * grid_ms

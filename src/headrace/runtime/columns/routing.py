@@ -21,7 +21,7 @@ class Routing(ABC):
 
     @abstractmethod
     def groups_of(self, columns: Columns) -> np.ndarray[Any, Any] | None:
-        """Return the group of each row, as small integers; None if only the records can tell."""
+        """Return the group of each row, as small integers; None if only the records have it."""
 
     def keys_of(self, columns: Columns) -> ColumnKeys | None:
         """Return the keys of the rows; None if they have no keys."""

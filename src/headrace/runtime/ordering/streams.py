@@ -125,7 +125,7 @@ class _OpenedBlocks:
             self._left[id(piece.block)] = self._left.get(id(piece.block), 0) + 1
 
     def read(self, item: _Piece | Mark) -> Any:
-        """Return the run of a piece; a mark as it is."""
+        """Return the run of a piece; return a mark unchanged."""
         if isinstance(item, Mark):
             return item
         block, start, stop = item

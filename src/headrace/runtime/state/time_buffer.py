@@ -35,7 +35,7 @@ class TimeBuffer:
             self.values.insert(place, value)
 
     def between(self, first_ms: int, last_ms: int) -> tuple[list[int], list[Any]]:
-        """Return the timestamps and the records from one moment to another, both included."""
+        """Return the timestamps and the records between two times, both inclusive."""
         times = self.times
         if not times or times[-1] < first_ms or times[0] > last_ms:
             return [], []
@@ -44,17 +44,17 @@ class TimeBuffer:
         return times[start:end], self.values[start:end]
 
     def last_at_or_before(self, moment_ms: int) -> tuple[int, Any] | None:
-        """Return the last record that is not younger than a moment, with its timestamp."""
+        """Return the last record at or before a time, with its timestamp."""
         place = bisect_right(self.times, moment_ms) - 1
         return None if place < 0 else (self.times[place], self.values[place])
 
     def first_at_or_after(self, moment_ms: int) -> tuple[int, Any] | None:
-        """Return the first record that is not older than a moment, with its timestamp."""
+        """Return the first record at or after a time, with its timestamp."""
         place = bisect_left(self.times, moment_ms)
         return None if place == len(self.times) else (self.times[place], self.values[place])
 
     def remove_through(self, moment_ms: int) -> int | None:
-        """Remove the records up to a moment (inclusive).
+        """Remove the records up to a time (inclusive).
 
         Return the new ``least_ms``, or None if the buffer is empty.
         """
@@ -69,7 +69,7 @@ class TimeBuffer:
         return times[0]
 
     def take_through(self, moment_ms: int) -> tuple[list[int], list[Any]]:
-        """Remove the records up to a moment (inclusive), and return timestamps and records."""
+        """Remove the records up to a time (inclusive); return their timestamps and the records."""
         times, values = self.times, self.values
         end = bisect_right(times, moment_ms)
         taken = times[:end], values[:end]
@@ -77,10 +77,10 @@ class TimeBuffer:
         return taken
 
     def keep_from(self, moment_ms: int) -> None:
-        """Remove the records before the last one that is at or before a moment.
+        """Remove the records before the last record that is at or before a time.
 
-        A large buffer may keep some of them, unless that record is the last of all: it removes only
-        whole chunks without reading them.
+        A large buffer may keep some of them, because it removes only whole chunks without reading
+        them; it keeps none if that record is the last one of the buffer.
         """
         times = self.times
         if len(times) > 1 and times[1] <= moment_ms:

@@ -254,7 +254,7 @@ class KeyedTask:
         return self._inputs
 
     def _may_go_on(self, header: Mapping[str, Any]) -> bool:
-        """Return True if the input had ended under another program: this one may read more."""
+        """Return True if the input ended under another program, so that this one may read more."""
         ended: bool = header.get("watermark", MIN_WATERMARK) >= MAX_WATERMARK
         return ended and header.get("program") != self.job.identity
 

@@ -190,7 +190,7 @@ class FileCommitter(Committer):
         return self._journal
 
     def _read_journal(self) -> Journal:
-        """Return the journal, as it is stored."""
+        """Return the stored journal, without repeating its renames."""
         path = os.path.join(self.staging, JOURNAL)
         data = self.files.read(path)
         return Journal() if data is None else Journal.from_bytes(data, path)
@@ -242,7 +242,7 @@ class FileCommitter(Committer):
         self._journal = self._rename_files(journal)
 
     def _rename_files(self, journal: Journal) -> Journal:
-        """Do the renames; returns the journal as it was last written."""
+        """Rename the files of the journal; return the journal as it was last written."""
         left = set(self.files.names(self.staging)) if journal.moves else set()
         while refused := self._publish(journal, left):
             moves = tuple(

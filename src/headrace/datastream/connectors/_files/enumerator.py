@@ -198,7 +198,7 @@ class StaticFiles(SplitEnumerator):
     ) -> Progress:
         """Plan the next ranges; all files share the budget, so that their watermarks rise together.
 
-        The shortest files come first: what they do not need goes to the others.
+        The shortest files come first: the unused part of their share goes to the longer files.
         """
         moved = dict(positions)
         finished: dict[str, JsonValue] = {}

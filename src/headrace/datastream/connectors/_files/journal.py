@@ -39,7 +39,7 @@ class Journal:
     parts: int = 0
 
     def to_bytes(self) -> bytes:
-        """Return the journal as it is stored."""
+        """Return the bytes to store, which ``from_bytes`` reads."""
         return seal(_FORMAT, json_bytes(asdict(self)))
 
     @staticmethod

@@ -164,7 +164,7 @@ class ColumnWindowOperator(BufferedColumnsOperator):
             self._add_to_buffer(batch)
 
     def _emit_late(self, columns: Columns, tag: OutputTag) -> Columns:
-        """Emit late records to the side output, and return the others."""
+        """Emit late records to the side output, and return the records that are not late."""
         panes = panes_of(columns.times, self._grid.pane_ms, self._grid.offset_ms)
         if panes is None:
             return columns  # they are checked record by record

@@ -299,7 +299,8 @@ class AlignedWindowOperator(StatefulOperator):
     def _current_schedule(self) -> Schedule:
         """Return the schedule, rebuilt from the tables at the start of a task run.
 
-        Another program may have left tables that no window of this one needs: they are dropped.
+        Another program may have left tables that no window of the current program needs; they are
+        dropped.
         """
         schedule, reached_ms = self._schedule, self._last_watermark
         if schedule is None:

@@ -78,7 +78,7 @@ class WindowTables:
         return [pane] if self.by_pane else windows
 
     def table_at(self, start: int) -> KeyedTable:
-        """Return the table that starts at a moment; it is made if missing."""
+        """Return the table with the given start; it is created if missing."""
         return self._tables.table(self._namespace_of(start))
 
     def starts(self) -> list[int]:
@@ -114,7 +114,7 @@ class WindowTables:
             self._tables.drop(self._namespace_of(pane))
 
     def drop_before(self, window: int) -> None:
-        """Drop the tables that no window after this one needs."""
+        """Drop the tables that no window after ``window`` needs."""
         for start in self.starts():
             last = start if not self.by_pane else self._grid.last_window_of(start)
             if last <= window:

@@ -146,7 +146,7 @@ class Checkpoint:
         return progress.is_suspended(self.spark)
 
     def settle_generation(self) -> None:
-        """Remove the older generation, if this one has taken over its state."""
+        """Remove the older generation, if the current generation has taken over its state."""
         if self.generation.origin is None:
             return
         before = self._metadata

@@ -33,6 +33,7 @@ class HadoopFolder:
         self._system = self.path.getFileSystem(configuration)
 
     def _make_path(self, *parts: Any) -> Any:
+        """Return a Hadoop path of the given parts."""
         return self._jvm.org.apache.hadoop.fs.Path(*parts)
 
     def path_of(self, name: str) -> Any:

@@ -89,7 +89,7 @@ class SpilledOverflow:
         self._waiting: deque[Envelope] = deque()
 
     def put(self, envelope: Envelope) -> None:
-        """Store an envelope as it is now."""
+        """Store an envelope; later changes of its records have no effect."""
         self._waiting.append(_spill_payload(envelope, self._spill))
 
     def drain(self) -> Iterator[Envelope]:

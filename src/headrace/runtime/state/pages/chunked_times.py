@@ -299,7 +299,7 @@ class ChunkedTimes(TimeBuffer):
                 yield self._get_chunk(leaf.numbers[place])
 
     def _at_or_before(self, moment_ms: int) -> tuple[_Leaf, int] | None:
-        """Return leaf and index of the last chunk that begins at or before a moment, or None."""
+        """Return leaf and index of the last chunk that begins at or before a time, or None."""
         leaf = self._recent
         if not leaf.firsts or leaf.firsts[0] > moment_ms:
             number = bisect_right(self._top.firsts, moment_ms) - 1
@@ -338,7 +338,7 @@ class ChunkedTimes(TimeBuffer):
         self._removed_ms = MIN_WATERMARK - 1
 
     def _drop_before(self, moment_ms: int) -> None:
-        """Remove each chunk (of full leaves: each leaf) whose next begins at or before a moment."""
+        """Remove each chunk (of full leaves: each leaf) whose successor begins by the given time."""
         top, recent = self._top, self._recent
         while top.firsts:
             if (*top.firsts[1:2], recent.firsts[0])[0] > moment_ms:

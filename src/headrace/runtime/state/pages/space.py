@@ -137,7 +137,7 @@ class PagedEntries(KeyedTable):
 
     @property
     def stored_state(self) -> SpaceState:
-        """The stored state, as it is in the header."""
+        """The stored state, exactly as in the header."""
         return self._state
 
     def flush(self) -> tuple[SpaceState, str]:

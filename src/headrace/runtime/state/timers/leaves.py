@@ -76,7 +76,7 @@ class LeafStore:
         self._store.put(name, pickle.dumps(leaf, 5))
 
     def put_wide(self, items: list[Item]) -> tuple[int, tuple[int, int]]:
-        """Store the timers of one moment as a new wide leaf; return id and (buckets, timers)."""
+        """Store the timers of one time as a new wide leaf; return id and (buckets, timers)."""
         id_ = self.new_id()
         buckets = -(-len(items) // LEAF_TIMERS)
         for bucket, part in self.group_by_bucket(items, buckets).items():

@@ -72,7 +72,7 @@ class Properties:
         return found
 
     def get(self, key: str) -> str | None:
-        """Return a value as it was given."""
+        """Return the value of a property exactly as given, or None if it is not set."""
         return dict(self.given).get(key)
 
     def translated(self) -> dict[str, str]:

@@ -17,8 +17,8 @@ def share_budget(
 ) -> dict[str, int]:
     """Return the end offset of each split, so that all together have at most ``records`` offsets.
 
-    Splits with the least to read come first: what they do not need goes to the others. Every split
-    with unread offsets gets at least one record.
+    Splits with the fewest unread offsets come first: the unused part of their share goes to the
+    other splits. Every split with unread offsets gets at least one offset.
     """
     found: dict[str, int] = {}
     left = records
