@@ -338,7 +338,7 @@ class ChunkedTimes(TimeBuffer):
         self._removed_ms = MIN_WATERMARK - 1
 
     def _drop_before(self, moment_ms: int) -> None:
-        """Remove each chunk (of full leaves: each leaf) whose successor begins by the given time."""
+        """Remove the chunks (full leaves as a whole) whose successor begins at or before a time."""
         top, recent = self._top, self._recent
         while top.firsts:
             if (*top.firsts[1:2], recent.firsts[0])[0] > moment_ms:
