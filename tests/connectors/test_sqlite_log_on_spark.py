@@ -25,7 +25,7 @@ RECORDS = 300
     "Bounded SDF/Base", "Bounded SDF/SDF-initiated Checkpointing", runners="streaming"
 )
 @pytest.mark.timeout(240)
-@pytest.mark.parametrize("batch", ["0", "2"])
+@pytest.mark.parametrize("batch", [pytest.param("0", marks=pytest.mark.proof), "2"])
 def test_a_changed_program_repeats_a_micro_batch_only_where_its_records_go_the_same_way(
     tmp_path: Path, batch: str
 ) -> None:
