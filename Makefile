@@ -102,7 +102,7 @@ doctor: $(STAMP) ## what was found here: Python, Java, Spark, memory, optional p
 
 # Every extra is in the one lock; a pin that still fits stays. To move them: make lock UPGRADE=1.
 COMPILE = uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header \
-	--no-emit-index-url --no-emit-find-links $(if $(UPGRADE),--upgrade)
+	--no-emit-index-url --no-emit-find-links --no-strip-extras $(if $(UPGRADE),--upgrade)
 .PHONY: lock
 lock: ## pin every dependency anew from pyproject.toml (needs uv)
 	@command -v uv >/dev/null || { echo "make lock needs uv: pip install uv" >&2; exit 1; }
