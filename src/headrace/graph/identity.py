@@ -81,14 +81,10 @@ def identities(nodes: Iterable[Transformation]) -> Identities:
             for feeder, tags in feeds[edge.source]
         )
         node_id = named[node] = node.uid or _make_unique(_generate_id(node, fed), taken)
-        if isinstance(node, SourceTransformation) or keeps_state(node):
+        keeps_state = node.spec is not None and node.spec.traits.keeps_state
+        if isinstance(node, SourceTransformation) or keeps_state:
             feeds[node] = frozenset({(node_id, ())})
     return Identities(named, feeds, taken)
-
-
-def keeps_state(node: Transformation) -> bool:
-    """Return True for an operator with state, which a later program must find."""
-    return node.spec is not None and (node.spec.traits.state or node.spec.traits.broadcast_state)
 
 
 def _generate_id(node: Transformation, fed: Feeds) -> str:

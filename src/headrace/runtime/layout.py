@@ -12,7 +12,6 @@ from typing import Any, Self
 
 from headrace.common._options.catalogue import IGNORE_UNCLAIMED_STATE
 from headrace.errors import CheckpointError
-from headrace.runtime.operator import NodeProgram
 from headrace.runtime.program import JobProgram
 
 FORMAT = 1
@@ -114,8 +113,7 @@ def _list_parts(program: JobProgram) -> Iterator[StatefulPart]:
     for stage in program.stages:
         for vertex in stage:
             head = vertex.chain.nodes[vertex.chain.root]
-            if _keeps_state(head):
-                assert head.spec is not None, "it keeps state"
+            if head.spec is not None and head.spec.traits.keeps_state:
                 kind, instances = head.spec.kind, head.spec.traits.operator_state
                 groups = vertex.groups if vertex.keyed or instances else 0
                 at = vertex.stage
@@ -125,10 +123,6 @@ def _list_parts(program: JobProgram) -> Iterator[StatefulPart]:
     for sink in program.sinks:
         if sink.keeps_state:
             yield StatefulPart(sink.id, SINK, sink.sink.kind, sink.name, sink.uid)
-
-
-def _keeps_state(node: NodeProgram) -> bool:
-    return node.spec is not None and (node.spec.traits.state or node.spec.traits.broadcast_state)
 
 
 States = Mapping[str, Iterable[str]]

@@ -131,6 +131,11 @@ class Traits:
     watermarks_in_batch: bool = False
     operator_state: bool = False
 
+    @property
+    def keeps_state(self) -> bool:
+        """Whether it has state of keys or of a broadcast input, which a later program must find."""
+        return self.state or self.broadcast_state
+
 
 class OperatorSpec(ABC):
     """The description of an operator; subclasses are frozen dataclasses, compared by value."""

@@ -15,7 +15,7 @@ from headrace.datastream import (
     ProcessFunction,
     StreamExecutionEnvironment,
 )
-from headrace.graph.identity import Identities, identities, keeps_state
+from headrace.graph.identity import Identities, identities
 from headrace.graph.stream_graph import StreamGraph
 from headrace.planner.plan import PlanOptions, plan
 
@@ -53,7 +53,7 @@ def built(build: Callable[[StreamExecutionEnvironment], Any]) -> tuple[StreamGra
 def stateful(build: Build) -> list[str]:
     """The ids of the operators with state, in the order of the program."""
     graph, ids = built(lambda env: build(env.from_collection([("a", 1)])).print())
-    return [ids.nodes[node] for node in graph.nodes if keeps_state(node)]
+    return [ids.nodes[node] for node in graph.nodes if node.spec and node.spec.traits.keeps_state]
 
 
 def two_sums(stream: DataStream) -> DataStream:
@@ -87,7 +87,7 @@ def test_a_program_elsewhere_changes_nothing() -> None:
         two_sums(env.from_collection([("a", 1)])).print()
 
     graph, ids = built(with_another)
-    found = [ids.nodes[node] for node in graph.nodes if keeps_state(node)]
+    found = [ids.nodes[node] for node in graph.nodes if node.spec and node.spec.traits.keeps_state]
     assert found[1:] == stateful(two_sums)
     assert len({*found}) == 3
 
@@ -106,7 +106,7 @@ def test_the_order_of_sinks_and_of_a_union_leaves_the_ids_of_operators_that_look
 
     def sums(swapped: bool) -> list[str]:
         graph, ids = built(lambda env: made(env, swapped))
-        alike = [node for node in graph.nodes if keeps_state(node)]
+        alike = [node for node in graph.nodes if node.spec and node.spec.traits.keeps_state]
         return [ids.nodes[node] for node in sorted(alike, key=lambda node: node.id)]
 
     assert len({*sums(False)}) == 3
