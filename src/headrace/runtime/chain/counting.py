@@ -54,9 +54,13 @@ class ChainCounts:
                 self._links[port][target] = link
                 self._into.setdefault(target, []).append(port)
         self._tallies: dict[OutputPort, Tally] = {}
-        self._downstream: dict[OutputPort, Measure | None] = {}
+        self._exits: dict[OutputPort, Link | None] = {}
         self._measures: dict[OutputPort, tuple[Measure, ...]] = {}
-        for node_id in program.order():
+        order = program.order()
+        for node_id in reversed(order):
+            for port in self._ports[node_id]:
+                self._exits[port] = self._find_exit(port)
+        for node_id in order:
             for port in self._ports[node_id]:
                 self._measures[port] = self._measures_of(port)
 
@@ -89,38 +93,24 @@ class ChainCounts:
 
     def _measures_of(self, port: OutputPort) -> tuple[Measure, ...]:
         """Return the measures whose sum counts an output; the nodes upstream must be done."""
-        after = self._downstream_measure(port)
-        if after is not None:
-            return (after,)
+        exit_link = self._exits[port]
+        if exit_link is not None:
+            return (self._writer(exit_link),)
         if port.tag is None and self._output_equals_input(port.node):
             return self._input_measures(port.node)
         return (self._tallies.setdefault(port, Tally()),)
 
-    def _downstream_measure(self, port: OutputPort) -> Measure | None:
-        """Return the writer that counts an output: it gets all of its records and no others."""
-        passed: list[OutputPort] = []
-        found: Measure | OutputPort | None = port
-        while isinstance(found, OutputPort):
-            if found in self._downstream:
-                found = self._downstream[found]
-            else:
-                passed.append(found)
-                found = self._straight_after(found)
-        self._downstream.update(dict.fromkeys(passed, found))
-        return found
+    def _find_exit(self, port: OutputPort) -> Link | None:
+        """Return the link out of the chain that takes all records of an output and no others.
 
-    def _straight_after(self, port: OutputPort) -> Measure | OutputPort | None:
-        """Return the measure of an output, or the next output with the same number of records."""
-        links = [
-            link
-            for target, link in self._links.get(port, {}).items()
-            if self._into[target] == [port]
-        ]
+        The nodes downstream must be done.
+        """
+        links = [link for target, link in self._links[port].items() if self._into[target] == [port]]
         for link in links:
             if link.kind != "node":
-                return self._writer(link)
+                return link
         following = next((x.target for x in links if self._is_one_to_one(x.target)), None)
-        return None if following is None else OutputPort(following, None)
+        return None if following is None else self._exits.get(OutputPort(following, None))
 
     def _output_equals_input(self, node_id: str) -> bool:
         node = self._program.nodes[node_id]
