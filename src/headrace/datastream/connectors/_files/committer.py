@@ -108,7 +108,7 @@ class FileCommitter(Committer):
                 for file in staged
             ]
             # Pieces are pending if an earlier run had a rolling policy that this one has not.
-            self._roll(journal, batch_id, [], None, None, published)
+            self._roll(journal, batch_id, [], None, published)
         else:
             new = [
                 Piece(
@@ -120,7 +120,7 @@ class FileCommitter(Committer):
                 )
                 for file in staged
             ]
-            self._roll(journal, batch_id, new, self.rolling, now_ms)
+            self._roll(journal, batch_id, new, now_ms)
         self._sweep(batch_id)
 
     def abort(self, batch_id: int, committables: Sequence[Any]) -> None:
@@ -133,7 +133,7 @@ class FileCommitter(Committer):
         journal = self._recover_journal()
         self._check_journal(_AFTER_ALL, journal)
         if journal.pieces:
-            self._roll(journal, journal.batch, [], self.rolling, None)
+            self._roll(journal, journal.batch, [], None)
         self._sweep(None)
 
     @property
@@ -285,7 +285,6 @@ class FileCommitter(Committer):
         journal: Journal,
         batch_id: int,
         new: Sequence[Piece],
-        rule: DefaultRollingPolicy | None,
         now_ms: int | None,
         published: Sequence[tuple[str, str, str]] = (),
     ) -> None:
@@ -294,6 +293,7 @@ class FileCommitter(Committer):
         ``now_ms`` None: all files are complete. ``published``: other files (staged name, bucket,
         number) that become visible with them.
         """
+        rule = self.rolling
         pending: list[Piece] = []
         complete: list[list[Piece]] = []
         by_bucket: dict[str, list[Piece]] = {}
