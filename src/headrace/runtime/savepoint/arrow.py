@@ -8,7 +8,7 @@ from typing import Any, get_type_hints
 
 import pyarrow as pa
 
-from headrace.runtime.savepoint.records import TABLES
+from headrace.runtime.savepoint.records import COLUMNS, TABLES
 
 BATCH_RECORDS = 8192
 BATCH_BYTES = 16 << 20
@@ -18,12 +18,12 @@ _TYPES = {str: pa.string(), int: pa.int64(), bool: pa.bool_(), bytes: pa.binary(
 
 def schema_of(table: str) -> pa.Schema:
     """Return the columns of a table."""
-    fields = []
-    for name, hint in get_type_hints(TABLES[table]).items():
+    record, fields = TABLES[table], []
+    for name, hint in get_type_hints(record).items():
         kinds = getattr(hint, "__args__", (hint,))
         nullable = type(None) in kinds
         kind = next(kind for kind in kinds if kind is not type(None))
-        fields.append(pa.field(name, _TYPES[kind], nullable=nullable))
+        fields.append(pa.field(COLUMNS.get((record, name), name), _TYPES[kind], nullable=nullable))
     return pa.schema(fields, metadata={"table": table})
 
 

@@ -102,14 +102,15 @@ class SplitRecord(NamedTuple):
 
 
 class SinkRecord(NamedTuple):
-    """A piece of the snapshot of a sink's committer, with its pending data.
+    """A piece of the snapshot of a sink's committer.
 
-    ``position``: its index among the sink's pieces. ``held``: in the sink's own format.
+    ``position``: the index of the piece in the snapshot. ``pending``: data that the sink has not
+    published yet, in the format of the sink.
     """
 
     sink: str
     position: int
-    held: bytes
+    pending: bytes
 
 
 Record = StateRecord | TimerRecord | WatermarkRecord | TaskRecord | SplitRecord | SinkRecord
@@ -123,3 +124,6 @@ TABLES: dict[str, type[Any]] = {
     "sinks": SinkRecord,
 }
 """The records of each table."""
+
+COLUMNS = {(SinkRecord, "pending"): "held"}
+"""By record and field, the name of the stored column; other columns are named like the field."""

@@ -37,7 +37,7 @@ def import_sinks(
                 hint="the savepoint is incomplete; restore from another one",
             )
         if sink in committers:
-            committers[sink].restore(record.held for record in pieces)
+            committers[sink].restore(record.pending for record in pieces)
         elif not ignore_unclaimed:
             raise CheckpointError(
                 f"the program has no sink {sink!r} any more, which has pending data",
