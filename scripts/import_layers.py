@@ -21,6 +21,10 @@ from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+sys.path.insert(0, str(ROOT))  # as a script it sees its own folder alone
+
+from scripts.generated import write_or_check  # noqa: E402
+
 DRAWING = ROOT / "docs" / "adr" / "0016-import-layers.svg"
 API_CIRCLES = (
     ("functions", "state", "_functions."),
@@ -238,10 +242,9 @@ def main(arguments: list[str] | None = None) -> int:
         unknown = unknown_type_circles(imports(given.source, types=True))
         for circle in unknown:
             print(f"for type checkers: {', '.join(circle)}")
-        current = DRAWING.read_text("utf-8") == svg(parts(modules, given.package))
-        if not current:
-            print(f"{DRAWING.name} is out of date: run python scripts/import_layers.py > {DRAWING}")
-        return int(bool(found or unknown) or not current)
+        drawing = {DRAWING: svg(parts(modules, given.package))}
+        command = f"import_layers.py > {DRAWING.relative_to(ROOT)}"
+        return write_or_check(command, drawing, ["--check"]) or int(bool(found or unknown))
     print(svg(parts(modules, given.package)), end="")
     return 0
 
