@@ -246,6 +246,7 @@ def test_no_class_of_headrace_is_stored_by_its_module() -> None:
 
 def test_the_columns_are_those_of_the_records() -> None:
     assert schema_of("states").names == [*StateRecord._fields]
+    assert schema_of("sinks").names == ["sink", "position", "held"]  # as older savepoints have it
     nullable = {field.name for field in schema_of("states") if field.nullable}
     assert nullable == {"namespace", "item", "stamp_ms"}
     record = StateRecord("o", "s", "list", "pickle", 3, b"k", None, 0, None, 17, b"x" * (9 << 20))
