@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.datastream._extras import confluent_kafka
+from headrace.common._extras import confluent_kafka
 from headrace.datastream.connectors._kafka.client.log import ClientLog
 from headrace.errors import JobError
 from headrace.runners.processes import this_machine

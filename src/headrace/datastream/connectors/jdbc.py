@@ -8,11 +8,11 @@ from datetime import timedelta
 from typing import Any
 
 from headrace.common._arguments import require_at_least
+from headrace.common._extras import optional
 from headrace.common.time import TimeAmount
 from headrace.common.typeinfo import RowTypeInfo, Types
 from headrace.common.types import Row
 from headrace.connector import DeliveryGuarantee
-from headrace.datastream._extras import optional
 from headrace.datastream.connectors._external.addresses import HIDDEN, without_secrets
 from headrace.datastream.connectors._postgres.client import PostgresConnection
 from headrace.datastream.connectors._postgres.jdbc_urls import libpq_parameters, with_percent_marks

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from headrace.common._extras import optional
 from headrace.common.types import Row
 from headrace.connector import KeepsSecrets
-from headrace.datastream._extras import optional
 from headrace.errors import PlanError
 
 _NOTICE_OUTAGES = {"connect_timeout": "10", "keepalives_idle": "30", "tcp_user_timeout": "30000"}

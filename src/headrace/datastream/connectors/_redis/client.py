@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 from urllib.parse import parse_qs, parse_qsl, quote, unquote, urlsplit
 
-from headrace.datastream._extras import optional
+from headrace.common._extras import optional
 from headrace.datastream.connectors._external.addresses import without_secrets
 from headrace.errors import PlanError
 

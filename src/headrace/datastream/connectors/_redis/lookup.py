@@ -8,9 +8,9 @@ from collections.abc import Callable, Mapping
 from datetime import timedelta
 from typing import Any
 
+from headrace.common._extras import optional
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import KeepsSecrets
-from headrace.datastream._extras import optional
 from headrace.datastream._functions.asynchronous import AsyncFunction
 from headrace.datastream._outages import Outage, OutageLog, retry_while_down_async
 from headrace.datastream.connectors._external.addresses import without_secrets

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any
 
+from headrace.common._extras import optional
 from headrace.common.changelog_mode import ChangelogMode
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import CommitBy, CommitterContext, Sink, SinkWriter, WriterContext
-from headrace.datastream._extras import optional
 from headrace.datastream._outages import Outage, is_wrong_address, retry_while_down
 from headrace.datastream.connectors._external.addresses import without_secrets
 from headrace.datastream.connectors._redis.client import check_url, connect, is_outage

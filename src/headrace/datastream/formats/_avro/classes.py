@@ -16,9 +16,9 @@ from enum import Enum
 from functools import lru_cache
 from typing import Any
 
+from headrace.common._extras import fastavro
 from headrace.common.time import Instant
 from headrace.common.types import Row, row_of
-from headrace.datastream._extras import fastavro
 from headrace.datastream.formats._avro.nodes import Convert, Node, kind_of, logical_type
 from headrace.datastream.formats._class_hints import default_of, hints_of, is_record_class
 from headrace.errors import DecodeError, PlanError

@@ -15,9 +15,9 @@ from io import BytesIO
 from operator import index
 from typing import Any
 
+from headrace.common._extras import fastavro
 from headrace.common.time import Instant
 from headrace.common.types import Row
-from headrace.datastream._extras import fastavro
 from headrace.datastream.formats._avro.classes import RecordType
 from headrace.datastream.formats._avro.nodes import (
     Node,

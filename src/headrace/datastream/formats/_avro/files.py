@@ -18,10 +18,10 @@ from functools import lru_cache
 from io import BytesIO
 from typing import IO, Any
 
+from headrace.common._extras import fastavro
 from headrace.common.io import InputFormat
 from headrace.common.serialization import BulkWriterFactory
 from headrace.connector import BadRecord, Chunk
-from headrace.datastream._extras import fastavro
 from headrace.datastream.formats._avro.classes import RecordType
 from headrace.datastream.formats._avro.coding import (
     MISFITS,

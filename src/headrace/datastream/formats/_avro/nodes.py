@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Generic, TypeVar
 
-from headrace.datastream._extras import fastavro
+from headrace.common._extras import fastavro
 from headrace.errors import DecodeError, PlanError
 
 Node = Any

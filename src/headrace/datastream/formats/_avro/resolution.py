@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from headrace.datastream._extras import fastavro
+from headrace.common._extras import fastavro
 from headrace.datastream.formats._avro.classes import RecordType, record_function
 from headrace.datastream.formats._avro.nodes import (
     NAMED,

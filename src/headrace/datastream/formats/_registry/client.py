@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from headrace.datastream._extras import optional
+from headrace.common._extras import optional
 from headrace.datastream._outages import Outage, retry_while_down
 from headrace.datastream.formats._registry.registry import SchemaRegistry
 from headrace.errors import DecodeError, JobError

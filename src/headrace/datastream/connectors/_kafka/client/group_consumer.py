@@ -10,7 +10,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from headrace.datastream._extras import confluent_kafka
+from headrace.common._extras import confluent_kafka
 from headrace.datastream.connectors._kafka.client.consumer import TopicPartition
 from headrace.datastream.connectors._kafka.client.library import UNKNOWN, make_client, text_of
 

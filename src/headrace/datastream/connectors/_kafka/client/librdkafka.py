@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from headrace.datastream._extras import confluent_kafka
+from headrace.common._extras import confluent_kafka
 from headrace.datastream.connectors._kafka.client.consumer import (
     Cluster,
     Fetched,

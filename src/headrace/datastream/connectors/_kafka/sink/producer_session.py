@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
-from headrace.datastream._extras import confluent_kafka
+from headrace.common._extras import confluent_kafka
 from headrace.datastream._outages import Outage, OutageLog
 from headrace.datastream.connectors._kafka.sink.errors import (
     REFUSED,

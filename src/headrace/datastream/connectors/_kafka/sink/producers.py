@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from headrace.datastream._extras import confluent_kafka
+from headrace.common._extras import confluent_kafka
 from headrace.datastream.connectors._kafka.client.consumer import is_internal_topic
 from headrace.datastream.connectors._kafka.client.library import make_client, text_of
 from headrace.datastream.connectors._kafka.client.properties import Properties, resolve_references

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from headrace.common._extras import check_installed
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import (
     CommitBy,
@@ -16,7 +17,6 @@ from headrace.connector import (
     SinkWriter,
     WriterContext,
 )
-from headrace.datastream._extras import check_installed
 from headrace.datastream.connectors._kafka.client.builder import KafkaBuilder
 from headrace.datastream.connectors._kafka.client.properties import Properties
 from headrace.datastream.connectors._kafka.sink.producers import LibrdkafkaProducers, Producers

@@ -14,7 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from headrace.datastream._extras import confluent_kafka
+from headrace.common._extras import confluent_kafka
 from headrace.datastream.connectors._kafka.sink.errors import ClientStuck, timed_out
 from headrace.datastream.connectors._kafka.sink.producer_session import PAUSE_S, ProducerSession
 from headrace.datastream.connectors._kafka.sink.producers import Producers

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
+from headrace.common._extras import check_installed
 from headrace.common.serialization import DeserializationSchema
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import Source, SplitEnumerator, SplitReader
-from headrace.datastream._extras import check_installed
 from headrace.datastream.connectors._kafka.client.builder import KafkaBuilder
 from headrace.datastream.connectors._kafka.client.consumer import Clients
 from headrace.datastream.connectors._kafka.client.librdkafka import LibrdkafkaClients

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from headrace.common._extras import _EXTRAS, confluent_kafka, fastavro, optional
 from headrace.common.serialization import SimpleStringSchema
-from headrace.datastream._extras import _EXTRAS, confluent_kafka, fastavro, optional
 from headrace.datastream.connectors.kafka import (
     KafkaRecordSerializationSchema,
     KafkaSink,
