@@ -261,8 +261,9 @@ class SplitEnumerator(ABC):
     def pending(self, positions: Mapping[str, JsonValue]) -> Pending:
         """Return the remaining input after ``positions``, in records and bytes.
 
-        Called for metrics only. The implementation must not query the external system: the input
-        that ``advance`` has seen last is enough. By default both amounts are unknown.
+        Called for metrics only, with the positions of some or all splits. The implementation must
+        not query the external system: the input that ``advance`` has seen last is enough. By
+        default both amounts are unknown.
         """
         return Pending()
 

@@ -28,6 +28,7 @@ from headrace.graph.stream_graph import StreamGraph
 from headrace.metrics._operator_counts import JobListener
 from headrace.planner.explain import explain_text, plan_json
 from headrace.planner.plan import PlanOptions, plan
+from headrace.runners.clock import wall_clock_ms
 from headrace.runners.delivery import Delivery
 from headrace.runners.dependencies import activation
 from headrace.runners.dependencies.declared import (
@@ -36,7 +37,9 @@ from headrace.runners.dependencies.declared import (
     is_this_interpreter,
 )
 from headrace.runners.dependencies.folder import dependencies_folder, working_folder
+from headrace.runners.job_graph import job_graph
 from headrace.runners.local import LocalRun
+from headrace.runners.observers import JobInfo, JobObserver, Observers
 from headrace.runtime.failure import to_job_failure
 from headrace.runtime.pacing import Pace
 from headrace.runtime.program import JobProgram, Settings
@@ -60,13 +63,15 @@ class LocalJob:
         delivery: Delivery,
         dependencies: Dependencies | None = None,
         listeners: Sequence[JobListener] = (),
+        observers: Sequence[JobObserver] = (),
     ) -> None:
         self.job_id = JobID(program.run_id)
         self.delivery = delivery
         dependencies = dependencies or Dependencies()
         activation.activate(str(dependencies_folder(dependencies) or ""), dependencies.worker_path)
         try:
-            self._run = LocalRun(program, delivery, listeners=listeners)
+            self._observers = Observers(observers)
+            self._run = LocalRun(program, delivery, listeners=listeners, observers=self._observers)
         except BaseException:
             activation.deactivate()
             raise
@@ -76,6 +81,8 @@ class LocalJob:
         self._trace: TracebackType | None = None
         self._started = time.monotonic()
         self._net_runtime_ms = 0
+        if self._observers:
+            self._observers.start(_local_info(self._run.program))
         self._thread = threading.Thread(target=self._run_job, name="headrace-job", daemon=True)
         self._thread.start()
 
@@ -87,8 +94,10 @@ class LocalJob:
             self._failure = trim_tracebacks(to_job_failure(error))
             self._trace = self._failure.__traceback__
             self._status = JobStatus.FAILED
+            self._observers.failure(self._failure, None)
         finally:
             self._net_runtime_ms = round((time.monotonic() - self._started) * 1000)
+            self._observers.end(self._status)
             activation.deactivate()
             self.delivery.close()
 
@@ -111,6 +120,20 @@ class LocalJob:
     def accumulators(self) -> Mapping[str, Any]:
         """Return the current values of the job's counters."""
         return self._run.accumulators()
+
+
+def _local_info(program: JobProgram) -> JobInfo:
+    return JobInfo(
+        job_id=program.run_id,
+        name=program.name,
+        runner="local",
+        location=f"process {os.getpid()}",
+        cores=1,
+        checkpoint=None,
+        started_ms=wall_clock_ms(),
+        graph=job_graph(program),
+        program=program,
+    )
 
 
 def program_of(
@@ -199,6 +222,7 @@ def start(
     configuration: Configuration,
     job_name: str | None,
     listeners: Sequence[JobListener] = (),
+    observers: Sequence[JobObserver] = (),
 ) -> JobHandle:
     """Start a job on the configured runner."""
     program = program_of(graph, configuration, job_name)
@@ -211,7 +235,7 @@ def start(
     if _is_local(configuration):
         _warn_ignored(configuration)
         _warn_other_interpreter(dependencies)
-        return LocalJob(program, delivery, dependencies, listeners)
+        return LocalJob(program, delivery, dependencies, listeners, observers)
     from headrace.runners.spark.start import start_on_spark
 
     return start_on_spark(
@@ -221,6 +245,7 @@ def start(
         fresh=os.environ.get(options.FRESH_VARIABLE) == "1",
         dependencies=dependencies,
         listeners=listeners,
+        observers=observers,
     )
 
 

@@ -7,6 +7,7 @@ stages and sinks before the next one starts.
 from __future__ import annotations
 
 import contextlib
+import itertools
 import tempfile
 import threading
 import time
@@ -20,13 +21,15 @@ from headrace.errors import JobError
 from headrace.metrics._merging import Number, figures
 from headrace.metrics._operator_counts import JobListener
 from headrace.planner.single_key_group import single_key_group
-from headrace.runners.clock import RunClock
+from headrace.runners.clock import RunClock, wall_clock_ms
 from headrace.runners.delivery import Delivery
+from headrace.runners.observers import BatchProgress, Observers, Phases
 from headrace.runners.reporting import Reporting
 from headrace.runners.sinks import (
     SinkWriting,
     make_committer,
 )
+from headrace.runners.splits import splits_of
 from headrace.runners.tasks import Tasks
 from headrace.runtime.block import ALL_GROUPS, Envelope, Kind, isolate_for_receiver, records_of
 from headrace.runtime.context import TaskInfo
@@ -53,7 +56,7 @@ class LocalRun:
     Arguments for tests: ``budgets`` yields the maximum number of records of each micro-batch,
     ``backends`` makes the state backends, ``one_key_group=False`` keeps the program's key groups,
     and ``clock_ns`` measures the time that tasks take. ``listeners`` are called after each
-    committed micro-batch.
+    committed micro-batch, and so are ``observers``.
     """
 
     def __init__(
@@ -66,6 +69,7 @@ class LocalRun:
         one_key_group: bool = True,
         listeners: Sequence[JobListener] = (),
         clock_ns: Callable[[], int] = time.perf_counter_ns,
+        observers: Observers | None = None,
     ) -> None:
         key_groups = {v.id: v.groups for stage in program.stages for v in stage}
         if one_key_group:
@@ -75,6 +79,7 @@ class LocalRun:
         self.batch_id = 0
         self._clock, self._budgets = clock or RunClock(), budgets
         self.reporting = Reporting(program, listeners)
+        self._observers = observers or Observers()
         folder = program.settings.capture_dir
         self._captures: LocalCaptures | None = None
         if folder and backends is None:  # what other backends hold is not recorded
@@ -126,6 +131,8 @@ class LocalRun:
             raise failure from None
 
     def _run_batch(self) -> bool:
+        started_ms = wall_clock_ms()
+        moments = [time.perf_counter_ns()]  # between the phases
         end = self._next_offset()
         if end is self._offset:
             return False
@@ -133,10 +140,13 @@ class LocalRun:
         sink_envelopes: list[Envelope] = []
         pending_by_stage: dict[int, list[Envelope]] = {}
         split_states: list[Mapping[tuple[str, str], SplitState]] = []
-        for task in self._coordinator.reporting_plan(self._offset, end):
+        tasks = self._coordinator.reporting_plan(self._offset, end)
+        moments.append(time.perf_counter_ns())
+        for task in tasks:
             self._route_envelopes(
                 self._source_task.run(task), pending_by_stage, sink_envelopes, split_states
             )
+        moments.append(time.perf_counter_ns())
         for number in range(1, len(self.program.stages) + 1):
             self._run_stage(
                 number,
@@ -145,6 +155,7 @@ class LocalRun:
                 sink_envelopes,
                 split_states,
             )
+        moments.append(time.perf_counter_ns())
         counted = self.metrics.values()  # before the commit, as a gauge may fail
         self._write(sink_envelopes)
         self.reporting.add(counted)
@@ -154,6 +165,22 @@ class LocalRun:
         self.batch_id += 1
         watermarks = source_watermarks(self._states)
         self.reporting.report(self.batch_id - 1, counted, watermarks, end.now_ms)
+        if self._observers:
+            moments.append(time.perf_counter_ns())
+            self._observers.batch(
+                BatchProgress(
+                    self.batch_id - 1,
+                    started_ms,
+                    (moments[-1] - moments[0]) / 1e6,
+                    wall_clock_ms(),
+                    Phases(*((to - at) / 1e6 for at, to in itertools.pairwise(moments))),
+                    counted,
+                    self.reporting.totals,
+                    watermarks,
+                    splits_of(end, self._coordinator.pending_by_split(end)),
+                    self.program,
+                )
+            )
         return True
 
     def _next_offset(self) -> Offset:

@@ -5,12 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from headrace.metrics._merging import MetricId, MetricValue, merge_into_copy
-from headrace.metrics._operator_counts import (
-    BatchCounts,
-    JobListener,
-    operator_counts,
-    source_counts,
-)
+from headrace.metrics._operator_counts import JobListener
+from headrace.runners.observers import batch_counts
 from headrace.runtime.program import JobProgram
 
 
@@ -42,15 +38,7 @@ class Reporting:
         """
         if not self._listeners:
             return
-        sources, operators = self._program.sources, self._program.operators
-        counts = BatchCounts(
-            batch_id,
-            operator_counts(metrics, operators),
-            source_counts(metrics, sources, watermarks, now_ms),
-            operator_counts(self.totals, operators),
-            source_counts(self.totals, sources, watermarks, now_ms),
-            operator_counts(metrics, operators, by_subtask=True),
-        )
+        counts = batch_counts(self._program, batch_id, metrics, self.totals, watermarks, now_ms)
         for listener in self._listeners:
             try:
                 listener.on_batch(counts)

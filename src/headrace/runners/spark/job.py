@@ -16,9 +16,11 @@ from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
 from headrace.errors import CheckpointError, PlanError, SparkEndedError, UnsupportedError
 from headrace.metrics._operator_counts import JobListener
-from headrace.runners.clock import monotonic_ms
+from headrace.runners.clock import monotonic_ms, wall_clock_ms
 from headrace.runners.delivery import Delivery
 from headrace.runners.dependencies import activation
+from headrace.runners.job_graph import job_graph
+from headrace.runners.observers import JobInfo, JobObserver, Observers
 from headrace.runners.restarts import RestartStrategy
 from headrace.runners.sinks import has_committer, make_committer
 from headrace.runners.spark.attempt import Attempt
@@ -51,12 +53,14 @@ class SparkJob:
         restarts: RestartStrategy,
         listeners: Sequence[JobListener] = (),
         dependencies: ShippedDependencies = NO_DEPENDENCIES,
+        observers: Sequence[JobObserver] = (),
     ) -> None:
         self.job_id = JobID(program.run_id)
         self.delivery = delivery
         self._spark, self._program, self._checkpoint = spark, program, checkpoint
         self._restarts = restarts
-        self._reports = Reports(program, delivery, listeners)
+        self._observers = Observers(observers)
+        self._reports = Reports(program, delivery, listeners, self._observers)
         self._status = JobStatus.CREATED
         self._failure: BaseException | None = None
         self._trace: TracebackType | None = None
@@ -79,6 +83,8 @@ class SparkJob:
             used = program.connectors
             self._for_replay = dumps(program.for_replay(), folders, used, provided, secrets=False)
         self._warning_forwarder = WarningForwarder(self._plans.warnings_file)
+        if self._observers:
+            self._observers.start(self._info())
         self._thread = threading.Thread(target=self._run, name="headrace-job", daemon=True)
         self._thread.start()
 
@@ -112,6 +118,21 @@ class SparkJob:
         """Return the current counters, the watermark (ms) and the number of micro-batches."""
         return self._reports.accumulators()
 
+    def _info(self) -> JobInfo:
+        program, context = self._program, self._spark.sparkContext
+        kept = None if program.batch else self._checkpoint.directory
+        return JobInfo(
+            job_id=str(self.job_id),
+            name=program.name,
+            runner="spark",
+            location=context.master or "",
+            cores=context.defaultParallelism,
+            checkpoint=kept,
+            started_ms=wall_clock_ms(),
+            graph=job_graph(program),
+            program=program,
+        )
+
     # The run.
 
     def _run(self) -> None:
@@ -130,8 +151,10 @@ class SparkJob:
                 self._failure = trim_tracebacks(to_job_failure(error))
                 self._trace = self._failure.__traceback__
                 self._status = JobStatus.FAILED
+                self._observers.failure(self._failure, None)
         finally:
             self._net_runtime_ms = round((time.monotonic() - self._started) * 1000)
+            self._observers.end(self._status)
             self._link.close()
             self._warning_forwarder.close()
             self._plans.remove()
@@ -154,6 +177,7 @@ class SparkJob:
                 if delay_ms is None or lost or self._cancelled.is_set():
                     raise
                 number += 1
+                self._observers.failure(error, delay_ms)
                 print(
                     f"headrace: {self._program.name!r} failed and begins again in"
                     f" {delay_ms / 1000:g} s (restart {number}):"

@@ -9,6 +9,7 @@ from headrace.metrics._merging import figures
 from headrace.metrics._operator_counts import JobListener
 from headrace.runners.clock import wall_clock_ms
 from headrace.runners.delivery import Delivery
+from headrace.runners.observers import BatchProgress, Observers, Phases
 from headrace.runners.reporting import Reporting
 from headrace.runners.spark.link import BatchReport
 from headrace.runtime.failure import sink_error_notes
@@ -19,11 +20,17 @@ class Reports:
     """Receives the reports of a job's micro-batches, each once and in order."""
 
     def __init__(
-        self, program: JobProgram, delivery: Delivery, listeners: Sequence[JobListener] = ()
+        self,
+        program: JobProgram,
+        delivery: Delivery,
+        listeners: Sequence[JobListener] = (),
+        observers: Observers | None = None,
     ) -> None:
         self.last: BatchReport | None = None
         self._program, self._delivery = program, delivery
         self._reporting = Reporting(program, listeners)
+        self._observers = observers or Observers()
+        self._began_ms = wall_clock_ms()
 
     def receive(self, report: BatchReport) -> None:
         """Add the metrics of a micro-batch, and deliver its printed and collected records."""
@@ -34,7 +41,17 @@ class Reports:
                 with sink_error_notes(sink, "delivering"):
                     self._delivery.deliver(sink, group, values)
         self.last = report
-        self._reporting.report(report.batch_id, report.metrics, report.watermarks, wall_clock_ms())
+        now_ms, began_ms = wall_clock_ms(), self._began_ms
+        self._began_ms = now_ms
+        self._reporting.report(report.batch_id, report.metrics, report.watermarks, now_ms)
+        if self._observers:
+            self._observers.batch(
+                BatchProgress(
+                    *(report.batch_id, began_ms, now_ms - began_ms, now_ms, Phases()),
+                    *(report.metrics, self._reporting.totals, report.watermarks, {}),
+                    self._program,
+                )
+            )
 
     def accumulators(self) -> dict[str, Any]:
         """Return the current counters, the watermark (ms) and the number of micro-batches."""

@@ -21,6 +21,7 @@ from headrace.runners.dependencies.declared import (
     is_this_interpreter,
 )
 from headrace.runners.dependencies.folder import dependencies_folder, working_folder
+from headrace.runners.observers import JobObserver
 from headrace.runners.restarts import restart_strategy
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
 from headrace.runners.spark.checkpoint.generations import Stages
@@ -40,6 +41,7 @@ def start_on_spark(
     fresh: bool,
     dependencies: Dependencies | None = None,
     listeners: Sequence[JobListener] = (),
+    observers: Sequence[JobObserver] = (),
 ) -> SparkJob:
     """Start a job in the active session, or in a new local one."""
     base = None if program.batch else options.read(configuration, options.CHECKPOINT_DIR)
@@ -94,7 +96,9 @@ def start_on_spark(
             )
         restarts = restart_strategy(configuration, lambda: random.uniform(-1, 1))
         shipped = ShippedDependencies.ship(spark, folder, dependencies.worker_path)
-        return SparkJob(spark, program, checkpoint, delivery, restarts, listeners, shipped)
+        return SparkJob(
+            spark, program, checkpoint, delivery, restarts, listeners, shipped, observers
+        )
     except BaseException:
         checkpoint.close()
         raise

@@ -233,6 +233,16 @@ class Coordinator:
         first, *others = self.plan(start, end)
         return [replace(first, pending=self._count_pending(end)), *others]
 
+    def pending_by_split(self, offset: Offset) -> dict[str, dict[str, Pending]]:
+        """Return the unread records of each split of an offset, by source id and split."""
+        return {
+            source_id: {
+                split: enumerator.pending({split: position})
+                for split, position in offset.source(source_id).positions.items()
+            }
+            for source_id, enumerator in self._enumerators.items()
+        }
+
     def _count_pending(self, offset: Offset) -> dict[str, Pending]:
         found = {
             source_id: self._enumerators[source_id].pending(offset.source(source_id).positions)

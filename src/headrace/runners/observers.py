@@ -1,0 +1,175 @@
+"""Observers of a running job: reporters of metrics, the display in a terminal, the web page."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Protocol
+
+from headrace.common.job_status import JobStatus
+from headrace.connector import JsonValue
+from headrace.metrics._merging import MetricId, MetricValue
+from headrace.metrics._operator_counts import BatchCounts, operator_counts, source_counts
+from headrace.runners.job_graph import JobGraph
+from headrace.runtime.program import JobProgram
+
+
+@dataclass(frozen=True)
+class JobInfo:
+    """What is known of a job when it starts.
+
+    ``runner``: ``spark`` or ``local``. ``location``: Spark's master, or the process.
+    ``checkpoint``: its folder; None without one. ``started_ms``: the wall clock.
+    """
+
+    job_id: str
+    name: str
+    runner: str
+    location: str
+    cores: int
+    checkpoint: str | None
+    started_ms: int
+    graph: JobGraph
+    program: JobProgram = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Phases:
+    """The parts of a micro-batch's duration, in ms; None: not known.
+
+    ``plan``: to decide what is read. ``read``: sources, and what is chained to them. ``process``:
+    the operators after exchanges. ``commit``: sinks, and the checkpoint.
+    """
+
+    plan_ms: float | None = None
+    read_ms: float | None = None
+    process_ms: float | None = None
+    commit_ms: float | None = None
+
+
+@dataclass(frozen=True)
+class SplitStatus:
+    """Where a split is: its position in the source's own form, and the records after it.
+
+    ``pending_records`` and ``pending_bytes``: what was unread when the micro-batch was planned, as
+    far as the source knew.
+    """
+
+    position: JsonValue
+    pending_records: int | None = None
+    pending_bytes: int | None = None
+    idle: bool = False
+
+
+SplitsBySource = Mapping[str, Mapping[str, SplitStatus]]
+"""The splits at the end of a micro-batch, by source id and split."""
+
+
+@dataclass(frozen=True)
+class BatchProgress:
+    """A committed micro-batch.
+
+    ``started_ms``: the wall clock. ``now_ms``: the wall clock at the end. ``metrics``: of this
+    micro-batch. ``totals``: since the run began; it is not changed later. ``watermarks``: the
+    lowest of each source, by id. ``counts`` is computed when it is first read.
+    """
+
+    batch_id: int
+    started_ms: int
+    duration_ms: float
+    now_ms: int
+    phases: Phases
+    metrics: Mapping[MetricId, MetricValue] = field(repr=False)
+    totals: Mapping[MetricId, MetricValue] = field(repr=False)
+    watermarks: Mapping[str, int]
+    splits: SplitsBySource = field(repr=False)
+    program: JobProgram = field(repr=False)
+
+    @cached_property
+    def counts(self) -> BatchCounts:
+        """The counts by operator and by source, as a job listener receives them."""
+        return batch_counts(
+            *(self.program, self.batch_id, self.metrics, self.totals),
+            *(self.watermarks, self.now_ms),
+        )
+
+
+def batch_counts(
+    program: JobProgram,
+    batch_id: int,
+    metrics: Mapping[MetricId, MetricValue],
+    totals: Mapping[MetricId, MetricValue],
+    watermarks: Mapping[str, int],
+    now_ms: int,
+) -> BatchCounts:
+    """Return the counts of a micro-batch; ``totals`` are those since the run began."""
+    sources, operators = program.sources, program.operators
+    return BatchCounts(
+        batch_id,
+        operator_counts(metrics, operators),
+        source_counts(metrics, sources, watermarks, now_ms),
+        operator_counts(totals, operators),
+        source_counts(totals, sources, watermarks, now_ms),
+        operator_counts(metrics, operators, by_subtask=True),
+    )
+
+
+class JobObserver(Protocol):
+    """Watches a job, in the process that started it.
+
+    All methods but ``on_start`` are called by a thread of the job, one after another; the job waits
+    for them, so they must return soon. An observer that raises is reported once and not called
+    again; the job goes on.
+    """
+
+    def on_start(self, job: JobInfo) -> None:
+        """Called once, before the first micro-batch, by the thread that starts the job."""
+
+    def on_batch(self, batch: BatchProgress) -> None:
+        """Called once for each committed micro-batch, in order."""
+
+    def on_failure(self, error: BaseException, restarts_in_ms: int | None) -> None:
+        """Called when an attempt fails; ``restarts_in_ms`` None: the job has failed."""
+
+    def on_end(self, status: JobStatus) -> None:
+        """Called once, at the job's end; not if the process ends before."""
+
+
+class Observers:
+    """The observers of one job; false if there are none."""
+
+    def __init__(self, observers: Sequence[JobObserver] = ()) -> None:
+        self._observers = [*observers]
+
+    def __bool__(self) -> bool:
+        return bool(self._observers)
+
+    def start(self, job: JobInfo) -> None:
+        """Call ``on_start`` of each."""
+        self._call(lambda each: each.on_start(job))
+
+    def batch(self, batch: BatchProgress) -> None:
+        """Call ``on_batch`` of each."""
+        self._call(lambda each: each.on_batch(batch))
+
+    def failure(self, error: BaseException, restarts_in_ms: int | None) -> None:
+        """Call ``on_failure`` of each."""
+        self._call(lambda each: each.on_failure(error, restarts_in_ms))
+
+    def end(self, status: JobStatus) -> None:
+        """Call ``on_end`` of each."""
+        self._call(lambda each: each.on_end(status))
+
+    def _call(self, method: Callable[[JobObserver], None]) -> None:
+        for observer in [*self._observers]:
+            try:
+                method(observer)
+            except Exception as error:
+                self._observers.remove(observer)
+                print(
+                    f"headrace: {type(observer).__name__} has failed and is off for this job;"
+                    f" the job goes on: {type(error).__name__}: {error}",
+                    file=sys.stderr,
+                )

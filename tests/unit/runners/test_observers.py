@@ -1,0 +1,104 @@
+"""Observers see the whole run of a job, and cannot fail it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from headrace.common import Configuration
+from headrace.common.job_status import JobStatus
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream._build.execution import _build_graph
+from headrace.runners.launch import start
+from headrace.runners.observers import BatchProgress, JobInfo, Observers
+
+
+class Kept:
+    def __init__(self) -> None:
+        self.job: JobInfo | None = None
+        self.batches: list[BatchProgress] = []
+        self.failures: list[tuple[BaseException, int | None]] = []
+        self.ends: list[JobStatus] = []
+
+    def on_start(self, job: JobInfo) -> None:
+        self.job = job
+
+    def on_batch(self, batch: BatchProgress) -> None:
+        self.batches.append(batch)
+
+    def on_failure(self, error: BaseException, restarts_in_ms: int | None) -> None:
+        self.failures.append((error, restarts_in_ms))
+
+    def on_end(self, status: JobStatus) -> None:
+        self.ends.append(status)
+
+
+class Broken(Kept):
+    def on_batch(self, batch: BatchProgress) -> None:
+        super().on_batch(batch)
+        raise ValueError("full")
+
+
+def run(function: Any, *observers: Kept) -> Any:
+    settings = {"execution.target": "local", "headrace.source.max-records-per-batch": "10"}
+    configuration = Configuration.from_dict(settings)
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    stream = env.from_collection([*range(30)]).name("numbers").map(function).name("mapped")
+    stream.key_by(lambda n: n % 3).reduce(lambda a, b: a + b).name("sums").print()
+    graph = _build_graph(env._take_sinks(), configuration)
+    job = start(graph, configuration, "observed", observers=observers)
+    return job.wait()
+
+
+def test_an_observer_sees_the_graph_and_every_micro_batch() -> None:
+    kept = Kept()
+    run(lambda n: n, kept)
+    assert kept.job is not None
+    assert (kept.job.name, kept.job.runner, kept.job.cores) == ("observed", "local", 1)
+    graph = kept.job.graph
+    assert [each.name for each in graph.operators][:2] == ["numbers", "mapped"]
+    kinds = {each.name: each.kind for each in graph.operators}
+    assert (kinds["numbers"], kinds["sums"]) == ("source", "operator")
+    assert "sink" in kinds.values()
+    chained = {each.chained for each in graph.edges}
+    assert chained == {True, False}
+    assert all(graph.operator(each.source) for each in graph.edges)
+    assert {each.vertex for each in graph.operators} == {each.id for each in graph.vertices}
+    assert [batch.batch_id for batch in kept.batches] == [0, 1, 2]
+    read = [batch.counts.source("numbers").records for batch in kept.batches]
+    assert read == [10, 20, 30]
+    (source,) = kept.batches[0].splits.values()
+    assert [each.pending_records for each in source.values()] == [20]
+    assert kept.ends == [JobStatus.FINISHED] and not kept.failures
+
+
+def test_the_phases_of_a_micro_batch_add_up() -> None:
+    kept = Kept()
+    run(lambda n: n, kept)
+    for batch in kept.batches:
+        phases = batch.phases
+        parts = [phases.plan_ms, phases.read_ms, phases.process_ms, phases.commit_ms]
+        assert sum(part for part in parts if part is not None) == pytest.approx(batch.duration_ms)
+
+
+def test_a_failure_is_seen_before_the_end() -> None:
+    kept = Kept()
+    with pytest.raises(ZeroDivisionError):
+        run(lambda n: n // 0, kept)
+    ((error, restarts_in_ms),) = kept.failures
+    assert isinstance(error, ZeroDivisionError) and restarts_in_ms is None
+    assert kept.ends == [JobStatus.FAILED]
+
+
+def test_a_broken_observer_is_reported_once_and_the_job_goes_on(capsys: Any) -> None:
+    broken, kept = Broken(), Kept()
+    run(lambda n: n, broken, kept)
+    assert len(broken.batches) == 1 and len(kept.batches) == 3
+    assert not broken.ends and kept.ends
+    told = [line for line in capsys.readouterr().err.splitlines() if "Broken" in line]
+    assert len(told) == 1 and "full" in told[0]
+
+
+def test_no_observers_are_false() -> None:
+    assert not Observers() and Observers([Kept()])
