@@ -2,8 +2,9 @@
 
 Workers of a session made by Headrace have the module path that the driver had (see
 ``interpreter``); other local workers have the working directory and ``PYTHONPATH``. Modules from
-elsewhere, or loaded by a test runner or a notebook, are pickled with the program. On a cluster,
-modules are expected to be installed, as for any PySpark job.
+elsewhere, or loaded by a test runner or a notebook, are pickled with the program. On a cluster all
+of the program's modules are, except those that Spark brings (``spark.submit.pyFiles``); installed
+packages are expected to be installed there too.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from types import ModuleType
 from typing import Any
 
 import cloudpickle
+from pyspark import SparkFiles
 from pyspark.sql import SparkSession
 
 from headrace.runners import program_classes
@@ -46,7 +48,9 @@ def worker_module_folders(spark: SparkSession) -> list[str]:
     if session_folders is not None:
         return [os.getcwd(), *session_folders]
     if not is_local(context.master or ""):
-        return user_paths()
+        root = SparkFiles.getRootDirectory()
+        brought = [os.path.join(root, name) for name in context._python_includes or []]
+        return [root, *brought]
     jvm: Any = context._jvm
     inherited = jvm.System.getenv("PYTHONPATH") or ""
     return [os.getcwd(), *filter(None, inherited.split(os.pathsep))]

@@ -1,0 +1,61 @@
+"""Brings this version of Headrace to the executors of a cluster, which need not have it installed.
+
+It is pure Python, so Spark brings it as a zip file. An installed Headrace of another version could
+not read what this one sends; the zip file comes first on the workers' module path.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import zipfile
+from importlib.util import cache_from_source
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+import headrace
+from headrace.runners.spark.modules import is_local
+from headrace.runners.temporary_files import new_subfolder
+
+_NOT_NEEDED = ("cli", "dev")
+"""Subpackages that only run where the program is started."""
+
+_brought: set[str] = set()
+"""The applications that have the package."""
+
+_files: list[Path] = []
+"""The zip file of this process, once it is made."""
+
+
+def bring_own_package(spark: SparkSession) -> None:
+    """Let Spark bring Headrace to the executors of a session, once for each application."""
+    context = spark.sparkContext
+    application = context.applicationId or ""
+    folder = Path(headrace.__file__).parent
+    # A package in a zip file has been brought by whoever submitted the program.
+    if is_local(context.master or "") or application in _brought or not folder.is_dir():
+        return
+    if not _files:
+        _files.append(write_package(folder, new_subfolder("package-")))
+    context.addPyFile(str(_files[0]))
+    _brought.add(application)
+
+
+def write_package(folder: Path, target: Path) -> Path:
+    """Write a package into a zip file, whose name tells versions apart; return its path.
+
+    Compiled modules lie beside their sources, so that workers need not compile them.
+    """
+    digest = hashlib.sha256()
+    draft = target / "draft.zip"
+    with zipfile.ZipFile(draft, "w", strict_timestamps=False) as packed:
+        for path in sorted(folder.rglob("*")):
+            inside = path.relative_to(folder.parent)
+            if path.is_dir() or "__pycache__" in inside.parts or inside.parts[1] in _NOT_NEEDED:
+                continue
+            digest.update(str(inside).encode() + b"\0" + path.read_bytes())
+            packed.write(path, inside)
+            compiled = Path(cache_from_source(str(path))) if path.suffix == ".py" else None
+            if compiled is not None and compiled.is_file():
+                packed.write(compiled, inside.with_suffix(".pyc"))
+    return draft.rename(target / f"headrace-{digest.hexdigest()[:16]}.zip")
