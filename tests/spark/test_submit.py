@@ -51,4 +51,4 @@ def test_what_submits_decides(tmp_path: Path) -> None:
     )
     assert done.stdout.splitlines()[-2:] == ["[1, 4, 9]", "local[1] theirs"], done.stderr[-3000:]
     # spark-submit puts the standard error of a Python program into its own standard output
-    assert (done.stdout + done.stderr).count("headrace: runs on local[1], Spark ") == 1
+    assert (done.stdout + done.stderr).count(" runs on local[1] with 1 core, Spark ") == 1

@@ -7,7 +7,16 @@ from typing import Annotated
 
 import typer
 
-from headrace.cli.run import Local, Settings, execute, export_settings, split_fresh
+from headrace.cli.run import (
+    Conf,
+    Local,
+    Master,
+    Settings,
+    execute,
+    export_settings,
+    export_spark_settings,
+    split_fresh,
+)
 from headrace.runners.pyflink_imports import install
 
 
@@ -22,6 +31,8 @@ def pyflink(
     ] = False,
     local: Local = False,
     settings: Settings = None,
+    master: Master = None,
+    conf: Conf = None,
 ) -> None:
     """Run PROGRAM, written for PyFlink, without a change.
 
@@ -31,6 +42,7 @@ def pyflink(
     before PROGRAM.
     """
     export_settings(local, settings or [])
+    export_spark_settings(local, master, conf or [])
     fresh_given, program_arguments = split_fresh(arguments or [])
     install()
     execute(program, program_arguments, fresh=fresh or fresh_given)

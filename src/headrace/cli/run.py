@@ -26,6 +26,15 @@ Settings = Annotated[
     typer.Option("-D", metavar="KEY=VALUE", help="A setting that the program does not set itself."),
 ]
 
+Master = Annotated[
+    str | None,
+    typer.Option("--master", metavar="URL", help="Spark's master: the cluster that runs the jobs."),
+]
+Conf = Annotated[
+    list[str] | None,
+    typer.Option("--conf", metavar="KEY=VALUE", help="A setting of Spark, as for spark-submit."),
+]
+
 NoDrain = Annotated[
     bool,
     typer.Option(
@@ -50,6 +59,8 @@ def run(
     local: Local = False,
     no_drain: NoDrain = False,
     settings: Settings = None,
+    master: Master = None,
+    conf: Conf = None,
 ) -> None:
     """Run PROGRAM; started again, it goes on from its checkpoint unless --fresh is given.
 
@@ -58,8 +69,9 @@ def run(
     """
     drained = [f"{STOP_DRAIN.key}=false"] if no_drain else []
     export_settings(local, [*(settings or []), *drained])
+    export_spark_settings(local, master, conf or [])
     fresh_given, program_arguments = split_fresh(arguments or [])
-    for option in ("--local", "--no-drain"):
+    for option in ("--local", "--no-drain", "--master", "--conf"):
         if (
             option
             in program_arguments[
@@ -91,6 +103,36 @@ def export_settings(local: bool, settings: list[str]) -> None:
     given = {key.strip(): value for key, _, value in pairs}
     Configuration.from_dict(given)
     os.environ[SETTINGS_VARIABLE] = json.dumps(given)
+
+
+def export_spark_settings(local: bool, master: str | None, settings: list[str]) -> None:
+    """Store Spark's master and settings where Spark looks for those of a submitted program.
+
+    A session that the program makes by itself has them, too.
+
+    Raises:
+        ConfigurationError: a setting is not ``spark.key=value``, or jobs do not run on Spark.
+    """
+    if master is None and not settings:
+        return
+    if local:
+        raise ConfigurationError(
+            "--local runs jobs without Spark, so --master and --conf have no effect",
+            hint="leave out --local, or both of them",
+        )
+    for setting in settings:
+        key, equals, _ = setting.partition("=")
+        if not equals or not key.strip().startswith("spark."):
+            raise ConfigurationError(
+                f"--conf {key} is no setting of Spark",
+                hint="--conf spark.key=value; settings of Headrace are given as -D key=value",
+            )
+    from headrace.runners.spark.startup.outside_settings import SUBMIT_ARGUMENTS, with_arguments
+
+    added = ["--master", master] if master is not None else []
+    for setting in settings:
+        added += ["--conf", setting]
+    os.environ[SUBMIT_ARGUMENTS] = with_arguments(os.environ.get(SUBMIT_ARGUMENTS, ""), added)
 
 
 def split_fresh(arguments: list[str]) -> tuple[bool, list[str]]:

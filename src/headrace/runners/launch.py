@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from types import TracebackType
 from typing import Any
 
@@ -136,10 +137,19 @@ def _local_info(program: JobProgram) -> JobInfo:
     )
 
 
+def _local_cores() -> int:
+    return os.cpu_count() or 1
+
+
 def program_of(
-    graph: StreamGraph, configuration: Configuration, job_name: str | None
+    graph: StreamGraph,
+    configuration: Configuration,
+    job_name: str | None,
+    default_parallelism: Callable[[], int] = _local_cores,
 ) -> JobProgram:
     """Plan a graph under a configuration.
+
+    ``default_parallelism`` is called if no parallelism is configured.
 
     Raises:
         PlanError: batch mode is configured and a source is unbounded.
@@ -159,7 +169,7 @@ def program_of(
             where={options.RUNTIME_MODE.key: mode},
             hint="use RuntimeExecutionMode.STREAMING: it reads up to the same offsets, and ends",
         )
-    parallelism = options.read(configuration, options.PARALLELISM) or os.cpu_count() or 1
+    parallelism = options.read(configuration, options.PARALLELISM) or default_parallelism()
     local = _is_local(configuration)
     max_records = options.read(configuration, options.MAX_RECORDS_PER_BATCH)
     if max_records is None:
@@ -180,7 +190,7 @@ def program_of(
         drain=drain,
         job_parameters=options.read(configuration, options.JOB_PARAMETERS),
     )
-    name = job_name or options.read(configuration, options.PIPELINE_NAME) or DEFAULT_NAME
+    name = _name_of(configuration, job_name)
     max_parallelism = options.read(configuration, options.MAX_PARALLELISM)
     program = plan(
         graph,
@@ -199,6 +209,10 @@ def program_of(
     )
     run_id = uuid.uuid4().hex
     return replace(program, run_id=run_id, scope=run_id[:12])
+
+
+def _name_of(configuration: Configuration, job_name: str | None) -> str:
+    return job_name or options.read(configuration, options.PIPELINE_NAME) or DEFAULT_NAME
 
 
 def _absolute_folder(path: str | None) -> str:
@@ -225,7 +239,9 @@ def start(
     observers: Sequence[JobObserver] = (),
 ) -> JobHandle:
     """Start a job on the configured runner."""
-    program = program_of(graph, configuration, job_name)
+    program = program_of(
+        graph, configuration, job_name, _default_parallelism(configuration, job_name)
+    )
     _check_checkpoint_dir(program, configuration, job_name)
     _require_checkpoint_without_drain(program, configuration)
     dependencies = declared_dependencies(configuration)
@@ -249,6 +265,29 @@ def start(
     )
 
 
+def _default_parallelism(configuration: Configuration, job_name: str | None) -> Callable[[], int]:
+    if _is_local(configuration):
+        return _local_cores
+
+    def default_parallelism() -> int:
+        batch = options.read(configuration, options.RUNTIME_MODE) == "BATCH"
+        folder = None if batch else _checkpoint_dir(configuration)
+        from headrace.runners.spark import start
+
+        return start.default_parallelism(configuration, folder, _name_of(configuration, job_name))
+
+    return default_parallelism
+
+
+def _planned_parallelism(configuration: Configuration) -> int:
+    """Return the default parallelism for a plan that is only shown: no session is started."""
+    if not _is_local(configuration):
+        from headrace.runners.spark.start import running_cores
+
+        return running_cores() or _local_cores()
+    return _local_cores()
+
+
 def _is_local(configuration: Configuration) -> bool:
     """Return whether jobs run in this process (``headrace run --local`` or configured)."""
     is_requested = os.environ.get(options.LOCAL_VARIABLE) == "1"
@@ -266,6 +305,14 @@ def _with_absolute_path(connector: Any) -> Any:
     return connector.absolute() if hasattr(connector, "absolute") else connector
 
 
+def _checkpoint_dir(configuration: Configuration) -> str | None:
+    """Return the folder of checkpoints; raise UnsupportedError if it is not local."""
+    folder = options.read(configuration, options.CHECKPOINT_DIR)
+    if folder:
+        local_path(folder, f"checkpoints ({options.CHECKPOINT_DIR.key})")
+    return folder or None
+
+
 def _check_checkpoint_dir(
     program: JobProgram, configuration: Configuration, job_name: str | None
 ) -> None:
@@ -276,10 +323,9 @@ def _check_checkpoint_dir(
     """
     if program.batch or _is_local(configuration):
         return  # neither keeps a checkpoint
-    folder = options.read(configuration, options.CHECKPOINT_DIR)
+    folder = _checkpoint_dir(configuration)
     if not folder:
         return
-    local_path(folder, f"checkpoints ({options.CHECKPOINT_DIR.key})")
     if not (job_name or options.read(configuration, options.PIPELINE_NAME)):
         raise ConfigurationError(
             "a checkpoint is found by the name of its job, and this job has none",
@@ -378,7 +424,7 @@ def execute_async(
     """
     job = start(graph, configuration, job_name, listeners)
     client = JobClient(job)
-    name = job_name or options.read(configuration, options.PIPELINE_NAME) or DEFAULT_NAME
+    name = _name_of(configuration, job_name)
     watcher = threading.Thread(target=_print_failure, args=(job, client, name), daemon=True)
     watcher.start()
     # A program may end at the moment at which its job fails.
@@ -426,9 +472,11 @@ def execute_and_collect(
 
 def execution_plan(graph: StreamGraph, configuration: Configuration) -> str:
     """Return the plan as JSON, in the format of Flink's plan visualizer."""
-    return plan_json(graph, program_of(graph, configuration, None))
+    cores = partial(_planned_parallelism, configuration)
+    return plan_json(graph, program_of(graph, configuration, None, cores))
 
 
 def explain(graph: StreamGraph, configuration: Configuration) -> str:
     """Return the physical plan as text."""
-    return explain_text(program_of(graph, configuration, None))
+    cores = partial(_planned_parallelism, configuration)
+    return explain_text(program_of(graph, configuration, None, cores))

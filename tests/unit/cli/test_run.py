@@ -135,6 +135,29 @@ def test_a_setting_that_is_none_is_refused(program: Path, given: str, said: str)
     assert done.stderr.startswith("ConfigurationError:") and said in done.stderr
 
 
+def test_the_cluster_is_given_as_to_spark_submit(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text("import os\nprint(os.environ['PYSPARK_SUBMIT_ARGS'])")
+    given = ["--master", "spark://there:7077", "--conf", "spark.a=b c", "--conf", "spark.d=e"]
+    done = headrace(tmp_path, "run", *given, "job.py")
+    assert done.stdout.strip() == (
+        "--master spark://there:7077 --conf 'spark.a=b c' --conf spark.d=e pyspark-shell"
+    ), done.stderr
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--local", "--master", "yarn"], "--local runs jobs without Spark"),
+        (["--conf", "spark.a"], "--conf spark.a is no setting of Spark"),
+        (["--conf", "parallelism.default=2"], "are given as -D key=value"),
+    ],
+)
+def test_what_contradicts_is_refused(program: Path, given: list[str], said: str) -> None:
+    done = headrace(program.parent, "run", *given, "job.py")
+    assert done.returncode == 1 and done.stdout == ""
+    assert done.stderr.startswith("ConfigurationError:") and said in done.stderr
+
+
 def test_split_fresh() -> None:
     assert split_fresh([]) == (False, [])
     assert split_fresh(["--fresh", "--fresh", "a"]) == (True, ["a"])

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from headrace.runners import temporary_files
-from headrace.runners.spark.startup.session import _session_settings
+from headrace.runners.spark.startup.session import _local_settings
 from headrace.runners.temporary_files import (
     private_file,
     process_folder,
@@ -110,7 +110,7 @@ def test_a_link_with_a_predicted_name_is_not_followed(shared: Path) -> None:
     victim.write_text("of another user")
     for name in ("headrace-log4j2-{}.properties", "headrace-spark-{}.log"):
         (shared / name.format(os.getpid())).symlink_to(victim)
-    _session_settings({}, 1)
+    _local_settings({}, 1)
     assert victim.read_text() == "of another user"
     with pytest.raises(OSError):  # nor is one within the folder
         (process_folder() / "spark.log").symlink_to(victim)
@@ -120,7 +120,7 @@ def test_a_link_with_a_predicted_name_is_not_followed(shared: Path) -> None:
 def test_only_the_owner_may_read(shared: Path) -> None:
     umask = os.umask(0)
     try:
-        _session_settings({}, 1)
+        _local_settings({}, 1)
         write_private(process_folder() / "text", "a")
         (shared / "was-there").touch(0o666)
         write_private(shared / "was-there", "b")

@@ -90,7 +90,9 @@ PARALLELISM: ConfigOption[int | None] = ConfigOption(
     "parallelism.default",
     ValueKind.INT,
     None,
-    "The number of tasks of a stage; by default the number of cores of the driver's machine.",
+    "The number of tasks of a stage. By default that of the job's checkpoint; without a checkpoint,"
+    " the number of cores: on a cluster spark.default.parallelism, or all executors that the"
+    " settings allow times their cores, or else the cores of the executors that have registered.",
 )
 RUNTIME_MODE: ConfigOption[str] = ConfigOption(
     "execution.runtime-mode",

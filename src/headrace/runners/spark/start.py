@@ -1,7 +1,8 @@
-"""Starts a job on Spark: session, checkpoint and run."""
+"""Starts a job on Spark: parallelism, session, checkpoint and run."""
 
 from __future__ import annotations
 
+import os
 import random
 import sys
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from headrace.common._options import catalogue as options
 from headrace.common.configuration import Configuration
-from headrace.errors import CheckpointError
+from headrace.errors import CheckpointError, ConfigurationError
 from headrace.metrics._operator_counts import JobListener
 from headrace.runners.delivery import Delivery
 from headrace.runners.dependencies.declared import (
@@ -25,13 +26,49 @@ from headrace.runners.observers import JobObserver
 from headrace.runners.restarts import restart_strategy
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
 from headrace.runners.spark.checkpoint.generations import Stages
+from headrace.runners.spark.cores import cores_of, cores_of_local, known_cores
+from headrace.runners.spark.own_package import bring_own_package
 from headrace.runners.spark.query.shipped_dependencies import ShippedDependencies
-from headrace.runners.spark.startup.session import WORKERS_PYTHON, get_session, prepare
+from headrace.runners.spark.startup.session import (
+    WORKERS_PYTHON,
+    chosen_master,
+    get_session,
+    makes_local_session,
+    prepare,
+    refuse_connect,
+    running_session,
+)
 from headrace.runtime.layout import Layout, States
 from headrace.runtime.program import JobProgram, SinkProgram
 
 if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
     from headrace.runners.spark.job import SparkJob
+
+
+def default_parallelism(configuration: Configuration, base: str | None, name: str) -> int:
+    """Return the parallelism of a job whose configuration has none.
+
+    ``base``: the folder of checkpoints, unless the job is a batch. If the job has a checkpoint, the
+    parallelism is that of the checkpoint; otherwise it is the number of cores. On a cluster this
+    starts the session, which knows the number.
+    """
+    if base is not None and os.environ.get(options.FRESH_VARIABLE) != "1":
+        fixed = Checkpoint.read_partitions(base, name)
+        if fixed is not None:
+            return fixed
+    settings = options.spark_settings(configuration.to_dict())
+    refuse_connect(settings)
+    if makes_local_session(settings):
+        return cores_of_local(chosen_master(settings))
+    return cores_of(get_session(settings, None))
+
+
+def running_cores() -> int | None:
+    """Return the cores of the session that runs already; None if none does."""
+    spark = running_session()
+    return None if spark is None else known_cores(spark)
 
 
 def start_on_spark(
@@ -55,13 +92,7 @@ def start_on_spark(
     read_states = partial(_read_states, settings, parallelism)
     checkpoint = Checkpoint.open(base, program, fresh, ignore_unclaimed, read_states=read_states)
     try:
-        if checkpoint.temporary and not program.batch:
-            print(
-                f"headrace: no execution.checkpointing.dir is set; the checkpoint of"
-                f" {program.name!r} is temporary: {checkpoint.directory}",
-                file=sys.stderr,
-            )
-        elif checkpoint.finished and any(map(_is_collecting, program.sinks)):
+        if checkpoint.finished and any(map(_is_collecting, program.sinks)):
             raise CheckpointError(
                 f"the job {program.name!r} has run to its end on this checkpoint:"
                 " there is nothing left to collect",
@@ -69,12 +100,6 @@ def start_on_spark(
                 hint='give each collection a name of its own, execute_and_collect("name"), or'
                 " start anew (`headrace run --fresh`, or"
                 f" {options.FRESH_VARIABLE}=1 in the environment)",
-            )
-        elif checkpoint.resumed:
-            print(
-                f"headrace: {program.name!r} goes on from {checkpoint.directory}"
-                " (headrace run --fresh starts anew)",
-                file=sys.stderr,
             )
         warning = Layout.of(program).warning()
         if warning and not checkpoint.temporary:
@@ -86,6 +111,9 @@ def start_on_spark(
         from headrace.runners.spark.query.dataframes import materialize_dataframes
 
         spark = get_session(settings, parallelism)
+        _check_reachable(program, checkpoint, spark.sparkContext.master or "")
+        _print_start(program, checkpoint, spark)
+        bring_own_package(spark)
         program = checkpoint.program
         program = replace(program, scope=checkpoint.scope, partitions=checkpoint.partitions)
         write_again = options.read(configuration, options.RESTORE_WRITE_AGAIN)
@@ -102,6 +130,71 @@ def start_on_spark(
     except BaseException:
         checkpoint.close()
         raise
+
+
+def _check_reachable(program: JobProgram, checkpoint: Checkpoint, master: str) -> None:
+    """Raise ConfigurationError if executors on other machines cannot reach the job's state."""
+    if not checkpoint.temporary or program.batch or not program.stages:
+        return
+    if not master.startswith("local"):  # the workers of a local-cluster are on this machine, too
+        raise ConfigurationError(
+            f"the job {program.name!r} keeps state, and no {options.CHECKPOINT_DIR.key} is set:"
+            " a temporary checkpoint is on the driver's machine, where executors cannot reach it",
+            where={"master": master},
+            hint=f"set {options.CHECKPOINT_DIR.key} to a folder that the driver and all executors"
+            " reach under the same path",
+        )
+
+
+def _print_start(program: JobProgram, checkpoint: Checkpoint, spark: SparkSession) -> None:
+    """Print where the job runs; and whether some of its cores have nothing to do."""
+    context = spark.sparkContext
+    where = session_text(
+        context.master or "", known_cores(spark), program, spark.version, context.uiWebUrl
+    )
+    print(
+        f"headrace: {program.name!r} {where}{_checkpoint_text(program, checkpoint)}",
+        file=sys.stderr,
+    )
+    warning = key_groups_warning(program)
+    if warning is not None:
+        print(f"headrace: {warning}", file=sys.stderr)
+
+
+def session_text(
+    master: str, cores: int | None, program: JobProgram, version: str, ui: str | None
+) -> str:
+    """Return where a job runs, and on how many cores."""
+    number = program.parallelism
+    share = f"{number} tasks at once"
+    if cores is not None:
+        share = f"{cores} {'core' if cores == 1 else 'cores'}"
+        share += f" in {number} tasks" if number != cores else ""
+    return f"runs on {master} with {share}, Spark {version}{f', {ui}' if ui else ''}"
+
+
+def _checkpoint_text(program: JobProgram, checkpoint: Checkpoint) -> str:
+    if program.batch:
+        return ""
+    if checkpoint.temporary:
+        return f"; its checkpoint is temporary, as no {options.CHECKPOINT_DIR.key} is set"
+    if checkpoint.resumed:
+        return f"; it goes on from {checkpoint.directory} (headrace run --fresh starts anew)"
+    return f"; its checkpoint is {checkpoint.directory}"
+
+
+def key_groups_warning(program: JobProgram) -> str | None:
+    """Return a warning if a keyed stage has fewer key groups than the job has tasks."""
+    keyed = [vertex for stage in program.stages for vertex in stage if vertex.keyed]
+    fewest = min(keyed, key=lambda vertex: vertex.groups, default=None)
+    if fewest is None or fewest.groups >= program.parallelism:
+        return None
+    name = fewest.chain.nodes[fewest.id].name
+    return (
+        f"{name!r} has {fewest.groups} key groups, so of the {program.parallelism} tasks of its"
+        f" stage {program.parallelism - fewest.groups} have nothing to do"
+        f" ({options.MAX_PARALLELISM.key} sets the number, before the first run)"
+    )
 
 
 def _read_states(

@@ -93,6 +93,16 @@ class Checkpoint:
             raise
         return cls(folder, ownership, metadata, program.as_successor_of(metadata.identity), existed)
 
+    @staticmethod
+    def read_partitions(base: str, name: str) -> int | None:
+        """Return the number of shuffle partitions in a job's checkpoint; None if it has none yet.
+
+        Raises:
+            CheckpointError: the checkpoint is damaged.
+        """
+        metadata = CheckpointMetadata.read(CheckpointFolder.of_job(base, name).store)
+        return None if metadata is None else metadata.partitions
+
     @property
     def directory(self) -> str:
         """The path of the checkpoint's folder."""

@@ -1,4 +1,4 @@
-"""The Python interpreter of a local session's workers.
+"""The Python interpreter of a local session's workers, and of those beside a cluster's driver.
 
 Spark adds zip files of pyspark and py4j, and its core jar, to the front of a worker's path. Modules
 from a zip are compiled in each process: a job starts nine of them, at about 2 s each instead of 0.5
@@ -14,7 +14,7 @@ import shlex
 import socket
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import pyspark
@@ -41,16 +41,17 @@ exec {python} "$@"
 """
 
 
-def worker_python(paths: Sequence[str], log: Path) -> str:
+def worker_python(paths: Sequence[str], log: Path, changed: Mapping[str, str] | None = None) -> str:
     """Return the path of an executable that runs this interpreter with the installed pyspark.
 
     ``paths``: more module folders. Processes are forked by a fork server, which logs to ``log`` and
     ends with this process. If pyspark is not installed as files, it is the interpreter itself.
+    ``changed``: the environment variables of the processes that differ from this one's.
     """
     if os.name != "posix" or not Path(pyspark.__file__).is_file():
         return sys.executable
     folder = new_subfolder("python-")
-    _start_fork_server(folder / "fork", paths, log)
+    _start_fork_server(folder / "fork", paths, log, changed or {})
     script = folder / "python"
     script.write_text(
         _SCRIPT.format(
@@ -62,6 +63,22 @@ def worker_python(paths: Sequence[str], log: Path) -> str:
     )
     script.chmod(0o700)
     return str(script)
+
+
+def named_python(name: str, paths: Sequence[str], log: Path) -> str:
+    """Return a ``PATH`` by which ``name`` is the executable that ``worker_python`` returns.
+
+    On a cluster, Spark runs one name beside the driver and in the executors.
+    """
+    folder = new_subfolder("path-")
+    path = os.pathsep.join([str(folder), path_of_this_interpreter()])
+    (folder / name).symlink_to(worker_python(paths, log, {"PATH": path}))
+    return path
+
+
+def path_of_this_interpreter() -> str:
+    """Return a ``PATH`` that begins with the folder of this interpreter."""
+    return os.pathsep.join([os.path.dirname(sys.executable), os.environ.get("PATH", os.defpath)])
 
 
 _PROBE = "import sys, headrace, pandas, pyarrow; print(*sys.version_info[:2], sep='.')"
@@ -100,11 +117,14 @@ def _with_paths(executable: str, paths: Sequence[str]) -> str:
     return str(script)
 
 
-def _start_fork_server(path: Path, paths: Sequence[str], log: Path) -> None:
+def _start_fork_server(
+    path: Path, paths: Sequence[str], log: Path, changed: Mapping[str, str]
+) -> None:
     """Start the server without waiting for its imports. If it fails, workers start without it."""
     inherited = os.environ.get("PYTHONPATH")
     environment = {
         **os.environ,
+        **changed,
         **fork_server.FIXED,
         # What Spark gives its Python processes (4.3.0, pyspark/core/context.py).
         "PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "0"),

@@ -1,4 +1,7 @@
-"""The Spark session of a job: the active or submitted one, otherwise a new local one."""
+"""The Spark session of a job: the active or submitted one, otherwise a new one.
+
+A new session runs where the user's settings of Spark say, and on this machine if they say nothing.
+"""
 
 from __future__ import annotations
 
@@ -16,10 +19,22 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from headrace.errors import UnsupportedError
 from headrace.runners.spark.modules import is_local, record_session, user_paths
 from headrace.runners.spark.startup.class_archive import archive_options
-from headrace.runners.spark.startup.interpreter import other_python, worker_python
+from headrace.runners.spark.startup.interpreter import (
+    named_python,
+    other_python,
+    path_of_this_interpreter,
+    worker_python,
+)
 from headrace.runners.spark.startup.java import ensure_java
+from headrace.runners.spark.startup.outside_settings import (
+    MASTER,
+    REMOTE,
+    argument_settings,
+    outside_settings,
+)
 from headrace.runners.spark.startup.submit_arguments import submitted_in_files
 from headrace.runners.temporary_files import log_path, private_file, process_folder, write_private
 
@@ -66,8 +81,18 @@ _ALWAYS = {
     "spark.sql.streaming.metricsEnabled": "false",
     "spark.sql.streaming.pollingDelay": "10ms",
 }
+_API_MODE = "spark.api.mode"
+
 WORKERS_PYTHON = "spark.pyspark.python"
 """The setting of the workers' interpreter, for a new session."""
+
+_SPARKS_PYTHON = "python3"  # what Spark's executors run if nothing else is set (4.3.0)
+
+_NEW_SESSION = {
+    "spark.app.name": "headrace",
+    "spark.ui.showConsoleProgress": "false",
+    **_ALWAYS,
+}
 
 _DAEMON = ("spark.python.daemon.module", "headrace.runners.spark.startup.daemon")
 
@@ -92,22 +117,68 @@ appender.file.layout.replace.replacement = ***
 
 
 def get_session(settings: Mapping[str, str], parallelism: int | None) -> SparkSession:
-    """Return the active session, otherwise the submitted one, otherwise a new local one.
+    """Return the active session, otherwise the submitted one, otherwise a new one.
 
     The last two have the job's ``headrace.spark.conf.*``.
+
+    Raises:
+        UnsupportedError: it would be a session of Spark Connect.
     """
-    active = SparkSession.getActiveSession()
-    if active is not None:
-        _warn_ignored(active, settings)
-        spark = active
+    refuse_connect(settings)
+    running = running_session()
+    if running is not None:
+        _warn_ignored(running, settings)
+        spark = running
     elif was_submitted(os.environ):
         spark = _submitted_session(settings)
     else:
-        spark = _local_session(settings, parallelism)
+        spark = _new_session(settings, parallelism)
     _ignore_disconnects(spark)
     quiet_py4j()
-    _announce_session(spark)
     return spark
+
+
+def running_session() -> SparkSession | None:
+    """Return the session that this process has already; None if there is none.
+
+    A session is active in the thread that made it. In other threads, only its context is found.
+    """
+    active = SparkSession.getActiveSession()
+    if active is None and SparkContext._active_spark_context is not None:
+        return SparkSession.builder.getOrCreate()
+    return active
+
+
+def chosen_master(settings: Mapping[str, str]) -> str | None:
+    """Return the master that a new session will have; None if the user has chosen none."""
+    return settings.get(MASTER) or outside_settings(os.environ).get(MASTER)
+
+
+def makes_local_session(settings: Mapping[str, str]) -> bool:
+    """Return whether ``get_session`` makes a session that runs in a JVM on this machine."""
+    if running_session() is not None or was_submitted(os.environ):
+        return False
+    return is_local(chosen_master(settings) or "local")
+
+
+def refuse_connect(settings: Mapping[str, str]) -> None:
+    """Raise UnsupportedError if the session is one of Spark Connect, or would be."""
+    if "SPARK_CONNECT_MODE_ENABLED" in os.environ:
+        where = {"session": "of Spark Connect"}
+    elif running_session() is not None or was_submitted(os.environ):
+        return
+    else:
+        given = {**outside_settings(os.environ), **settings}
+        where = {key: given[key] for key in (REMOTE,) if given.get(key)}
+        if given.get(_API_MODE) == "connect":
+            where[_API_MODE] = "connect"
+        if not where:
+            return
+    raise UnsupportedError(
+        "Headrace needs a classic Spark session, and this is one of Spark Connect",
+        where=where,
+        hint="submit the program with spark-submit --master, or headrace run --master",
+    )
 
 
 def quiet_py4j() -> None:
@@ -118,24 +189,6 @@ def quiet_py4j() -> None:
     logger = logging.getLogger("py4j")
     if logger.level == logging.NOTSET:
         logger.setLevel(logging.WARNING)
-
-
-_announced: set[str] = set()
-"""The applications for which ``_announce_session`` has printed its line."""
-
-
-def _announce_session(spark: SparkSession) -> None:
-    """Print once where the jobs of a session run."""
-    context = spark.sparkContext
-    name = context.applicationId or ""
-    if name not in _announced:
-        _announced.add(name)
-        print(session_line(context.master or "", spark.version, context.uiWebUrl), file=sys.stderr)
-
-
-def session_line(master: str, version: str, ui: str | None) -> str:
-    """Return the line that says where jobs run."""
-    return f"headrace: runs on {master}, Spark {version}{f', {ui}' if ui else ''}"
 
 
 def was_submitted(environ: Mapping[str, str]) -> bool:
@@ -216,6 +269,7 @@ def prepare(settings: Mapping[str, str], parallelism: int | None) -> None:
 
     Call it when it is certain that a job runs on Spark. Errors are raised by ``get_session``.
     """
+    refuse_connect(settings)
     if SparkSession.getActiveSession() is not None or SparkContext._gateway is not None:
         return
     if was_submitted(os.environ):
@@ -226,17 +280,32 @@ def prepare(settings: Mapping[str, str], parallelism: int | None) -> None:
 
 
 class _Launch:
-    """The start of a JVM, and the fork server of its Python processes."""
+    """The start of a JVM; for a local session also the fork server of its Python processes."""
 
     def __init__(self, settings: Mapping[str, str], parallelism: int | None) -> None:
-        self.folders = user_paths()
-        self.settings = _session_settings(settings, parallelism)
-        self.chosen = self.settings.get(WORKERS_PYTHON)
-        self.python = (
-            other_python(self.chosen, self.folders)
-            if self.chosen
-            else os.environ.get("PYSPARK_PYTHON") or worker_python(self.folders, log_path())
-        )
+        outside = outside_settings(os.environ)
+        _print_contradictions(settings)
+        self.local = is_local(settings.get(MASTER) or outside.get(MASTER) or "local")
+        self.folders = user_paths() if self.local else []
+        self.driver_path = path_of_this_interpreter()
+        if self.local:
+            self.settings = _local_settings(settings, parallelism, outside)
+            self.chosen = self.settings.get(WORKERS_PYTHON)
+            self.python = (
+                other_python(self.chosen, self.folders)
+                if self.chosen
+                else os.environ.get("PYSPARK_PYTHON") or worker_python(self.folders, log_path())
+            )
+        else:
+            self.settings = _cluster_settings(settings, outside)
+            self.chosen = settings.get(WORKERS_PYTHON)
+            self.python = (
+                self.chosen
+                or os.environ.get("PYSPARK_PYTHON")
+                or outside.get(WORKERS_PYTHON, _SPARKS_PYTHON)
+            )
+            if os.path.dirname(self.python) == "":
+                self.driver_path = named_python(self.python, user_paths(), log_path())
         self._failure: BaseException | None = None
         self._thread = threading.Thread(target=self._run, name="headrace-jvm", daemon=True)
         self._thread.start()
@@ -250,9 +319,10 @@ class _Launch:
 
     def _start_jvm(self) -> None:
         java = ensure_java()
-        options = self.settings[_JAVA_OPTIONS]
-        quick = [] if _ARCHIVE in options else archive_options(java)
-        self.settings[_JAVA_OPTIONS] = " ".join([*_QUICK_START, *quick, options])
+        if self.local:
+            options = self.settings[_JAVA_OPTIONS]
+            quick = [] if _ARCHIVE in options else archive_options(java)
+            self.settings[_JAVA_OPTIONS] = " ".join([*_QUICK_START, *quick, options])
         # The JVM inherits standard error, and workers' come through it.
         with (
             open(private_file(log_path()), "ab") as log,
@@ -264,7 +334,17 @@ class _Launch:
 
     def workers_start(self) -> contextlib.AbstractContextManager[None]:
         """Start workers with the launch's interpreter within a ``with`` block."""
-        return _workers_start_as(self.python, chosen=bool(self.chosen))
+        if self.local:
+            return _workers_start_as(self.python, chosen=bool(self.chosen))
+        driver = os.environ.get("PYSPARK_DRIVER_PYTHON", sys.executable)
+        # Spark runs the executors' interpreter beside the driver too, for what it plans there.
+        return _environment(
+            {
+                "PATH": self.driver_path,
+                "PYSPARK_PYTHON": self.python,
+                "PYSPARK_DRIVER_PYTHON": driver,
+            }
+        )
 
     def wait(self) -> None:
         """Wait until the JVM answers."""
@@ -277,39 +357,70 @@ _launches: list[_Launch] = []
 _launch_lock = threading.Lock()
 
 
-def _session_settings(settings: Mapping[str, str], parallelism: int | None) -> dict[str, str]:
-    """Return the settings of a local session: defaults, overridden by the user's."""
+def _local_settings(
+    settings: Mapping[str, str],
+    parallelism: int | None,
+    outside: Mapping[str, str] | None = None,
+) -> dict[str, str]:
+    """Return the settings of a local session: defaults, overridden by the user's.
+
+    ``outside``: the settings that Spark has from elsewhere.
+    """
+    outside = outside or {}
     log4j = process_folder() / "log4j2.properties"
     write_private(log4j, _LOG4J.format(path=log_path()))
     to_log = shlex.quote(f"-Dlog4j2.configurationFile={log4j.as_uri()}")
     cores = parallelism or "*"
-    return {
-        "spark.app.name": "headrace",
-        "spark.master": f"local[{cores},{_TASK_ATTEMPTS}]",
+    defaults = {
+        MASTER: f"local[{cores},{_TASK_ATTEMPTS}]",
         "spark.ui.enabled": "false",
-        "spark.ui.showConsoleProgress": "false",
         "spark.driver.memory": "2g",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.log.level": "WARN",
-        **_ALWAYS,
         _DAEMON[0]: _DAEMON[1],
+    }
+    return {
+        **_without(outside, {**_NEW_SESSION, **defaults}),
         **settings,
         # Of two contradicting options the JVM takes the last one: the user's.
-        _JAVA_OPTIONS: f"{to_log} {settings.get(_JAVA_OPTIONS, '')}",
+        _JAVA_OPTIONS: f"{to_log} {settings.get(_JAVA_OPTIONS, outside.get(_JAVA_OPTIONS, ''))}",
     }
 
 
-def _local_session(settings: Mapping[str, str], parallelism: int | None) -> SparkSession:
+def _cluster_settings(settings: Mapping[str, str], outside: Mapping[str, str]) -> dict[str, str]:
+    """Return the settings of a new session on a cluster: few defaults, and the user's."""
+    return {**_without(outside, _NEW_SESSION), **settings}
+
+
+def _print_contradictions(settings: Mapping[str, str]) -> None:
+    """Print which settings of the command line have no effect, as the job has others."""
+    given = argument_settings(os.environ)
+    changed = [key for key, value in settings.items() if given.get(key, value) != value]
+    if changed:
+        print(
+            f"headrace: headrace.spark.conf.* sets {', '.join(changed)}, which counts instead of"
+            " what the command line sets",
+            file=sys.stderr,
+        )
+
+
+def _without(outside: Mapping[str, str], defaults: Mapping[str, str]) -> dict[str, str]:
+    """Return the defaults for what the user has not set."""
+    return {key: value for key, value in defaults.items() if key not in outside}
+
+
+def _new_session(settings: Mapping[str, str], parallelism: int | None) -> SparkSession:
     with _launch_lock:
         launch = _launches.pop() if _launches else _Launch(settings, parallelism)
     launch.wait()
-    builder = SparkSession.builder.appName("headrace")
+    builder = SparkSession.builder
     for key, value in launch.settings.items():
         builder = builder.config(key, value)
     with launch.workers_start():
         spark = builder.getOrCreate()
-    record_session(spark, launch.folders)
+    if launch.local:
+        record_session(spark, launch.folders)
     if launch.chosen:
         _job_pythons[spark.sparkContext.applicationId or ""] = launch.chosen
     return spark
@@ -341,8 +452,15 @@ def _workers_start_as(python: str, *, chosen: bool = False) -> Iterator[None]:
     # The second name is used for processes that look for data sources.
     names = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
     free = [] if names[0] in os.environ else [name for name in names if name not in os.environ]
-    before = {name: os.environ.get(name) for name in (names if chosen else free)}
-    os.environ.update(dict.fromkeys(before, python))
+    with _environment(dict.fromkeys(names if chosen else free, python)):
+        yield
+
+
+@contextmanager
+def _environment(changed: Mapping[str, str]) -> Iterator[None]:
+    """Change environment variables within a ``with`` block."""
+    before = {name: os.environ.get(name) for name in changed}
+    os.environ.update(changed)
     try:
         yield
     finally:

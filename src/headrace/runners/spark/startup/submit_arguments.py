@@ -15,11 +15,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from headrace.errors import ConfigurationError
+from headrace.runners.spark.startup.outside_settings import (
+    CONF,
+    PROPERTIES_FILE,
+    SHELL,
+    SUBMIT_ARGUMENTS,
+)
 from headrace.runners.temporary_files import new_subfolder, write_private
 
-_VARIABLE = "PYSPARK_SUBMIT_ARGS"
-_SHELL = "pyspark-shell"  # what pyspark submits if the variable is not set (4.3.0)
-_FILE = "--properties-file"
 _JAVA_OPTIONS = ("spark.driver.defaultJavaOptions", "spark.driver.extraJavaOptions")
 
 
@@ -33,40 +36,43 @@ def submitted_in_files(settings: Mapping[str, str]) -> Iterator[None]:
     Raises:
         ConfigurationError: options of the JVM cannot be parsed, or set its memory.
     """
-    given = os.environ.get(_VARIABLE)
-    user_file, rest = _split(shlex.split(_SHELL if given is None else given))
+    given = os.environ.get(SUBMIT_ARGUMENTS)
+    user_file, settings_given, rest = _split(shlex.split(SHELL if given is None else given))
     folder = new_subfolder("submit-")
     try:
         text = _format_properties({**settings, **_java_options(settings, folder)})
-        chosen = [_FILE, str(folder / "spark.properties")]
+        chosen = [PROPERTIES_FILE, str(folder / "spark.properties")]
         if user_file is None:
             chosen.append("--load-spark-defaults")  # otherwise Spark reads only this file
         else:
             # Spark reads one file, in which the last of two lines for a key counts.
             text = f"{Path(user_file).read_text('utf-8')}\n\n{text}"
+        text += _format_properties(settings_given)
         write_private(folder / "spark.properties", text)
-        os.environ[_VARIABLE] = shlex.join([*chosen, *rest])
+        os.environ[SUBMIT_ARGUMENTS] = shlex.join([*chosen, *rest])
         yield
     finally:
         if given is None:
-            os.environ.pop(_VARIABLE, None)
+            os.environ.pop(SUBMIT_ARGUMENTS, None)
         else:
-            os.environ[_VARIABLE] = given
+            os.environ[SUBMIT_ARGUMENTS] = given
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _split(arguments: list[str]) -> tuple[str | None, list[str]]:
-    """Return the properties file in arguments of ``spark-submit``, and the other arguments."""
-    properties_file, rest = None, []
+def _split(arguments: list[str]) -> tuple[str | None, dict[str, str], list[str]]:
+    """Return the properties file in arguments of ``spark-submit``, the settings, and the rest."""
+    properties_file, settings, rest = None, {}, []
     left = iter(arguments)
     for argument in left:
-        if argument == _FILE:
-            properties_file = next(left, None)
-        elif argument.startswith(f"{_FILE}="):
-            properties_file = argument.partition("=")[2]
+        name, equals, value = argument.partition("=")
+        if name == PROPERTIES_FILE:
+            properties_file = value if equals else next(left, None)
+        elif name in CONF:
+            key, _, text = (value if equals else next(left, "")).partition("=")
+            settings[key.strip()] = text.strip()
         else:
             rest.append(argument)
-    return properties_file, rest
+    return properties_file, settings, rest
 
 
 def _java_options(settings: Mapping[str, str], folder: Path) -> dict[str, str]:

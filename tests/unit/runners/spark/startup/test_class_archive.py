@@ -14,7 +14,7 @@ from headrace.runners.spark.startup.class_archive import (
     writing_archive,
 )
 from headrace.runners.spark.startup.java import JavaRuntime
-from headrace.runners.spark.startup.session import _session_settings
+from headrace.runners.spark.startup.session import _local_settings
 
 JAVA = JavaRuntime(Path("/usr/lib/jvm/java-17"), "17.0.15", "PATH")
 
@@ -82,12 +82,12 @@ def test_a_java_without_an_archive_of_its_own_gets_one() -> None:
 
 def test_the_users_java_options_come_last() -> None:
     key = "spark.driver.extraJavaOptions"
-    options = _session_settings({key: "-XX:TieredStopAtLevel=4"}, None)[key]
+    options = _local_settings({key: "-XX:TieredStopAtLevel=4"}, None)[key]
     assert options.startswith("-Dlog4j2.configurationFile=")
     assert options.endswith(" -XX:TieredStopAtLevel=4")
 
 
 def test_the_users_settings_win() -> None:
-    settings = _session_settings({"spark.driver.memory": "4g"}, 3)
+    settings = _local_settings({"spark.driver.memory": "4g"}, 3)
     assert settings["spark.driver.memory"] == "4g"
     assert settings["spark.master"].startswith("local[3,")

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import logging
 import os
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from headrace.errors import UnsupportedError
 from headrace.runners.spark.modules import is_local
+from headrace.runners.spark.startup import session
 from headrace.runners.spark.startup.session import (
     WORKERS_PYTHON,
+    _cluster_settings,
+    _local_settings,
     _warn_ignored,
     _workers_start_as,
+    makes_local_session,
     quiet_py4j,
-    session_line,
+    refuse_connect,
     submitted_settings,
     was_submitted,
 )
@@ -79,9 +85,87 @@ def test_local_masters(master: str, local: bool) -> None:
     assert is_local(master) is local
 
 
-def test_the_line_that_says_where() -> None:
-    assert session_line("local[2,4]", "4.3.0", None) == "headrace: runs on local[2,4], Spark 4.3.0"
-    assert session_line("yarn", "4.3.0", "http://here:4040").endswith(", http://here:4040")
+@pytest.fixture
+def nothing_outside(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    """Nothing is set outside of the program; returns the folder for ``spark-defaults.conf``."""
+    for name in ("PYSPARK_SUBMIT_ARGS", "MASTER", "SPARK_REMOTE", "PYSPARK_GATEWAY_PORT"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.delenv("SPARK_CONNECT_MODE_ENABLED", raising=False)
+    monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
+    monkeypatch.setattr(session, "running_session", lambda: None)
+    return tmp_path
+
+
+def test_a_local_session_is_made_where_nothing_says_otherwise(
+    nothing_outside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert makes_local_session({})
+    assert makes_local_session({"spark.master": "local[3]"})
+    assert not makes_local_session({"spark.master": "spark://there:7077"})
+    monkeypatch.setenv("MASTER", "yarn")
+    assert not makes_local_session({})
+    monkeypatch.delenv("MASTER")
+    (nothing_outside / "spark-defaults.conf").write_text("spark.master  k8s://https://there\n")
+    assert not makes_local_session({})
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--master local[2] pyspark-shell")
+    assert makes_local_session({})
+
+
+def test_a_cluster_gets_no_setting_of_this_machine() -> None:
+    found = _cluster_settings(
+        {"spark.executor.memory": "3g"}, {"spark.app.name": "theirs", "spark.master": "yarn"}
+    )
+    machine = ("spark.driver", "spark.ui.enabled", "spark.python.daemon", "spark.master")
+    assert not [key for key in found if key.startswith(machine)]
+    assert "spark.app.name" not in found
+    assert found["spark.executor.memory"] == "3g"
+
+
+def test_the_users_defaults_count_over_ours() -> None:
+    outside = {
+        "spark.driver.memory": "7g",
+        "spark.ui.enabled": "true",
+        "spark.sql.session.timeZone": "Europe/Paris",
+        "spark.driver.extraJavaOptions": "-Dtheirs=1",
+    }
+    found = _local_settings({"spark.driver.memory": "8g"}, 2, outside)
+    assert found["spark.driver.memory"] == "8g"
+    assert "spark.ui.enabled" not in found and "spark.sql.session.timeZone" not in found
+    assert found["spark.driver.extraJavaOptions"].endswith(" -Dtheirs=1")
+
+
+@pytest.mark.parametrize(
+    ("environment", "settings"),
+    [
+        ({"SPARK_REMOTE": "sc://there"}, {}),
+        ({"SPARK_CONNECT_MODE_ENABLED": "1"}, {}),
+        ({"PYSPARK_SUBMIT_ARGS": "--remote sc://there pyspark-shell"}, {}),
+        ({}, {"spark.remote": "sc://there"}),
+        ({}, {"spark.api.mode": "connect"}),
+    ],
+)
+def test_spark_connect_is_refused(
+    environment: dict[str, str],
+    settings: dict[str, str],
+    nothing_outside: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    refuse_connect({})
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(UnsupportedError, match="needs a classic Spark session"):
+        refuse_connect(settings)
+
+
+def test_a_contradiction_to_the_command_line_is_said(
+    nothing_outside: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--conf spark.a=1 -c spark.b=2 pyspark-shell")
+    session._print_contradictions({"spark.a": "1", "spark.b": "3", "spark.c": "4"})
+    assert capsys.readouterr().err == (
+        "headrace: headrace.spark.conf.* sets spark.b, which counts instead of what the command"
+        " line sets\n"
+    )
 
 
 def test_connections_are_not_logged_in_a_programs_log(caplog: pytest.LogCaptureFixture) -> None:

@@ -66,10 +66,11 @@ def test_the_users_arguments_and_properties_file_count_too(
     monkeypatch.setenv(VARIABLE, given)
     with submitted_in_files({"spark.driver.memory": "2g"}):
         arguments = os.environ[VARIABLE]
-        assert shlex.split(arguments)[2:] == ["--conf", "spark.a=b c", "pyspark-shell"]
+        assert shlex.split(arguments)[2:] == ["pyspark-shell"]
         assert read(file_in(arguments).read_text()) == {
             "spark.jars": "theirs.jar",
             "spark.driver.memory": "2g",
+            "spark.a": "b c",
         }
     assert os.environ[VARIABLE] == given
 
