@@ -14,7 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from headrace.common._options import catalogue as options
-from headrace.common._options.values import ValueKind
+from headrace.common._options import metric_reporters
+from headrace.common._options.values import ValueKind, text_of
 from headrace.common._options.without_effect import WITHOUT_EFFECT
 from headrace.common.config_options import ConfigOption
 
@@ -63,6 +64,10 @@ def page() -> str:
         _table(o for o in with_effect if o.key.startswith("headrace.")),
         f"`{options.SPARK_CONF_PREFIX}*`: the rest of the key is set in the Spark session, where"
         " Headrace makes one. A session that is active already is used as it is.",
+        "## Metric reporters",
+        "Flink's keys: each has the reporter's name in the place of `<name>`"
+        " ([how to report metrics](how-to/metrics.md)).",
+        _table({o.key: o for o in metric_reporters.REPORTER_OPTIONS.values()}.values()),
         "## Accepted, without effect",
         "A program that sets these runs, and what was set can be read back.",
         _reasons([*kept, *WITHOUT_EFFECT]),
@@ -94,7 +99,8 @@ def _default(option: ConfigOption[Any]) -> str:
         return f"{value} ms"
     if option.kind is ValueKind.MEMORY:
         return f"{value} bytes"
-    return str(value).lower() if option.kind is ValueKind.BOOLEAN else str(value)
+    text = text_of(value)
+    return f"`{text}`" if any(char in text for char in "<*") else text
 
 
 def _reasons(found: Iterable[ConfigOption[Any]]) -> str:

@@ -10,7 +10,7 @@ from headrace.errors import ConfigurationError
 
 def finding_of_key(key: str) -> Finding:
     """Return whether a key works, is accepted without effect, or is unknown."""
-    option = options.OPTIONS.get(key)
+    option = options.find(key)
     if option is not None:
         reason = option.description.removeprefix("No effect: ")
         return Finding(option, WORKS) if option.has_effect else Finding(option, ACCEPTED, reason)

@@ -11,7 +11,7 @@ import difflib
 from collections.abc import Mapping
 from typing import Any, Protocol, TypeVar
 
-from headrace.common._options import dependencies, flink_keys
+from headrace.common._options import dependencies, flink_keys, metric_reporters
 from headrace.common._options.option import ConfigOption
 from headrace.common._options.values import ValueKind, text_of
 from headrace.common._options.without_effect import PREFIXES_WITHOUT_EFFECT, WITHOUT_EFFECT
@@ -310,15 +310,19 @@ FAILURE_CAPTURE_DIR: ConfigOption[str | None] = ConfigOption(
     " `headrace replay`. On a cluster it is on the worker's machine. By default none is written.",
 )
 
-_WITH_EFFECT: tuple[ConfigOption[Any], ...] = tuple(
+_HERE: tuple[ConfigOption[Any], ...] = tuple(
     value
-    for value in (*list(globals().values()), *vars(dependencies).values())
-    if isinstance(value, ConfigOption)
+    for value in (
+        *list(globals().values()),
+        *vars(dependencies).values(),
+        *vars(metric_reporters).values(),
+    )
+    if isinstance(value, ConfigOption) and metric_reporters.NAME not in value.key
 )
 
 OPTIONS: dict[str, ConfigOption[Any]] = {
     key: option
-    for option in (*_WITH_EFFECT, *WITHOUT_EFFECT)
+    for option in (*_HERE, *WITHOUT_EFFECT)
     for key in (option.key, *option.fallback_keys)
 }
 """All options by key and by older names of the key."""
@@ -351,6 +355,11 @@ def read(configuration: Settings, option: ConfigOption[T]) -> T:
     return option.default
 
 
+def find(key: str) -> ConfigOption[Any] | None:
+    """Return the option of a key, or None: the key is unknown, has a free part, or no effect."""
+    return OPTIONS.get(key) or metric_reporters.option_of(key)
+
+
 def check(key: str, value: Any) -> None:
     """Check that a key is known and its value can be parsed.
 
@@ -360,7 +369,7 @@ def check(key: str, value: Any) -> None:
         ConfigurationError: the key is unknown (the error names similar ones), or the value cannot
             be parsed.
     """
-    option = OPTIONS.get(key)
+    option = find(key)
     if option is not None:
         option.parse(value)
     elif any(key.startswith(prefix) and key != prefix for prefix in PREFIXES):
@@ -384,6 +393,10 @@ def _find_nearest(key: str) -> str:
     if key.startswith("spark."):
         return f"Spark's settings are given as {SPARK_CONF_PREFIX}{key}"
     known = [*OPTIONS, *PREFIXES]
+    name, dot, _ = key.removeprefix(metric_reporters.REPORTER_PREFIX).partition(".")
+    if dot and key.startswith(metric_reporters.REPORTER_PREFIX):
+        before = f"{metric_reporters.REPORTER_PREFIX}{name}."
+        known = [f"{before}{rest}" for rest in metric_reporters.REPORTER_OPTIONS]
     near = difflib.get_close_matches(key.lower(), known, n=3, cutoff=0.6)
     closest = difflib.get_close_matches(key.lower(), flink_keys.names(), n=1, cutoff=0.85)
     near = [*near, *(name for name in closest if name not in near)]

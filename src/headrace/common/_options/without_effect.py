@@ -87,6 +87,5 @@ PREFIXES_WITHOUT_EFFECT: dict[str, str] = {
     "security.": "Spark's session holds the credentials",
     "env.": "there is no Flink JVM",
     "state.backend.rocksdb.": _STATE,
-    "metrics.reporter.": "metrics come with Spark's progress",
 }
 """Beginnings of keys, with the reason why they have no effect. Any value is accepted."""
