@@ -39,11 +39,30 @@ class MetricId(NamedTuple):
     subtask: int = 0
 
 
+class MetricOrigin(NamedTuple):
+    """How a function registered a metric.
+
+    ``kind``: ``counter``, ``gauge``, ``meter`` or ``distribution``. ``groups``: the names of its
+    groups; with a value where ``add_group`` got one. ``suffix``: which of the metric's values it
+    is (``count`` of a meter). ``span_s``: over how many seconds a meter's rate is computed.
+    """
+
+    kind: str
+    groups: tuple[tuple[str, str | None], ...]
+    name: str
+    suffix: str = ""
+    span_s: int = 0
+
+
 class MetricValue(NamedTuple):
-    """The value of a metric in one attempt of a task, and how it is merged with other values."""
+    """The value of a metric in one attempt of a task, and how it is merged with other values.
+
+    ``origin``: None for the metrics that the engine itself measures.
+    """
 
     rule: MergeRule
     value: Number
+    origin: MetricOrigin | None = None
 
 
 _Merge = Callable[[Number, Number], Number]
@@ -91,7 +110,8 @@ def merge_subtasks(known: MetricValue | None, other: MetricValue) -> MetricValue
 def _combine(
     rules: Mapping[MergeRule, _Merge], known: MetricValue, reported: MetricValue
 ) -> MetricValue:
-    return MetricValue(reported.rule, rules[reported.rule](known.value, reported.value))
+    value = rules[reported.rule](known.value, reported.value)
+    return MetricValue(reported.rule, value, reported.origin)
 
 
 def figures(metrics: Mapping[MetricId, MetricValue]) -> dict[str, Number]:

@@ -12,7 +12,14 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import ClassVar, TypeVar
 
 from headrace.errors import PlanError, TypeMismatchError
-from headrace.metrics._merging import MergeRule, MetricId, MetricValue, Number, figures
+from headrace.metrics._merging import (
+    MergeRule,
+    MetricId,
+    MetricOrigin,
+    MetricValue,
+    Number,
+    figures,
+)
 
 __all__ = ["Counter", "Distribution", "Gauge", "Meter", "Metric", "MetricGroup"]
 
@@ -22,6 +29,11 @@ class Metric(ABC):
 
     merge_rules: ClassVar[Mapping[str, MergeRule]] = {"": MergeRule.SUM}
     """How each value is merged with that of another task, by suffix."""
+
+    kind: ClassVar[str] = ""
+    """What functions know it as; empty for the engine's own."""
+
+    time_span_in_seconds = 0
 
     @abstractmethod
     def figures(self) -> dict[str, Number]:
@@ -41,6 +53,8 @@ class Metric(ABC):
 
 class Counter(Metric):
     """A number that can be increased and decreased."""
+
+    kind = "counter"
 
     def __init__(self) -> None:
         self._count = self._before = 0
@@ -70,6 +84,7 @@ class Gauge(Metric):
     """A number that a user's function returns each time a snapshot is taken."""
 
     merge_rules: ClassVar = {"": MergeRule.LAST}
+    kind = "gauge"
 
     def __init__(self, obj: Callable[[], Number]) -> None:
         self._ask = obj
@@ -97,6 +112,7 @@ class Meter(Metric):
     """
 
     merge_rules: ClassVar = {"count": MergeRule.SUM}
+    kind = "meter"
 
     def __init__(self, time_span_in_seconds: int = 60) -> None:
         if time_span_in_seconds < 1:
@@ -131,6 +147,7 @@ class Distribution(Metric):
         "max": MergeRule.MAX,
         "mean": MergeRule.MEAN,
     }
+    kind = "distribution"
 
     def __init__(self) -> None:
         self.begin_attempt()
@@ -166,37 +183,57 @@ class MetricGroup:
     """A named group of metrics and of further groups. The same name returns the same metric.
 
     ``operator`` and ``name``: the id and the name of the operator that the group belongs to, if
-    any.
+    any. ``path``: the names of ``scope`` as ``add_group`` got them, some with a value.
     """
 
-    def __init__(self, scope: tuple[str, ...] = (), operator: str = "", name: str = "") -> None:
-        self._scope = scope
+    def __init__(
+        self,
+        scope: tuple[str, ...] = (),
+        operator: str = "",
+        name: str = "",
+        path: tuple[tuple[str, str | None], ...] = (),
+    ) -> None:
+        self._scope, self._path = scope, path
         self._operator, self._name = operator, name
         self._metrics: dict[str, Metric] = {}
         self._groups: dict[tuple[str, ...], MetricGroup] = {}
 
     def of_operator(self, operator: str, name: str) -> MetricGroup:
         """Return the group of the operator with this id and name."""
-        return self._get_inner_group((operator, name), self._scope, operator, name)
+        key = (operator, name)
+        return self._get_inner_group(key, self._scope, operator, name, self._path)
 
     @property
     def measured(self) -> MetricGroup:
         """The engine's metrics of this operator; they replace a user's metrics of the same name."""
-        return self._get_inner_group((), self._scope, self._operator, self._name)
+        return self._get_inner_group((), self._scope, self._operator, self._name, self._path)
 
     def _get_inner_group(
-        self, key: tuple[str, ...], scope: tuple[str, ...], operator: str, name: str
+        self,
+        key: tuple[str, ...],
+        scope: tuple[str, ...],
+        operator: str,
+        name: str,
+        path: tuple[tuple[str, str | None], ...],
     ) -> MetricGroup:
         """Return the inner group under a key, created at the first call."""
         group = self._groups.get(key)
         if group is None:
-            group = self._groups[key] = MetricGroup(scope, operator, name)
+            group = self._groups[key] = MetricGroup(scope, operator, name, path)
         return group
 
     def add_group(self, name: str, extra: str | None = None) -> MetricGroup:
-        """Return the inner group of this name; with ``extra``, the group ``name.extra``."""
-        group = self._get_inner_group((name,), (*self._scope, name), self._operator, self._name)
-        return group if extra is None else group.add_group(extra)
+        """Return the inner group of this name; with ``extra``, the group ``name.extra``.
+
+        Reporters then have ``extra`` as the value of a label ``name``, unless the group
+        ``name.extra`` was made by two calls before.
+        """
+        group = self._add_group(name, (*self._path, (name, None)))
+        return group if extra is None else group._add_group(extra, (*self._path, (name, extra)))
+
+    def _add_group(self, name: str, path: tuple[tuple[str, str | None], ...]) -> MetricGroup:
+        scope = (*self._scope, name)
+        return self._get_inner_group((name,), scope, self._operator, self._name, path)
 
     def counter(self, name: str) -> Counter:
         """Return the counter of this name; it is created at the first call."""
@@ -260,10 +297,17 @@ class MetricGroup:
                 for suffix, value in figures_found.items():
                     full_name = f"{scope}.{suffix}" if suffix else scope
                     key = MetricId(self._operator, self._name, full_name, number)
-                    result[key] = MetricValue(metric.merge_rules[suffix], value)
+                    origin = self._find_origin(name, metric, suffix)
+                    result[key] = MetricValue(metric.merge_rules[suffix], value, origin)
         for group in self._groups.values():
             result |= group.values(subtask)
         return result
+
+    def _find_origin(self, name: str, metric: Metric, suffix: str) -> MetricOrigin | None:
+        if not metric.kind:
+            return None
+        span_s = metric.time_span_in_seconds
+        return MetricOrigin(metric.kind, self._path, name, suffix, span_s)
 
     def nonzero_values(self, subtask: int = 0) -> dict[MetricId, MetricValue]:
         """Return the same values without sums of 0."""

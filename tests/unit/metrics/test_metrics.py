@@ -4,7 +4,8 @@ from hypothesis import strategies as st
 
 from headrace.errors import PlanError, TypeMismatchError
 from headrace.metrics import MetricGroup
-from headrace.metrics._merging import figures, merge
+from headrace.metrics._measures import MeasuredSum
+from headrace.metrics._merging import MetricOrigin, figures, merge, merge_subtasks
 
 
 def test_a_snapshot_is_flat():
@@ -168,3 +169,27 @@ def test_figures_of_subtasks_are_kept_apart_and_shown_as_one():
         merge(known, group.nonzero_values(subtask))
     assert {key.subtask: part.value for key, part in known.items()} == {0: 2, 1: 1}
     assert figures(known) == {"Map.seen": 3}
+
+
+def test_values_say_how_they_were_registered():
+    root = MetricGroup()
+    group = root.of_operator("m1", "map").add_group("parser").add_group("region", "eu")
+    group.meter("lines", 10).mark_event(2)
+    group.counter("bad").inc()
+    (lines, bad) = group.values().values()
+    groups = (("parser", None), ("region", "eu"))
+    assert lines.origin == MetricOrigin("meter", groups, "lines", "count", 10)
+    assert bad.origin == MetricOrigin("counter", groups, "bad")
+    assert merge_subtasks(bad, bad) == bad._replace(value=2)
+    root.of_operator("m1", "map").measured.of_kind("numRecordsIn", MeasuredSum)
+    (measured,) = [value for key, value in root.values().items() if key.metric == "numRecordsIn"]
+    assert measured.origin is None
+
+
+def test_a_group_made_by_two_calls_has_no_value():
+    root = MetricGroup()
+    root.add_group("region").add_group("eu").counter("n").inc()
+    root.add_group("region", "eu").counter("n").inc()
+    (entry,) = root.values().values()
+    assert entry.value == 2
+    assert entry.origin.groups == (("region", None), ("eu", None))
