@@ -40,6 +40,7 @@ __all__ = [
     "SinkWriter",
     "Source",
     "SplitEnumerator",
+    "SplitMetrics",
     "SplitRange",
     "SplitReader",
     "WorkerResources",
@@ -199,6 +200,16 @@ class Pending(NamedTuple):
 
     records: int | None = None
     size_bytes: int | None = None
+
+
+class SplitMetrics(NamedTuple):
+    """Gauges of one split, for metric reporters.
+
+    ``groups``: the names of the metric groups, each with a value (then it is a label) or None.
+    """
+
+    groups: tuple[tuple[str, str | None], ...]
+    gauges: Mapping[str, int]
 
 
 class SplitEnumerator(ABC):
@@ -366,6 +377,16 @@ class Source(ABC):
     def stops(self, split: str) -> bool:
         """Return True if a split ends at ``stops_at``, False if at the end of its input."""
         return True
+
+    def split_metrics(
+        self, split: str, position: JsonValue, unread: int | None
+    ) -> SplitMetrics | None:
+        """Return the metrics of a split at a committed position; None: it has none.
+
+        Called by metric reporters, in the user's process. ``unread``: the records after the
+        position, as far as they are known.
+        """
+        return None
 
     @property
     def record_type(self) -> Any | None:

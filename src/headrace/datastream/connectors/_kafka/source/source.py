@@ -10,7 +10,7 @@ from typing import Any, get_args
 from headrace.common._extras import check_installed
 from headrace.common.serialization import DeserializationSchema
 from headrace.common.time import TimeAmount, milliseconds_of
-from headrace.connector import Source, SplitEnumerator, SplitReader
+from headrace.connector import JsonValue, Source, SplitEnumerator, SplitMetrics, SplitReader
 from headrace.datastream.connectors._kafka.client.builder import KafkaBuilder
 from headrace.datastream.connectors._kafka.client.consumer import Clients
 from headrace.datastream.connectors._kafka.client.librdkafka import LibrdkafkaClients
@@ -26,6 +26,7 @@ from headrace.datastream.connectors._kafka.source.records import (
     KafkaRecordDeserializationSchema,
     ValueOnly,
 )
+from headrace.datastream.connectors._kafka.source.split import Position, Split
 from headrace.datastream.connectors._kafka.source.subscription import Subscription
 from headrace.errors import ConfigurationError, PlanError
 
@@ -200,6 +201,24 @@ class KafkaSource(Source):
             on_changed=self.on_changed_topic,
             timeout_ms=self.unreachable_timeout,
         )
+
+    def split_metrics(
+        self, split: str, position: JsonValue, unread: int | None
+    ) -> SplitMetrics | None:
+        """Return the offsets of a partition, under the names of Flink's Kafka source.
+
+        ``currentOffset`` is the offset before the position: that of the last record, if the topic
+        has no markers of transactions. ``committedOffset`` is what the group's next commit is.
+        """
+        topic, partition, _ = Split.of(split)
+        offset = Position.of(position).offset
+        gauges = {"currentOffset": offset - 1}
+        if self.group_id is not None and self._commits:
+            gauges["committedOffset"] = offset
+        if unread is not None:
+            gauges["recordsLag"] = unread
+        reader = ("KafkaSourceReader", None)
+        return SplitMetrics((reader, ("topic", topic), ("partition", str(partition))), gauges)
 
     def _make_subscription(self) -> Subscription:
         topic_partitions = tuple((topic, partition) for topic, partition in self.partitions)
