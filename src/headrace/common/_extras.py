@@ -12,6 +12,7 @@ _EXTRAS = {
     "confluent_kafka": ("kafka", "Kafka"),
     "confluent_kafka.schema_registry": ("registry", "a schema registry"),
     "fastavro": ("avro", "Avro"),
+    "prometheus_client": ("prometheus", "A metric reporter for Prometheus"),
     "psycopg": ("postgres", "PostgreSQL"),
     "redis": ("redis", "Redis"),
 }

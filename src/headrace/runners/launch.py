@@ -18,6 +18,7 @@ from types import TracebackType
 from typing import Any
 
 from headrace.common._options import catalogue as options
+from headrace.common._options.metric_reporters import read_reporters
 from headrace.common._storage.local_files import local_path
 from headrace.common.configuration import Configuration
 from headrace.common.job_client import JobClient, JobHandle
@@ -239,6 +240,7 @@ def start(
     observers: Sequence[JobObserver] = (),
 ) -> JobHandle:
     """Start a job on the configured runner."""
+    observers = (*observers, *_metric_reporting(configuration))
     program = program_of(
         graph, configuration, job_name, _default_parallelism(configuration, job_name)
     )
@@ -286,6 +288,16 @@ def _planned_parallelism(configuration: Configuration) -> int:
 
         return running_cores() or _local_cores()
     return _local_cores()
+
+
+def _metric_reporting(configuration: Configuration) -> Sequence[JobObserver]:
+    """Return an observer that reports metrics, if reporters are configured."""
+    reporters = read_reporters(configuration)
+    if not reporters:
+        return ()
+    from headrace.runners.reporters.reporting import MetricReporting
+
+    return (MetricReporting(reporters),)
 
 
 def _is_local(configuration: Configuration) -> bool:

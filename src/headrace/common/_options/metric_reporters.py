@@ -301,11 +301,11 @@ class ReporterSettings:
 
     name: str
     kind: ReporterKind
-    _settings: Settings = field(repr=False)
+    settings: Settings = field(repr=False)
 
     def read(self, option: ConfigOption[T]) -> T:
         """Return the parsed value of an option, or its default."""
-        return _read(self._settings, self.name, option)
+        return _read(self.settings, self.name, option)
 
     def key_of(self, option: ConfigOption[Any]) -> str:
         """Return the key of an option of this reporter."""

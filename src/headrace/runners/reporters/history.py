@@ -1,0 +1,80 @@
+"""The counts of the last minutes, from which rates are computed when they are asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypeVar
+
+from headrace.metrics._merging import Number
+
+Key = TypeVar("Key")
+Counts = Mapping[Key, Number]
+
+_STEPS = 12
+"""A span is kept in this many steps: a rate over 60 s is exact to 5 s."""
+
+_LONGER = 1.5
+"""A micro-batch may take this much longer than the last one before its job counts as idle."""
+
+
+@dataclass
+class _Entry(Generic[Key]):
+    """The counts after a micro-batch, or several; they began to change at ``start_ms``."""
+
+    start_ms: float
+    end_ms: float
+    counts: Callable[[], Counts[Key]] = field(repr=False)
+
+
+class CountHistory(Generic[Key]):
+    """Counts that only committed micro-batches change.
+
+    Within a micro-batch they are taken to grow evenly. ``began_ms``: when all counts were 0.
+    """
+
+    def __init__(self, began_ms: float, span_s: float) -> None:
+        self._span_ms = span_s * 1000
+        self._entries: list[_Entry[Key]] = [_Entry(began_ms, began_ms, dict)]
+
+    def keep(self, span_s: float) -> None:
+        """Keep the counts of at least this many seconds."""
+        self._span_ms = max(self._span_ms, span_s * 1000)
+
+    def add(self, start_ms: float, end_ms: float, counts: Callable[[], Counts[Key]]) -> None:
+        """Add the counts after a micro-batch; ``counts`` is called when they are first needed."""
+        entries = self._entries
+        if len(entries) > 2 and end_ms - entries[-2].end_ms < self._span_ms / _STEPS:
+            start_ms = entries.pop().start_ms
+        start_ms = max(start_ms, entries[-1].end_ms)
+        entries.append(_Entry(start_ms, max(end_ms, start_ms), counts))
+        while len(entries) > 2 and entries[1].end_ms < end_ms - self._span_ms:
+            del entries[0]
+
+    def rates(self, now_ms: float, span_s: float) -> dict[Key, float]:
+        """Return by how much each count has grown in a second, over the last ``span_s`` seconds.
+
+        While a micro-batch may be at work, the span ends with the last one that was committed.
+        """
+        last = self._entries[-1]
+        patience_ms = max(_LONGER * (last.end_ms - last.start_ms), self._span_ms / _STEPS)
+        end_ms = last.end_ms if now_ms - last.end_ms <= patience_ms else now_ms
+        start_ms = max(end_ms - span_s * 1000, self._entries[0].end_ms)
+        if end_ms <= start_ms:
+            return {}
+        before, seconds = self._counts_at(start_ms), (end_ms - start_ms) / 1000
+        return {key: (count - before(key)) / seconds for key, count in last.counts().items()}
+
+    def _counts_at(self, moment_ms: float) -> Callable[[Key], Number]:
+        known: Counts[Key] = self._entries[0].counts()
+        for entry in self._entries[1:]:
+            if entry.end_ms > moment_ms:
+                if entry.start_ms >= moment_ms:
+                    break
+                part = (moment_ms - entry.start_ms) / (entry.end_ms - entry.start_ms)
+                earlier, later = known, entry.counts()
+                return lambda key: (
+                    earlier.get(key, 0) + part * (later.get(key, 0) - earlier.get(key, 0))
+                )
+            known = entry.counts()
+        return lambda key: known.get(key, 0)
