@@ -26,6 +26,7 @@ pytest.register_assert_rewrite(
 
 # Which server a fixture of a session starts.
 SERVERS = {
+    "cluster": "cluster",
     "kafka_server": "kafka",
     "registry_url": "kafka",
     "redis_of_session": "redis",

@@ -43,6 +43,14 @@ def transactions(
                 producer.abort_transaction(30)
 
 
+def produce(servers: str, topic: str, records: Iterable[tuple[str, bytes]]) -> None:
+    """Append keys with values; all records of a key are in one partition."""
+    producer = Producer({"bootstrap.servers": servers, "linger.ms": 0})
+    for key, value in records:
+        producer.produce(topic, value, key.encode())
+    assert producer.flush(30) == 0
+
+
 def runs(values: Sequence[bytes], size: int) -> Iterator[Sequence[bytes]]:
     """Values in pieces."""
     yield from (values[at : at + size] for at in range(0, len(values), size))

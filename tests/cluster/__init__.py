@@ -1,0 +1,1 @@
+"""Headrace on a standalone cluster of Spark."""

@@ -1,0 +1,113 @@
+"""The same program on a cluster by three commands, and while the cluster changes."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("confluent_kafka", reason="missing: pip install 'headrace[kafka]'")
+
+from headrace.demo.trades import generator
+from tests.cluster.commands import (
+    PROGRAM,
+    Trades,
+    by_headrace,
+    by_spark_submit,
+    numbers,
+    spark_defaults,
+    start,
+)
+from tests.cluster.standalone import Cluster
+from tests.connectors.topic import content, new_topic, produce
+from tests.faults.processes import log_of
+
+pytestmark = [pytest.mark.spark, pytest.mark.slow]
+
+EVENTS = 1_000
+
+
+@dataclass(frozen=True)
+class Input:
+    """The input of the program, and what the local runner makes of it."""
+
+    day: Path
+    servers: str
+    topic: str
+    trades: Trades
+    windows: list[bytes]
+
+
+def written(servers: str, topic: str) -> list[bytes]:
+    return sorted(message.value() for message in content(servers, topic))
+
+
+@pytest.fixture(scope="session")
+def given(kafka_servers: str, tmp_path_factory: pytest.TempPathFactory) -> Input:
+    folder = tmp_path_factory.mktemp("local")
+    generator.generate(folder / "day", events=EVENTS, seed=7)
+    topic, output = new_topic(kafka_servers, 2), new_topic(kafka_servers)
+    produce(kafka_servers, topic, numbers(400))
+    arguments = [str(folder), str(folder / "day"), kafka_servers, topic, output]
+    program = start(folder, by_headrace("--local", str(PROGRAM), *arguments))
+    assert program.wait(timeout=60) == 0, log_of(folder)
+    windows = written(kafka_servers, output)
+    assert len(windows) > 50
+    return Input(folder / "day", kafka_servers, topic, Trades.read(folder), windows)
+
+
+@pytest.mark.parametrize("way", ["session", "headrace", "spark-submit"])
+@pytest.mark.timeout(200)
+def test_a_program_on_a_cluster(way: str, cluster: Cluster, given: Input, tmp_path: Path) -> None:
+    output = new_topic(given.servers, 2)
+    arguments = [str(PROGRAM), str(tmp_path), str(given.day), given.servers, given.topic, output]
+    spark_defaults(tmp_path / "conf")
+    # As in an environment that was activated.
+    path = {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
+    if way == "session":
+        program = start(tmp_path, [sys.executable, *arguments], **path, SESSION=cluster.url)
+    elif way == "headrace":
+        program = start(tmp_path, by_headrace("--master", cluster.url, *arguments))
+    else:
+        program = start(tmp_path, by_spark_submit("--master", cluster.url, *arguments), **path)
+    assert program.wait(timeout=180) == 0, log_of(tmp_path)
+    log = Path(f"{tmp_path}.log").read_text()
+    assert log.count(f"'trades' runs on {cluster.url} with 2 cores, Spark ") == 1, log[-3000:]
+    assert Trades.read(tmp_path) == given.trades
+    assert written(given.servers, output) == given.windows
+
+
+def wait_for_batches(folder: Path, job: str, count: int) -> None:
+    """Wait until micro-batches are committed."""
+    end = time.monotonic() + 100
+    commits = folder / "checkpoint" / job / "spark" / "commits"
+    while len([*commits.glob("[0-9]*")]) < count:
+        assert time.monotonic() < end, log_of(folder)
+        time.sleep(0.2)
+
+
+@pytest.mark.fault
+@pytest.mark.proof
+@pytest.mark.timeout(250)
+def test_a_worker_goes_and_another_comes(cluster: Cluster, given: Input, tmp_path: Path) -> None:
+    """With dynamic allocation, which looks for the new worker's executor."""
+    spark_defaults(
+        tmp_path / "conf",
+        spark_dynamicAllocation_enabled="true",
+        spark_dynamicAllocation_minExecutors="1",
+        spark_dynamicAllocation_maxExecutors="2",
+        spark_dynamicAllocation_executorIdleTimeout="1s",
+        spark_executor_cores="1",
+    )
+    arguments = [str(PROGRAM), str(tmp_path), str(given.day), "", "", ""]
+    program = start(tmp_path, by_headrace("--master", cluster.url, *arguments))
+    wait_for_batches(tmp_path, "trades", 2)
+    busy = next(worker for worker in cluster.workers if worker.executors())
+    cluster.kill_worker(busy)
+    cluster.add_worker()
+    assert program.wait(timeout=200) == 0, log_of(tmp_path)
+    assert Trades.read(tmp_path) == given.trades
