@@ -88,7 +88,7 @@ class Progress:
         if not records:
             return f"{self._title}: no records yet"
         watermark = shown.get("currentWatermark")
-        anomalies = sum(_sum_counter(shown, kind) for kind in _ANOMALIES)
+        anomalies = _sum_counter(shown, "anomalies")
         return (
             f"{self._title}: {records:,} records in,"
             f" {_sum_counter(shown, 'documents'):,} documents and {anomalies:,} anomalies out"
@@ -109,7 +109,7 @@ class Progress:
         table.add_row("hierarchies open", f"{still_open:,}")
         table.add_row("hierarchies closed or filled", f"{hierarchies - still_open:,}")
         for kind in _ANOMALIES:
-            count = _sum_counter(shown, kind)
+            count = _sum_counter(shown, f"kind.{kind}.anomalies")
             if count:
                 table.add_row(f"anomaly {kind}", f"{count:,}")
         return table
@@ -117,7 +117,7 @@ class Progress:
 
 def _sum_counter(counters: Mapping[str, Any], name: str) -> int:
     """Return the sum of a counter over the operators that have it."""
-    return sum(int(v) for key, v in counters.items() if key.rpartition(".")[2] == name)
+    return sum(int(v) for key, v in counters.items() if f".{key}".endswith(f".{name}"))
 
 
 def _format_moment(watermark_ms: int | None) -> str:

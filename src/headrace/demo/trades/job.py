@@ -37,12 +37,18 @@ from headrace.demo.trades.hierarchy import OrderDocument
 from headrace.demo.trades.linker import WAIT_MS, Linker
 from headrace.demo.trades.reference import Enricher
 from headrace.errors import DecodeError
+from headrace.metrics import MetricGroup
 
 FEEDS = ("alpha.fix", "beta.jsonl", "gamma.csv")
 ANOMALIES = OutputTag("anomalies")
 
 Line = tuple[bytes, str, int]
 """A line without its end, the path of its file, and its byte offset."""
+
+
+def count_anomaly(group: MetricGroup, kind: str) -> None:
+    """Count an anomaly; in metric reporters its kind is a label."""
+    group.add_group("kind", kind).counter("anomalies").inc()
 
 
 class Decode(ProcessFunction):
@@ -55,8 +61,8 @@ class Decode(ProcessFunction):
 
     def open(self, runtime_context: RuntimeContext) -> None:
         """Register the counters."""
-        self._malformed = runtime_context.get_metrics_group().counter("MALFORMED")
-        self._records = runtime_context.get_metrics_group().counter("records")
+        self._group = runtime_context.get_metrics_group()
+        self._records = self._group.counter("records")
 
     def process_element(self, value: Line, ctx: Any) -> Iterator[Any]:
         """Yield the decoded event of one line."""
@@ -69,7 +75,7 @@ class Decode(ProcessFunction):
         try:
             event = self._decode(line, path)
         except DecodeError as error:
-            self._malformed.inc()
+            count_anomaly(self._group, "MALFORMED")
             source = Path(path).name
             yield (
                 ANOMALIES,
@@ -103,7 +109,7 @@ class Normalise(ProcessFunction):
         """Emit the normalised event."""
         event, anomalies = self._enricher.normalise(*value)
         for anomaly in anomalies:
-            self._group.counter(anomaly.kind).inc()
+            count_anomaly(self._group, anomaly.kind)
             yield ANOMALIES, anomaly
         if event is not None:
             yield event
@@ -139,6 +145,7 @@ class Link(KeyedProcessFunction):
         self._documents = self._group.counter("documents")
         self._hierarchies = self._group.counter("hierarchies")
         self._open = self._group.counter("open")
+        self._latency = self._group.distribution("latencyMs")
 
     def process_element(self, value: NormalisedEvent, ctx: Any) -> Iterator[Any]:
         """Store an event until the watermark guarantees that no earlier one follows."""
@@ -168,18 +175,20 @@ class Link(KeyedProcessFunction):
         deadline = self._linker.deadline()
         if deadline is not None:
             ctx.timer_service().register_event_time_timer(deadline)
+        latency_ms = ctx.timer_service().current_processing_time() - timestamp
         for output in outputs:
             if isinstance(output, Anomaly):
                 yield ANOMALIES, self._count_anomaly(output)
             else:
                 self._count(output)
+                self._latency.update(latency_ms)
                 yield self._format_document(output)
 
     def _format_document(self, document: OrderDocument) -> Any:
         return document.text
 
     def _count_anomaly(self, anomaly: Anomaly) -> Anomaly:
-        self._group.counter(anomaly.kind).inc()
+        count_anomaly(self._group, anomaly.kind)
         return anomaly
 
     def _count(self, document: OrderDocument) -> None:
