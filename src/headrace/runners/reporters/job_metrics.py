@@ -12,6 +12,7 @@ from functools import cached_property
 
 from headrace.common._watermark_generators import MAX_WATERMARK, MIN_WATERMARK
 from headrace.common.job_status import JobStatus
+from headrace.connector import Source
 from headrace.metrics import _operator_counts as names
 from headrace.metrics._merging import (
     MetricId,
@@ -21,7 +22,7 @@ from headrace.metrics._merging import (
     merge_subtasks,
 )
 from headrace.runners.job_graph import OperatorInfo, VertexInfo
-from headrace.runners.observers import BatchProgress, JobInfo
+from headrace.runners.observers import BatchProgress, JobInfo, SplitsBySource
 from headrace.runners.reporters.history import CountHistory
 from headrace.runners.reporters.samples import Groups, Kind, Sample, Scope, Summary
 
@@ -100,6 +101,7 @@ class _Run:
     figures: Figures
     history: CountHistory[CountKey]
     batch: BatchProgress | None = None
+    splits: SplitsBySource = field(default_factory=dict)
     batches: int = 0
     restarts: int = 0
     failed_ms: int | None = None
@@ -135,11 +137,20 @@ class JobMetrics:
                 run.failed_ms, run.running_since_ms = None, batch.started_ms
             run.waited_ms = self._add_waited(run, batch)
             run.batch, run.batches = batch, run.batches + 1
+            if self._has_split_metrics(run.job):
+                run.splits = batch.splits  # they can be read only now
             run.figures = figures = Figures(batch.totals, run.waited_ms, self._places)
             for value in batch.metrics.values():
                 if value.origin is not None and value.origin.span_s > _SPAN_S:
                     run.history.keep(value.origin.span_s)
             run.history.add(batch.now_ms - batch.duration_ms, batch.now_ms, lambda: figures.numbers)
+
+    def _has_split_metrics(self, job: JobInfo) -> bool:
+        sources = [type(each.source) for each in job.program.sources]
+        return any(
+            getattr(kind, "split_metrics", None) not in (None, Source.split_metrics)
+            for kind in sources
+        )
 
     def on_failure(self, error: BaseException, restarts_in_ms: int | None, now_ms: int) -> None:
         """Note a failure, after which the job begins again if ``restarts_in_ms`` is given."""
@@ -377,16 +388,12 @@ class _Snapshot:
             if watermark is not None and MIN_WATERMARK < watermark < MAX_WATERMARK:
                 yield self._gauge(scope, "watermarkLag", self._now_ms - watermark, variables)
             if subtask == min(self._subtasks.get(source.id, {subtask})):
-                yield from self._split_samples(source.id, batch, variables)
+                yield from self._split_samples(source.id, variables)
 
-    def _split_samples(
-        self, source_id: str, batch: BatchProgress, variables: dict[str, str]
-    ) -> Iterator[Sample]:
+    def _split_samples(self, source_id: str, variables: dict[str, str]) -> Iterator[Sample]:
         """Yield the metrics of splits, all with one subtask: another one may read a split next."""
         program = next(each for each in self._run.job.program.sources if each.id == source_id)
-        if program.source is None:
-            return
-        for split, status in batch.splits.get(source_id, {}).items():
+        for split, status in self._run.splits.get(source_id, {}).items():
             found = program.source.split_metrics(split, status.position, status.pending_records)
             for name, value in () if found is None else found.gauges.items():
                 kind = Kind.GAUGE
