@@ -42,11 +42,11 @@ class Prometheus:
             return json.loads(answer.read())["data"]
 
 
-def wait_for(found: Callable[[], T], seconds: float = 30) -> T:
+def wait_for(found: Callable[[], T], seconds: float = 30, what: str = "it") -> T:
     """What a function returns, as soon as it is true."""
     until = time.monotonic() + seconds
     while not (result := found()):
-        assert time.monotonic() < until, f"nothing came in {seconds} s"
+        assert time.monotonic() < until, f"{what} did not come in {seconds} s"
         time.sleep(0.1)
     return result
 

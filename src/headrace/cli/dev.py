@@ -95,6 +95,22 @@ def url(
 
 
 @app.command()
+def dashboards(
+    to: Annotated[
+        Path | None, typer.Option("--to", metavar="DIR", help="Copy the files into this folder.")
+    ] = None,
+) -> None:
+    """List the dashboards for Grafana and the alert rules for Prometheus, or copy them.
+
+    They show the metrics of jobs that report to Prometheus.
+    """
+    from headrace.dev import dashboards as found
+
+    for line in found.names() if to is None else found.copy_to(to):
+        typer.echo(line)
+
+
+@app.command()
 def topics(
     create: Annotated[str | None, typer.Option(metavar="NAME", help="Create this topic.")] = None,
     partitions: Annotated[
