@@ -34,6 +34,9 @@ class JobHandle(Protocol):
     def accumulators(self) -> Mapping[str, Any]:
         """Return the current values of the accumulators, by name."""
 
+    def metrics(self) -> Mapping[str, Mapping[int, Mapping[str, int | float]]]:
+        """Return the metrics of committed micro-batches, by operator id, subtask and name."""
+
 
 class JobClient:
     """Controls one job: its status, its accumulators, its result, and its cancellation."""
@@ -61,6 +64,19 @@ class JobClient:
     def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
         """Return a future with the current values of the accumulators, by name."""
         return CompletableFuture.of(lambda: dict(self._handle.accumulators()))
+
+    def get_metrics(self) -> CompletableFuture[dict[str, dict[int, dict[str, int | float]]]]:
+        """Return a future with the metrics of operators: those of the engine, and of functions.
+
+        They are by the operator's id (its uid, if it has one), its subtask, and the metric's name
+        with its groups: ``metrics["parse"][0]["numRecordsIn"]``. Only committed records count.
+        """
+        return CompletableFuture.of(
+            lambda: {
+                operator: {subtask: dict(named) for subtask, named in found.items()}
+                for operator, found in self._handle.metrics().items()
+            }
+        )
 
     def get_job_execution_result(self) -> CompletableFuture[JobExecutionResult]:
         """Return a future that is done when the job has ended; each call returns the same one.

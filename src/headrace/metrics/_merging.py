@@ -128,7 +128,7 @@ def figures(metrics: Mapping[MetricId, MetricValue]) -> dict[str, Number]:
         _add(named, _join_names(key.name, key.metric), entry)
         if len(operators[key.name]) > 1:
             _add(by_id, _join_names(key.operator, key.metric), entry)
-    return {**_select_numbers(by_id), **_select_numbers(named)}
+    return {**select_numbers(by_id), **select_numbers(named)}
 
 
 def _join_names(scope: str, metric: str) -> str:
@@ -139,7 +139,8 @@ def _add(into: dict[str, MetricValue], name: str, entry: MetricValue) -> None:
     into[name] = merge_subtasks(into.get(name), entry)
 
 
-def _select_numbers(metrics: Mapping[str, MetricValue]) -> dict[str, Number]:
+def select_numbers(metrics: Mapping[str, MetricValue]) -> dict[str, Number]:
+    """Return the numbers of metrics by their names; means are computed from sums and counts."""
     found = {name: entry.value for name, entry in metrics.items()}
     for name, entry in metrics.items():
         if entry.rule is MergeRule.MEAN:

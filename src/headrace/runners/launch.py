@@ -42,6 +42,7 @@ from headrace.runners.dependencies.folder import dependencies_folder, working_fo
 from headrace.runners.job_graph import job_graph
 from headrace.runners.local import LocalRun
 from headrace.runners.observers import JobInfo, JobObserver, Observers
+from headrace.runners.subtasks import OperatorMetrics, metrics_by_subtask
 from headrace.runtime.failure import to_job_failure
 from headrace.runtime.pacing import Pace
 from headrace.runtime.program import JobProgram, Settings
@@ -122,6 +123,10 @@ class LocalJob:
     def accumulators(self) -> Mapping[str, Any]:
         """Return the current values of the job's counters."""
         return self._run.accumulators()
+
+    def metrics(self) -> OperatorMetrics:
+        """Return the current metrics by operator and subtask."""
+        return metrics_by_subtask(self._run.program, self._run.reporting.totals)
 
 
 def _local_info(program: JobProgram) -> JobInfo:

@@ -50,6 +50,9 @@ class Handle:
     def accumulators(self):
         return {"records": 3}
 
+    def metrics(self):
+        return {"map": {0: {"numRecordsIn": 3}}}
+
 
 def test_a_client_follows_its_job():
     handle = Handle()
@@ -57,6 +60,7 @@ def test_a_client_follows_its_job():
     assert client.get_job_id() == ID
     assert client.get_job_status().result() is JobStatus.RUNNING
     assert client.get_accumulators().result() == {"records": 3}
+    assert client.get_metrics().result() == {"map": {0: {"numRecordsIn": 3}}}
     end = client.get_job_execution_result()
     assert not end.done()
     handle.end(JobStatus.FINISHED)

@@ -37,6 +37,12 @@ class CountHistory(Generic[Key]):
         self._span_ms = span_s * 1000
         self._entries: list[_Entry[Key]] = [_Entry(began_ms, began_ms, dict)]
 
+    def copy(self) -> CountHistory[Key]:
+        """Return a copy that later changes do not reach."""
+        copied = CountHistory[Key](0, self._span_ms / 1000)
+        copied._entries = [*self._entries]
+        return copied
+
     def keep(self, span_s: float) -> None:
         """Keep the counts of at least this many seconds."""
         self._span_ms = max(self._span_ms, span_s * 1000)

@@ -7,24 +7,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from headrace.common._watermark_generators import MAX_WATERMARK, MIN_WATERMARK
 from headrace.common.job_status import JobStatus
 from headrace.connector import Source
 from headrace.metrics import _operator_counts as names
-from headrace.metrics._merging import (
-    MetricId,
-    MetricOrigin,
-    MetricValue,
-    Number,
-    merge_subtasks,
-)
+from headrace.metrics._merging import MetricId, MetricOrigin, MetricValue, Number
 from headrace.runners.job_graph import OperatorInfo, VertexInfo
 from headrace.runners.observers import BatchProgress, JobInfo, SplitsBySource
 from headrace.runners.reporters.history import CountHistory
 from headrace.runners.reporters.samples import Groups, Kind, Sample, Scope, Summary
+from headrace.runners.subtasks import CountKey, Subtasks
 
 _SPAN_S = 60
 """The seconds over which Flink computes the rates of its own metrics."""
@@ -36,9 +31,6 @@ _RATE = "PerSecond"
 _WAITED_MS = "waitedMs"
 _SECOND_MS = 1000
 
-CountKey = tuple[str, int, str]
-"""Id of an operator, subtask, and name of a metric."""
-
 
 @dataclass
 class Figures:
@@ -49,18 +41,12 @@ class Figures:
 
     totals: Mapping[MetricId, MetricValue]
     waited_ms: Mapping[tuple[str, int], float]
-    places: _Places
+    subtasks: Subtasks
 
     @cached_property
     def by_key(self) -> dict[CountKey, MetricValue]:
         """The values of all metrics."""
-        found: dict[CountKey, MetricValue] = {}
-        for metric, value in self.totals.items():
-            if metric.operator:
-                subtask = self.places.subtask(metric.operator, metric.subtask)
-                key = (metric.operator, subtask, metric.metric)
-                found[key] = merge_subtasks(found.get(key), value)
-        return found
+        return self.subtasks.values(self.totals)
 
     @cached_property
     def numbers(self) -> dict[CountKey, Number]:
@@ -75,21 +61,6 @@ class Figures:
     def number(self, operator: str, subtask: int, metric: str) -> Number | None:
         """Return the value of a metric, or None."""
         return self.numbers.get((operator, subtask, metric))
-
-
-class _Places:
-    """Where operators run: their subtasks, as Flink numbers them."""
-
-    def __init__(self, job: JobInfo) -> None:
-        self._partitions = max(job.program.partitions, 1)
-        self._parallelism = {each.id: each.parallelism for each in job.graph.operators}
-        self._sources = {each.id for each in job.graph.operators if each.kind == "source"}
-
-    def subtask(self, operator: str, number: int) -> int:
-        """Return the subtask of a Spark task, or of a key group."""
-        if operator not in self._sources:
-            number %= self._partitions
-        return number % max(self._parallelism.get(operator, 1), 1)
 
 
 @dataclass
@@ -122,8 +93,8 @@ class JobMetrics:
 
     def on_start(self, job: JobInfo) -> None:
         """Begin with a job; all its counts are 0."""
-        self._places = _Places(job)
-        figures = Figures({}, {}, self._places)
+        self._subtasks = Subtasks(job.graph, job.program.partitions)
+        figures = Figures({}, {}, self._subtasks)
         history = CountHistory[CountKey](job.started_ms, _SPAN_S)
         self._run = _Run(job, job.started_ms, figures, history)
 
@@ -139,7 +110,7 @@ class JobMetrics:
             run.batch, run.batches = batch, run.batches + 1
             if self._has_split_metrics(run.job):
                 run.splits = batch.splits  # they can be read only now
-            run.figures = figures = Figures(batch.totals, run.waited_ms, self._places)
+            run.figures = figures = Figures(batch.totals, run.waited_ms, self._subtasks)
             for value in batch.metrics.values():
                 if value.origin is not None and value.origin.span_s > _SPAN_S:
                     run.history.keep(value.origin.span_s)
@@ -169,7 +140,7 @@ class JobMetrics:
     def _add_waited(self, run: _Run, batch: BatchProgress) -> dict[tuple[str, int], float]:
         """Add how long each source task waited for the rest of a micro-batch, if it had more."""
         waited = dict(run.waited_ms)
-        own = Figures(batch.metrics, {}, self._places)
+        own = Figures(batch.metrics, {}, self._subtasks)
         unread: dict[str, bool] = {}
         for (operator, _, metric), left in own.numbers.items():
             if metric in (names.PENDING_RECORDS, names.PENDING_BYTES):
@@ -185,9 +156,9 @@ class JobMetrics:
         run = self._run
         if run is None:
             return []
-        with self._lock:
-            snapshot = _Snapshot(run, self._host, now_ms)
-            return [*snapshot.samples()]
+        with self._lock:  # the job must not wait for the rest
+            run = replace(run, history=run.history.copy())
+        return [*_Snapshot(run, self._host, now_ms).samples()]
 
 
 class _Snapshot:
@@ -210,9 +181,11 @@ class _Snapshot:
         yield from self._job_samples()
         if self._run.batch is None:
             return
-        outputs = {edge.source for edge in self._run.job.graph.edges if not edge.chained}
-        for vertex in self._run.job.graph.vertices:
-            operators = [self._run.job.graph.operator(each) for each in vertex.operators]
+        graph = self._run.job.graph
+        outputs = {edge.source for edge in graph.edges if not edge.chained}
+        by_id = {operator.id: operator for operator in graph.operators}
+        for vertex in graph.vertices:
+            operators = [by_id[each] for each in vertex.operators]
             found = [self._subtasks.get(operator.id, set()) for operator in operators]
             for subtask in sorted(set().union(*found)) or [0]:
                 task = self._task_variables(vertex, operators[0].kind, subtask)

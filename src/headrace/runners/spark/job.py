@@ -33,6 +33,7 @@ from headrace.runners.spark.query.worker import ProgramRef
 from headrace.runners.spark.reports import Reports
 from headrace.runners.spark.startup.session import activate
 from headrace.runners.spark.worker_warnings import WarningForwarder
+from headrace.runners.subtasks import OperatorMetrics
 from headrace.runners.temporary_files import keep_log
 from headrace.runtime.failure import sink_error_notes, to_job_failure
 from headrace.runtime.program import JobProgram
@@ -117,6 +118,10 @@ class SparkJob:
     def accumulators(self) -> Mapping[str, Any]:
         """Return the current counters, the watermark (ms) and the number of micro-batches."""
         return self._reports.accumulators()
+
+    def metrics(self) -> OperatorMetrics:
+        """Return the current metrics by operator and subtask."""
+        return self._reports.metrics()
 
     def _info(self) -> JobInfo:
         program, context = self._program, self._spark.sparkContext

@@ -12,6 +12,7 @@ from headrace.runners.delivery import Delivery
 from headrace.runners.observers import BatchProgress, Observers, Phases
 from headrace.runners.reporting import Reporting
 from headrace.runners.spark.link import BatchReport
+from headrace.runners.subtasks import OperatorMetrics, metrics_by_subtask
 from headrace.runtime.failure import sink_error_notes
 from headrace.runtime.program import JobProgram
 
@@ -52,6 +53,10 @@ class Reports:
                     self._program,
                 )
             )
+
+    def metrics(self) -> OperatorMetrics:
+        """Return the current metrics by operator and subtask."""
+        return metrics_by_subtask(self._program, self._reporting.totals)
 
     def accumulators(self) -> dict[str, Any]:
         """Return the current counters, the watermark (ms) and the number of micro-batches."""
