@@ -177,7 +177,7 @@ class LocalRun:
                     counted,
                     self.reporting.totals,
                     watermarks,
-                    splits_of(end, self._coordinator.pending_by_split(end)),
+                    lambda: splits_of(end, self._coordinator.pending_by_split(end)),
                     self.program,
                 )
             )

@@ -40,7 +40,8 @@ class Phases:
     """The parts of a micro-batch's duration, in ms; None: not known.
 
     ``plan``: to decide what is read. ``read``: sources, and what is chained to them. ``process``:
-    the operators after exchanges. ``commit``: sinks, and the checkpoint.
+    the operators after exchanges. ``commit``: sinks, and the checkpoint. On Spark sinks write while
+    the tasks read and process; these two are divided by the working time of their tasks.
     """
 
     plan_ms: float | None = None
@@ -73,7 +74,8 @@ class BatchProgress:
 
     ``started_ms``: the wall clock. ``now_ms``: the wall clock at the end. ``metrics``: of this
     micro-batch. ``totals``: since the run began; it is not changed later. ``watermarks``: the
-    lowest of each source, by id. ``counts`` is computed when it is first read.
+    lowest of each source, by id. ``counts`` and ``splits`` are computed when they are first read;
+    ``splits`` must be read within ``on_batch``.
     """
 
     batch_id: int
@@ -84,8 +86,13 @@ class BatchProgress:
     metrics: Mapping[MetricId, MetricValue] = field(repr=False)
     totals: Mapping[MetricId, MetricValue] = field(repr=False)
     watermarks: Mapping[str, int]
-    splits: SplitsBySource = field(repr=False)
+    find_splits: Callable[[], SplitsBySource] = field(repr=False)
     program: JobProgram = field(repr=False)
+
+    @cached_property
+    def splits(self) -> SplitsBySource:
+        """The splits of each source."""
+        return self.find_splits()
 
     @cached_property
     def counts(self) -> BatchCounts:

@@ -14,6 +14,7 @@ from typing import Any
 from py4j.protocol import Py4JError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace.errors import CheckpointError, HeadraceError, JobError, SparkEndedError, StorageError
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, started_jvm_pid
@@ -85,6 +86,8 @@ class Attempt:
                     self._run_stream()
         except (PySparkException, Py4JError, ConnectionError) as error:
             failure = self._to_user_error(error)
+        finally:
+            self.reports.observe_all()
         if failure is not None:
             raise failure  # outside of `except`, so that it has no context
 
@@ -130,6 +133,7 @@ class Attempt:
                 self.checkpoint.generation,
                 None if self.program.batch else self.plans.stop,
                 self.plans.warnings_file,
+                self.plans.planned_file if self.reports.observed else None,
             )
         )
 
@@ -185,11 +189,20 @@ class Attempt:
         while query.isActive:
             if self._should_stop():
                 query.stop()
+            self._observe(query)
             if self._stop_by is None:
                 self.cancelled.wait(_POLL_SECONDS)
             else:
                 time.sleep(_ANSWER_POLL_SECONDS)
+        self._observe(query)
         query.awaitTermination()
+
+    def _observe(self, query: StreamingQuery) -> None:
+        """Call the observers for the micro-batches that Spark has completed."""
+        if self.reports.has_unobserved and (progress := query.lastProgress) is not None:
+            self.reports.observe(
+                progress.batchId + self.checkpoint.generation.first_batch, progress.durationMs
+            )
 
     def _must_not_continue(self) -> bool:
         return self.cancelled.is_set() or self.link.failure is not None

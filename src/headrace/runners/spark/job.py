@@ -61,14 +61,12 @@ class SparkJob:
         self._spark, self._program, self._checkpoint = spark, program, checkpoint
         self._restarts = restarts
         self._observers = Observers(observers)
-        self._reports = Reports(program, delivery, listeners, self._observers)
         self._status = JobStatus.CREATED
         self._failure: BaseException | None = None
         self._trace: TracebackType | None = None
         self._cancelled = threading.Event()
         self._started = time.monotonic()
         self._net_runtime_ms = 0
-        self._link = DriverLink(self._reports.receive)
         folders = worker_module_folders(spark)
         self._dependencies, provided = (
             dependencies,
@@ -77,6 +75,10 @@ class SparkJob:
         self._plans = PlanFolder(
             program, lambda unpickled: dumps(unpickled, folders, None, provided)
         )
+        self._reports = Reports(
+            program, delivery, listeners, self._observers, self._plans.planned_file
+        )
+        self._link = DriverLink(self._reports.receive)
         staying = [source.source for source in program.sources]
         self._data = dumps(program.for_workers(), folders, staying, provided)
         self._for_replay = b""

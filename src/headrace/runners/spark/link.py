@@ -37,7 +37,7 @@ class BatchReport:
 
     ``delivered``: by sink id, a list of (group, records) in order. ``metrics``: of the attempts
     that were committed. ``watermarks``: by source id, the minimum watermark (ms) of its splits.
-    ``ended``: whether all sources are at their end.
+    ``ended``: whether all sources are at their end. ``commit_ms``: how long the sinks' commit took.
     """
 
     batch_id: int
@@ -45,6 +45,7 @@ class BatchReport:
     metrics: dict[MetricId, MetricValue] = field(default_factory=dict)
     watermarks: dict[str, int] = field(default_factory=dict)
     ended: bool = False
+    commit_ms: float = 0.0
 
     @property
     def watermark(self) -> int | None:

@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections import deque
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
-from headrace.metrics._merging import figures
-from headrace.metrics._operator_counts import JobListener
+from headrace.metrics._merging import MetricId, MetricValue, figures
+from headrace.metrics._operator_counts import BUSY_MS, JobListener
 from headrace.runners.clock import wall_clock_ms
 from headrace.runners.delivery import Delivery
 from headrace.runners.observers import BatchProgress, Observers, Phases
 from headrace.runners.reporting import Reporting
 from headrace.runners.spark.link import BatchReport
+from headrace.runners.spark.planned import PlannedBatch, read_planned
 from headrace.runners.subtasks import OperatorMetrics, metrics_by_subtask
 from headrace.runtime.failure import sink_error_notes
 from headrace.runtime.program import JobProgram
+
+
+class _Unobserved(NamedTuple):
+    """A reported micro-batch that waits for Spark's durations of it."""
+
+    report: BatchReport
+    totals: Mapping[MetricId, MetricValue]
+    planned: PlannedBatch
+    began_ms: int
+    ended_ms: int
 
 
 class Reports:
@@ -26,11 +38,14 @@ class Reports:
         delivery: Delivery,
         listeners: Sequence[JobListener] = (),
         observers: Observers | None = None,
+        planned_file: str = "",
     ) -> None:
         self.last: BatchReport | None = None
         self._program, self._delivery = program, delivery
         self._reporting = Reporting(program, listeners)
         self._observers = observers or Observers()
+        self._planned_file = planned_file
+        self._unobserved: deque[_Unobserved] = deque()
         self._began_ms = wall_clock_ms()
 
     def receive(self, report: BatchReport) -> None:
@@ -46,17 +61,40 @@ class Reports:
         self._began_ms = now_ms
         self._reporting.report(report.batch_id, report.metrics, report.watermarks, now_ms)
         if self._observers:
-            self._observers.batch(
-                BatchProgress(
-                    *(report.batch_id, began_ms, now_ms - began_ms, now_ms, Phases()),
-                    *(report.metrics, self._reporting.totals, report.watermarks, {}),
-                    self._program,
-                )
+            planned = read_planned(self._planned_file)
+            self._unobserved.append(
+                _Unobserved(report, self._reporting.totals, planned, began_ms, now_ms)
             )
 
     def metrics(self) -> OperatorMetrics:
         """Return the current metrics by operator and subtask."""
         return metrics_by_subtask(self._program, self._reporting.totals)
+
+    @property
+    def observed(self) -> bool:
+        """Whether the job has observers."""
+        return bool(self._observers)
+
+    @property
+    def has_unobserved(self) -> bool:
+        """Whether there are micro-batches that observers have not seen yet."""
+        return bool(self._unobserved)
+
+    def observe(self, batch_id: int, duration_ms: Mapping[str, int]) -> None:
+        """Call the observers for all micro-batches up to one, which Spark has completed.
+
+        ``duration_ms``: Spark's durations of that one, by name. Its query keeps only the last ones,
+        so that of an earlier micro-batch is the time between two reports.
+        """
+        while self._unobserved and self._unobserved[0].report.batch_id <= batch_id:
+            each = self._unobserved.popleft()
+            known = duration_ms if each.report.batch_id == batch_id else {}
+            self._observers.batch(_progress(self._program, each, known))
+
+    def observe_all(self) -> None:
+        """Call the observers for all committed micro-batches, at the end of an attempt."""
+        if self._unobserved:
+            self.observe(self._unobserved[-1].report.batch_id, {})
 
     def accumulators(self) -> dict[str, Any]:
         """Return the current counters, the watermark (ms) and the number of micro-batches."""
@@ -66,3 +104,41 @@ class Reports:
             if self.last.watermark is not None:
                 accumulators["currentWatermark"] = self.last.watermark
         return accumulators
+
+
+def _progress(
+    program: JobProgram, batch: _Unobserved, duration_ms: Mapping[str, int]
+) -> BatchProgress:
+    """Return what observers see of a micro-batch; ``duration_ms``: Spark's, empty if unknown."""
+    report, planned = batch.report, batch.planned
+    whole_ms: float = duration_ms.get("triggerExecution", batch.ended_ms - batch.began_ms)
+    plan_ms = planned.plan_ms
+    commit_ms = report.commit_ms + duration_ms.get("commitOffsets", 0)
+    if duration_ms:
+        by_spark = ("latestOffset", "getBatch", "queryPlanning", "walCommit")
+        plan_ms = max(plan_ms, float(sum(duration_ms.get(each, 0) for each in by_spark)))
+    tasks_ms = max(whole_ms - plan_ms - commit_ms, 0.0)
+    share = _share_of_sources(program, report.metrics)
+    return BatchProgress(
+        report.batch_id,
+        round(batch.ended_ms - whole_ms) if duration_ms else batch.began_ms,
+        whole_ms,
+        batch.ended_ms,
+        Phases(plan_ms, tasks_ms * share, tasks_ms * (1 - share), commit_ms),
+        report.metrics,
+        batch.totals,
+        report.watermarks,
+        lambda: planned.splits,
+        program,
+    )
+
+
+def _share_of_sources(program: JobProgram, metrics: Mapping[MetricId, MetricValue]) -> float:
+    """Return the part of the tasks' working time that source tasks have worked."""
+    sources = {source.id for source in program.sources}
+    reading = working = 0.0
+    for key, entry in metrics.items():
+        if key.metric == BUSY_MS:
+            working += entry.value
+            reading += entry.value if key.operator in sources else 0
+    return reading / working if working else 1.0

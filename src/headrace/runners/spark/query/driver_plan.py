@@ -44,6 +44,7 @@ class QueryPlan:
     checkpoint. ``address`` and ``token``: of the user's process, for what it prints and collects.
     ``generation``: that of Spark's checkpoint. ``stop``: where the driver requests a stop between
     two micro-batches; None for a batch. ``warnings_file``: where processes write their warnings.
+    ``planned_file``: where the source writes what it has planned last, for observers; None: not.
     """
 
     program_ref: ProgramRef
@@ -54,6 +55,7 @@ class QueryPlan:
     generation: Generation = field(default_factory=Generation)
     stop: StopSignal | None = None
     warnings_file: str | None = None
+    planned_file: str | None = None
 
 
 @dataclass(frozen=True)
@@ -78,6 +80,11 @@ class PlanFolder:
     def warnings_file(self) -> str:
         """The file for warnings of the job's processes."""
         return str(self._path / "notices")
+
+    @property
+    def planned_file(self) -> str:
+        """The file for what is planned last (``PlannedBatch``)."""
+        return str(self._path / "planned")
 
     @property
     def stop(self) -> StopSignal:

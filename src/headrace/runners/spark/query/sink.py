@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import pickle
+import time
 from collections.abc import Iterator, Sequence
 from operator import itemgetter
 from typing import Any
@@ -60,6 +61,7 @@ class _SinkCommit:
         return program, [pickle.loads(m.data) for m in messages if isinstance(m, SentMessage)]
 
     def _publish(self, messages: Sequence[Any], batch: int) -> None:
+        began_ns = time.perf_counter_ns()
         program, task_messages = self._decode_messages(messages)
         with commit_of(self._checkpoint_folder, self._owner, batch):
             for sink in program.sinks:
@@ -73,6 +75,7 @@ class _SinkCommit:
             # A new source may not be in a micro-batch that another program has planned.
             sources = {source.id for source in program.sources}
             report.ended = all_sources_ended(self._spark, batch - self._first_batch, sources)
+            report.commit_ms = (time.perf_counter_ns() - began_ns) / 1e6
             send_report(self._address, self._token, report)
 
     def _save_states(self, messages: Sequence[TaskMessage]) -> dict[str, int]:

@@ -22,10 +22,12 @@ from headrace.runners.clock import RunClock, monotonic_ms, wall_clock_ms
 from headrace.runners.spark.checkpoint.generations import Origin
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runners.spark.failures import encodes_errors
+from headrace.runners.spark.planned import PlannedBatch
 from headrace.runners.spark.query.driver_plan import DriverPlan, read_plan
 from headrace.runners.spark.query.wire import WIRE_DDL, empty_batch, to_arrow
 from headrace.runners.spark.query.worker import ProgramRef, batch_id, wire_rows, worker_job
 from headrace.runners.spark.query.writing import write_in_place, writes_where_it_reads
+from headrace.runners.splits import splits_of
 from headrace.runtime.block import Envelope
 from headrace.runtime.coordination.coordinator import Coordinator, States
 from headrace.runtime.coordination.offset import Offset
@@ -105,6 +107,8 @@ class StreamReader(DataSourceStreamReader):
         self._writes_in_place = writes_where_it_reads(plan.program)
         self._first_batch = plan.query.generation.first_batch
         self._committed_epoch = 0
+        self._planned_file = plan.query.planned_file
+        self._plan_ns = 0
 
     def __getstate__(self) -> dict[str, Any]:
         return {
@@ -117,6 +121,8 @@ class StreamReader(DataSourceStreamReader):
             "_writes_in_place": self._writes_in_place,
             "_first_batch": self._first_batch,
             "_committed_epoch": 0,
+            "_planned_file": None,
+            "_plan_ns": 0,
         }
 
     @property
@@ -160,6 +166,7 @@ class StreamReader(DataSourceStreamReader):
             stop.acknowledged.touch()
             return start
         assert self._clock is not None, "a reader in a worker does not plan"
+        began_ns = time.perf_counter_ns()
         moment = self._clock.time(offset)
         if pacer is not None:
             settings = self._coordinator.settings
@@ -171,6 +178,7 @@ class StreamReader(DataSourceStreamReader):
             return start
         if pacer is not None:
             pacer.begin_epoch(end.epoch, moment.monotonic_ms)
+        self._plan_ns = time.perf_counter_ns() - began_ns
         return end.to_json()
 
     @encodes_errors
@@ -179,9 +187,14 @@ class StreamReader(DataSourceStreamReader):
         first, last = Offset.from_json(start), Offset.from_json(end)
         if first.epoch == last.epoch:
             return []  # the first micro-batch of a generation, without new records
+        began_ns = time.perf_counter_ns()
         tasks = self._coordinator.reporting_plan(first, last)
         if self._pacer is not None:
             self._pacer.set_record_count(last.epoch, sum(task.records for task in tasks))
+        if self._planned_file is not None:
+            plan_ns = self._plan_ns + time.perf_counter_ns() - began_ns
+            splits = splits_of(last, self._coordinator.pending_by_split(last))
+            PlannedBatch(plan_ns / 1e6, splits).write(self._planned_file)
         return [TaskPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
