@@ -43,6 +43,7 @@ from headrace.runners.job_graph import job_graph
 from headrace.runners.local import LocalRun
 from headrace.runners.observers import JobInfo, JobObserver, Observers
 from headrace.runners.subtasks import OperatorMetrics, metrics_by_subtask
+from headrace.runners.ui.start import display_observers
 from headrace.runtime.failure import to_job_failure
 from headrace.runtime.pacing import Pace
 from headrace.runtime.program import JobProgram, Settings
@@ -245,7 +246,9 @@ def start(
     observers: Sequence[JobObserver] = (),
 ) -> JobHandle:
     """Start a job on the configured runner."""
-    observers = (*observers, *_metric_reporting(configuration))
+    name = job_name or options.read(configuration, options.PIPELINE_NAME) or DEFAULT_NAME
+    shown = display_observers(configuration, name)
+    observers = (*shown, *observers, *_metric_reporting(configuration))
     program = program_of(
         graph, configuration, job_name, _default_parallelism(configuration, job_name)
     )

@@ -309,6 +309,15 @@ FAILURE_CAPTURE_DIR: ConfigOption[str | None] = ConfigOption(
     "A local folder for failed calls of keyed tasks: one file for each, at most ten, for"
     " `headrace replay`. On a cluster it is on the worker's machine. By default none is written.",
 )
+UI_TERMINAL: ConfigOption[str] = ConfigOption(
+    "headrace.ui.terminal",
+    ValueKind.CHOICE,
+    "auto",
+    "How a running job is shown on stderr. auto: a live display in a terminal or a notebook, and"
+    " elsewhere a line every ten seconds in which micro-batches are committed. lines: lines in a"
+    " terminal too. off: nothing.",
+    choices=("auto", "lines", "off"),
+)
 
 _HERE: tuple[ConfigOption[Any], ...] = tuple(
     value

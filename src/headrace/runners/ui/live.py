@@ -1,0 +1,130 @@
+"""A view that is shown while something runs: in a terminal, a notebook, or as lines of a log."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Callable
+from importlib import import_module
+from typing import Any, TextIO
+
+from headrace.runners.ui.lines import Line, to_ansi, to_rich
+from headrace.runners.ui.region import Region
+
+REFRESH_SECONDS = 0.25
+LINE_SECONDS = 10.0
+_RESTORES = 5
+"""How often, between two refreshes, a view that was printed over is drawn again."""
+
+_NOTEBOOK_SECONDS, _NOTEBOOK_WIDTH, _NOTEBOOK_LINES = 0.5, 110, 60
+_SPARE_LINES = 2
+"""Lines of the terminal that the view leaves free."""
+
+
+class LiveView:
+    """Shows ``render(width, lines)`` again and again, from a thread of its own.
+
+    ``delay_seconds``: what takes less time is not shown. The last view stays if ``keep`` is true.
+    """
+
+    def __init__(
+        self,
+        render: Callable[[int, int], list[Line]],
+        stream: TextIO | None = None,
+        delay_seconds: float = 1.0,
+        keep: bool = False,
+    ) -> None:
+        self._render, self._stream = render, stream or sys.stderr
+        self._delay, self._keep = delay_seconds, keep
+        self._stop = threading.Event()
+        self.shown = False
+        self._thread = threading.Thread(target=self._run, name="headrace-display", daemon=True)
+
+    def start(self) -> None:
+        """Start to show it."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Stop, and wait until the terminal is as before."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        if self._stop.wait(self._delay):
+            return
+        self.shown = True
+        if is_notebook():
+            self._run_in_notebook()
+        else:
+            self._run_in_terminal()
+
+    def _run_in_terminal(self) -> None:
+        region = Region(self._stream)
+        region.open()
+        try:
+            while not self._stop.is_set():
+                region.draw(self._lines())
+                for _ in range(_RESTORES):
+                    if self._stop.wait(REFRESH_SECONDS / _RESTORES):
+                        break
+                    region.restore()
+        finally:
+            region.close()
+        if self._keep:
+            self._stream.write("".join(f"{line}\n" for line in self._lines()))
+
+    def _lines(self) -> list[str]:
+        width, height = shutil.get_terminal_size((100, 30))
+        lines = self._render(width, height - _SPARE_LINES)[: max(height - _SPARE_LINES, 1)]
+        return [to_ansi(line, width) for line in lines]
+
+    def _run_in_notebook(self) -> None:
+        display = import_module("IPython.display").display
+
+        shown: Any = display(self._in_notebook(), display_id=True)
+        while not self._stop.wait(_NOTEBOOK_SECONDS):
+            shown.update(self._in_notebook())
+        shown.update(self._in_notebook())
+
+    def _in_notebook(self) -> Any:
+        return to_rich(self._render(_NOTEBOOK_WIDTH, _NOTEBOOK_LINES))
+
+
+def is_notebook() -> bool:
+    """Return whether this process is the kernel of a notebook."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython.get_ipython() if ipython is not None else None
+    return shell is not None and type(shell).__name__ == "ZMQInteractiveShell"
+
+
+class LineLog:
+    """Prints a line now and then, as in a log, and only if it differs from the last one."""
+
+    def __init__(
+        self,
+        stream: TextIO | None = None,
+        seconds: float = LINE_SECONDS,
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._stream, self._seconds, self._monotonic = stream, seconds, monotonic
+        self._printed_at = monotonic()
+        self._printed = ""
+
+    @property
+    def used(self) -> bool:
+        """Whether a line was printed."""
+        return bool(self._printed)
+
+    def update(self, line: Callable[[], str], *, last: bool = False) -> None:
+        """Print the line if it is time, or if it is the last one."""
+        now = self._monotonic()
+        if not last and now - self._printed_at < self._seconds:
+            return
+        self._printed_at = now
+        text = line()
+        if text != self._printed:
+            self._printed = text
+            print(text, file=self._stream or sys.stderr, flush=True)

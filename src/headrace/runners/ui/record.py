@@ -1,0 +1,369 @@
+"""What the display and the page know of a job: its last samples, micro-batches and failures.
+
+The job's thread only appends; counts are added up when someone looks, and once a second.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from headrace.common.job_status import JobStatus
+from headrace.metrics import _operator_counts
+from headrace.metrics._merging import MetricId, MetricValue, figures, merge_subtasks
+from headrace.metrics._operator_counts import (
+    RECORDS_IN,
+    OperatorCounts,
+    SourceCounts,
+    operator_counts,
+    source_counts,
+)
+from headrace.runners.job_graph import JobGraph
+from headrace.runners.observers import BatchProgress, JobInfo, Phases, SplitsBySource
+
+_SAMPLE_SECONDS = 1.0
+_WINDOW_SECONDS = 5.0
+"""Rates are those of this time, or of the last micro-batch if that took longer."""
+
+_SAMPLES = 64
+_BATCHES = 400
+_FAILURES = 50
+
+_BUILT_IN = frozenset(value for name, value in vars(_operator_counts).items() if name.isupper())
+"""The names of the metrics that every operator or source has."""
+
+
+@dataclass(frozen=True)
+class BatchRow:
+    """A micro-batch in the timeline. ``records``: those that the sources have read."""
+
+    batch_id: int
+    started_ms: int
+    duration_ms: float
+    phases: Phases
+    records: int
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A failed attempt. ``restarts_in_ms`` None: the job has failed."""
+
+    at_ms: int
+    error: BaseException
+    restarts_in_ms: int | None
+
+
+@dataclass(frozen=True)
+class Sample:
+    """The counts since the run began, at a moment (``at_s``: monotonic, in seconds)."""
+
+    at_s: float
+    batch_id: int = -1
+    operators: Mapping[str, OperatorCounts] = field(default_factory=dict)
+    sources: Mapping[str, SourceCounts] = field(default_factory=dict)
+    totals: Mapping[MetricId, MetricValue] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class OperatorView:
+    """An operator now. Rates are per second.
+
+    ``busy``: the share of the time in which its tasks have worked, on the cores that they may use;
+    only for the first operator of a vertex.
+    """
+
+    counts: OperatorCounts
+    records_in: int
+    in_rate: float
+    out_rate: float
+    busy: float | None
+    watermark_ms: int | None
+    pending: int | None = None
+    pending_bytes: int | None = None
+    late: int = 0
+    bad: int = 0
+
+
+@dataclass(frozen=True)
+class JobView:
+    """A job at a moment, as it is shown."""
+
+    job: JobInfo | None
+    name: str
+    status: JobStatus
+    now_ms: int
+    seconds: float
+    operators: Mapping[str, OperatorView]
+    records_in: int
+    in_rate: float
+    records_out: int
+    out_rate: float
+    watermark_ms: int | None
+    lag_ms: int | None
+    pending: int | None
+    splits: SplitsBySource
+    batches: Sequence[BatchRow]
+    batch_count: int
+    failures: Sequence[Failure]
+    restarts: int
+    figures: Mapping[str, float]
+
+    @property
+    def graph(self) -> JobGraph:
+        """The job's graph; empty before the start."""
+        return JobGraph((), (), ()) if self.job is None else self.job.graph
+
+    @property
+    def late(self) -> int:
+        """The late records that were dropped."""
+        return sum(each.late for each in self.operators.values())
+
+    @property
+    def bad(self) -> int:
+        """The records that could not be decoded."""
+        return sum(each.bad for each in self.operators.values())
+
+    @property
+    def state_bytes(self) -> int | None:
+        """The size of the state, as far as it is known."""
+        known = [each.counts.state_bytes for each in self.operators.values()]
+        sizes = [size for size in known if size is not None]
+        return sum(sizes) if sizes else None
+
+
+class JobRecord:
+    """Keeps what is shown of one job; an observer.
+
+    ``monotonic`` gives seconds and ``wall_ms`` ms.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        monotonic: Callable[[], float] = time.monotonic,
+        wall_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+    ) -> None:
+        self.name = name
+        self.configuration: Mapping[str, str] = {}
+        self.job: JobInfo | None = None
+        self.status = JobStatus.CREATED
+        self.status_times: dict[JobStatus, int] = {JobStatus.CREATED: wall_ms()}
+        self.ended_ms: int | None = None
+        self._monotonic, self._wall_ms = monotonic, wall_ms
+        self._lock = threading.Lock()
+        self._began_s = self._ended_s = monotonic()
+        self._last: BatchProgress | None = None
+        self._last_s = self._began_s
+        self._splits: SplitsBySource = {}
+        self._splits_s = float("-inf")
+        self._samples: deque[Sample] = deque(maxlen=_SAMPLES)
+        self._batches: deque[BatchRow] = deque(maxlen=_BATCHES)
+        self._batch_count = 0
+        self._failures: deque[Failure] = deque(maxlen=_FAILURES)
+        self._restarts = 0
+        self._sources: frozenset[str] = frozenset()
+        self._vertices: dict[str, tuple[str, int]] = {}
+
+    # The methods of an observer.
+
+    def on_start(self, job: JobInfo) -> None:
+        """Keep what is known of the job."""
+        self._began_s = self._last_s = self._monotonic()
+        self._sources = frozenset(source.id for source in job.program.sources)
+        self._vertices = {
+            each.id: (each.operators[0], max(min(each.parallelism, job.cores), 1))
+            for each in job.graph.vertices
+        }
+        self._samples.append(Sample(self._began_s))
+        self.job = job
+        self._set_status(JobStatus.RUNNING)
+
+    def on_batch(self, batch: BatchProgress) -> None:
+        """Keep a micro-batch."""
+        now_s = self._monotonic()
+        if now_s - self._splits_s >= _SAMPLE_SECONDS / 2:
+            self._splits, self._splits_s = batch.splits, now_s
+        row = BatchRow(
+            *(batch.batch_id, batch.started_ms, batch.duration_ms, batch.phases),
+            _count_read(batch.metrics, self._sources),
+        )
+        with self._lock:
+            self._last, self._last_s = batch, now_s
+            self._batches.append(row)
+            self._batch_count += 1
+            if self.status is JobStatus.RESTARTING:
+                self._set_status(JobStatus.RUNNING)
+            if not self._samples or now_s - self._samples[-1].at_s >= _SAMPLE_SECONDS:
+                self._sample()
+
+    def on_failure(self, error: BaseException, restarts_in_ms: int | None) -> None:
+        """Keep a failure."""
+        with self._lock:
+            self._failures.append(Failure(self._wall_ms(), error, restarts_in_ms))
+            if restarts_in_ms is not None:
+                self._restarts += 1
+                self._set_status(JobStatus.RESTARTING)
+
+    def on_end(self, status: JobStatus) -> None:
+        """Keep how the job has ended."""
+        self._ended_s = self._monotonic()
+        self.ended_ms = self._wall_ms()
+        self._set_status(status)
+
+    def _set_status(self, status: JobStatus) -> None:
+        self.status = status
+        self.status_times[status] = self._wall_ms()
+
+    @property
+    def failures(self) -> Sequence[Failure]:
+        """The last failures."""
+        with self._lock:
+            return [*self._failures]
+
+    @property
+    def started_ms(self) -> int:
+        """When the job was started."""
+        return self.status_times[JobStatus.CREATED]
+
+    @property
+    def ended(self) -> bool:
+        """Whether the job has ended."""
+        return self.status.is_terminal_state()
+
+    # What others look at.
+
+    def _sample(self) -> None:
+        """Add up the counts of the last micro-batch, if that was not done."""
+        batch = self._last
+        if batch is None or (self._samples and self._samples[-1].batch_id == batch.batch_id):
+            return
+        program = batch.program
+        operators = operator_counts(batch.totals, program.operators)
+        sources = source_counts(batch.totals, program.sources, batch.watermarks, batch.now_ms)
+        self._samples.append(
+            Sample(
+                self._last_s,
+                batch.batch_id,
+                {each.operator_id: each for each in operators},
+                {each.source_id: each for each in sources},
+                batch.totals,
+            )
+        )
+
+    def view(self) -> JobView:
+        """Return the job as it is now."""
+        with self._lock:
+            self._sample()
+            samples, batches = [*self._samples], [*self._batches]
+            failures, last = [*self._failures], self._last
+            batch_count, restarts = self._batch_count, self._restarts
+        now_s, now_ms = self._monotonic(), self._wall_ms()
+        end_s = self._ended_s if self.ended else now_s
+        latest = samples[-1] if samples else Sample(self._began_s)
+        base = _base_of(samples, latest)
+        if self.ended:
+            base, seconds = samples[0] if samples else latest, max(end_s - self._began_s, 1e-3)
+        else:
+            # While a micro-batch runs, the last one tells the rate; later nothing comes any more.
+            patience_s = 1.0 + 2 * (batches[-1].duration_ms / 1000 if batches else 0)
+            quiet = now_s - latest.at_s > patience_s
+            seconds = max((now_s if quiet else latest.at_s) - base.at_s, 1e-3)
+        operators = self._operators(latest, base, seconds)
+        reading = [each for key, each in operators.items() if key in self._sources]
+        sinks = [] if self.job is None else [s.id for s in self.job.program.sinks]
+        writing = [operators[key] for key in sinks if key in operators]
+        marks = [] if last is None else [*last.watermarks.values()]
+        watermark = min((at for at in marks if at > -(1 << 62)), default=None)
+        pending = [each.pending for each in reading]
+        return JobView(
+            job=self.job,
+            name=self.name,
+            status=self.status,
+            now_ms=now_ms,
+            seconds=end_s - self._began_s,
+            operators=operators,
+            records_in=sum(each.records_in for each in reading),
+            in_rate=sum(each.in_rate for each in reading),
+            records_out=sum(each.records_in for each in writing),
+            out_rate=sum(each.in_rate for each in writing),
+            watermark_ms=watermark,
+            lag_ms=_lag(watermark, now_ms),
+            pending=sum(n or 0 for n in pending) if any(n is not None for n in pending) else None,
+            splits=self._splits,
+            batches=batches,
+            batch_count=batch_count,
+            failures=failures,
+            restarts=restarts,
+            figures=_user_figures(latest.totals),
+        )
+
+    def _operators(self, latest: Sample, base: Sample, seconds: float) -> dict[str, OperatorView]:
+        if self.job is None:
+            return {}
+        found: dict[str, OperatorView] = {}
+        watermarks = {
+            each.id: counts.watermark_ms
+            for each in self.job.graph.vertices
+            if (counts := latest.operators.get(each.operators[0])) is not None
+        }
+        for info in self.job.graph.operators:
+            counts = latest.operators.get(info.id) or OperatorCounts(info.id, info.name, info.uid)
+            before = base.operators.get(info.id) or OperatorCounts(info.id, info.name)
+            source, source_before = latest.sources.get(info.id), base.sources.get(info.id)
+            read = counts.records_in if source is None else source.records
+            read_before = before.records_in if source_before is None else source_before.records
+            first, cores = self._vertices[info.vertex]
+            busy = None
+            if first == info.id and info.kind != "sink":
+                busy = min((counts.busy_ms - before.busy_ms) / (seconds * 1000 * cores), 1.0)
+            found[info.id] = OperatorView(
+                counts,
+                read,
+                (read - read_before) / seconds,
+                (counts.records_out - before.records_out) / seconds,
+                busy,
+                watermarks.get(info.vertex) if source is None else source.watermark_ms,
+                None if source is None else source.pending_records,
+                None if source is None else source.pending_bytes,
+                counts.late_records_dropped,
+                0 if source is None else source.bad_records,
+            )
+        return found
+
+
+def _count_read(metrics: Mapping[MetricId, MetricValue], sources: frozenset[str]) -> int:
+    return int(
+        sum(
+            entry.value
+            for key, entry in metrics.items()
+            if key.metric == RECORDS_IN and key.operator in sources
+        )
+    )
+
+
+def _base_of(samples: Sequence[Sample], latest: Sample) -> Sample:
+    """Return the sample from which rates are counted."""
+    for sample in reversed(samples[:-1]):
+        if latest.at_s - sample.at_s >= _WINDOW_SECONDS:
+            return sample
+    return samples[0] if samples else latest
+
+
+def _lag(watermark_ms: int | None, now_ms: int) -> int | None:
+    """Return how far a watermark is behind the wall clock; None for none, and at the end."""
+    if watermark_ms is None or watermark_ms >= 1 << 62:
+        return None
+    return now_ms - watermark_ms
+
+
+def _user_figures(totals: Mapping[MetricId, MetricValue]) -> dict[str, float]:
+    """Return the metrics of the program's functions by their dotted name, over all operators."""
+    merged: dict[str, MetricValue] = {}
+    for key, entry in totals.items():
+        if key.metric not in _BUILT_IN:
+            merged[key.metric] = merge_subtasks(merged.get(key.metric), entry)
+    named = figures({MetricId("", "", metric): entry for metric, entry in merged.items()})
+    return {name: float(value) for name, value in named.items()}
