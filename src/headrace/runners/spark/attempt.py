@@ -86,8 +86,6 @@ class Attempt:
                     self._run_stream()
         except (PySparkException, Py4JError, ConnectionError) as error:
             failure = self._to_user_error(error)
-        finally:
-            self.reports.observe_all()
         if failure is not None:
             raise failure  # outside of `except`, so that it has no context
 

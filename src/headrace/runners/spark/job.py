@@ -174,7 +174,7 @@ class SparkJob:
         while True:
             self._status = JobStatus.RUNNING
             try:
-                self._new_attempt(number, run_id).run()
+                self._run_attempt(number, run_id)
                 return
             except (PlanError, CheckpointError, UnsupportedError, SparkEndedError):
                 raise  # it would fail again
@@ -197,6 +197,12 @@ class SparkJob:
                 # With a new run id, workers open the operators again.
                 run_id = f"{self._program.run_id}-{number}"
                 self._checkpoint.transfer_to_run(run_id)
+
+    def _run_attempt(self, number: int, run_id: str) -> None:
+        try:
+            self._new_attempt(number, run_id).run()
+        finally:
+            self._reports.observe_all()
 
     def _new_attempt(self, attempt_number: int, run_id: str) -> Attempt:
         program = self._program

@@ -285,7 +285,7 @@ def test_a_source_may_have_metrics_of_its_splits() -> None:
     metrics = JobMetrics("box")
     metrics.on_start(replace(job, program=replace(job.program, sources=sources)))
     splits = {sources[0].id: {"a": SplitStatus(3, 9), "b": SplitStatus(4, 0)}}
-    metrics.on_batch(replace(batch, splits=splits))
+    metrics.on_batch(replace(batch, find_splits=lambda: splits))
     found = metrics.samples(batch.now_ms)
     assert value(found, "operator_Log_split_at", split="a") == 3
     assert value(found, "operator_Log_split_left", split="a") == 9
