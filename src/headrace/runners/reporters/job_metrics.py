@@ -72,12 +72,26 @@ class _Run:
     figures: Figures
     history: CountHistory[CountKey]
     batch: BatchProgress | None = None
+    known: int = 0
+    """How many metrics there were when their time spans were last looked at."""
     splits: SplitsBySource = field(default_factory=dict)
     batches: int = 0
     restarts: int = 0
     failed_ms: int | None = None
     status: JobStatus = JobStatus.RUNNING
     waited_ms: dict[tuple[str, int], float] = field(default_factory=dict)
+
+    @cached_property
+    def has_split_metrics(self) -> bool:
+        """Whether a source has metrics of its splits."""
+        found = [type(each.source) for each in self.job.program.sources]
+        none = (None, Source.split_metrics)
+        return any(getattr(kind, "split_metrics", None) not in none for kind in found)
+
+    @cached_property
+    def sources(self) -> frozenset[str]:
+        """The ids of the job's sources."""
+        return frozenset(each.id for each in self.job.program.sources)
 
 
 class JobMetrics:
@@ -108,20 +122,13 @@ class JobMetrics:
                 run.failed_ms, run.running_since_ms = None, batch.started_ms
             run.waited_ms = self._add_waited(run, batch)
             run.batch, run.batches = batch, run.batches + 1
-            if self._has_split_metrics(run.job):
+            if run.has_split_metrics:
                 run.splits = batch.splits  # they can be read only now
             run.figures = figures = Figures(batch.totals, run.waited_ms, self._subtasks)
-            for value in batch.metrics.values():
-                if value.origin is not None and value.origin.span_s > _SPAN_S:
-                    run.history.keep(value.origin.span_s)
+            if len(batch.totals) != run.known:
+                run.known = len(batch.totals)
+                run.history.keep(max(map(_span_s, batch.totals.values()), default=0))
             run.history.add(batch.now_ms - batch.duration_ms, batch.now_ms, lambda: figures.numbers)
-
-    def _has_split_metrics(self, job: JobInfo) -> bool:
-        sources = [type(each.source) for each in job.program.sources]
-        return any(
-            getattr(kind, "split_metrics", None) not in (None, Source.split_metrics)
-            for kind in sources
-        )
 
     def on_failure(self, error: BaseException, restarts_in_ms: int | None, now_ms: int) -> None:
         """Note a failure, after which the job begins again if ``restarts_in_ms`` is given."""
@@ -139,16 +146,20 @@ class JobMetrics:
 
     def _add_waited(self, run: _Run, batch: BatchProgress) -> dict[tuple[str, int], float]:
         """Add how long each source task waited for the rest of a micro-batch, if it had more."""
-        waited = dict(run.waited_ms)
-        own = Figures(batch.metrics, {}, self._subtasks)
-        unread: dict[str, bool] = {}
-        for (operator, _, metric), left in own.numbers.items():
+        waited, unread = dict(run.waited_ms), dict[str, bool]()
+        busy_ms: dict[tuple[str, int], float] = {}
+        for (operator, _, metric, number), (_, value, _) in batch.metrics.items():
+            if operator not in run.sources:
+                continue
             if metric in (names.PENDING_RECORDS, names.PENDING_BYTES):
-                unread[operator] = unread.get(operator, False) or left > 0
-        for (operator, subtask, metric), busy_ms in own.numbers.items():
-            if operator in unread and metric == names.BUSY_MS:
-                rest_ms = max(batch.duration_ms - busy_ms, 0.0) if unread[operator] else 0.0
-                waited[operator, subtask] = waited.get((operator, subtask), 0.0) + rest_ms
+                unread[operator] = unread.get(operator, False) or value > 0
+            elif metric == names.BUSY_MS:
+                key = (operator, self._subtasks.number_of(operator, number))
+                busy_ms[key] = busy_ms.get(key, 0.0) + value
+        for key, busy in busy_ms.items():
+            if key[0] in unread:
+                rest_ms = max(batch.duration_ms - busy, 0.0) if unread[key[0]] else 0.0
+                waited[key] = waited.get(key, 0.0) + rest_ms
         return waited
 
     def samples(self, now_ms: int) -> list[Sample]:
@@ -441,6 +452,10 @@ class _Snapshot:
         if span_s not in self._rates:
             self._rates[span_s] = self._run.history.rates(self._now_ms, span_s)
         return self._rates[span_s]
+
+
+def _span_s(value: MetricValue) -> int:
+    return 0 if value.origin is None else value.origin.span_s
 
 
 def _flink_name(name: str, kind: str) -> str:
