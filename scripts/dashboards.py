@@ -564,6 +564,9 @@ def _model(dashboard: Dashboard) -> dict[str, Any]:
             {
                 "type": "dashboards",
                 "title": "Headrace",
+                "icon": "external link",
+                "tooltip": "",
+                "targetBlank": False,
                 "tags": ["headrace"],
                 "asDropdown": True,
                 "includeVars": True,
