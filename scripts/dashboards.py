@@ -408,10 +408,10 @@ STATE = Dashboard(
                     ],
                 ),
                 Panel(
-                    "Bytes of all state in pages",
+                    "Bytes that the last one has added to the checkpoint",
                     [
                         (
-                            f"max by (job_name) ({JOB}_lastCheckpointFullSize{{{MINE}}})",
+                            f"max by (job_name) ({JOB}_lastCheckpointSize{{{MINE}}})",
                             "{{job_name}}",
                         )
                     ],

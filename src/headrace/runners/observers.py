@@ -88,6 +88,8 @@ class BatchProgress:
     watermarks: Mapping[str, int]
     find_splits: Callable[[], SplitsBySource] = field(repr=False)
     program: JobProgram = field(repr=False)
+    find_checkpoint_bytes: Callable[[], int | None] = field(default=lambda: None, repr=False)
+    """Looks up the size of what the micro-batch has added to the checkpoint; None: not known."""
 
     @cached_property
     def splits(self) -> SplitsBySource:

@@ -230,6 +230,9 @@ class _Snapshot:
                 "lastCheckpointDuration": round(run.batch.duration_ms),
                 "lastCheckpointCompletedTimestamp": run.batch.now_ms,
             }
+            added_bytes = run.batch.find_checkpoint_bytes()
+            if added_bytes is not None:
+                values["lastCheckpointSize"] = added_bytes
             sizes = [
                 value.value
                 for (_, _, metric), value in self._figures.by_key.items()

@@ -20,6 +20,7 @@ from headrace.errors import CheckpointError, HeadraceError, JobError, SparkEnded
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, started_jvm_pid
 from headrace.runners.spark.checkpoint.damage import causes_of, damage_in
 from headrace.runners.spark.checkpoint.progress import is_committed
+from headrace.runners.spark.checkpoint.spark_files import commit_size_bytes
 from headrace.runners.spark.failures import failure_in
 from headrace.runners.spark.jvm import lost_jvm_error, without_py4j_logging
 from headrace.runners.spark.link import DriverLink
@@ -198,8 +199,11 @@ class Attempt:
     def _observe(self, query: StreamingQuery) -> None:
         """Call the observers for the micro-batches that Spark has completed."""
         if self.reports.has_unobserved and (progress := query.lastProgress) is not None:
+            batch, folder = progress.batchId, self.checkpoint.spark
             self.reports.observe(
-                progress.batchId + self.checkpoint.generation.first_batch, progress.durationMs
+                batch + self.checkpoint.generation.first_batch,
+                progress.durationMs,
+                lambda: commit_size_bytes(folder, batch),
             )
 
     def _must_not_continue(self) -> bool:

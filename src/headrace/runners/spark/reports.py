@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from headrace.metrics._merging import MetricId, MetricValue, figures
@@ -80,16 +81,26 @@ class Reports:
         """Whether there are micro-batches that observers have not seen yet."""
         return bool(self._unobserved)
 
-    def observe(self, batch_id: int, duration_ms: Mapping[str, int]) -> None:
+    def observe(
+        self,
+        batch_id: int,
+        duration_ms: Mapping[str, int],
+        find_checkpoint_bytes: Callable[[], int | None] = lambda: None,
+    ) -> None:
         """Call the observers for all micro-batches up to one, which Spark has completed.
 
         ``duration_ms``: Spark's durations of that one, by name. Its query keeps only the last ones,
-        so that of an earlier micro-batch is the time between two reports.
+        so that of an earlier micro-batch is the time between two reports. ``find_checkpoint_bytes``
+        returns what it has added to the checkpoint.
         """
         while self._unobserved and self._unobserved[0].report.batch_id <= batch_id:
             each = self._unobserved.popleft()
-            known = duration_ms if each.report.batch_id == batch_id else {}
-            self._observers.batch(_progress(self._program, each, known))
+            if each.report.batch_id == batch_id:
+                found = _progress(self._program, each, duration_ms)
+                found = replace(found, find_checkpoint_bytes=find_checkpoint_bytes)
+            else:
+                found = _progress(self._program, each, {})
+            self._observers.batch(found)
 
     def observe_all(self) -> None:
         """Call the observers for all committed micro-batches, at the end of an attempt."""

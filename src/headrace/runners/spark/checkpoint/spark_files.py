@@ -94,6 +94,30 @@ def check_sources(spark_folder: str, offsets: Sequence[str]) -> None:
                 raise missing_error("the list of files that Spark has read", file)
 
 
+def commit_size_bytes(spark_folder: str, batch: int) -> int | None:
+    """Return the size of what a micro-batch (Spark's number) has added to the checkpoint.
+
+    These are its plan, its commit, and the changes of the state. None: a file is not there.
+    """
+    folder = Path(spark_folder)
+    files = [folder / "offsets" / str(batch), folder / "commits" / str(batch)]
+    try:
+        log = files[-1].read_text(encoding="utf-8").splitlines()[-1]
+        for operator, partitions in (json.loads(log).get("stateUniqueIds") or {}).items():
+            for partition, stores in enumerate(partitions):
+                state = folder / "state" / operator / str(partition)
+                files += [_find_version(state, f"{batch + 1}_{store}") for store in stores]
+        return sum(file.stat().st_size for file in files)
+    except FileNotFoundError:
+        return None
+
+
+def _find_version(state: Path, version: str) -> Path:
+    """Return the file with the changes of a version, or with the whole state if there is none."""
+    changes = state / f"{version}.changelog"
+    return changes if changes.exists() else state / f"{version}.zip"
+
+
 def _check_version(state: Path, version: str) -> None:
     """Raise CheckpointError if a version of the state has no file."""
     if not any((state / f"{version}.{kind}").exists() for kind in ("changelog", "zip")):
