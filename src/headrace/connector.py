@@ -203,7 +203,7 @@ class Pending(NamedTuple):
 
 
 class SplitMetrics(NamedTuple):
-    """Gauges of one split, for metric reporters.
+    """Gauges of one split or of several, for metric reporters.
 
     ``groups``: the names of the metric groups, each with a value (then it is a label) or None.
     """
@@ -379,14 +379,14 @@ class Source(ABC):
         return True
 
     def split_metrics(
-        self, split: str, position: JsonValue, unread: int | None
-    ) -> SplitMetrics | None:
-        """Return the metrics of a split at a committed position; None: it has none.
+        self, splits: Mapping[str, tuple[JsonValue, int | None]]
+    ) -> Sequence[SplitMetrics]:
+        """Return the metrics of splits, and of all of them together; by default none.
 
-        Called by metric reporters, in the user's process. ``unread``: the records after the
-        position, as far as they are known.
+        Called by metric reporters, in the user's process. ``splits``: the committed position of
+        each split, and the records after it, as far as they are known.
         """
-        return None
+        return ()
 
     @property
     def record_type(self) -> Any | None:

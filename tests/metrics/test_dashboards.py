@@ -30,6 +30,7 @@ from scripts import dashboards
 from tests.connectors.fake_kafka import BROKERS, Broker, FakeClients
 from tests.metrics.conftest import Prometheus, wait_for
 from tests.metrics.test_servers import prometheus_keys
+from tests.servers import serving
 
 NAMES = ("job", "kafka", "state", "trades")
 
@@ -104,6 +105,15 @@ class Text(KafkaRecordDeserializationSchema):
         return int(record.value)
 
 
+def clicks(env: StreamExecutionEnvironment, servers: str, topic: str, clients: Any) -> None:
+    """A job that reads a topic."""
+    builder = KafkaSource.builder().set_bootstrap_servers(servers).set_topics(topic)
+    builder = builder.set_group_id("group").set_deserializer(Text())
+    source = (builder if clients is None else builder.set_clients(clients)).build()
+    strategy = WatermarkStrategy.for_monotonous_timestamps()
+    env.from_source(source, strategy, "clicks").filter(lambda n: n < 0).print()
+
+
 @pytest.fixture
 def broker() -> Iterator[Broker]:
     BROKERS["fake"] = Broker()
@@ -117,19 +127,29 @@ def test_the_dashboard_of_kafka(prometheus: Prometheus, broker: Broker) -> None:
         log.add(*(str(number).encode() for number in range(20_000)))
     (port,) = free_ports(1)
     env = reporting(port, "reader", **LOCAL)
-    source = (
-        KafkaSource.builder()
-        .set_bootstrap_servers("fake:9092")
-        .set_topics("clicks")
-        .set_group_id("group")
-        .set_deserializer(Text())
-        .set_clients(FakeClients("fake"))
-        .build()
-    )
-    strategy = WatermarkStrategy.for_monotonous_timestamps()
-    env.from_source(source, strategy, "clicks").filter(lambda n: n < 0).print()
+    clicks(env, "fake:9092", "clicks", FakeClients("fake"))
     with scraped(prometheus, env, port):
         assert_all_show(prometheus, "kafka", "reader")
+
+
+@pytest.mark.spark
+def test_the_dashboard_of_kafka_on_spark(prometheus: Prometheus, tmp_path: Path) -> None:
+    pytest.importorskip("confluent_kafka", reason="missing: pip install 'headrace[kafka]'")
+    from tests.connectors.topic import new_topic, produce
+
+    (port,) = free_ports(1)
+    with serving("kafka") as server:
+        topic = new_topic(server.url, 2)
+        produce(server.url, topic, ((str(n % 10), b"%d" % n) for n in range(20_000)))
+        settings = {
+            "execution.checkpointing.dir": str(tmp_path),
+            "headrace.source.max-records-per-batch": "1000",
+            "parallelism.default": "2",
+        }
+        env = reporting(port, "spark reader", **settings)
+        clicks(env, server.url, topic, None)
+        with scraped(prometheus, env, port):
+            assert_all_show(prometheus, "kafka", "spark_reader")
 
 
 @pytest.mark.spark

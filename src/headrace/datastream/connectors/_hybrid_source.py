@@ -17,6 +17,7 @@ from headrace.connector import (
     Progress,
     Source,
     SplitEnumerator,
+    SplitMetrics,
     SplitRange,
     SplitReader,
 )
@@ -106,6 +107,19 @@ class HybridSource(Source):
     def bad_record_tag(self) -> Any | None:
         """The tag for records that cannot be decoded, which all sources share."""
         return self.sources[0].bad_record_tag
+
+    def split_metrics(
+        self, splits: Mapping[str, tuple[JsonValue, int | None]]
+    ) -> Sequence[SplitMetrics]:
+        """Return the metrics of each source's splits."""
+        by_source: dict[int, dict[str, tuple[JsonValue, int | None]]] = {}
+        for split, status in splits.items():
+            by_source.setdefault(_source_index_of(split), {})[_inner_name(split)] = status
+        return [
+            metrics
+            for index, own in by_source.items()
+            for metrics in self.sources[index].split_metrics(own)
+        ]
 
     def absolute(self) -> HybridSource:
         """Return a copy with absolute paths, because tasks may have another working directory."""

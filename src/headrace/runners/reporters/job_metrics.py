@@ -77,6 +77,7 @@ class _Run:
     splits: SplitsBySource = field(default_factory=dict)
     batches: int = 0
     restarts: int = 0
+    failures: int = 0
     failed_ms: int | None = None
     status: JobStatus = JobStatus.RUNNING
     waited_ms: dict[tuple[str, int], float] = field(default_factory=dict)
@@ -137,6 +138,7 @@ class JobMetrics:
             return
         with self._lock:
             run.failed_ms = now_ms
+            run.failures += 1
             run.restarts += restarts_in_ms is not None
 
     def on_end(self, status: JobStatus) -> None:
@@ -226,6 +228,7 @@ class _Snapshot:
         if run.job.checkpoint is not None and run.batch is not None:
             values |= {
                 "numberOfCompletedCheckpoints": run.batches,
+                "numberOfFailedCheckpoints": run.failures,
                 "lastCompletedCheckpointId": run.batch.batch_id,
                 "lastCheckpointDuration": round(run.batch.duration_ms),
                 "lastCheckpointCompletedTimestamp": run.batch.now_ms,
@@ -380,9 +383,10 @@ class _Snapshot:
     def _split_samples(self, source_id: str, variables: dict[str, str]) -> Iterator[Sample]:
         """Yield the metrics of splits, all with one subtask: another one may read a split next."""
         program = next(each for each in self._run.job.program.sources if each.id == source_id)
-        for split, status in self._run.splits.get(source_id, {}).items():
-            found = program.source.split_metrics(split, status.position, status.pending_records)
-            for name, value in () if found is None else found.gauges.items():
+        splits = self._run.splits.get(source_id, {})
+        status = {name: (each.position, each.pending_records) for name, each in splits.items()}
+        for found in program.source.split_metrics(status) if status else ():
+            for name, value in found.gauges.items():
                 kind = Kind.GAUGE
                 yield Sample(Scope.OPERATOR, name, kind, value, variables, found.groups)
 

@@ -214,6 +214,7 @@ def test_a_failed_job_and_its_restart() -> None:
     metrics.on_failure(ValueError(), 5000, 4000)
     found = of_job(6000)
     assert (found["uptime"], found["numRestarts"], found["downtime"]) == (0, 1, 2000)
+    assert found["numberOfFailedCheckpoints"] == 1
     metrics.on_batch(replace(batch, batch_id=1, started_ms=9000, now_ms=9500))
     found = of_job(10_000)
     assert (found["uptime"], found["numRestarts"], found["downtime"]) == (1000, 1, 0)
@@ -278,8 +279,11 @@ def test_a_source_may_have_metrics_of_its_splits() -> None:
     job, batch = watched.jobs[0], watched.batches[0]
 
     class Source:
-        def split_metrics(self, split: str, position: Any, unread: int | None) -> SplitMetrics:
-            return SplitMetrics((("Log", None), ("split", split)), {"at": position, "left": unread})
+        def split_metrics(self, splits: Any) -> list[SplitMetrics]:
+            return [
+                SplitMetrics((("Log", None), ("split", name)), {"at": position, "left": unread})
+                for name, (position, unread) in splits.items()
+            ]
 
     sources = tuple(replace(each, source=Source()) for each in job.program.sources)
     metrics = JobMetrics("box")

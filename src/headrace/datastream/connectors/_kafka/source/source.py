@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -203,22 +203,29 @@ class KafkaSource(Source):
         )
 
     def split_metrics(
-        self, split: str, position: JsonValue, unread: int | None
-    ) -> SplitMetrics | None:
-        """Return the offsets of a partition, under the names of Flink's Kafka source.
+        self, splits: Mapping[str, tuple[JsonValue, int | None]]
+    ) -> Sequence[SplitMetrics]:
+        """Return the offsets and lags of partitions, under the names of Flink's Kafka source.
 
         ``currentOffset`` is the offset before the position: that of the last record, if the topic
         has no markers of transactions. ``committedOffset`` is what the group's next commit is.
         """
-        topic, partition, _ = Split.of(split)
-        offset = Position.of(position).offset
-        gauges = {"currentOffset": offset - 1}
-        if self.group_id is not None and self._commits:
-            gauges["committedOffset"] = offset
-        if unread is not None:
-            gauges["recordsLag"] = unread
-        reader = ("KafkaSourceReader", None)
-        return SplitMetrics((reader, ("topic", topic), ("partition", str(partition))), gauges)
+        reader, lags, found = ("KafkaSourceReader", None), [], []
+        for split, (position, unread) in splits.items():
+            topic, partition, _ = Split.of(split)
+            offset = Position.of(position).offset
+            gauges = {"currentOffset": offset - 1}
+            if self.group_id is not None and self._commits:
+                gauges["committedOffset"] = offset
+            if unread is not None:
+                gauges["recordsLag"] = unread
+                lags.append(unread)
+            groups = (reader, ("topic", topic), ("partition", str(partition)))
+            found.append(SplitMetrics(groups, gauges))
+        if lags:
+            all_of_them = (reader, ("KafkaConsumer", None))
+            found.append(SplitMetrics(all_of_them, {"records-lag-max": max(lags)}))
+        return found
 
     def _make_subscription(self) -> Subscription:
         topic_partitions = tuple((topic, partition) for topic, partition in self.partitions)
