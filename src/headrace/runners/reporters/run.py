@@ -1,0 +1,83 @@
+"""What is known of a running job: the totals of committed micro-batches, and those before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from headrace.common.job_status import JobStatus
+from headrace.connector import Source
+from headrace.metrics._merging import MetricId, MetricValue, Number
+from headrace.runners.observers import BatchProgress, JobInfo, SplitsBySource
+from headrace.runners.reporters.history import CountHistory
+from headrace.runners.subtasks import CountKey, Subtasks
+
+RATE_SPAN_S = 60
+"""The seconds over which Flink computes the rates of its own metrics."""
+
+WAITED_MS = "waitedMs"
+"""How long a source with unread records waited for other tasks; not reported itself."""
+
+
+@dataclass
+class Figures:
+    """The totals of a run by operator and subtask, as Flink numbers subtasks.
+
+    ``waited_ms``: how long sources with unread records waited for other tasks.
+    """
+
+    totals: Mapping[MetricId, MetricValue]
+    waited_ms: Mapping[tuple[str, int], float]
+    subtasks: Subtasks
+
+    @cached_property
+    def by_key(self) -> dict[CountKey, MetricValue]:
+        """The values of all metrics."""
+        return self.subtasks.values(self.totals)
+
+    @cached_property
+    def numbers(self) -> dict[CountKey, Number]:
+        """The same as plain numbers, with how long sources waited."""
+        numbers: dict[CountKey, Number] = {
+            (source, subtask, WAITED_MS): waited
+            for (source, subtask), waited in self.waited_ms.items()
+        }
+        numbers.update((key, value.value) for key, value in self.by_key.items())
+        return numbers
+
+    def number(self, operator: str, subtask: int, metric: str) -> Number | None:
+        """Return the value of a metric, or None."""
+        return self.numbers.get((operator, subtask, metric))
+
+
+@dataclass
+class Run:
+    """What is known of a run of a job."""
+
+    job: JobInfo
+    running_since_ms: int
+    figures: Figures
+    history: CountHistory[CountKey]
+    batch: BatchProgress | None = None
+    known: int = 0
+    """How many metrics there were when their time spans were last looked at."""
+    splits: SplitsBySource = field(default_factory=dict)
+    batches: int = 0
+    restarts: int = 0
+    failures: int = 0
+    failed_ms: int | None = None
+    status: JobStatus = JobStatus.RUNNING
+    waited_ms: dict[tuple[str, int], float] = field(default_factory=dict)
+
+    @cached_property
+    def has_split_metrics(self) -> bool:
+        """Whether a source has metrics of its splits."""
+        found = [type(each.source) for each in self.job.program.sources]
+        none = (None, Source.split_metrics)
+        return any(getattr(kind, "split_metrics", None) not in none for kind in found)
+
+    @cached_property
+    def sources(self) -> frozenset[str]:
+        """The ids of the job's sources."""
+        return frozenset(each.id for each in self.job.program.sources)
