@@ -29,7 +29,7 @@ from headrace.dev.ports import free_ports
 from scripts import dashboards
 from tests.connectors.fake_kafka import BROKERS, Broker, FakeClients
 from tests.metrics.conftest import Prometheus, wait_for
-from tests.metrics.test_servers import prometheus_keys
+from tests.metrics.test_servers import REPORTED, prometheus_keys
 from tests.servers import serving
 
 NAMES = ("job", "kafka", "state", "trades")
@@ -153,6 +153,7 @@ def test_the_dashboard_of_kafka_on_spark(prometheus: Prometheus, tmp_path: Path)
 
 
 @pytest.mark.spark
+@pytest.mark.capability(REPORTED, runners="streaming")
 def test_the_dashboard_of_state(prometheus: Prometheus, tmp_path: Path) -> None:
     """On Spark: only there is state in pages, and a checkpoint."""
     (port,) = free_ports(1)

@@ -8,12 +8,15 @@ from typing import Any
 
 import pytest
 
+from headrace.common import Configuration
+from headrace.datastream import StreamExecutionEnvironment
 from headrace.dev.ports import free_ports
 from tests.metrics.conftest import Influxdb, Prometheus, wait_for
 from tests.metrics.jobs import FLINKS, HELD_AT, RECORDS, running
 
 pytestmark = pytest.mark.spark  # it needs servers, as the tests of databases do
 
+REPORTED = "Metrics for Prometheus and InfluxDB, under Flink's names"
 OPERATOR = "flink_taskmanager_job_task_operator"
 LABELS = {
     *("host", "tm_id", "job_id", "job_name", "task_id", "task_name", "subtask_index"),
@@ -26,6 +29,7 @@ def prometheus_keys(port: int) -> dict[str, str]:
     return {"prom__factory__class": name, "prom__port": str(port)}
 
 
+@pytest.mark.capability(REPORTED, runners="local")
 def test_prometheus_scrapes_a_job(prometheus: Prometheus) -> None:
     (port,) = free_ports(1)
     prometheus.scrape(port)
@@ -150,6 +154,31 @@ def test_influxdb_has_points_with_flinks_tags_and_fields(
     watermarks = influxdb.query('SHOW FIELD KEYS FROM "taskmanager_job_task_currentInputWatermark"')
     assert [each["fieldType"] for each in watermarks] == ["integer"]
     assert "could not report" not in capsys.readouterr().err
+
+
+@pytest.mark.capability(REPORTED, runners="batch")
+def test_a_batch_on_spark_is_reported_at_its_end(influxdb: Influxdb) -> None:
+    configuration = Configuration.from_dict(
+        {
+            "execution.runtime-mode": "BATCH",
+            "parallelism.default": "2",
+            "metrics.reporter.influx.factory.class": f"{FLINKS}.influxdb.InfluxdbReporterFactory",
+            "metrics.reporter.influx.host": "127.0.0.1",
+            "metrics.reporter.influx.port": influxdb.url.rpartition(":")[2],
+            "metrics.reporter.influx.db": "flink",
+            "metrics.reporter.influx.interval": "1 h",
+        }
+    )
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    keyed = env.from_sequence(1, 100).name("numbers").key_by(lambda n: n % 5)
+    keyed.reduce(lambda a, b: a + b).name("totals").filter(lambda n: n < 0).print()
+    env.execute("a batch")
+    rows = influxdb.query(
+        'SELECT last("count") FROM "taskmanager_job_task_operator_numRecordsIn"'
+        " WHERE operator_name = 'totals' GROUP BY *"
+    )
+    assert sum(row["last"] for row in rows) == 100
+    assert {row["job_name"] for row in rows} == {"a batch"}
 
 
 def test_a_database_that_is_not_there_is_told_once(
