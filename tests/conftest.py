@@ -31,6 +31,8 @@ SERVERS = {
     "registry_url": "kafka",
     "redis_of_session": "redis",
     "postgres_of_session": "postgres",
+    "hdfs_of_session": "storage",
+    "s3_of_session": "storage",
 }
 
 # Shared cores make single examples slow at random; a failure prints how to play it again.

@@ -19,6 +19,9 @@ NAMES = st.lists(st.text("ab-0", min_size=1, max_size=3), min_size=1, max_size=3
 class ObjectStoreContract(ABC):
     """``store`` is a new, empty one; ``again`` is another owner's, of the same objects."""
 
+    turns = 20
+    """How often several compete; stores behind a network do less of it."""
+
     @pytest.fixture
     @abstractmethod
     def store(self) -> ObjectStore: ...
@@ -76,7 +79,7 @@ class ObjectStoreContract(ABC):
 
         def take(number: int) -> None:
             own = self.again(store)
-            for turn in range(20):
+            for turn in range(self.turns):
                 together.wait()
                 if own.put_if_absent(f"owners/{turn}", b"%d" % number):
                     won.setdefault(turn, []).append(number)
@@ -86,8 +89,8 @@ class ObjectStoreContract(ABC):
             thread.start()
         for thread in threads:
             thread.join()
-        assert [won[turn] for turn in range(20)] == [
-            [int(store.get(f"owners/{turn}") or b"-1")] for turn in range(20)
+        assert [won[turn] for turn in range(self.turns)] == [
+            [int(store.get(f"owners/{turn}") or b"-1")] for turn in range(self.turns)
         ]
 
     def test_a_reader_never_sees_a_part(self, store: ObjectStore) -> None:
@@ -103,7 +106,7 @@ class ObjectStoreContract(ABC):
 
         reader = threading.Thread(target=read)
         reader.start()
-        for turn in range(60):
+        for turn in range(3 * self.turns):
             store.put("n", whole[turn % 4])
         done.set()
         reader.join()

@@ -1,4 +1,6 @@
-"""``python -m tests.faults.sums_job OUTPUT``: running sums, and an end at each bad moment.
+"""``python -m tests.faults.sums_job OUTPUT [BASE [KEY=VALUE ...]]``: sums, with bad ends.
+
+Checkpoint and results are at BASE, a folder or a URL (without: OUTPUT).
 
 At the commit of a micro-batch Spark's JVM is killed, once for each moment: "before" the file sink
 publishes, "after" it has, and when lines are "printed", between the sink's commit and Spark's.
@@ -34,18 +36,21 @@ MOMENTS = {"before": 1, "after": 2, "printed": 3}
 
 def main() -> None:
     output = Path(sys.argv[1])
+    base = sys.argv[2] if len(sys.argv) > 2 else str(output)
+    further = dict(pair.split("=", 1) for pair in sys.argv[3:])
     killed = f"{output}-killed"
     env = StreamExecutionEnvironment.get_execution_environment(
         Configuration.from_dict(
             {
                 "parallelism.default": "2",
                 "headrace.source.max-records-per-batch": str(PER_BATCH),
-                "execution.checkpointing.dir": f"{output}-checkpoint",
+                "execution.checkpointing.dir": f"{base}-checkpoint",
                 "headrace.spark.conf.spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+                **further,
             }
         )
     )
-    files = FileSink.for_row_format(str(output), Encoder.simple_string_encoder()).build()
+    files = FileSink.for_row_format(base, Encoder.simple_string_encoder()).build()
     numbers = env.from_sequence(0, RECORDS - 1).map(lambda n: (n % KEYS, n))
     sums = numbers.key_by(lambda pair: pair[0]).sum(1)
     sums.sink_to(KillingSink(files, killed))

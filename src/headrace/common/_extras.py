@@ -13,6 +13,7 @@ _EXTRAS = {
     "confluent_kafka.schema_registry": ("registry", "a schema registry"),
     "fastavro": ("avro", "Avro"),
     "prometheus_client": ("prometheus", "A metric reporter for Prometheus"),
+    "obstore": ("cloud", "storage on S3 or Azure"),
     "psycopg": ("postgres", "PostgreSQL"),
     "redis": ("redis", "Redis"),
 }

@@ -20,6 +20,7 @@ from typing import Any
 from headrace.common._options import catalogue as options
 from headrace.common._options.metric_reporters import read_reporters
 from headrace.common._storage.local_files import local_path
+from headrace.common._storage.locations import location_of
 from headrace.common.configuration import Configuration
 from headrace.common.job_client import JobClient, JobHandle
 from headrace.common.job_execution_result import JobExecutionResult
@@ -326,17 +327,17 @@ def _with_absolute_path(connector: Any) -> Any:
 
 
 def _checkpoint_dir(configuration: Configuration) -> str | None:
-    """Return the folder of checkpoints; raise UnsupportedError if it is not local."""
+    """Return the folder of checkpoints; raise UnsupportedError if its storage is not known."""
     folder = options.read(configuration, options.CHECKPOINT_DIR)
     if folder:
-        local_path(folder, f"checkpoints ({options.CHECKPOINT_DIR.key})")
+        location_of(folder, f"checkpoints ({options.CHECKPOINT_DIR.key})")
     return folder or None
 
 
 def _check_checkpoint_dir(
     program: JobProgram, configuration: Configuration, job_name: str | None
 ) -> None:
-    """Raise UnsupportedError for a checkpoint folder that is not local.
+    """Raise UnsupportedError for a checkpoint folder on storage that is not known.
 
     Raises:
         ConfigurationError: there is a checkpoint folder, but the job has no name.

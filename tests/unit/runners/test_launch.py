@@ -53,13 +53,13 @@ def test_a_job_without_a_name_gets_no_checkpoint_folder() -> None:
     assert caught.value.where == FOLDER
 
 
-def test_a_checkpoint_on_an_object_store_is_refused_before_spark_starts() -> None:
-    folder = {"execution.checkpointing.dir": "s3a://bucket/checkpoints"}
+def test_a_checkpoint_on_unknown_storage_is_refused_before_spark_starts() -> None:
+    folder = {"execution.checkpointing.dir": "gs://bucket/checkpoints"}
     env = StreamExecutionEnvironment.get_execution_environment(Configuration.from_dict(folder))
     env.from_collection([1]).print()
-    with pytest.raises(UnsupportedError, match=r"^checkpoints .* on s3a: are not") as caught:
+    with pytest.raises(UnsupportedError, match=r"^checkpoints .* on gs: are not") as caught:
         start(StreamGraph.of(env._take_sinks()), env._configuration, "job")
-    assert "mount the file system" in str(caught.value.hint)
+    assert "hdfs://" in str(caught.value.hint)
     assert "read" not in str(caught.value), "that is about files of a source"
 
 

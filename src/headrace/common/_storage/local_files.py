@@ -1,13 +1,11 @@
-"""The file system operations of the file connectors.
-
-Each operation that can fail is a method of its own, so that tests can let each one fail. Another
-file system would be another class with these methods.
-"""
+"""The local file system."""
 
 from __future__ import annotations
 
 import errno
+import glob
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
@@ -15,18 +13,10 @@ from typing import IO
 from urllib.parse import unquote, urlsplit
 
 from headrace.common._storage.exclusive_rename import rename_exclusively
+from headrace.common._storage.file_system import FileSystem, ListedFile, is_hidden
 from headrace.errors import UnsupportedError
 
 _NO_HARD_LINKS = (errno.EPERM, errno.ENOTSUP, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK)
-
-
-@dataclass(frozen=True)
-class ListedFile:
-    """A file, its size, and its time of modification (ms since the epoch)."""
-
-    path: str
-    size_bytes: int
-    mtime_ms: int
 
 
 def local_path(
@@ -55,7 +45,7 @@ def local_path(
 
 
 @dataclass
-class LocalFiles:
+class LocalFiles(FileSystem):
     """The local file system. With ``durable``, data is synced, and survives a power cut."""
 
     durable: bool = True
@@ -64,6 +54,9 @@ class LocalFiles:
         """Open a new file for writing; folders are created, an older file is overwritten."""
         os.makedirs(os.path.dirname(path), exist_ok=True)
         return open(path, "wb")
+
+    def open(self, path: str) -> IO[bytes]:
+        return open(path, "rb")
 
     def append(self, path: str, data: bytes) -> None:
         """Append to a file, and sync it."""
@@ -143,14 +136,20 @@ class LocalFiles:
         self.rename(temporary, path)
         self.sync_directory(os.path.dirname(path))
 
-    def truncate(self, path: str, size_bytes: int) -> None:
-        """Shorten a file to its first ``size_bytes`` bytes."""
+    def read_log(self, path: str) -> bytes:
+        """Return the content of the file; a crash may have cut its end."""
+        return self.read(path) or b""
+
+    def cut_log(self, path: str, size_bytes: int) -> None:
         os.truncate(path, size_bytes)
 
     def remove(self, path: str) -> None:
-        """Delete a file, if it exists."""
         with suppress(FileNotFoundError):
             os.remove(path)
+
+    def remove_folder(self, path: str) -> None:
+        with suppress(FileNotFoundError):
+            shutil.rmtree(path)
 
     def read(self, path: str) -> bytes | None:
         """Return the content of a file; None if it does not exist."""
@@ -168,8 +167,10 @@ class LocalFiles:
             return None
 
     def exists(self, path: str) -> bool:
-        """Return whether the file exists."""
         return os.path.exists(path)
+
+    def is_folder(self, path: str) -> bool:
+        return os.path.isdir(path)
 
     def names(self, directory: str) -> list[str]:
         """Return the names in a directory, sorted; empty if it does not exist."""
@@ -190,11 +191,19 @@ class LocalFiles:
                 if not is_hidden(name):
                     yield from self.stat(os.path.join(folder, name))
 
+    def all_files(self, folder: str) -> list[ListedFile]:
+        paths = (os.path.join(below, name) for below, _, names in os.walk(folder) for name in names)
+        return [file for path in sorted(paths) for file in self.stat(path)]
+
     def stat(self, path: str) -> Iterator[ListedFile]:
         """Yield the file at a path; nothing if it does not exist."""
         with suppress(FileNotFoundError):
             found = os.stat(path)
             yield ListedFile(path, found.st_size, found.st_mtime_ns // 1_000_000)
+
+    def matches(self, pattern: str) -> list[str]:
+        found = sorted(glob.glob(pattern, recursive=True))
+        return [path for path in found if not is_hidden(os.path.basename(path.rstrip("/")))]
 
 
 def _is_same(source: str, target: str) -> bool:
@@ -202,8 +211,3 @@ def _is_same(source: str, target: str) -> bool:
         return os.path.samefile(source, target)
     except FileNotFoundError:
         return False
-
-
-def is_hidden(name: str) -> bool:
-    """Return whether readers of a folder skip files and folders of this name."""
-    return name.startswith((".", "_"))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 
 from headrace._lazy_exports import lazy_exports
-from headrace.common._storage.local_files import local_path
+from headrace.common._storage.locations import absolute, location_of
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import (
     Chunk,
@@ -150,7 +149,7 @@ class FileSource(Source):
 
     def absolute(self) -> FileSource:
         """Return a copy with absolute paths, because tasks may have another working directory."""
-        return replace(self, paths=tuple(map(os.path.abspath, self.paths)))
+        return replace(self, paths=tuple(map(absolute, self.paths)))
 
     def enumerator(self, directory: str) -> SplitEnumerator:
         """Return a new enumerator; a watched folder's file list is stored in ``directory``."""
@@ -158,7 +157,7 @@ class FileSource(Source):
         if self.discovery_interval_ms is None:
             return StaticFiles(self.paths, planner)
         return MonitoredFolder(
-            self.paths, planner, local_path(directory), self.discovery_interval_ms
+            self.paths, planner, location_of(directory), self.discovery_interval_ms
         )
 
     def reader(self) -> SplitReader:
@@ -179,8 +178,8 @@ class FileSourceBuilder:
             )
         if not paths:
             raise PlanError("a file source needs at least one path")
-        local = (local_path(path, otherwise=_WITH_SPARK) for path in paths)
-        self._source = FileSource(file_format, tuple(local))
+        located = (location_of(path, otherwise=_WITH_SPARK) for path in paths)
+        self._source = FileSource(file_format, tuple(located))
 
     def monitor_continuously(self, discovery_interval: TimeAmount) -> FileSourceBuilder:
         """Look for new files at this interval; the source is unbounded.

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import IO, Any, ClassVar, cast
 
+from headrace.common._storage.locations import is_url, open_file, stat_file
 from headrace.connector import BadRecord, Chunk
 from headrace.datastream.formats._file_format import CHUNK_RECORDS, FileFormat, FileStats
 from headrace.datastream.formats._json_text import json_parser, parse_all
@@ -29,7 +30,7 @@ DECODE_ERRORS = (ValueError, ArithmeticError, csv.Error, RecursionError)
 
 CORRUPT_ERRORS = (OSError, EOFError, zlib.error, lzma.LZMAError)
 
-_OPENERS: dict[str, Callable[[str], Any]] = {
+_OPENERS: dict[str, Callable[[Any], Any]] = {
     ".gz": gzip.open,
     ".gzip": gzip.open,
     ".bz2": bz2.open,
@@ -56,10 +57,12 @@ def is_compressed(path: str) -> bool:
 def open_lines(path: str) -> IO[bytes]:
     """Open the file; it is decompressed if its name ends in .gz, .gzip, .bz2 or .xz."""
     # A missing file must not look like a corrupt one, so it is opened without decompression first.
-    plain = open(path, "rb")  # noqa: SIM115 - the caller closes it
+    plain = open_file(path)
     opener = _OPENERS.get(os.path.splitext(path)[1].lower())
     if opener is None:
         return plain
+    if is_url(path):
+        return cast("IO[bytes]", opener(plain))
     plain.close()
     return cast("IO[bytes]", opener(path))
 
@@ -170,12 +173,12 @@ class StreamFormat(FileFormat):
     def measure(self, path: str, extent: int | None = None) -> FileStats:
         """Return the size in bytes, and the mean line length in the first bytes of the file."""
         if extent is None:
-            extent = os.stat(path).st_size
+            extent = stat_file(path).size_bytes
         if is_compressed(path):
             return FileStats(
                 extent, ASSUMED_LINE_BYTES / ASSUMED_COMPRESSION, 1.0, splittable=False
             )
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             sample = file.read(min(SAMPLE_BYTES, extent))
         lines = sample.count(b"\n")
         mean = len(sample) / lines if lines else max(float(len(sample)), 1.0)
@@ -185,7 +188,7 @@ class StreamFormat(FileFormat):
         """Return the first line start at or after ``position``, at most ``extent``."""
         if position <= 0 or position >= extent:
             return min(position, extent)
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             file.seek(position - 1)
             at = position - 1
             while at < extent and (block := file.read(RUN_BYTES)):

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache, partial
-from os import stat
 from typing import IO, Any
 
 import pyarrow as pa
 from pyarrow import orc
 
+from headrace.common._storage.locations import open_file, stat_file
 from headrace.common.serialization import BulkWriterFactory
 from headrace.common.typeinfo import RowTypeInfo
 from headrace.connector import BadRecord, Chunk
@@ -51,18 +51,18 @@ class OrcFormat(BulkFormat):
         Raises:
             DecodeError: the file is not an ORC file.
         """
-        found = stat(path)
+        found = stat_file(path)
         try:
-            rows = sum(_stripe_rows(path, found.st_size, found.st_mtime_ns))
+            rows = sum(_stripe_rows(path, found.size_bytes, found.mtime_ms))
         except (pa.ArrowException, OSError) as error:
             raise DecodeError(f"{path!r} is no ORC file: {error}", where={"file": path}) from error
-        return FileStats(rows, 1.0, max(found.st_size / rows, 1.0) if rows else 1.0)
+        return FileStats(rows, 1.0, max(found.size_bytes / rows, 1.0) if rows else 1.0)
 
     def cuts(self, path: str, start: int, end: int, max_range_bytes: int) -> Sequence[int]:
         """Return the first rows of stripes at which the range can be split."""
-        found = stat(path)
-        stripes = _stripe_rows(path, found.st_size, found.st_mtime_ns)
-        row_bytes = found.st_size / max(sum(stripes), 1)
+        found = stat_file(path)
+        stripes = _stripe_rows(path, found.size_bytes, found.mtime_ms)
+        row_bytes = found.size_bytes / max(sum(stripes), 1)
         cuts: list[int] = []
         row, last = 0, start
         for rows in stripes:
@@ -74,13 +74,13 @@ class OrcFormat(BulkFormat):
 
     def read(self, path: str, start: int, end: int, extent: int) -> Iterator[Chunk]:
         """Yield the rows of the range; a damaged stripe yields one bad record, at its first row."""
-        found = stat(path)
+        found = stat_file(path)
         row = start
-        with open(path, "rb") as source:
+        with open_file(path) as source:
             try:
                 file = orc.ORCFile(source)
                 first = 0
-                stripes = _stripe_rows(path, found.st_size, found.st_mtime_ns)
+                stripes = _stripe_rows(path, found.size_bytes, found.mtime_ms)
                 for number, rows in enumerate(stripes):
                     row, stop = max(first, start), min(first + rows, end)
                     if row < stop:
@@ -107,9 +107,9 @@ class OrcFormat(BulkFormat):
 
 
 @lru_cache(maxsize=64)
-def _stripe_rows(path: str, size_bytes: int, modified_ns: int) -> tuple[int, ...]:
+def _stripe_rows(path: str, size_bytes: int, modified_ms: int) -> tuple[int, ...]:
     """Return the number of rows in each stripe of a file."""
-    with open(path, "rb") as source:
+    with open_file(path) as source:
         file = orc.ORCFile(source)
         if file.nstripes == 1:
             return (file.nrows,)

@@ -11,14 +11,15 @@ from dataclasses import dataclass, field
 from tempfile import gettempdir
 from typing import Any
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
+from headrace.common._storage.locations import hadoop_url
 from headrace.errors import CheckpointError, HeadraceError, JobError, SparkEndedError, StorageError
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, started_jvm_pid
-from headrace.runners.spark.checkpoint.damage import causes_of, damage_in
+from headrace.runners.spark.checkpoint.damage import causes_of, damage_in, java_reason
 from headrace.runners.spark.checkpoint.progress import is_committed
 from headrace.runners.spark.checkpoint.spark_files import commit_size_bytes
 from headrace.runners.spark.failures import failure_in
@@ -173,7 +174,7 @@ class Attempt:
                 checkpoint.dataframes,
             )
             writer = (
-                frame.writeStream.option("checkpointLocation", checkpoint.spark)
+                frame.writeStream.option("checkpointLocation", hadoop_url(checkpoint.spark))
                 .outputMode("append")
                 .queryName(self.name)
             )
@@ -304,8 +305,10 @@ def user_error(error: BaseException) -> BaseException:
     text, log = str(error), _log_location()
     failure = failure_in(text)
     if failure is None:
-        messages = [cause.message for cause in causes_of(error)]
-        full = full_disk_error("\n".join([text, *messages]))
+        causes = causes_of(error)
+        full = full_disk_error("\n".join([text, *(cause.message for cause in causes)]))
+        if isinstance(error, Py4JJavaError) and causes:
+            text = java_reason(causes)  # the error's own text only names a call
         parts = full or explain_failure(text, type(error).__name__)
         kind = JobError if full is None else StorageError
         return kind(parts.message, where={**parts.where, **log}, hint=parts.hint)

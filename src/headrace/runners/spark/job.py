@@ -11,6 +11,7 @@ from typing import Any
 
 from pyspark.sql import SparkSession
 
+from headrace.common._storage.locations import LOCAL_ONLY, StorageAccess
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
@@ -54,12 +55,14 @@ class SparkJob:
         restarts: RestartStrategy,
         listeners: Sequence[JobListener] = (),
         dependencies: ShippedDependencies = NO_DEPENDENCIES,
+        storage: StorageAccess = LOCAL_ONLY,
         observers: Sequence[JobObserver] = (),
     ) -> None:
         self.job_id = JobID(program.run_id)
         self.delivery = delivery
         self._spark, self._program, self._checkpoint = spark, program, checkpoint
         self._restarts = restarts
+        self._storage = storage
         self._observers = Observers(observers)
         self._status = JobStatus.CREATED
         self._failure: BaseException | None = None
@@ -214,6 +217,7 @@ class SparkJob:
                 warnings_file=self._plans.warnings_file
                 if is_local(self._spark.sparkContext.master or "")
                 else None,
+                storage=self._storage,
             ),
             self._checkpoint,
             self._plans,

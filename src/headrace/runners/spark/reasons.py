@@ -25,6 +25,10 @@ _FULL_DISK = re.compile(
     r"(?:(?P<file>/[^\s:]+): )?(?P<what>No space left on device|Disk quota exceeded)"
 )
 _FATAL_PYTHON_ERROR = re.compile(r"Fatal Python error: (?P<what>[^\n]+)")
+_NO_FILE_SYSTEM = re.compile(
+    r"Class(?:NotFoundException|DefFoundError)?:? (?:Class )?"
+    r"(?P<name>[\w./]*(?:s3a|azurebfs|awssdk)[\w./]*)"
+)
 _NO_MODULE = re.compile(r"No module named '(?P<name>[^'.]+)")
 
 _SIGKILL_EXIT_CODE = 128 + signal.SIGKILL
@@ -122,6 +126,13 @@ def _jvm_hint() -> str:
 
 def hint_for(text: str) -> str | None:
     """Return the hint for a failure with a known remedy."""
+    lacking = _NO_FILE_SYSTEM.search(text)
+    if lacking is not None:
+        module = "hadoop-azure" if "azure" in lacking["name"] else "hadoop-aws"
+        return (
+            f"Spark needs the jars of this storage, in the version of its own Hadoop:"
+            f" spark.jars.packages = org.apache.hadoop:{module}:<version>"
+        )
     missing = _NO_MODULE.search(text)
     if missing is None:
         return None

@@ -8,10 +8,16 @@ import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from headrace.common._options import catalogue as options
+from headrace.common._storage.locations import (
+    LOCAL_ONLY,
+    StorageAccess,
+    is_url,
+    location_of,
+    uses_urls,
+)
 from headrace.common.configuration import Configuration
 from headrace.errors import CheckpointError, ConfigurationError
 from headrace.metrics._operator_counts import JobListener
@@ -38,6 +44,7 @@ from headrace.runners.spark.startup.session import (
     refuse_connect,
     running_session,
 )
+from headrace.runners.spark.startup.storage import use_storage
 from headrace.runtime.layout import Layout, States
 from headrace.runtime.program import JobProgram, SinkProgram
 
@@ -54,12 +61,14 @@ def default_parallelism(configuration: Configuration, base: str | None, name: st
     parallelism is that of the checkpoint; otherwise it is the number of cores. On a cluster this
     starts the session, which knows the number.
     """
+    settings = options.spark_settings(configuration.to_dict())
+    refuse_connect(settings)
+    if base is not None and is_url(location_of(base)):
+        use_storage(get_session(settings, None))
     if base is not None and os.environ.get(options.FRESH_VARIABLE) != "1":
         fixed = Checkpoint.read_partitions(base, name)
         if fixed is not None:
             return fixed
-    settings = options.spark_settings(configuration.to_dict())
-    refuse_connect(settings)
     if makes_local_session(settings):
         return cores_of_local(chosen_master(settings))
     return cores_of(get_session(settings, None))
@@ -90,6 +99,8 @@ def start_on_spark(
         settings[WORKERS_PYTHON] = interpreter_of(dependencies.executable, working_folder(folder))
     parallelism = options.read(configuration, options.PARALLELISM)
     read_states = partial(_read_states, settings, parallelism)
+    if base is not None and is_url(location_of(base)):
+        use_storage(get_session(settings, parallelism))
     checkpoint = Checkpoint.open(base, program, fresh, ignore_unclaimed, read_states=read_states)
     try:
         if checkpoint.finished and any(map(_is_collecting, program.sinks)):
@@ -114,18 +125,19 @@ def start_on_spark(
         _check_reachable(program, checkpoint, spark.sparkContext.master or "")
         _print_start(program, checkpoint, spark)
         bring_own_package(spark)
+        storage = _storage_of(spark, checkpoint, program)
         program = checkpoint.program
         program = replace(program, scope=checkpoint.scope, partitions=checkpoint.partitions)
         write_again = options.read(configuration, options.RESTORE_WRITE_AGAIN)
         program = with_consistent_sinks(checkpoint, program, spark, write_again)
         if not program.batch:
             program = materialize_dataframes(
-                program, Path(checkpoint.directory), checkpoint.started_sources
+                program, checkpoint.directory, checkpoint.started_sources
             )
         restarts = restart_strategy(configuration, lambda: random.uniform(-1, 1))
         shipped = ShippedDependencies.ship(spark, folder, dependencies.worker_path)
         return SparkJob(
-            spark, program, checkpoint, delivery, restarts, listeners, shipped, observers
+            spark, program, checkpoint, delivery, restarts, listeners, shipped, storage, observers
         )
     except BaseException:
         checkpoint.close()
@@ -195,6 +207,14 @@ def key_groups_warning(program: JobProgram) -> str | None:
         f" stage {program.parallelism - fewest.groups} have nothing to do"
         f" ({options.MAX_PARALLELISM.key} sets the number, before the first run)"
     )
+
+
+def _storage_of(spark: SparkSession, checkpoint: Checkpoint, program: JobProgram) -> StorageAccess:
+    """Use remote storage as the session does, if the job uses any; return how it is reached."""
+    locators = [getattr(each, "locator", "") for each in program.connectors]
+    if uses_urls([checkpoint.directory, *locators]):
+        return use_storage(spark)
+    return LOCAL_ONLY
 
 
 def _read_states(

@@ -21,6 +21,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import IO, Any
 
+from headrace.common._storage.file_system import FileSystem
 from headrace.common._storage.local_files import LocalFiles
 from headrace.common._storage.sealed import START_FRESH
 from headrace.connector import Committer
@@ -73,7 +74,7 @@ class FileCommitter(Committer):
     scope: str = ""
     head: bytes = b""
     delimiter: bytes = b""
-    files: LocalFiles = field(default_factory=LocalFiles)
+    files: FileSystem = field(default_factory=LocalFiles)
     clock: Callable[[], float] = time.time
     _journal: Journal | None = None
 
@@ -152,7 +153,7 @@ class FileCommitter(Committer):
 
     def _open_pieces(self, pieces: Iterable[Piece]) -> Iterator[tuple[Piece, IO[bytes]]]:
         for piece in pieces:
-            with open(os.path.join(self.staging, piece.file), "rb") as file:
+            with self.files.open(os.path.join(self.staging, piece.file)) as file:
                 yield piece, file
 
     def restore(self, snapshot: Iterable[bytes]) -> None:
@@ -332,7 +333,7 @@ class FileCommitter(Committer):
             for index, name in enumerate(names):
                 if index:
                     out.write(self.delimiter)
-                with open(os.path.join(self.staging, name), "rb") as file:
+                with self.files.open(os.path.join(self.staging, name)) as file:
                     _copy(file, out)
             self.files.sync(out)
 

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from zlib import crc32
 
-from headrace.common._storage.local_files import ListedFile, LocalFiles, is_hidden
+from headrace.common._storage.file_system import FileSystem, ListedFile
+from headrace.common._storage.locations import absolute, file_system_of
 from headrace.connector import (
     Budget,
     JsonValue,
@@ -28,33 +29,30 @@ UNFINISHED_SUFFIXES = (".tmp", ".part", "._COPYING_")
 """Suffixes that copying tools give to files that are not complete."""
 
 
-def find_files(paths: Sequence[str], files: LocalFiles) -> list[ListedFile]:
+def find_files(paths: Sequence[str], files: FileSystem | None = None) -> list[ListedFile]:
     """Return the files that paths, folders (recursively) and glob patterns match.
 
-    Each file is listed once, in sorted order.
+    Each file is listed once, in sorted order. ``files``: their file system; None: each path's own.
 
     Raises:
         JobError: a path that is no pattern does not exist.
     """
     found: dict[str, ListedFile] = {}
     for path in paths:
-        if os.path.exists(path):
+        system = files or file_system_of(path)
+        if system.exists(path):
             matches = [path]
         elif glob.has_magic(path):
-            matches = sorted(m for m in glob.glob(path, recursive=True) if not _is_hidden_path(m))
+            matches = system.matches(path)
         else:
             raise JobError(
                 f"there is no file or folder {path!r} to read",
-                where={"path": os.path.abspath(path)},
+                where={"path": absolute(path)},
             )
         for match in matches:
-            listed = files.walk(match) if os.path.isdir(match) else files.stat(match)
+            listed = system.walk(match) if system.is_folder(match) else system.stat(match)
             found.update((file.path, file) for file in listed)
     return [found[path] for path in sorted(found)]
-
-
-def _is_hidden_path(path: str) -> bool:
-    return is_hidden(os.path.basename(path.rstrip("/")))
 
 
 @dataclass
@@ -165,7 +163,7 @@ class StaticFiles(SplitEnumerator):
 
     paths: tuple[str, ...]
     planner: FilePlanner
-    files: LocalFiles = field(default_factory=LocalFiles)
+    files: FileSystem | None = None
 
     def resume(self, positions: Mapping[str, JsonValue], now_ms: int) -> Mapping[str, JsonValue]:
         """Return the same positions.
@@ -272,7 +270,7 @@ class MonitoredFolder(SplitEnumerator):
     planner: FilePlanner
     directory: str
     interval_ms: int
-    files: LocalFiles = field(default_factory=LocalFiles)
+    files: FileSystem | None = None
     _log: list[tuple[str, int]] | None = None
     _known: set[str] = field(default_factory=set)
     _looked_ms: int | None = None
@@ -365,16 +363,20 @@ class MonitoredFolder(SplitEnumerator):
             )
 
     @property
+    def _log_files(self) -> FileSystem:
+        return self.files or file_system_of(self.directory)
+
+    @property
     def _log_path(self) -> str:
         return os.path.join(self.directory, "discovered.jsonl")
 
     def _read_entries(self) -> list[tuple[str, int]]:
         if self._log is None:
-            data = self.files.read(self._log_path) or b""
+            data = self._log_files.read_log(self._log_path)
             complete = data[: data.rfind(b"\n") + 1]
             if len(complete) < len(data):
                 # A crash truncated the last entry; no position can refer to it yet.
-                self.files.truncate(self._log_path, len(complete))
+                self._log_files.cut_log(self._log_path, len(complete))
             self._log = [self._parse_entry(line) for line in complete.splitlines()]
             self._known = {path for path, _ in self._log}
         return self._log
@@ -419,6 +421,6 @@ class MonitoredFolder(SplitEnumerator):
             entry = {"path": file.path, "extent": extent, "mtime_ms": file.mtime_ms}
             lines.append(_encode_entry({"version": _LOG_VERSION, **entry}))
         if entries:
-            self.files.append(self._log_path, b"".join(lines))
+            self._log_files.append(self._log_path, b"".join(lines))
             log.extend(entries)
             self._known.update(path for path, _ in entries)

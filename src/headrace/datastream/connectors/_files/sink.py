@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import quote
 
-from headrace.common._storage.local_files import local_path
+from headrace.common._storage.locations import absolute, file_system_of, location_of
 from headrace.common.serialization import BulkWriterFactory
 from headrace.common.time import TimeAmount, milliseconds_of
 from headrace.connector import (
@@ -91,7 +91,7 @@ class FileSink(Sink):
             )
         policy = RollingPolicy.default_rolling_policy()
         return RowFormatBuilder(
-            FileSink(local_path(base_path, otherwise=_WITH_SPARK), encoder, rolling_policy=policy)
+            FileSink(location_of(base_path, otherwise=_WITH_SPARK), encoder, rolling_policy=policy)
         )
 
     @staticmethod
@@ -106,7 +106,7 @@ class FileSink(Sink):
                 hint="pass ParquetBulkWriters.for_row_type(…), say",
             )
         return BulkFormatBuilder(
-            FileSink(local_path(base_path, otherwise=_WITH_SPARK), None, writer_factory)
+            FileSink(location_of(base_path, otherwise=_WITH_SPARK), None, writer_factory)
         )
 
     def with_type_info(self, type_info: Any) -> FileSink:
@@ -115,7 +115,7 @@ class FileSink(Sink):
 
     def absolute(self) -> FileSink:
         """Return a copy with an absolute path, because tasks may have another working directory."""
-        return replace(self, base_path=os.path.abspath(self.base_path))
+        return replace(self, base_path=absolute(self.base_path))
 
     def writer(self, context: WriterContext) -> SinkWriter:
         return FileWriter(self.staged(context.sink_id), context)
@@ -144,6 +144,7 @@ class FileSink(Sink):
             hashlib.sha256(context.sink_id.encode()).hexdigest()[:_SCOPE_DIGITS],
             self.head,
             self.compaction_delimiter,
+            file_system_of(self.base_path),
         )
 
     def staging(self, sink_id: str) -> str:

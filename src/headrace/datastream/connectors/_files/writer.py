@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import IO, Any, Protocol
 from urllib.parse import quote
 
-from headrace.common._storage.local_files import LocalFiles
+from headrace.common._storage.file_system import FileSystem
+from headrace.common._storage.locations import file_system_of
 from headrace.common.serialization import Encoder
 from headrace.connector import ColumnChunk, SinkWriter, WriterContext
 from headrace.datastream.connectors._files.committer import StagedFile
@@ -63,10 +64,10 @@ class FileWriter(SinkWriter):
     """Writes one task's records of one micro-batch into staged files, one or more per folder."""
 
     def __init__(
-        self, form: StagingSettings, context: WriterContext, files: LocalFiles | None = None
+        self, form: StagingSettings, context: WriterContext, files: FileSystem | None = None
     ) -> None:
         self._form, self._context = form, context
-        self._files = files or LocalFiles()
+        self._files = files or file_system_of(form.staging)
         self._one_bucket = isinstance(form.bucket_assigner, BasePathBucketAssigner)
         self._encode = None if form.encoder is None else encode_all(form.encoder, form.type_info)
         self._open: dict[str | None, _OpenFile] = {}

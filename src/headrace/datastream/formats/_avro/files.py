@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import lzma
-import os
 import zlib
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
@@ -19,6 +18,7 @@ from io import BytesIO
 from typing import IO, Any
 
 from headrace.common._extras import fastavro
+from headrace.common._storage.locations import open_file, stat_file
 from headrace.common.io import InputFormat
 from headrace.common.serialization import BulkWriterFactory
 from headrace.connector import BadRecord, Chunk
@@ -100,7 +100,7 @@ class AvroFormat(BulkFormat):
     def read(self, path: str, start: int, end: int, extent: int) -> Iterator[Chunk]:
         """Yield the records of the range; a damaged block yields one bad record."""
         blocks = _get_blocks(path)
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             avro = AvroFile(file)
             try:
                 found = self._resolve_schemas(AvroSchema(avro.schema))
@@ -166,16 +166,16 @@ def _get_blocks(path: str) -> Blocks:
     Raises:
         DecodeError: the file is not an Avro file.
     """
-    status = os.stat(path)
+    status = stat_file(path)
     try:
-        return _read_blocks(path, status.st_size, status.st_mtime_ns)
+        return _read_blocks(path, status.size_bytes, status.mtime_ms)
     except NotAvroError as error:
         raise DecodeError(f"{path!r} is no Avro file: {error}", where={"file": path}) from error
 
 
 @lru_cache(maxsize=64)
-def _read_blocks(path: str, size_bytes: int, modified_ns: int) -> Blocks:
-    with open(path, "rb") as file:
+def _read_blocks(path: str, size_bytes: int, modified_ms: int) -> Blocks:
+    with open_file(path) as file:
         return AvroFile(file).scan_blocks(size_bytes)
 
 

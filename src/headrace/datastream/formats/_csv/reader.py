@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import IO, Any
 
+from headrace.common._storage.locations import open_file
 from headrace.common.typeinfo import RowTypeInfo
 from headrace.common.types import row_of
 from headrace.connector import BadRecord, Chunk, ColumnChunk
@@ -108,7 +109,7 @@ class CsvReaderFormat(StreamFormat):
     def _read_columns(
         self, path: str, start: int, end: int, extent: int
     ) -> Iterator[Chunk | ColumnChunk]:
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             header = [file.readline() for _ in range(self.header_lines)]
             bare = [bare_line(line) for line in header]
             try:

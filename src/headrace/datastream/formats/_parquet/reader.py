@@ -9,6 +9,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from headrace.common._storage.locations import open_file
 from headrace.common.typeinfo import RowTypeInfo
 from headrace.connector import BadRecord, Chunk, ColumnChunk
 from headrace.datastream.formats._arrow.types import arrow_schema, from_arrow
@@ -49,7 +50,7 @@ class ParquetFormat(BulkFormat):
         Raises:
             DecodeError: the file is not a Parquet file.
         """
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             try:
                 metadata = pq.ParquetFile(file).metadata
             except (pa.ArrowException, OSError) as error:
@@ -61,7 +62,7 @@ class ParquetFormat(BulkFormat):
 
     def cuts(self, path: str, start: int, end: int, max_range_bytes: int) -> Sequence[int]:
         """Return the first rows of row groups at which the range can be split."""
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             try:
                 metadata = pq.ParquetFile(file).metadata
             except (pa.ArrowException, OSError):
@@ -80,7 +81,7 @@ class ParquetFormat(BulkFormat):
     def read(self, path: str, start: int, end: int, extent: int) -> Iterator[Chunk]:
         """Yield the rows of the range; a damaged file yields one bad record, at the failing row."""
         row = start
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             try:
                 for batch in self._read_batches(pq.ParquetFile(file), start, end):
                     yield self.chunk(path, row, batch)
@@ -103,7 +104,7 @@ class ParquetFormat(BulkFormat):
         self, path: str, start: int, end: int, extent: int
     ) -> Iterator[Chunk | ColumnChunk]:
         row = start
-        with open(path, "rb") as file:
+        with open_file(path) as file:
             try:
                 for batch in self._read_batches(pq.ParquetFile(file), start, end, COLUMNS_RECORDS):
                     yield self.column_chunk(batch)

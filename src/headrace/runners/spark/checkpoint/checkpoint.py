@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
 
+from headrace.common._storage.locations import remove_folder_of_spark
 from headrace.runners.processes import Machine, this_machine
 from headrace.runners.spark.checkpoint import owners, progress
 from headrace.runners.spark.checkpoint.generations import Generation
@@ -258,7 +258,7 @@ def _remove_old_generations(folder: CheckpointFolder, generation: Generation) ->
     """Remove the generations that are no longer needed."""
     for number in folder.generations():
         if number not in generation.needed:
-            shutil.rmtree(folder.spark(number))
+            remove_folder_of_spark(folder.spark(number))
 
 
 def started_jvm_pid() -> int | None:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from py4j.protocol import Py4JError
 
+from headrace.common._storage.locations import file_system_of
 from headrace.errors import CheckpointError
 from headrace.runners.spark.checkpoint.spark_files import damaged_error, first_broken
 
@@ -79,6 +79,15 @@ def causes_of(error: BaseException) -> list[Cause]:
     return causes
 
 
+def java_reason(causes: Sequence[Cause]) -> str:
+    """Return a chain of Java exceptions in one line: the outermost, and the one at its root."""
+    first, last = causes[0], causes[-1]
+    told = [_first_line(first) or first.kind]
+    if last is not first:
+        told.append(f"{last.kind.rpartition('.')[2]}: {_first_line(last)}")
+    return "; ".join(told)
+
+
 def damage_in(
     causes: Sequence[Cause], checkpoint: str, spark_folder: str
 ) -> CheckpointError | None:
@@ -93,7 +102,11 @@ def damage_in(
         named_file = inside.search(cause.message)
         if named_file is not None and _shows_damage(cause):
             # If Spark names only a folder, all files are checked.
-            broken = first_broken(spark_folder) if Path(named_file[0]).is_dir() else None
+            broken = (
+                first_broken(spark_folder)
+                if file_system_of(named_file[0]).is_folder(named_file[0])
+                else None
+            )
             return _damage_error(*(broken or (named_file[0], _first_line(cause))))
     if not _may_be_damage(causes):
         return None
@@ -105,8 +118,8 @@ def damage_in(
     return None
 
 
-def _damage_error(file: object, problem: str) -> CheckpointError:
-    return damaged_error("Spark's part of the checkpoint is damaged", str(file), problem)
+def _damage_error(file: str, problem: str) -> CheckpointError:
+    return damaged_error("Spark's part of the checkpoint is damaged", file, problem)
 
 
 def _shows_damage(cause: Cause) -> bool:

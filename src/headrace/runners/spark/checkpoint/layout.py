@@ -18,16 +18,24 @@ All but the last four are objects in an ``ObjectStore``.
 from __future__ import annotations
 
 import os
+import posixpath
 import re
-import shutil
 import string
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 
+from headrace.common._storage.file_store import FileStore
+from headrace.common._storage.file_system import FileSystem
 from headrace.common._storage.folder_store import FolderStore
-from headrace.common._storage.local_files import local_path
+from headrace.common._storage.locations import (
+    file_system_of,
+    is_url,
+    location_of,
+    remove_folder_of_spark,
+)
 from headrace.common._storage.object_store import ObjectStore
+from headrace.common._storage.remote import RemoteFiles
 from headrace.runners.temporary_files import new_subfolder
 
 JOB = "job"
@@ -63,35 +71,45 @@ class CheckpointFolder:
         """Return the folder of a job below ``base``; a temporary one if ``base`` is None."""
         if base is None:
             return cls(str(new_subfolder("checkpoint-")), True)
-        return cls(os.path.realpath(os.path.join(local_path(base), folder_name(name))))
+        place = posixpath.join(location_of(base), folder_name(name))
+        return cls(place if is_url(place) else os.path.realpath(place))
 
     @property
     def store(self) -> ObjectStore:
         """The object store, whose writes are durable: they survive a power cut."""
-        return FolderStore(self.directory, durable=not self.temporary)
+        return self._store(durable=not self.temporary)
 
     @property
     def signals(self) -> ObjectStore:
         """The same objects without durable writes, for signals between running processes."""
-        return FolderStore(self.directory, durable=False)
+        return self._store(durable=False)
+
+    def _store(self, durable: bool) -> ObjectStore:
+        files = self.files
+        if isinstance(files, RemoteFiles):
+            return FileStore(self.directory, files)
+        return FolderStore(self.directory, durable)
+
+    @property
+    def files(self) -> FileSystem:
+        """The file system of the folder."""
+        return file_system_of(self.directory)
 
     def spark(self, generation: int) -> str:
         """Return the path of a generation of Spark's checkpoint, or of restored state."""
         if generation == RESTORED:
-            return os.path.join(self.directory, _RESTORED)
-        return os.path.join(self.directory, f"{_SPARK}-{generation}" if generation else _SPARK)
+            return posixpath.join(self.directory, _RESTORED)
+        return posixpath.join(self.directory, f"{_SPARK}-{generation}" if generation else _SPARK)
 
     def generations(self) -> list[int]:
         """Return the generations, and ``RESTORED``, that have a folder."""
-        with suppress(FileNotFoundError):
-            names = os.listdir(self.directory)
-            numbers = [int(each[1] or 0) for each in map(_GENERATION.fullmatch, names) if each]
-            return sorted([*numbers, *([RESTORED] if _RESTORED in names else [])])
-        return []
+        names = self.files.names(self.directory)
+        numbers = [int(each[1] or 0) for each in map(_GENERATION.fullmatch, names) if each]
+        return sorted([*numbers, *([RESTORED] if _RESTORED in names else [])])
 
     def of_source(self, source: int | str) -> str:
         """Return the path of the folder for a source's enumerator."""
-        return os.path.join(self.directory, f"source-{folder_name(str(source))}")
+        return posixpath.join(self.directory, f"source-{folder_name(str(source))}")
 
     def clear(self) -> None:
         """Remove everything except the owners.
@@ -100,24 +118,27 @@ class CheckpointFolder:
         """
         self.store.delete(JOB)
         self.store.tidy()  # durable: the job must not reappear after a power cut
-        with suppress(FileNotFoundError):
-            for entry in os.scandir(self.directory):
-                if entry.name in _KEPT_WHEN_CLEARED:
-                    continue
-                if entry.is_dir(follow_symlinks=False):
-                    shutil.rmtree(entry.path)
-                else:
-                    os.unlink(entry.path)
+        for name in self.files.names(self.directory):
+            if name not in _KEPT_WHEN_CLEARED:
+                self.remove_part(posixpath.join(self.directory, name))
+
+    def remove_part(self, path: str) -> None:
+        """Remove a file, or a folder with all in it; a link is removed, not what it leads to."""
+        if self.files.is_folder(path) and not os.path.islink(path):
+            remove_folder_of_spark(path)
+        else:
+            self.files.remove(path)
 
     def remove(self) -> None:
         """Remove a temporary folder; another one stays."""
         if self.temporary:
-            shutil.rmtree(self.directory, ignore_errors=True)
+            with suppress(OSError):
+                self.files.remove_folder(self.directory)
 
 
 def is_restored(folder: str) -> bool:
     """Return whether a folder has restored state, not a generation."""
-    return os.path.basename(folder) == _RESTORED
+    return posixpath.basename(folder) == _RESTORED
 
 
 def folder_name(name: str) -> str:

@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from headrace.common._options.catalogue import FRESH_VARIABLE, IGNORE_UNCLAIMED_STATE
-from headrace.common._storage.local_files import local_path
+from headrace.common._storage.locations import file_system_of, is_url, location_of
 from headrace.common._storage.object_store import ObjectStore
 from headrace.common._storage.sealed import ObjectFormat, get_json, put_json
 from headrace.connector import ExecutedBy
@@ -264,7 +264,7 @@ def _check_sink_locations(metadata: CheckpointMetadata, program: JobProgram, loc
     """
     for sink_id, now in _sink_locations(program).items():
         was = metadata.places.get(sink_id, now)
-        if was == now or not os.path.exists(was):
+        if was == now or not _is_there(was):
             continue
         raise CheckpointError(
             f"the sink {program.sink(sink_id).name!r} writes to another place than when it last ran"
@@ -283,9 +283,17 @@ def _sink_locations(program: JobProgram) -> dict[str, str]:
 
 def _sink_location(locator: str) -> str:
     try:
-        return os.path.realpath(local_path(locator))
+        place = location_of(locator)
     except UnsupportedError:  # no path
         return locator
+    return place if is_url(place) else os.path.realpath(place)
+
+
+def _is_there(place: str) -> bool:
+    try:
+        return file_system_of(place).exists(place)
+    except UnsupportedError:  # no path
+        return False
 
 
 def _list_fingerprints(program: JobProgram) -> list[list[Any]]:

@@ -6,11 +6,11 @@
 from __future__ import annotations
 
 import json
-import shutil
+import posixpath
 from collections.abc import Collection, Mapping
-from pathlib import Path
 from typing import Any
 
+from headrace.common._storage.locations import file_system_of, remove_folder_of_spark
 from headrace.errors import CheckpointError
 from headrace.runners.spark.checkpoint.generations import QueryLog
 from headrace.runners.spark.checkpoint.spark_files import (
@@ -31,7 +31,7 @@ def all_sources_ended(
     ``sources``: the ids of the sources that count; one that the micro-batch does not read has not
     ended.
     """
-    offset = _read_source_offset(Path(spark_folder) / "offsets" / str(batch))
+    offset = _read_source_offset(_log_file(spark_folder, "offsets", batch))
     return offset is not None and have_ended(offset, sources)
 
 
@@ -72,7 +72,8 @@ def sources_of(spark_folder: str) -> frozenset[str]:
 
 def is_committed(spark_folder: str, batch: int) -> bool:
     """Return whether Spark has completed a micro-batch."""
-    return (Path(spark_folder) / "commits" / str(batch)).exists()
+    file = _log_file(spark_folder, "commits", batch)
+    return file_system_of(spark_folder).size(file) is not None
 
 
 def is_finished(spark_folder: str, sources: Collection[str]) -> bool:
@@ -98,8 +99,9 @@ def remove_unplanned(spark_folder: str) -> None:
 
     Spark refuses to start in such a folder.
     """
-    if (Path(spark_folder) / "offsets").exists() and not has_planned(spark_folder):
-        shutil.rmtree(spark_folder)
+    files = file_system_of(spark_folder)
+    if files.exists(posixpath.join(spark_folder, "offsets")) and not has_planned(spark_folder):
+        remove_folder_of_spark(spark_folder)
 
 
 def log_of(spark_folder: str) -> QueryLog:
@@ -140,18 +142,19 @@ def check_logs(spark_folder: str, epoch: int) -> int:
         last = _read_required_offset(spark_folder, batch)["epoch"]
     if planned >= 0:
         file = _log_file(spark_folder, "offsets", planned)
-        check_sources(spark_folder, file.read_text(encoding="utf-8").splitlines()[2:])
-    missing = [batch for batch in _missing_files(Path(spark_folder) / "offsets") if batch > planned]
+        check_sources(spark_folder, _read_lines(file)[2:])
+    missing = [batch for batch in _missing_files(spark_folder, "offsets") if batch > planned]
     if missing or last < epoch:
         file = _log_file(spark_folder, "offsets", max(missing, default=planned + 1))
         raise missing_error("the end of a micro-batch in Spark's log of offsets", file)
     return committed
 
 
-def _missing_files(log: Path) -> list[int]:
+def _missing_files(spark_folder: str, log: str) -> list[int]:
     """Return the numbers of files that are missing although their checksums exist."""
-    described = [found for path in log.iterdir() if (found := file_of_checksum(path)) is not None]
-    return [int(path.name) for path in described if path.name.isdigit() and not path.exists()]
+    names = {*file_system_of(spark_folder).names(posixpath.join(spark_folder, log))}
+    described = {found for name in names if (found := file_of_checksum(name)) is not None}
+    return [int(name) for name in described - names if name.isdigit()]
 
 
 def _read_required_offset(spark_folder: str, batch: int) -> dict[str, Any]:
@@ -167,24 +170,29 @@ def _read_required_offset(spark_folder: str, batch: int) -> dict[str, Any]:
     try:
         Offset.from_json(offset)
     except CheckpointError as error:
-        error.where = {"file": str(file), **error.where}
+        error.where = {"file": file, **error.where}
         raise
     return offset
 
 
-def _log_file(spark_folder: str, log: str, batch: int) -> Path:
+def _log_file(spark_folder: str, log: str, batch: int) -> str:
     """Return the path of a micro-batch's file in a log of Spark."""
-    return Path(spark_folder) / log / str(batch)
+    return posixpath.join(spark_folder, log, str(batch))
 
 
 def _list_batches(spark_folder: str, log: str) -> list[int]:
-    folder = Path(spark_folder) / log
-    if not folder.exists():
-        return []
-    return [int(path.name) for path in folder.iterdir() if path.name.isdigit()]
+    names = file_system_of(spark_folder).names(posixpath.join(spark_folder, log))
+    return [int(name) for name in names if name.isdigit()]
 
 
-def _read_source_offset(path: Path) -> dict[str, Any] | None:
+def _read_lines(path: str) -> list[str]:
+    data = file_system_of(path).read(path)
+    if data is None:
+        raise missing_error("the end of a micro-batch in Spark's log of offsets", path)
+    return data.decode().splitlines()
+
+
+def _read_source_offset(path: str) -> dict[str, Any] | None:
     """Return the offset of Headrace's source from a file of Spark's offset log; None without file.
 
     Format of the file: a version, a line with Spark's metadata as JSON, and a line per source,
@@ -193,11 +201,12 @@ def _read_source_offset(path: Path) -> dict[str, Any] | None:
     Raises:
         CheckpointError: the file is damaged, or has no offset of Headrace.
     """
-    if not path.exists():
+    data = file_system_of(path).read(path)
+    if data is None:
         return None
     try:
-        verify_checksum(path)
-        for line in path.read_text(encoding="utf-8").splitlines():
+        verify_checksum(path, data)
+        for line in data.decode().splitlines():
             if line.startswith("{"):
                 offset: dict[str, Any] = json.loads(line)
                 if "epoch" in offset and "sources" in offset:

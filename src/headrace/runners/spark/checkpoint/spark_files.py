@@ -7,22 +7,23 @@
     state/<operator>/_stateSchema/…
     state/<operator>/<partition>/      <version>_<id>.changelog, <version>_<id>.zip, SSTs/…
 
-On a local file system, Hadoop writes a checksum for each file (``.<name>.crc``), and Spark one of
-its own for each file of the state (``<name>.crc``). The names are those of Spark 4.3.
+On a local file system, Hadoop writes a checksum for each file (``.<name>.crc``); other file systems
+have their own. Spark writes one for each file of the state (``<name>.crc``). The names are those of
+Spark 4.3.
 """
 
 from __future__ import annotations
 
 import json
-import os
+import posixpath
 import re
 import zipfile
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 from typing import Any
 from zlib import crc32
 from zlib import error as ZlibError
 
+from headrace.common._storage.locations import file_system_of, is_url, open_file
 from headrace.common._storage.sealed import START_FRESH
 from headrace.errors import CheckpointError
 
@@ -33,13 +34,13 @@ _DRAFT_SUFFIX = ".tmp"
 _LOG_OFFSET = re.compile(r'\{\s*"logOffset"\s*:\s*(\d+)\s*\}')
 
 
-def damaged_error(what: str, file: str | Path, problem: str = "") -> CheckpointError:
+def damaged_error(what: str, file: str, problem: str = "") -> CheckpointError:
     """Return the error for a file of Spark's that cannot be used."""
-    where = {"file": str(file)} | ({"problem": problem} if problem else {})
+    where = {"file": file} | ({"problem": problem} if problem else {})
     return CheckpointError(what, where=where, hint=_HINT)
 
 
-def missing_error(what: str, file: str | Path) -> CheckpointError:
+def missing_error(what: str, file: str) -> CheckpointError:
     """Return the error for a missing file of Spark's; ``what``: its content."""
     return damaged_error(f"{what} is missing", file)
 
@@ -56,25 +57,27 @@ def check_files(spark_folder: str, committed: int, stages: int) -> None:
     Raises:
         CheckpointError: a file is missing or damaged.
     """
-    folder = Path(spark_folder)
-    _json_of(folder / "metadata", "Spark's id of the query")
+    join, files = posixpath.join, file_system_of(spark_folder)
+    _json_of(join(spark_folder, "metadata"), "Spark's id of the query")
     if committed < 0:
         return
     for operator in range(stages):
-        described = folder / "state" / str(operator) / "_metadata" / "v2"
+        described = join(spark_folder, "state", str(operator), "_metadata", "v2")
         last = max(_list_numbered_files(described), default=0)
-        description = _json_of(described / str(last), "Spark's description of an operator's state")
+        description = _json_of(
+            join(described, str(last)), "Spark's description of an operator's state"
+        )
         for schema in _list_schema_paths(description):
-            if not Path(schema.removeprefix("file:")).exists():
+            if files.size(schema.removeprefix("file:")) is None:
                 raise missing_error(
                     "the schema of an operator's state", schema.removeprefix("file:")
                 )
-    log = folder / "commits" / str(committed)
+    log = join(spark_folder, "commits", str(committed))
     ids = _json_of(log, "Spark's note of a committed micro-batch").get("stateUniqueIds") or {}
     for operator, partitions in ids.items():
         for partition, stores in enumerate(partitions):
             if len(stores) == 1:  # Headrace's own; a join of the user's in Spark has several
-                state = folder / "state" / operator / str(partition)
+                state = join(spark_folder, "state", operator, str(partition))
                 _check_version(state, f"{committed + 1}_{stores[0]}")
 
 
@@ -86,67 +89,79 @@ def check_sources(spark_folder: str, offsets: Sequence[str]) -> None:
     Raises:
         CheckpointError: a list is missing.
     """
+    files = file_system_of(spark_folder)
     for number, text in enumerate(offsets):
         match = _LOG_OFFSET.fullmatch(text.strip())
         if match is not None:
-            file = Path(spark_folder) / "sources" / str(number) / match[1]
-            if not file.exists() and not file.with_name(f"{file.name}.compact").exists():
+            file = posixpath.join(spark_folder, "sources", str(number), match[1])
+            if files.size(file) is None and files.size(f"{file}.compact") is None:
                 raise missing_error("the list of files that Spark has read", file)
 
 
 def commit_size_bytes(spark_folder: str, batch: int) -> int | None:
-    """Return the size of what a micro-batch (Spark's number) has added to the checkpoint.
+    """Return the size of what a micro-batch (Spark's number) has added to a local checkpoint.
 
-    These are its plan, its commit, and the changes of the state. None: a file is not there.
+    These are its plan, its commit, and the changes of the state. None: a file is not there, or the
+    checkpoint is on remote storage, where it would be a request for each partition.
     """
-    folder = Path(spark_folder)
-    files = [folder / "offsets" / str(batch), folder / "commits" / str(batch)]
-    try:
-        log = files[-1].read_text(encoding="utf-8").splitlines()[-1]
-        for operator, partitions in (json.loads(log).get("stateUniqueIds") or {}).items():
-            for partition, stores in enumerate(partitions):
-                state = folder / "state" / operator / str(partition)
-                files += [_find_version(state, f"{batch + 1}_{store}") for store in stores]
-        return sum(file.stat().st_size for file in files)
-    except FileNotFoundError:
+    if is_url(spark_folder):
         return None
+    join, size_of = posixpath.join, file_system_of(spark_folder).size
+    commit = join(spark_folder, "commits", str(batch))
+    log = file_system_of(commit).read(commit)
+    if log is None:
+        return None
+    sizes = [len(log), size_of(join(spark_folder, "offsets", str(batch)))]
+    ids = json.loads(log.decode().splitlines()[-1]).get("stateUniqueIds") or {}
+    for operator, partitions in ids.items():
+        for partition, stores in enumerate(partitions):
+            state = join(spark_folder, "state", operator, str(partition))
+            for version in (join(state, f"{batch + 1}_{store}") for store in stores):
+                changes = size_of(f"{version}.changelog")
+                sizes.append(size_of(f"{version}.zip") if changes is None else changes)
+    known = [size for size in sizes if size is not None]
+    return sum(known) if len(known) == len(sizes) else None
 
 
-def _find_version(state: Path, version: str) -> Path:
-    """Return the file with the changes of a version, or with the whole state if there is none."""
-    changes = state / f"{version}.changelog"
-    return changes if changes.exists() else state / f"{version}.zip"
-
-
-def _check_version(state: Path, version: str) -> None:
+def _check_version(state: str, version: str) -> None:
     """Raise CheckpointError if a version of the state has no file."""
-    if not any((state / f"{version}.{kind}").exists() for kind in ("changelog", "zip")):
-        raise missing_error("state of the last micro-batch", state / f"{version}.changelog")
+    files, path = file_system_of(state), posixpath.join(state, version)
+    if all(files.size(f"{path}.{kind}") is None for kind in ("changelog", "zip")):
+        raise missing_error("state of the last micro-batch", f"{path}.changelog")
 
 
-def _json_of(file: Path, what: str) -> dict[str, Any]:
+def _json_of(file: str, what: str) -> dict[str, Any]:
     """Return the JSON object in the file's last line."""
+    data = file_system_of(file).read(file)
+    if data is None:
+        raise missing_error(what, file)
     try:
-        verify_checksum(file)
-        content = json.loads(file.read_text(encoding="utf-8").splitlines()[-1])
+        verify_checksum(file, data)
+        content = json.loads(data.decode().splitlines()[-1])
         if not isinstance(content, dict):
             raise ValueError("it is no JSON object")
-    except FileNotFoundError:
-        raise missing_error(what, file) from None
     except (OSError, ValueError, IndexError) as error:
         raise damaged_error(f"{what} cannot be read", file, str(error)) from error
     return content
 
 
-def verify_checksum(file: Path) -> None:
-    """Check that the content of a file matches its checksum file, if there is one.
+def verify_checksum(file: str, data: bytes | None = None) -> None:
+    """Check that the content of a local file matches its checksum file, if there is one.
+
+    ``data``: the content, if it was read already.
 
     Raises:
         ValueError: the checksum differs.
     """
-    checksum = _checksum_of(file)
-    if checksum.exists() and not _matches_checksum(file, checksum.read_bytes()):
-        raise ValueError(f"its checksum is wrong (or {checksum.name} is damaged)")
+    if is_url(file):
+        return
+    files, checksum = file_system_of(file), _checksum_of(file)
+    expected = files.read(checksum)
+    if expected is not None:
+        content = data if data is not None else files.read(file) or b""
+        if not _matches_checksum(content, expected):
+            name = posixpath.basename(checksum)
+            raise ValueError(f"its checksum is wrong (or {name} is damaged)")
 
 
 def _list_schema_paths(operator: dict[str, Any]) -> Iterator[str]:
@@ -154,10 +169,8 @@ def _list_schema_paths(operator: dict[str, Any]) -> Iterator[str]:
         yield from store.get("stateSchemaFilePaths", ())
 
 
-def _list_numbered_files(folder: Path) -> list[int]:
-    if not folder.exists():
-        return []
-    return [int(path.name) for path in folder.iterdir() if path.name.isdigit()]
+def _list_numbered_files(folder: str) -> list[int]:
+    return [int(name) for name in file_system_of(folder).names(folder) if name.isdigit()]
 
 
 def relocate(spark_folder: str) -> bool:
@@ -165,41 +178,43 @@ def relocate(spark_folder: str) -> bool:
 
     Spark stores the full path of each state schema, and no other full paths.
     """
-    folder, moved = Path(spark_folder), False
-    for file in sorted(folder.glob("state/*/_metadata/v2/*")):
-        if file.name.isdigit():
-            moved = _relocate_operator(file, folder / "state" / file.parts[-4]) or moved
+    files, moved = file_system_of(spark_folder), False
+    states = posixpath.join(spark_folder, "state")
+    for operator in files.names(states):
+        described = posixpath.join(states, operator, "_metadata", "v2")
+        for number in sorted(_list_numbered_files(described)):
+            file = posixpath.join(described, str(number))
+            moved = _relocate_operator(file, posixpath.join(states, operator)) or moved
     return moved
 
 
-def _relocate_operator(file: Path, operator: Path) -> bool:
+def _relocate_operator(file: str, operator: str) -> bool:
     description = _json_of(file, "Spark's description of an operator's state")
-    version, _, _ = file.read_text(encoding="utf-8").partition("\n")
+    files = file_system_of(file)
+    version, _, _ = (files.read(file) or b"").decode().partition("\n")
     moved = False
     for store in description.get("stateStoreInfo", ()):
         before = store.get("stateSchemaFilePaths", [])
         now = [_schema_path(path, operator) for path in before]
         moved, store["stateSchemaFilePaths"] = moved or now != before, now
     if moved:
-        draft = file.with_name(f".{file.name}{_DRAFT_SUFFIX}")
-        draft.write_text(
-            f"{version}\n{json.dumps(description, separators=(',', ':'))}", encoding="utf-8"
-        )
         # First remove the checksum: none is fine, a wrong one is not.
-        _checksum_of(file).unlink(missing_ok=True)
-        os.replace(draft, file)
+        if not is_url(file):
+            files.remove(_checksum_of(file))
+        files.replace(file, f"{version}\n{json.dumps(description, separators=(',', ':'))}".encode())
     return moved
 
 
-def _schema_path(path: str, operator: Path) -> str:
+def _schema_path(path: str, operator: str) -> str:
     """Return the path of a schema below the operator's current folder."""
     mark = "/_stateSchema/"
-    if not path.startswith("file:/") or mark not in path:
+    if not (path.startswith("file:/") or is_url(path)) or mark not in path:
         return path
-    return f"file:{operator}{mark}{path.rpartition(mark)[2]}"
+    top = operator if is_url(operator) else f"file:{operator}"
+    return f"{top}{mark}{path.rpartition(mark)[2]}"
 
 
-def check_folder(folder: Path, last: str, what: str) -> None:
+def check_folder(folder: str, last: str, what: str) -> None:
     """Check that a folder that Spark wrote is complete.
 
     ``last``: the name of the file that is written last. ``what``: the folder's name in the error.
@@ -207,13 +222,14 @@ def check_folder(folder: Path, last: str, what: str) -> None:
     Raises:
         CheckpointError: a file is missing or damaged.
     """
-    if not (folder / last).exists():
-        raise missing_error(f"the end of {what} in the checkpoint", folder / last)
+    names = file_system_of(folder).names(folder)
+    if last not in names:
+        raise missing_error(f"the end of {what} in the checkpoint", posixpath.join(folder, last))
     part = f"a file of {what} in the checkpoint"
-    for file in sorted(folder.iterdir()):
-        described = file_of_checksum(file)
-        if described is not None and not described.exists():
-            raise missing_error(part, described)
+    for name in names:
+        file, described = posixpath.join(folder, name), file_of_checksum(name)
+        if described is not None and described not in names:
+            raise missing_error(part, posixpath.join(folder, described))
         try:
             verify_checksum(file)
         except (OSError, ValueError) as error:
@@ -223,26 +239,27 @@ def check_folder(folder: Path, last: str, what: str) -> None:
 # After a failure.
 
 
-def first_broken(spark_folder: str) -> tuple[Path, str] | None:
+def first_broken(spark_folder: str) -> tuple[str, str] | None:
     """Return the first damaged or missing file, and its problem; None if all are in order.
 
     It reads all of the state, so it is for queries that have failed.
     """
-    files = sorted(path for path in Path(spark_folder).rglob("*") if path.is_file())
-    for file in files:
+    found = [file.path for file in file_system_of(spark_folder).all_files(spark_folder)]
+    for file in found:
         problem = _find_problem(file)
         if problem is not None:
             return file, problem
-    for file in files:
-        lost = file_of_checksum(file)
-        if lost is not None and not lost.exists():
-            return lost, "it is missing"
+    for file in found:
+        folder, name = posixpath.split(file)
+        lost = file_of_checksum(name)
+        if lost is not None and posixpath.join(folder, lost) not in found:
+            return posixpath.join(folder, lost), "it is missing"
     return None
 
 
-def _find_problem(file: Path) -> str | None:
+def _find_problem(file: str) -> str | None:
     """Describe the damage of a file; return None if the file is intact or not checked."""
-    name = file.name
+    name = posixpath.basename(file)
     if name.startswith(".") or name.endswith(_DRAFT_SUFFIX):
         return None
     try:
@@ -252,51 +269,52 @@ def _find_problem(file: Path) -> str | None:
     if name.endswith(".zip"):
         return _find_problem_in_zip(file)
     if name.endswith(_CHECKSUM):
+        files = file_system_of(file)
         try:
-            expected_bytes = json.loads(file.read_text(encoding="utf-8"))["mainFileSize"]
+            expected_bytes = json.loads(files.read(file) or b"")["mainFileSize"]
         except (ValueError, KeyError, TypeError) as error:
             return f"it is no checksum of Spark's: {error}"
-        described = file.with_name(name.removesuffix(_CHECKSUM))
-        if described.exists() and described.stat().st_size != expected_bytes:
-            return f"{described.name} has {described.stat().st_size} bytes, not {expected_bytes}"
+        size_bytes = files.size(file.removesuffix(_CHECKSUM))
+        if size_bytes is not None and size_bytes != expected_bytes:
+            described = name.removesuffix(_CHECKSUM)
+            return f"{described} has {size_bytes} bytes, not {expected_bytes}"
     return None
 
 
-def _find_problem_in_zip(file: Path) -> str | None:
+def _find_problem_in_zip(file: str) -> str | None:
     try:
-        with zipfile.ZipFile(file) as snapshot:
+        with open_file(file) as content, zipfile.ZipFile(content) as snapshot:
             inside = snapshot.testzip()
     except (zipfile.BadZipFile, EOFError, ZlibError, NotImplementedError) as error:
         return f"it is no whole archive: {error}"
     return None if inside is None else f"{inside} in it is damaged"
 
 
-def _checksum_of(file: Path) -> Path:
-    return file.with_name(f".{file.name}{_CHECKSUM}")
+def _checksum_of(file: str) -> str:
+    folder, name = posixpath.split(file)
+    return posixpath.join(folder, f".{name}{_CHECKSUM}")
 
 
-def _matches_checksum(file: Path, checksum: bytes) -> bool:
+def _matches_checksum(content: bytes, checksum: bytes) -> bool:
     """Return whether a file matches Hadoop's checksum, a CRC-32 for each block."""
     if not checksum.startswith(_MAGIC):
         return True  # Hadoop ignores it too
     size = int.from_bytes(checksum[4:8], "big")
     if size <= 0:
         return False
-    with file.open("rb") as content:
-        pieces = iter(lambda: content.read(size), b"")
-        return checksum[8:] == b"".join(crc32(piece).to_bytes(4, "big") for piece in pieces)
+    pieces = (content[at : at + size] for at in range(0, len(content), size))
+    return checksum[8:] == b"".join(crc32(piece).to_bytes(4, "big") for piece in pieces)
 
 
-def file_of_checksum(file: Path) -> Path | None:
-    """Return the file that a checksum file belongs to; None for other files.
+def file_of_checksum(name: str) -> str | None:
+    """Return the name of the file that a checksum file belongs to; None for other files.
 
     If it is missing, it was lost: Hadoop creates a file before its checksum, and removes the
     checksum first.
     """
-    name = file.name
     if not name.endswith(_CHECKSUM):
         return None
     described = name.removesuffix(_CHECKSUM).removeprefix(".")
     if described.startswith(".") or described.endswith(_DRAFT_SUFFIX):
         return None
-    return file.with_name(described)
+    return described

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import posixpath
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -15,6 +15,7 @@ from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, to_arrow_schema
 from pyspark.sql.types import StructType
 
+from headrace.common._storage.locations import file_system_of, hadoop_url
 from headrace.common.types import Row
 from headrace.connector import ColumnChunk, ExecutedBy
 from headrace.errors import PlanError, TypeMismatchError
@@ -61,7 +62,7 @@ def has_dataframes(program: JobProgram) -> bool:
 
 
 def materialize_dataframes(
-    program: JobProgram, directory: Path, started: frozenset[str] = frozenset()
+    program: JobProgram, directory: str, started: frozenset[str] = frozenset()
 ) -> JobProgram:
     """Write the batch DataFrames of a streaming program to Parquet files, and read these instead.
 
@@ -78,13 +79,13 @@ def materialize_dataframes(
     for source in program.sources:
         if source.id in read_by_spark and source.source.ends:
             rows: DataFrame = source.source.dataframe
-            path = directory / f"dataframe-{quote(source.id, safe='')}"
+            path = posixpath.join(directory, f"dataframe-{quote(source.id, safe='')}")
             if source.id in started:
                 check_folder(path, "_SUCCESS", f"the DataFrame {source.name!r}")
-            elif not (path / "_SUCCESS").exists():
-                rows.write.mode("overwrite").parquet(str(path))
+            elif not file_system_of(path).exists(posixpath.join(path, "_SUCCESS")):
+                rows.write.mode("overwrite").parquet(hadoop_url(path))
             schema = pa.schema(to_arrow_schema(rows.schema))
-            files = source.source.written(schema, str(path))
+            files = source.source.written(schema, path)
             source = dataclasses.replace(source, source=files, reader=files.reader())
             dropped.update(Channel(e.id, group=ALL_TASKS) for e in source.chain.exchanges)
         sources.append(source)

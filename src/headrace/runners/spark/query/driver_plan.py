@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from headrace.common._storage.locations import use_access
 from headrace.runners import program_classes
 from headrace.runners.spark.checkpoint.generations import Generation
 from headrace.runners.spark.checkpoint.layout import CheckpointFolder
@@ -112,5 +113,6 @@ def read_plan(folder: str) -> DriverPlan:
     query: QueryPlan = pickle.loads((path / _QUERY).read_bytes())
     write_warnings_to(query.warnings_file)
     query.program_ref.dependencies.activate_on_driver()
+    use_access(query.program_ref.storage)
     program, _ = program_classes.loads((path / _PROGRAM).read_bytes())
     return DriverPlan(program, query)

@@ -10,6 +10,7 @@ from functools import reduce
 from pyspark.sql import DataFrame, GroupedData, SparkSession
 from pyspark.sql import functions as F
 
+from headrace.common._storage.locations import hadoop_url, is_url
 from headrace.runners.spark.checkpoint.generations import Origin, Stages
 from headrace.runners.spark.checkpoint.layout import is_restored
 from headrace.runners.spark.query.stored import StoredRecord, records_of_vertices, redistribute
@@ -157,7 +158,7 @@ def _url_safe(folder: str) -> str:
 
     Spark's state data source escapes the path, and then looks for the escaped path (4.3.0).
     """
-    if _URL_ESCAPED.isdisjoint(folder):
+    if is_url(folder) or _URL_ESCAPED.isdisjoint(folder):
         return folder
     if folder not in _links:
         _links[folder] = str(new_subfolder("state-") / "spark")
@@ -170,8 +171,8 @@ def _read_stage(
 ) -> DataFrame:
     """Read the state records of one stage (from 1) after a micro-batch, as a DataFrame."""
     if is_restored(folder):
-        return spark.read.parquet(folder).where(F.col("stage") == stage_number)
-    reader = spark.read.format("statestore").option("path", _url_safe(folder))
+        return spark.read.parquet(hadoop_url(folder)).where(F.col("stage") == stage_number)
+    reader = spark.read.format("statestore").option("path", hadoop_url(_url_safe(folder)))
     # Spark counts a query's operators from its sink.
     reader = reader.option("operatorId", len(stages) - stage_number)
     reader = reader.option("stateVarName", "pages").option("batchId", batch)

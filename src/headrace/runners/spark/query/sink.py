@@ -17,6 +17,7 @@ from pyspark.sql.datasource import (
     WriterCommitMessage,
 )
 
+from headrace.common._storage.locations import use_access
 from headrace.metrics._merging import merge
 from headrace.runners import program_classes
 from headrace.runners.sinks import has_committer, make_committer
@@ -57,6 +58,7 @@ class _SinkCommit:
 
     def _decode_messages(self, messages: Sequence[Any]) -> tuple[JobProgram, list[TaskMessage]]:
         self._ref.dependencies.activate_on_driver()
+        use_access(self._ref.storage)
         program, _ = program_classes.loads(self._ref.data)
         return program, [pickle.loads(m.data) for m in messages if isinstance(m, SentMessage)]
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from pyspark import TaskContext
 
+from headrace.common._storage.locations import LOCAL_ONLY, StorageAccess, use_access
 from headrace.runners import program_classes
 from headrace.runners.captures import Captures
 from headrace.runners.program_classes import ClassesByName
@@ -39,7 +40,8 @@ class ProgramRef:
 
     ``run_id``: the run that it belongs to. ``for_replay``: the program as it is stored with a
     failed call, if failed calls are captured. ``warnings_file``: where workers write their
-    warnings, if they run on the driver's machine.
+    warnings, if they run on the driver's machine. ``storage``: how files and checkpoints on remote
+    storage are reached.
     """
 
     run_id: str
@@ -47,6 +49,7 @@ class ProgramRef:
     dependencies: ShippedDependencies = NO_DEPENDENCIES
     for_replay: bytes = b""
     warnings_file: str | None = None
+    storage: StorageAccess = LOCAL_ONLY
 
 
 class WorkerJob(Tasks):
@@ -118,6 +121,7 @@ def worker_job(ref: ProgramRef) -> WorkerJob:
     job = _jobs.pop(ref.run_id, None)
     write_warnings_to(ref.warnings_file)
     ref.dependencies.activate_in_worker()
+    use_access(ref.storage)
     if job is None:
         program: JobProgram
         program, names = program_classes.loads(ref.data)

@@ -19,6 +19,7 @@ from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
 
+from headrace.common._storage.locations import is_url
 from headrace.errors import UnsupportedError
 from headrace.runners.spark.modules import is_local, record_session, user_paths
 from headrace.runners.spark.startup.class_archive import archive_options
@@ -489,7 +490,7 @@ def settings_of_query(
         "spark.sql.execution.arrow.maxBytesPerBatch": str(16 << 20),
         "spark.sql.execution.pyspark.udf.simplifiedTraceback.enabled": "false",
     }
-    if checkpoint is not None and "://" not in checkpoint:
+    if checkpoint is not None and not is_url(checkpoint):
         settings.update(_LOCAL_CHECKPOINTS)
     if not dataframes:
         chosen = spark.sparkContext.getConf()

@@ -125,7 +125,7 @@ def test_a_broken_file_is_found(spark: Path) -> None:
         before = file.read_bytes()
         file.write_bytes(data)
         found = first_broken(str(spark))
-        assert found is not None and found[0] == file and said in found[1]
+        assert found is not None and found[0] == str(file) and said in found[1]
         file.write_bytes(before)
 
 
@@ -144,7 +144,7 @@ def test_the_list_of_files_of_a_source_of_sparks_must_be_there(spark: Path) -> N
 @pytest.mark.parametrize("how", ["removed", "cut", "flipped", "no end"])
 def test_the_files_of_a_dataframe_are_whole(how: str, tmp_path: Path) -> None:
     end, file = write(tmp_path / "_SUCCESS", b""), write(tmp_path / "part-0.parquet", b"rows" * 99)
-    check_folder(tmp_path, "_SUCCESS", "the DataFrame 'trades'")
+    check_folder(str(tmp_path), "_SUCCESS", "the DataFrame 'trades'")
     if how == "cut":
         file.write_bytes(file.read_bytes()[:-7])
     elif how == "flipped":
@@ -152,5 +152,5 @@ def test_the_files_of_a_dataframe_are_whole(how: str, tmp_path: Path) -> None:
     else:
         (end if how == "no end" else file).unlink()
     with pytest.raises(CheckpointError, match="the DataFrame 'trades' in the checkpoint") as caught:
-        check_folder(tmp_path, "_SUCCESS", "the DataFrame 'trades'")
+        check_folder(str(tmp_path), "_SUCCESS", "the DataFrame 'trades'")
     assert caught.value.where["file"] == str(end if how == "no end" else file)
