@@ -48,7 +48,8 @@ def _missing_extra_error(module: str, lacks: str, reason: str) -> MissingExtraEr
     return MissingExtraError(
         f"{purpose} needs the package {lacks.partition('.')[0]!r}, which cannot be imported",
         where={"reason": reason},
-        hint=f'pip install "headrace[{extra}]", where the program runs and on the workers',
+        hint=f'pip install "headrace[{extra}]", where the program runs and on the workers'
+        " (headrace package brings it to those of a cluster)",
     )
 
 

@@ -35,10 +35,11 @@ from headrace.runners.spark.query.frames import batch_frame, streaming_frame
 from headrace.runners.spark.query.sink import SINKS, HeadraceDataSink
 from headrace.runners.spark.query.source import HeadraceDataSource
 from headrace.runners.spark.query.worker import ProgramRef
-from headrace.runners.spark.reasons import explain_failure, full_disk_error, hint_for
+from headrace.runners.spark.reasons import explain_failure, full_disk_error
 from headrace.runners.spark.reports import Reports
 from headrace.runners.spark.startup.fork_server import WORKERS_VARIABLE
 from headrace.runners.spark.startup.session import settings_of_query
+from headrace.runners.spark.workers_lack import import_hint
 from headrace.runners.temporary_files import log_path
 from headrace.runtime.coordination.replay_fingerprints import commits_by_task
 from headrace.runtime.program import JobProgram
@@ -312,7 +313,7 @@ def user_error(error: BaseException) -> BaseException:
         parts = full or explain_failure(text, type(error).__name__)
         kind = JobError if full is None else StorageError
         return kind(parts.message, where={**parts.where, **log}, hint=parts.hint)
-    lines = [f"hint:     {hint_for(str(failure))}"] if isinstance(failure, ImportError) else []
+    lines = [f"hint:     {import_hint(str(failure))}"] if isinstance(failure, ImportError) else []
     lines += [f"{name}:      {path}" for name, path in log.items()]
     if lines and not isinstance(failure, HeadraceError):
         failure.add_note("\n".join(lines))

@@ -11,6 +11,7 @@ import signal
 from typing import NamedTuple
 
 from headrace.runners.spark.failures import reason_in
+from headrace.runners.spark.workers_lack import find_lack
 
 _QUERY = re.compile(r"^\[STREAM_FAILED\] Query \[[^\]]*\] terminated with exception: ")
 _TASK = re.compile(
@@ -29,7 +30,6 @@ _NO_FILE_SYSTEM = re.compile(
     r"Class(?:NotFoundException|DefFoundError)?:? (?:Class )?"
     r"(?P<name>[\w./]*(?:s3a|azurebfs|awssdk)[\w./]*)"
 )
-_NO_MODULE = re.compile(r"No module named '(?P<name>[^'.]+)")
 
 _SIGKILL_EXIT_CODE = 128 + signal.SIGKILL
 _MEMORY_HINT = (
@@ -59,6 +59,9 @@ def explain_failure(text: str, kind: str) -> ErrorParts:
         where["task"] = f"{task['task']} of stage {task['stage']}, tried {task['times']} times"
         where["host"] = task["host"].removesuffix(" executor driver")
         text = text[task.end() :]
+    lack = find_lack(text)
+    if lack is not None:
+        return ErrorParts(lack.message, where, lack.hint)
     reason = reason_in(text) or kind
     lost = _EXECUTOR_LOST.search(text)
     if any(part in text for part in _WORKER_DIED):
@@ -69,7 +72,7 @@ def explain_failure(text: str, kind: str) -> ErrorParts:
         )
     if "OutOfMemoryError" in text:
         return ErrorParts(f"Spark's JVM ran out of memory: {reason}", where, _jvm_hint())
-    return ErrorParts(f"Spark stopped the job: {reason}", where, hint_for(text))
+    return ErrorParts(f"Spark stopped the job: {reason}", where, _storage_hint(text))
 
 
 def full_disk_error(text: str) -> ErrorParts | None:
@@ -124,24 +127,13 @@ def _jvm_hint() -> str:
     return "give it more memory: headrace.spark.conf.spark.driver.memory (2g without more)"
 
 
-def hint_for(text: str) -> str | None:
-    """Return the hint for a failure with a known remedy."""
+def _storage_hint(text: str) -> str | None:
+    """Return the hint for storage whose classes Spark does not have."""
     lacking = _NO_FILE_SYSTEM.search(text)
-    if lacking is not None:
-        module = "hadoop-azure" if "azure" in lacking["name"] else "hadoop-aws"
-        return (
-            f"Spark needs the jars of this storage, in the version of its own Hadoop:"
-            f" spark.jars.packages = org.apache.hadoop:{module}:<version>"
-        )
-    missing = _NO_MODULE.search(text)
-    if missing is None:
+    if lacking is None:
         return None
-    if missing["name"] == "headrace":
-        return (
-            "Spark's workers run a Python without Headrace: before the session is made, set"
-            " PYSPARK_PYTHON to one that has it"
-        )
+    module = "hadoop-azure" if "azure" in lacking["name"] else "hadoop-aws"
     return (
-        f"of an imported module only the name travels, and the worker imports it: install"
-        f" {missing['name']} where the workers run, or give it to spark.submit.pyFiles or addPyFile"
+        f"Spark needs the jars of this storage, in the version of its own Hadoop:"
+        f" spark.jars.packages = org.apache.hadoop:{module}:<version>"
     )

@@ -127,6 +127,45 @@ def test_a_missing_module_says_how_modules_travel() -> None:
     assert "spark.submit.pyFiles" in (story.hint or "")
 
 
+DAEMON = """org.apache.spark.SparkException:
+Error from python worker:
+  sh: 1: something
+  headrace: Python 3.11 is not on the path of node7
+PYTHONPATH was:
+  /spark/python/lib/pyspark.zip
+org.apache.spark.SparkException: EOFException occurred while reading the port number
+"""
+VERSIONS = (
+    "[PYTHON_EXCEPTION] An exception was thrown from the Python worker: PySparkRuntimeError:"
+    " [PYTHON_VERSION_MISMATCH] Python in worker has different version: 3.12 than that in driver:"
+    " 3.11, PySpark cannot run with different minor versions."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        (VERSIONS, "Spark's workers run Python 3.12, and the program runs Python 3.11",
+         "spark.pyspark.python=python3.11"),
+        ('java.io.IOException: Cannot run program "./environment/bin/python": error=2, No such'
+         " file", "Spark's workers have no Python at ./environment/bin/python",
+         "--archives FILE.tar.gz#environment"),
+        ('java.io.IOException: Cannot run program "python3": error=2, No such file',
+         "Spark's workers have no Python at python3", "PYSPARK_PYTHON"),
+        (DAEMON, "Python did not start in a worker of Spark: Python 3.11 is not on the path of"
+         " node7", "HEADRACE_PYTHON"),
+        ("[PACKAGE_NOT_INSTALLED] PyArrow >= 18.0.0 must be installed; however, it was not found.",
+         "the Python of Spark's workers needs PyArrow 18.0.0 or newer", "headrace package"),
+        (NOT_THERE.replace("'headrace'", "'refdata.prices'"),
+         "the Python of Spark's workers has no module 'refdata'", "headrace package"),
+    ],
+)  # fmt: skip
+def test_what_the_workers_lack_is_said_in_a_sentence(text: str, message: str, hint: str) -> None:
+    story = explain_failure(f"{TASK}{text}", "Error")
+    assert story.message == message
+    assert hint in (story.hint or "") and story.where["host"] == "192.0.2.2"
+
+
 def test_what_breaks_off_a_write_is_reported_to_spark_in_few_words(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
