@@ -30,25 +30,31 @@ _WORKER_STARTED = "Successfully registered with master"
 _DRIVERS = ("PYTHONPATH", "PYTHONHOME", "VIRTUAL_ENV", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
 
 
-def make_environment(folder: Path, without: tuple[str, ...] = ()) -> Path:
+def make_bare_environment(folder: Path) -> Path:
+    """Make a Python environment without any library. Returns the folder of its interpreter."""
+    subprocess.run(
+        [sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True, timeout=60
+    )
+    return folder / "bin"
+
+
+def make_environment(folder: Path) -> Path:
     """Make a Python environment with the libraries of this one, but without Headrace and pyspark.
 
-    ``without``: further names that are left out. Returns the folder of its interpreter.
+    Returns the folder of its interpreter.
     """
     libraries = folder / "libraries"
     libraries.mkdir(parents=True)
     for entry in Path(sysconfig.get_paths()["purelib"]).iterdir():
-        if not entry.name.startswith((*_OWN, *without)):
+        if not entry.name.startswith(_OWN):
             (libraries / entry.name).symlink_to(entry)
     environment = folder / "environment"
-    subprocess.run(
-        [sys.executable, "-m", "venv", "--without-pip", str(environment)], check=True, timeout=60
-    )
+    interpreter = make_bare_environment(environment)
     inside = sysconfig.get_path(
         "purelib", vars={"base": str(environment), "platbase": str(environment)}
     )
     Path(inside, "libraries.pth").write_text(f"{libraries}\n")
-    return environment / "bin"
+    return interpreter
 
 
 @dataclass

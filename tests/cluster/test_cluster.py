@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import subprocess
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,6 +15,7 @@ import pytest
 pytest.importorskip("confluent_kafka", reason="missing: pip install 'headrace[kafka]'")
 
 from headrace.demo.trades import generator
+from headrace.runners.dependencies.folder import extract
 from tests.cluster.commands import (
     PROGRAM,
     Trades,
@@ -22,13 +25,13 @@ from tests.cluster.commands import (
     spark_defaults,
     start,
 )
-from tests.cluster.standalone import Cluster
+from tests.cluster.standalone import Cluster, make_bare_environment
 from tests.connectors.topic import content, new_topic, produce
 from tests.faults.processes import log_of
 
 pytestmark = [pytest.mark.spark, pytest.mark.slow]
 
-EVENTS = 1_000
+EVENTS = 600
 
 
 @dataclass(frozen=True)
@@ -54,29 +57,56 @@ def given(kafka_servers: str, tmp_path_factory: pytest.TempPathFactory) -> Input
     produce(kafka_servers, topic, numbers(400))
     arguments = [str(folder), str(folder / "day"), kafka_servers, topic, output]
     program = start(folder, by_headrace("--local", str(PROGRAM), *arguments))
-    assert program.wait(timeout=60) == 0, log_of(folder)
+    assert program.wait(timeout=120) == 0, log_of(folder)
     windows = written(kafka_servers, output)
     assert len(windows) > 50
     return Input(folder / "day", kafka_servers, topic, Trades.read(folder), windows)
 
 
-@pytest.mark.parametrize("way", ["session", "headrace", "spark-submit"])
-@pytest.mark.timeout(200)
-def test_a_program_on_a_cluster(way: str, cluster: Cluster, given: Input, tmp_path: Path) -> None:
+def start_session(url: str, folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    """The program makes its session, in an environment that was activated."""
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    return start(folder, [sys.executable, str(PROGRAM), *arguments], PATH=path, SESSION=url)
+
+
+def start_by_headrace(url: str, folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    return start(folder, by_headrace("--master", url, str(PROGRAM), *arguments))
+
+
+def submit_archive(url: str, folder: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    """Driver and executors have a Python without any library, and the archive."""
+    archive = folder / "job.tar.gz"
+    package = [sys.executable, "-m", "headrace", "package", str(PROGRAM), "-o", str(archive)]
+    assert start(folder, package).wait(timeout=120) == 0, log_of(folder)
+    extract(archive, folder / "environment")
+    python = str(make_bare_environment(folder / "bare") / "python")
+    options = [
+        *("--master", url, "--archives", f"{archive}#environment"),
+        *("--conf", "spark.pyspark.python=./environment/bin/python"),
+        *("--conf", f"spark.executorEnv.HEADRACE_PYTHON={python}"),
+    ]
+    command = by_spark_submit(*options, "environment/program/jobs.py", *arguments)
+    return start(folder, command, PYTHONPATH="", HEADRACE_PYTHON=python)
+
+
+@pytest.mark.parametrize(
+    ("begin", "cores"), [(start_session, 2), (start_by_headrace, 2), (submit_archive, 1)]
+)
+@pytest.mark.timeout(300)
+def test_a_program_on_a_cluster(
+    begin: Callable[..., subprocess.Popen[bytes]],
+    cores: int,
+    cluster: Cluster,
+    given: Input,
+    tmp_path: Path,
+) -> None:
     output = new_topic(given.servers, 2)
-    arguments = [str(PROGRAM), str(tmp_path), str(given.day), given.servers, given.topic, output]
-    spark_defaults(tmp_path / "conf")
-    # As in an environment that was activated.
-    path = {"PATH": os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])}
-    if way == "session":
-        program = start(tmp_path, [sys.executable, *arguments], **path, SESSION=cluster.url)
-    elif way == "headrace":
-        program = start(tmp_path, by_headrace("--master", cluster.url, *arguments))
-    else:
-        program = start(tmp_path, by_spark_submit("--master", cluster.url, *arguments), **path)
-    assert program.wait(timeout=180) == 0, log_of(tmp_path)
+    spark_defaults(tmp_path / "conf", spark_cores_max=str(cores))
+    arguments = [str(tmp_path), str(given.day), given.servers, given.topic, output]
+    program = begin(cluster.url, tmp_path, *arguments)
+    assert program.wait(timeout=250) == 0, log_of(tmp_path)
     log = Path(f"{tmp_path}.log").read_text()
-    assert log.count(f"'trades' runs on {cluster.url} with 2 cores, Spark ") == 1, log[-3000:]
+    assert f"'trades' runs on {cluster.url} with {cores} core" in log, log[-3000:]
     assert Trades.read(tmp_path) == given.trades
     assert written(given.servers, output) == given.windows
 
@@ -92,7 +122,7 @@ def wait_for_batches(folder: Path, job: str, count: int) -> None:
 
 @pytest.mark.fault
 @pytest.mark.proof
-@pytest.mark.timeout(250)
+@pytest.mark.timeout(300)
 def test_a_worker_goes_and_another_comes(cluster: Cluster, given: Input, tmp_path: Path) -> None:
     """With dynamic allocation, which looks for the new worker's executor."""
     spark_defaults(
@@ -109,5 +139,5 @@ def test_a_worker_goes_and_another_comes(cluster: Cluster, given: Input, tmp_pat
     busy = next(worker for worker in cluster.workers if worker.executors())
     cluster.kill_worker(busy)
     cluster.add_worker()
-    assert program.wait(timeout=200) == 0, log_of(tmp_path)
+    assert program.wait(timeout=250) == 0, log_of(tmp_path)
     assert Trades.read(tmp_path) == given.trades

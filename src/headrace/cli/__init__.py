@@ -10,7 +10,7 @@ import sys
 
 import typer
 
-from headrace.cli import demo, dev, doctor, init, prepare, pyflink, replay, run
+from headrace.cli import demo, dev, doctor, init, package, prepare, pyflink, replay, run
 from headrace.cli.check import command
 from headrace.errors import HeadraceError
 
@@ -25,6 +25,7 @@ app = typer.Typer(
 app.command("check")(command.check)
 app.command("doctor")(doctor.doctor)
 app.command("init")(init.init)
+app.command("package")(package.package)
 app.command("prepare")(prepare.prepare)
 app.command("run", context_settings=run.CONTEXT_SETTINGS)(run.run)
 app.command("pyflink", context_settings=run.CONTEXT_SETTINGS)(pyflink.pyflink)

@@ -70,6 +70,8 @@ def _find_cores(context: SparkContext) -> int:
             )
         else:
             _wait_for_executors(context)
+            # Spark counts two cores at least, even if there is one.
+            return min(context.defaultParallelism, _most_cores(settings))
     return context.defaultParallelism
 
 
@@ -94,8 +96,13 @@ def configured_cores(settings: Mapping[str, str]) -> int | None:
     cores = int(settings.get("spark.executor.cores", 1 if one_core else 0))
     if executors in (0, _UNLIMITED) or cores == 0:
         return None
-    limit = int(settings.get("spark.cores.max", _UNLIMITED))
-    return max(1, min(executors * cores, limit) // int(settings.get("spark.task.cpus", 1)))
+    return max(
+        1, min(executors * cores, _most_cores(settings)) // int(settings.get("spark.task.cpus", 1))
+    )
+
+
+def _most_cores(settings: Mapping[str, str]) -> int:
+    return int(settings.get("spark.cores.max", _UNLIMITED))
 
 
 def _wait_for_executors(context: SparkContext) -> None:

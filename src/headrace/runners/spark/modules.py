@@ -26,6 +26,7 @@ from pyspark import SparkFiles
 from pyspark.sql import SparkSession
 
 from headrace.runners import program_classes
+from headrace.runners.dependencies.environment import ENVIRONMENT_VARIABLE, PACKAGES
 
 _session_folders: dict[str, list[str]] = {}
 
@@ -90,7 +91,9 @@ _ANY_PATH = ("",)
 
 def _interpreter_paths() -> list[str]:
     names = ("stdlib", "platstdlib", "purelib", "platlib")
-    return [os.path.abspath(sysconfig.get_paths()[name]) for name in names]
+    packaged = os.environ.get(ENVIRONMENT_VARIABLE)
+    paths = [sysconfig.get_paths()[name] for name in names]
+    return [*map(os.path.abspath, paths), *([os.path.join(packaged, PACKAGES)] if packaged else ())]
 
 
 @functools.cache

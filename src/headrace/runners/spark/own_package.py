@@ -7,6 +7,7 @@ not read what this one sends; the zip file comes first on the workers' module pa
 from __future__ import annotations
 
 import hashlib
+import os
 import zipfile
 from importlib.util import cache_from_source
 from pathlib import Path
@@ -14,6 +15,7 @@ from pathlib import Path
 from pyspark.sql import SparkSession
 
 import headrace
+from headrace.runners.dependencies.environment import ENVIRONMENT_VARIABLE, LAUNCHER
 from headrace.runners.spark.modules import is_local
 from headrace.runners.temporary_files import new_subfolder
 
@@ -32,6 +34,8 @@ def bring_own_package(spark: SparkSession) -> None:
     context = spark.sparkContext
     application = context.applicationId or ""
     folder = Path(headrace.__file__).parent
+    if runs_in_environment(context.pythonExec):
+        return
     # A package in a zip file has been brought by whoever submitted the program.
     if is_local(context.master or "") or application in _brought or not folder.is_dir():
         return
@@ -39,6 +43,17 @@ def bring_own_package(spark: SparkSession) -> None:
         _files.append(write_package(folder, new_subfolder("package-")))
     context.addPyFile(str(_files[0]))
     _brought.add(application)
+
+
+def runs_in_environment(python: str) -> bool:
+    """Return whether this process and the executors run in an archive of ``headrace package``.
+
+    ``python``: the executors' interpreter.
+    """
+    folder = os.environ.get(ENVIRONMENT_VARIABLE)
+    if not folder or not os.path.isfile(python):
+        return False
+    return os.path.samefile(python, os.path.join(folder, LAUNCHER))
 
 
 def write_package(folder: Path, target: Path) -> Path:

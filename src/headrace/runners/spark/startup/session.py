@@ -21,6 +21,7 @@ from pyspark.sql import SparkSession
 
 from headrace.common._storage.locations import is_url
 from headrace.errors import UnsupportedError
+from headrace.runners.dependencies.environment import ENVIRONMENT_VARIABLE
 from headrace.runners.spark.modules import is_local, record_session, user_paths
 from headrace.runners.spark.startup.class_archive import archive_options
 from headrace.runners.spark.startup.interpreter import (
@@ -204,7 +205,9 @@ def submitted_settings(submitted: Mapping[str, str], settings: Mapping[str, str]
     machine, are left out.
     """
     added = {key: value for key, value in _ALWAYS.items() if key not in submitted}
-    if is_local(submitted.get("spark.master", "")) and _DAEMON[0] not in submitted:
+    # Where Headrace is imported before Spark brings anything.
+    packaged = ENVIRONMENT_VARIABLE in os.environ
+    if (is_local(submitted.get(MASTER, "")) or packaged) and _DAEMON[0] not in submitted:
         added[_DAEMON[0]] = _DAEMON[1]
     return {**added, **settings}
 
