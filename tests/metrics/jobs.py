@@ -32,6 +32,7 @@ class Reading(MapFunction):
         self.read = group.add_group("sensors").counter("readings")
         self.hot = group.add_group("room", "cellar 1").meter("hot")
         self.values = group.distribution("degrees")
+        group.add_group("1st = key", 'a"b,\\ c=\n').counter("größe, in %").inc()
         group.gauge("ratio", lambda: 0.5 if self.read.get_count() > 100 else 1)
 
     def map(self, value: int) -> int:

@@ -56,6 +56,8 @@ def test_prometheus_scrapes_a_job(prometheus: Prometheus) -> None:
         assert 0 < float(watermark["value"][1]) < HELD_AT * 1000
         (target,) = prometheus.targets()
         assert (target["health"], target["lastError"]) == ("up", "")
+        (odd,) = prometheus.query(f"{OPERATOR}_1st___key_gr__e__in__")
+        assert odd["metric"]["_1st___key"] == "a_b___c__"
 
 
 def test_promtool_finds_nothing_wrong_with_the_page() -> None:
@@ -153,6 +155,9 @@ def test_influxdb_has_points_with_flinks_tags_and_fields(
     assert [each["room"] for each in rooms] == ["cellar 1"]
     watermarks = influxdb.query('SHOW FIELD KEYS FROM "taskmanager_job_task_currentInputWatermark"')
     assert [each["fieldType"] for each in watermarks] == ["integer"]
+    odd = f"{name}_1st___key_größe, in %"
+    (last,) = influxdb.query(f'SELECT last("count") FROM "{odd}" GROUP BY "1st = key"')
+    assert (last["last"], last["1st = key"]) == (1, 'a"b,\\ c= ')
     assert "could not report" not in capsys.readouterr().err
 
 

@@ -5,7 +5,7 @@ What Headrace does not measure is not there.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 
 from headrace.common._watermark_generators import MAX_WATERMARK, MIN_WATERMARK
@@ -30,7 +30,7 @@ class Snapshot:
     def __init__(self, run: Run, host: str, now_ms: int) -> None:
         self._run, self._now_ms = run, now_ms
         self._figures = run.figures
-        self._rates: dict[int, dict[CountKey, float]] = {}
+        self._rates: dict[int, Callable[[CountKey], float | None]] = {}
         job = run.job
         self._driver = {"host": host}
         self._job = {"host": host, "job_id": job.job_id, "job_name": job.name}
@@ -133,8 +133,8 @@ class Snapshot:
         """Yield how a task spends its time; what it waits for only where that is known."""
         yield self._gauge(Scope.TASK, names.BUSY_MS, round(busy_ms), variables)
         rates = self._rates_over(RATE_SPAN_S)
-        busy = min(rates.get((head, subtask, names.BUSY_MS), 0.0), float(_SECOND_MS))
-        waited = rates.get((head, subtask, WAITED_MS))
+        busy = min(rates((head, subtask, names.BUSY_MS)) or 0.0, float(_SECOND_MS))
+        waited = rates((head, subtask, WAITED_MS))
         idle = _SECOND_MS - busy
         if waited is not None:
             waited = min(waited, idle)
@@ -253,7 +253,7 @@ class Snapshot:
                 parts = distributions.setdefault((origin.groups, origin.name), {})
                 parts[origin.suffix] = value.value
             elif origin.kind == "meter":
-                rate = self._rates_over(origin.span_s).get(key, 0.0)
+                rate = self._rates_over(origin.span_s)(key) or 0.0
                 yield self._user_sample(origin, Kind.METER, rate, variables, value.value)
             else:
                 yield self._user_sample(origin, Kind(origin.kind), value.value, variables)
@@ -291,7 +291,7 @@ class Snapshot:
         keys, name = (key, *others), key[2]
         count = sum(self._figures.numbers.get(each, 0) for each in keys)
         rates = self._rates_over(RATE_SPAN_S)
-        rate = float(sum(rates.get(each, 0.0) for each in keys))
+        rate = float(sum(rates(each) or 0.0 for each in keys))
         yield self._sample(scope, name, Kind.COUNTER, count, variables)
         yield Sample(scope, f"{name}{_RATE}", Kind.METER, rate, variables, count=count)
 
@@ -305,7 +305,7 @@ class Snapshot:
     ) -> Sample:
         return Sample(scope, name, kind, value, variables)
 
-    def _rates_over(self, span_s: int) -> dict[CountKey, float]:
+    def _rates_over(self, span_s: int) -> Callable[[CountKey], float | None]:
         if span_s not in self._rates:
             self._rates[span_s] = self._run.history.rates(self._now_ms, span_s)
         return self._rates[span_s]

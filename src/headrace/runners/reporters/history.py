@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
 from headrace.metrics._merging import Number
+from headrace.runners.reporters.samples import as_float
 
 Key = TypeVar("Key")
 Counts = Mapping[Key, Number]
@@ -57,21 +58,28 @@ class CountHistory(Generic[Key]):
         while len(entries) > 2 and entries[1].end_ms < end_ms - self._span_ms:
             del entries[0]
 
-    def rates(self, now_ms: float, span_s: float) -> dict[Key, float]:
-        """Return by how much each count has grown in a second, over the last ``span_s`` seconds.
+    def rates(self, now_ms: float, span_s: float) -> Callable[[Key], float | None]:
+        """Return a function that gives the growth of a count in a second, over the last seconds.
 
-        While a micro-batch may be at work, the span ends with the last one that was committed.
+        It gives None for a count that is not known. While a micro-batch may be at work, the span
+        ends with the last one that was committed.
         """
         last = self._entries[-1]
         patience_ms = max(_LONGER * (last.end_ms - last.start_ms), self._span_ms / _STEPS)
         end_ms = last.end_ms if now_ms - last.end_ms <= patience_ms else now_ms
         start_ms = max(end_ms - span_s * 1000, self._entries[0].end_ms)
         if end_ms <= start_ms:
-            return {}
-        before, seconds = self._counts_at(start_ms), (end_ms - start_ms) / 1000
-        return {key: (count - before(key)) / seconds for key, count in last.counts().items()}
+            return lambda key: None
+        before, after = self._counts_at(start_ms), last.counts()
+        seconds = (end_ms - start_ms) / 1000
 
-    def _counts_at(self, moment_ms: float) -> Callable[[Key], Number]:
+        def rate(key: Key) -> float | None:
+            count = after.get(key)
+            return None if count is None else (as_float(count) - before(key)) / seconds
+
+        return rate
+
+    def _counts_at(self, moment_ms: float) -> Callable[[Key], float]:
         known: Counts[Key] = self._entries[0].counts()
         for entry in self._entries[1:]:
             if entry.end_ms > moment_ms:
@@ -80,7 +88,7 @@ class CountHistory(Generic[Key]):
                 part = (moment_ms - entry.start_ms) / (entry.end_ms - entry.start_ms)
                 earlier, later = known, entry.counts()
                 return lambda key: (
-                    earlier.get(key, 0) + part * (later.get(key, 0) - earlier.get(key, 0))
+                    (1 - part) * as_float(earlier.get(key, 0)) + part * as_float(later.get(key, 0))
                 )
             known = entry.counts()
-        return lambda key: known.get(key, 0)
+        return lambda key: as_float(known.get(key, 0))

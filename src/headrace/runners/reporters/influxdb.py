@@ -15,10 +15,12 @@ from headrace.metrics._merging import Number
 from headrace.runners.clock import Clock, wall_clock_ms
 from headrace.runners.reporters.names import measurement_name
 from headrace.runners.reporters.reporter import Reporter, Samples
-from headrace.runners.reporters.samples import Kind, Sample, Summary
+from headrace.runners.reporters.samples import Kind, Sample, Summary, as_float
 
 DEFAULT_PORT = 8086
 _SHOWN_OF_ANSWER = 300
+_INTEGERS = 1 << 63
+"""InfluxDB's integers have 64 bits."""
 
 _IN_MEASUREMENT = str.maketrans({",": r"\,", " ": r"\ ", "\n": "\\ "})
 _IN_TAG = str.maketrans({",": r"\,", " ": r"\ ", "=": r"\=", "\n": "\\ "})
@@ -116,23 +118,20 @@ def _fields_of(sample: Sample) -> Iterator[tuple[str, str]]:
     if isinstance(value, Summary):
         found = {
             "count": value.count,
-            "min": _as_float(value.lowest),
-            "max": _as_float(value.highest),
+            "min": None if value.lowest is None else as_float(value.lowest),
+            "max": None if value.highest is None else as_float(value.highest),
             "mean": value.mean,
-            "sum": _as_float(value.total),
+            "sum": as_float(value.total),
         }
     elif sample.kind is Kind.COUNTER:
         found = {"count": value}
     elif sample.kind is Kind.METER:
         found = {"count": sample.count, "rate": float(value)}
     else:
-        found = {"value": float(value) if sample.is_user else value}
+        found = {"value": as_float(value) if sample.is_user else value}
     for name, number in found.items():
         if isinstance(number, int):
-            yield name, f"{number}i"
+            if -_INTEGERS <= number < _INTEGERS:
+                yield name, f"{number}i"
         elif number is not None and math.isfinite(number):
             yield name, repr(number)
-
-
-def _as_float(number: Number | None) -> float | None:
-    return None if number is None else float(number)

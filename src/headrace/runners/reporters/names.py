@@ -19,6 +19,12 @@ def filter_characters(text: str) -> str:
     return _NOT_ALLOWED.sub("_", text)
 
 
+def label_name(text: str) -> str:
+    """Return a label's name that Prometheus can read: one that it cannot would spoil the page."""
+    name = filter_characters(text).replace(":", "_")
+    return f"_{name}" if not name or name[0].isdigit() else name
+
+
 def prometheus_name(sample: Sample) -> str:
     """Return the name of a metric: ``flink_taskmanager_job_task_numRecordsIn``."""
     return _PROMETHEUS_PREFIX + filter_characters("_".join((*sample.logical_scope, sample.name)))

@@ -13,9 +13,9 @@ from headrace.common._extras import check_installed, optional
 from headrace.common._options import metric_reporters as options
 from headrace.common._options.metric_reporters import ReporterSettings
 from headrace.errors import ConfigurationError, JobError
-from headrace.runners.reporters.names import filter_characters, prometheus_name
+from headrace.runners.reporters.names import filter_characters, label_name, prometheus_name
 from headrace.runners.reporters.reporter import Reporter, Samples
-from headrace.runners.reporters.samples import Kind, Sample, Summary
+from headrace.runners.reporters.samples import Kind, Sample, Summary, as_float
 
 DEFAULT_PORT = 9249
 GATEWAY_PORT = 9091
@@ -54,7 +54,7 @@ class Collector:
 
     def _labels(self, sample: Sample) -> dict[str, str]:
         return {
-            filter_characters(key): filter_characters(value) if self._filter_labels else value
+            label_name(key): filter_characters(value) if self._filter_labels else value
             for key, value in sample.labels.items()
         }
 
@@ -62,13 +62,13 @@ class Collector:
 def _add(family: Any, name: str, labels: dict[str, str], sample: Sample) -> None:
     value = sample.value
     if not isinstance(value, Summary):
-        family.add_sample(name, labels, float(value))
+        family.add_sample(name, labels, as_float(value))
         return
-    family.add_sample(f"{name}_count", labels, float(value.count))
-    family.add_sample(f"{name}_sum", labels, float(value.total))
+    family.add_sample(f"{name}_count", labels, as_float(value.count))
+    family.add_sample(f"{name}_sum", labels, as_float(value.total))
     for quantile, found in (("0.0", value.lowest), ("1.0", value.highest)):
         if found is not None:
-            family.add_sample(name, {**labels, "quantile": quantile}, float(found))
+            family.add_sample(name, {**labels, "quantile": quantile}, as_float(found))
 
 
 class _Server:

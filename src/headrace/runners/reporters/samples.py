@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
@@ -39,7 +40,7 @@ class Summary:
     @property
     def mean(self) -> float | None:
         """The mean of the values, or None."""
-        return self.total / self.count if self.count else None
+        return as_float(self.total) / self.count if self.count else None
 
 
 Groups = tuple[tuple[str, str | None], ...]
@@ -74,3 +75,11 @@ class Sample:
         """The variables of the scope and of the groups."""
         named = {name: value for name, value in self.groups if value is not None}
         return {**self.variables, **named}
+
+
+def as_float(number: Number) -> float:
+    """Return a number as a float; an integer that is too large is infinite."""
+    try:
+        return float(number)
+    except OverflowError:
+        return math.inf if number > 0 else -math.inf

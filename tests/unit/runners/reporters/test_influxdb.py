@@ -34,7 +34,7 @@ def test_the_gauge_of_a_function_keeps_its_type() -> None:
     assert line(Kind.GAUGE, 0.5, is_user=True).split()[1] == "value=0.5"
 
 
-@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf, 1 << 63, 10**400])
 def test_what_influxdb_cannot_hold_is_left_out(value: float) -> None:
     assert line(Kind.GAUGE, value) == ""
 

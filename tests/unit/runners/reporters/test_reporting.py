@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import logging
+import math
+import re
 import socket
 import sys
 import threading
@@ -17,6 +19,7 @@ import pytest
 
 from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.functions import MapFunction, RuntimeContext
 from headrace.errors import ConfigurationError, MissingExtraError
 from headrace.runners.reporters import prometheus
 from headrace.runners.reporters.log import LOGGER
@@ -145,6 +148,45 @@ def test_jobs_with_the_same_port_share_it() -> None:
     ]
     assert [len(found) for found in jobs] == [2, 1] and jobs[1] < jobs[0]
     assert pages[0].count("# TYPE flink_jobmanager_job_uptime gauge") == 1
+
+
+def test_odd_metrics_of_functions_do_not_spoil_the_page() -> None:
+    class Odd(MapFunction):
+        def open(self, runtime_context: RuntimeContext) -> None:
+            group = runtime_context.get_metrics_group()
+            group.gauge("huge", lambda: 10**400)
+            group.gauge("none", lambda: math.nan)
+            group.add_group("1:st key", 'a"b\n').counter("größe in %").inc()
+            group.add_group("", "x").counter("n").inc()
+
+        def map(self, value: int) -> int:
+            return value
+
+    pages: list[str] = []
+    configuration = configured("prom", port="0", filterLabelValueCharacters="false")
+    configuration.set_string("headrace.source.max-records-per-batch", "5")
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+
+    def scraped(value: int) -> int:
+        if value == 19:
+            pages.append(scrape(served_port()))
+        return value
+
+    env.from_collection([*range(20)]).map(Odd()).map(scraped).print()
+    env.execute("odd")
+    lines = [
+        re.sub(r'(?<![\w"])(?!_1|quantile)[a-z_]+="[^"\\]*",?', "", line).removeprefix(
+            "flink_taskmanager_job_task_operator_"
+        )
+        for line in pages[0].splitlines()
+        if re.search("_huge|_none|_gr__e|_n{", line) and not line.startswith("#")
+    ]
+    assert lines == [
+        "huge{} +Inf",
+        "none{} NaN",
+        '1:st_key_gr__e_in__{_1_st_key="a\\"b\\n",} 1.0',
+        "_n{} 1.0",
+    ]
 
 
 def test_without_the_library_the_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
