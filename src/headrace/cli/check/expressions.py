@@ -99,7 +99,8 @@ class Expressions(Imports):
         if isinstance(function, Method) and function.name in _SETTERS and node.args:
             key = node.args[0]
             if isinstance(key, ast.Constant) and isinstance(key.value, str):
-                self._report(key, key.value, finding_of_key(key.value))
+                given = [each.value for each in node.args[1:2] if isinstance(each, ast.Constant)]
+                self._report(key, key.value, finding_of_key(key.value, *given))
         unknown = function is None or isinstance(function, ThirdParty)
         if unknown and isinstance(node.func, ast.Attribute) and node.func.attr in _SQL_METHODS:
             self._report_missing(node.func, f"{node.func.attr}(…)", UNSUPPORTED_PACKAGES["table"])

@@ -103,3 +103,6 @@ def test_check_knows_the_keys() -> None:
     assert finding_of_key("metrics.reporter.a.port").status == WORKS
     assert finding_of_key("metrics.scope.operator").status == WORKS
     assert finding_of_key("metrics.reporter.a.apikey").status == UNSUPPORTED
+    assert finding_of_key("metrics.reporter.a.factory.class", PROMETHEUS).status == WORKS
+    refused = finding_of_key("metrics.reporter.a.factory.class", f"{FLINKS}.jmx.JMXReporterFactory")
+    assert refused.status == UNSUPPORTED and "JMXReporterFactory" in str(refused.reason)
