@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -24,6 +25,7 @@ from headrace.runners.reporters.names import prometheus_name
 from headrace.runners.reporters.samples import Sample, Scope, Summary
 
 MAX = 2**63 - 1
+PAGE = Path(__file__).parents[4] / "docs" / "how-to" / "metrics.md"
 
 
 class Watch(JobMetrics):
@@ -196,6 +198,16 @@ def test_time_adds_up_to_a_second(watched: Watch) -> None:
 def test_what_is_not_measured_is_not_there(watched: Watch) -> None:
     names = {each.name for each in watched.found[-1]}
     assert not names & {"numBytesIn", "numBytesOut", "stateBytes", "numberOfCompletedCheckpoints"}
+
+
+def test_each_name_is_on_the_page(watched: Watch) -> None:
+    metrics = JobMetrics("box")
+    metrics.on_start(replace(watched.jobs[0], checkpoint="/c"))
+    metrics.on_batch(replace(watched.batches[0], find_checkpoint_bytes=lambda: 5))
+    own = {each.name for each in metrics.samples(0) if not each.is_user}
+    page = PAGE.read_text("utf-8")
+    missing = [name for name in own if f"`{name.removesuffix('PerSecond')}" not in page]
+    assert "lastCheckpointSize" in own and not [each for each in missing if f"`{each}`" not in page]
 
 
 def test_a_failed_job_and_its_restart() -> None:
