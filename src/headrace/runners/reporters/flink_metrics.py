@@ -20,6 +20,8 @@ from headrace.runners.subtasks import CountKey
 _NAME_LENGTH = 80
 """Flink cuts operators' names in metrics to this length."""
 
+RUNNING_JOBS = "numRunningJobs"
+
 _RATE = "PerSecond"
 _SECOND_MS = 1000
 
@@ -62,7 +64,7 @@ class Snapshot:
     def _job_samples(self) -> Iterator[Sample]:
         run, now_ms = self._run, self._now_ms
         is_running = run.status is JobStatus.RUNNING and run.failed_ms is None
-        yield self._gauge(Scope.JOB_MANAGER, "numRunningJobs", int(is_running), self._driver)
+        yield self._gauge(Scope.JOB_MANAGER, RUNNING_JOBS, int(is_running), self._driver)
         yield self._gauge(Scope.JOB_MANAGER, "taskSlotsTotal", run.job.cores, self._driver)
         up_ms = now_ms - run.running_since_ms if is_running else 0
         down_ms = 0 if run.failed_ms is None else now_ms - run.failed_ms

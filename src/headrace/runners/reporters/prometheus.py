@@ -13,6 +13,7 @@ from headrace.common._extras import check_installed, optional
 from headrace.common._options import metric_reporters as options
 from headrace.common._options.metric_reporters import ReporterSettings
 from headrace.errors import ConfigurationError, JobError
+from headrace.runners.reporters.flink_metrics import RUNNING_JOBS
 from headrace.runners.reporters.names import filter_characters, label_name, prometheus_name
 from headrace.runners.reporters.reporter import Reporter, Samples
 from headrace.runners.reporters.samples import Kind, Sample, Summary, as_float
@@ -71,6 +72,17 @@ def _add(family: Any, name: str, labels: dict[str, str], sample: Sample) -> None
             family.add_sample(name, {**labels, "quantile": quantile}, as_float(found))
 
 
+def _without_repetitions(samples: list[Any]) -> list[Any]:
+    """Return samples with different labels: what belongs to no job is there once for each job."""
+    found: dict[tuple[str, tuple[tuple[str, str], ...]], Any] = {}
+    for sample in samples:
+        series = (sample.name, tuple(sorted(sample.labels.items())))
+        known = found.setdefault(series, sample)
+        if known is not sample and sample.name.endswith(RUNNING_JOBS):
+            found[series] = known._replace(value=known.value + sample.value)
+    return [*found.values()]
+
+
 class _Server:
     """An HTTP server of this process, which serves the metrics of one job or of several."""
 
@@ -82,12 +94,15 @@ class _Server:
         self.port, self._server, self._thread = _listen(library, host, ports, self._registry)
 
     def collect(self) -> Iterator[Any]:
-        """Yield the metrics of all jobs; those of one name together."""
+        """Yield the metrics of all jobs, as those of one Flink cluster."""
+        families = [each for collector in [*self._collectors] for each in collector.collect()]
         merged: dict[str, Any] = {}
-        for family in chain.from_iterable(each.collect() for each in [*self._collectors]):
+        for family in families:
             known = merged.setdefault(family.name, family)
             if known is not family and known.type == family.type:
                 known.samples.extend(family.samples)
+        for family in merged.values():
+            family.samples = _without_repetitions(family.samples)
         yield from merged.values()
 
     def describe(self) -> list[Any]:

@@ -148,6 +148,10 @@ def test_jobs_with_the_same_port_share_it() -> None:
     ]
     assert [len(found) for found in jobs] == [2, 1] and jobs[1] < jobs[0]
     assert pages[0].count("# TYPE flink_jobmanager_job_uptime gauge") == 1
+    running = [
+        line.rpartition(" ")[2] for line in pages[0].splitlines() if "numRunningJobs{" in line
+    ]
+    assert running == ["2.0"]
 
 
 def test_odd_metrics_of_functions_do_not_spoil_the_page() -> None:
