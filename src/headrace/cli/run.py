@@ -17,6 +17,7 @@ from headrace.common._options.catalogue import (
     LOCAL_VARIABLE,
     SETTINGS_VARIABLE,
     STOP_DRAIN,
+    UI_VARIABLE,
 )
 from headrace.errors import ConfigurationError
 
@@ -158,6 +159,7 @@ def execute(program: Path, arguments: list[str], *, fresh: bool) -> None:
         )
     if fresh:
         os.environ[FRESH_VARIABLE] = "1"
+    os.environ.setdefault(UI_VARIABLE, "1")
     sys.argv = [str(program), *arguments]
     sys.path.insert(0, str(program.resolve().parent))
     try:

@@ -16,6 +16,8 @@ _EXTRAS = {
     "obstore": ("cloud", "storage on S3 or Azure"),
     "psycopg": ("postgres", "PostgreSQL"),
     "redis": ("redis", "Redis"),
+    "starlette": ("ui", "The page of a job"),
+    "uvicorn": ("ui", "The page of a job"),
 }
 """By package: its extra, and what needs it, as the subject of the error message."""
 

@@ -109,7 +109,7 @@ def job_graph(program: JobProgram) -> JobGraph:
         add(source.chain, 0, source.parallelism, source.parallelism)
     for number, stage in enumerate(program.stages, 1):
         for vertex in stage:
-            add(vertex.chain, number, vertex.parallelism, vertex.groups)
+            add(vertex.chain, number, min(vertex.parallelism, vertex.groups), vertex.groups)
     for sink in program.sinks:
         operators.append(
             OperatorInfo(

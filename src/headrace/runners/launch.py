@@ -248,7 +248,7 @@ def start(
 ) -> JobHandle:
     """Start a job on the configured runner."""
     name = job_name or options.read(configuration, options.PIPELINE_NAME) or DEFAULT_NAME
-    shown = display_observers(configuration, name)
+    shown = display_observers(configuration, name, lambda: _is_on_cluster(configuration))
     observers = (*shown, *observers, *_metric_reporting(configuration))
     program = program_of(
         graph, configuration, job_name, _default_parallelism(configuration, job_name)
@@ -307,6 +307,14 @@ def _metric_reporting(configuration: Configuration) -> Sequence[JobObserver]:
     from headrace.runners.reporters.reporting import MetricReporting
 
     return (MetricReporting(reporters),)
+
+
+def _is_on_cluster(configuration: Configuration) -> bool:
+    if _is_local(configuration):
+        return False
+    from headrace.runners.spark.startup.session import runs_on_cluster
+
+    return runs_on_cluster(options.spark_settings(configuration.to_dict()))
 
 
 def _is_local(configuration: Configuration) -> bool:

@@ -25,6 +25,9 @@ FRESH_VARIABLE = "HEADRACE_FRESH"
 SETTINGS_VARIABLE = "HEADRACE_SETTINGS"
 """Environment variable: settings as a JSON object; the program's own settings take precedence."""
 
+UI_VARIABLE = "HEADRACE_UI"
+"""Environment variable: "1" serves the page of jobs by default, as ``headrace run`` does."""
+
 LOCAL_VARIABLE = "HEADRACE_LOCAL"
 """Environment variable: "1" runs jobs in the program's process, whatever target it sets."""
 
@@ -317,6 +320,31 @@ UI_TERMINAL: ConfigOption[str] = ConfigOption(
     " elsewhere a line every ten seconds in which micro-batches are committed. lines: lines in a"
     " terminal too. off: nothing.",
     choices=("auto", "lines", "off"),
+)
+UI_PORT: ConfigOption[int | None] = ConfigOption(
+    "headrace.ui.port",
+    ValueKind.INT,
+    None,
+    "The port of the page that shows a running job in a browser, and answers as Flink's REST API"
+    " does. 0: any that is free; -1: no page. By default `headrace run` has it on port 8081, or on"
+    " a free one if that is in use, unless the job runs on a cluster; other programs have none.",
+    fallback_keys=("rest.port",),
+)
+UI_HOST: ConfigOption[str] = ConfigOption(
+    "headrace.ui.host",
+    ValueKind.STRING,
+    "127.0.0.1",
+    "The address on which the page is served: by default to this machine only; 0.0.0.0: to all that"
+    " reach it.",
+    fallback_keys=("rest.bind-address",),
+)
+UI_TOKEN: ConfigOption[str | None] = ConfigOption(
+    "headrace.ui.token",
+    ValueKind.STRING,
+    None,
+    "A word that shows values of records on the page: messages of exceptions, their records and"
+    " keys. It is given after the address, as `#token=WORD`, or as a bearer token. Without it the"
+    " page shows none.",
 )
 
 _HERE: tuple[ConfigOption[Any], ...] = tuple(

@@ -31,6 +31,7 @@ _WINDOW_SECONDS = 5.0
 _SAMPLES = 64
 _BATCHES = 400
 _FAILURES = 50
+_HISTORY_SECONDS = 120
 
 _BUILT_IN = frozenset(value for name, value in vars(_operator_counts).items() if name.isupper())
 """The names of the metrics that every operator or source has."""
@@ -162,6 +163,7 @@ class JobRecord:
         self._samples: deque[Sample] = deque(maxlen=_SAMPLES)
         self._batches: deque[BatchRow] = deque(maxlen=_BATCHES)
         self._batch_count = 0
+        self._seconds: deque[list[int]] = deque(maxlen=_HISTORY_SECONDS)
         self._failures: deque[Failure] = deque(maxlen=_FAILURES)
         self._restarts = 0
         self._sources: frozenset[str] = frozenset()
@@ -194,6 +196,10 @@ class JobRecord:
             self._last, self._last_s = batch, now_s
             self._batches.append(row)
             self._batch_count += 1
+            second = int(now_s)
+            if not self._seconds or self._seconds[-1][0] != second:
+                self._seconds.append([second, 0])
+            self._seconds[-1][1] += row.records
             if self.status is JobStatus.RESTARTING:
                 self._set_status(JobStatus.RUNNING)
             if not self._samples or now_s - self._samples[-1].at_s >= _SAMPLE_SECONDS:
@@ -218,6 +224,12 @@ class JobRecord:
         self.status_times[status] = self._wall_ms()
 
     @property
+    def totals(self) -> Mapping[MetricId, MetricValue]:
+        """The metrics since the run began."""
+        batch = self._last
+        return {} if batch is None else batch.totals
+
+    @property
     def failures(self) -> Sequence[Failure]:
         """The last failures."""
         with self._lock:
@@ -234,6 +246,17 @@ class JobRecord:
         return self.status.is_terminal_state()
 
     # What others look at.
+
+    def read_by_second(self) -> list[int]:
+        """Return how many records were read in each of the last seconds, the current one left out.
+
+        A micro-batch counts in the second in which it ended.
+        """
+        with self._lock:
+            found: dict[int, int] = {second: count for second, count in self._seconds}
+        now = int(self._ended_s if self.ended else self._monotonic())
+        first = max(now - _HISTORY_SECONDS, min(found, default=now))
+        return [found.get(second, 0) for second in range(first, now)]
 
     def _sample(self) -> None:
         """Add up the counts of the last micro-batch, if that was not done."""
@@ -260,7 +283,7 @@ class JobRecord:
             samples, batches = [*self._samples], [*self._batches]
             failures, last = [*self._failures], self._last
             batch_count, restarts = self._batch_count, self._restarts
-        now_s, now_ms = self._monotonic(), self._wall_ms()
+        now_s, now_ms = self._monotonic(), self.ended_ms or self._wall_ms()
         end_s = self._ended_s if self.ended else now_s
         latest = samples[-1] if samples else Sample(self._began_s)
         base = _base_of(samples, latest)
@@ -309,6 +332,7 @@ class JobRecord:
             for each in self.job.graph.vertices
             if (counts := latest.operators.get(each.operators[0])) is not None
         }
+        watermarks |= {key: each.watermark_ms for key, each in latest.sources.items()}
         for info in self.job.graph.operators:
             counts = latest.operators.get(info.id) or OperatorCounts(info.id, info.name, info.uid)
             before = base.operators.get(info.id) or OperatorCounts(info.id, info.name)

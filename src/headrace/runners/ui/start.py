@@ -2,17 +2,99 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import threading
+from collections.abc import Callable
+from importlib.util import find_spec
+
 from headrace.common._options import catalogue as options
 from headrace.common.configuration import Configuration
 from headrace.runners.observers import JobObserver
 from headrace.runners.ui.record import JobRecord
+from headrace.runners.ui.server import UiServer
 from headrace.runners.ui.terminal import TerminalDisplay, shows_live
 
+DEFAULT_PORT = 8081
+_LIBRARIES = ("starlette", "uvicorn")
 
-def display_observers(configuration: Configuration, name: str) -> list[JobObserver]:
-    """Return the observers that show a job, in the order in which they must be called."""
+
+class _Servers:
+    """The servers of this process, by host and configured port."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._servers: dict[tuple[str, int], UiServer | None] = {}
+
+    def get(self, host: str, port: int, is_default: bool, token: str | None) -> UiServer | None:
+        """Return the server of an address, started if necessary; None if that is not possible."""
+        with self._lock:
+            if (host, port) not in self._servers:
+                self._servers[host, port] = _start_server(host, port, is_default, token)
+            return self._servers[host, port]
+
+
+_servers = _Servers()
+
+
+def display_observers(
+    configuration: Configuration, name: str, on_cluster: Callable[[], bool] = lambda: False
+) -> list[JobObserver]:
+    """Return the observers that show a job, in the order in which they must be called.
+
+    The address of the page is printed. ``on_cluster``: whether the job runs on a cluster, where
+    the page is off by default.
+    """
     mode = options.read(configuration, options.UI_TERMINAL)
-    if mode == "off":
+    server = _page_server(configuration, on_cluster)
+    if mode == "off" and server is None:
         return []
     record = JobRecord(name)
-    return [record, TerminalDisplay(record, mode == "auto" and shows_live())]
+    record.configuration = configuration.to_dict()
+    observers: list[JobObserver] = [record]
+    address = ""
+    if server is not None:
+        server.add(record)
+        address = server.address
+        print(f"headrace: {name!r} is shown at {address}", file=sys.stderr)
+    if mode != "off":
+        live = mode == "auto" and shows_live()
+        observers.append(TerminalDisplay(record, live, address))
+    return observers
+
+
+def _page_server(configuration: Configuration, on_cluster: Callable[[], bool]) -> UiServer | None:
+    port = options.read(configuration, options.UI_PORT)
+    host = options.read(configuration, options.UI_HOST)
+    token = options.read(configuration, options.UI_TOKEN)
+    if port is not None:
+        if port < 0:
+            return None
+        return _servers.get(host, port, False, token)
+    if os.environ.get(options.UI_VARIABLE) != "1" or on_cluster():
+        return None
+    return _servers.get(host, DEFAULT_PORT, True, token)
+
+
+def _start_server(host: str, port: int, is_default: bool, token: str | None) -> UiServer | None:
+    """Start a server. It prints why there is none, or why it has another port."""
+    if not all(map(find_spec, _LIBRARIES)):
+        print(
+            'headrace: pip install "headrace[ui]" shows jobs in a browser, too'
+            f" ({options.UI_PORT.key}=-1: never, and this line is gone)",
+            file=sys.stderr,
+        )
+        return None
+    try:
+        return UiServer(host, port, token)
+    except OSError as error:
+        reason = f"port {port} of {host} cannot be used ({error.strerror or error})"
+        if not is_default:
+            print(
+                f"headrace: {reason}, so there is no page; {options.UI_PORT.key}=0 takes a free"
+                " one",
+                file=sys.stderr,
+            )
+            return None
+        print(f"headrace: {reason}; the page takes a free one", file=sys.stderr)
+        return UiServer(host, 0, token)

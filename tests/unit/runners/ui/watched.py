@@ -79,6 +79,6 @@ def watch(
     windows.get_side_output(late).sink_to(FunctionSink(len)).name("too late")
     graph = _build_graph(env._take_sinks(), configuration)
     job = start(graph, configuration, "clicks", observers=[*others, record])
-    with contextlib.suppress(ArithmeticError):
+    with contextlib.suppress(ArithmeticError, ValueError):
         job.wait()
     return record

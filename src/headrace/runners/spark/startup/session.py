@@ -156,6 +156,14 @@ def chosen_master(settings: Mapping[str, str]) -> str | None:
     return settings.get(MASTER) or outside_settings(os.environ).get(MASTER)
 
 
+def runs_on_cluster(settings: Mapping[str, str]) -> bool:
+    """Return whether jobs run on other machines, in the session there is or in a new one."""
+    session = running_session()
+    if session is not None:
+        return not is_local(session.sparkContext.master or "local")
+    return was_submitted(os.environ) or not is_local(chosen_master(settings) or "local")
+
+
 def makes_local_session(settings: Mapping[str, str]) -> bool:
     """Return whether ``get_session`` makes a session that runs in a JVM on this machine."""
     if running_session() is not None or was_submitted(os.environ):

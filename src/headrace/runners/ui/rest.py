@@ -1,0 +1,658 @@
+"""Answers in the shape of Flink's REST API, for tools that read it.
+
+A micro-batch stands for a checkpoint, whose number is that of the micro-batch. A size that is not
+known is -1. Operators do not wait for each other within a micro-batch, so no task is ever
+back-pressured; what cannot be read in time waits at the sources.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from headrace.common._watermark_generators import MIN_WATERMARK
+from headrace.common.job_status import JobStatus
+from headrace.metrics import _operator_counts as names
+from headrace.metrics._merging import MetricId, MetricValue
+from headrace.runners.job_graph import CHAINED, JobGraph, OperatorInfo, VertexInfo
+from headrace.runners.ui.failures import show_failure
+from headrace.runners.ui.record import BatchRow, Failure, JobRecord, JobView
+
+VERSION = "2.3.0"
+"""The version of Flink whose answers these have the shape of."""
+
+REFRESH_MS = 1000
+_TASK_STATES = (
+    "CREATED",
+    "SCHEDULED",
+    "DEPLOYING",
+    "INITIALIZING",
+    "RUNNING",
+    "FINISHED",
+    "CANCELING",
+    "CANCELED",
+    "FAILED",
+    "RECONCILING",
+)
+_PERCENTILES = (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999))
+_QUARTILES = (("p25", 0.25), ("median", 0.5), ("p75", 0.75), ("p95", 0.95))
+_UNKNOWN = -1
+_TASK_STATE = {
+    JobStatus.CREATED: "CREATED",
+    JobStatus.RUNNING: "RUNNING",
+    JobStatus.RESTARTING: "SCHEDULED",
+    JobStatus.FINISHED: "FINISHED",
+    JobStatus.CANCELED: "CANCELED",
+    JobStatus.FAILED: "FAILED",
+}
+
+
+class NotFound(Exception):
+    """There is no such job, vertex or metric."""
+
+
+# What is said of the whole process.
+
+
+def overview(records: Sequence[JobRecord]) -> dict[str, Any]:
+    """Answer ``/overview``."""
+    running = [each for each in records if not each.ended and each.job is not None]
+    slots = max((each.job.cores for each in running if each.job is not None), default=0)
+    ended = [each.status for each in records]
+    return {
+        "taskmanagers": 1 if running else 0,
+        "slots-total": slots,
+        "slots-available": 0,
+        "jobs-running": len(running),
+        "jobs-finished": ended.count(JobStatus.FINISHED),
+        "jobs-cancelled": ended.count(JobStatus.CANCELED),
+        "jobs-failed": ended.count(JobStatus.FAILED),
+        "flink-version": VERSION,
+        "flink-commit": "headrace",
+    }
+
+
+def config() -> dict[str, Any]:
+    """Answer ``/config``."""
+    zone = time.localtime()
+    return {
+        "refresh-interval": REFRESH_MS,
+        "timezone-name": zone.tm_zone,
+        "timezone-offset": zone.tm_gmtoff * 1000,
+        "flink-version": VERSION,
+        "flink-revision": "headrace",
+        "features": {
+            "web-submit": False,
+            "web-cancel": False,
+            "web-rescale": False,
+            "web-history": False,
+        },
+    }
+
+
+def jobs(records: Sequence[JobRecord]) -> dict[str, Any]:
+    """Answer ``/jobs``."""
+    return {
+        "jobs": [
+            {"id": each.job.job_id, "status": each.status.name} for each in records if each.job
+        ]
+    }
+
+
+def jobs_overview(records: Sequence[JobRecord]) -> dict[str, Any]:
+    """Answer ``/jobs/overview``."""
+    return {"jobs": [_job_overview(each.view(), each) for each in records if each.job]}
+
+
+def _job_overview(view: JobView, record: JobRecord) -> dict[str, Any]:
+    counts = {state.lower(): 0 for state in _TASK_STATES}
+    total = sum(vertex.parallelism for vertex in view.graph.vertices)
+    counts[_TASK_STATE.get(view.status, "RUNNING").lower()] = total
+    return {
+        "jid": _job_id(view),
+        "name": view.name,
+        "jobType": _job_type(view),
+        "schedulerType": "Default",
+        "start-time": record.started_ms,
+        "end-time": _end(record),
+        "duration": _duration(record, view),
+        "state": view.status.name,
+        "last-modification": max(record.status_times.values()),
+        "tasks": {"total": total, **counts},
+        "pending-operators": 0,
+    }
+
+
+def _job_id(view: JobView) -> str:
+    return "" if view.job is None else view.job.job_id
+
+
+def _job_type(view: JobView) -> str:
+    return "BATCH" if view.job is not None and view.job.program.batch else "STREAMING"
+
+
+def _end(record: JobRecord) -> int:
+    return _UNKNOWN if record.ended_ms is None else record.ended_ms
+
+
+def _duration(record: JobRecord, view: JobView) -> int:
+    return (record.ended_ms or view.now_ms) - record.started_ms
+
+
+# What is said of a job.
+
+
+def job_details(record: JobRecord) -> dict[str, Any]:
+    """Answer ``/jobs/:jobid``."""
+    view = record.view()
+    states = dict.fromkeys(_TASK_STATES, 0)
+    states[_TASK_STATE.get(view.status, "RUNNING")] = len(view.graph.vertices)
+    groups = [vertex.max_parallelism for vertex in view.graph.vertices]
+    return {
+        "jid": _job_id(view),
+        "application-id": _job_id(view),
+        "name": view.name,
+        "isStoppable": False,
+        "state": view.status.name,
+        "job-type": _job_type(view),
+        "schedulerType": "Default",
+        "start-time": record.started_ms,
+        "end-time": _end(record),
+        "duration": _duration(record, view),
+        "maxParallelism": max(groups, default=_UNKNOWN),
+        "now": view.now_ms,
+        "timestamps": {
+            "INITIALIZING": record.started_ms,
+            **{each.name: record.status_times.get(each, 0) for each in JobStatus},
+        },
+        "vertices": [_vertex_summary(record, view, vertex) for vertex in view.graph.vertices],
+        "status-counts": states,
+        "plan": _plan(view),
+        "pending-operators": 0,
+    }
+
+
+def _vertex_summary(record: JobRecord, view: JobView, vertex: VertexInfo) -> dict[str, Any]:
+    states = dict.fromkeys(_TASK_STATES, 0)
+    state = _TASK_STATE.get(view.status, "RUNNING")
+    states[state] = vertex.parallelism
+    return {
+        "id": vertex.id,
+        "slotSharingGroupId": _job_id(view),
+        "name": vertex.name,
+        "maxParallelism": vertex.max_parallelism,
+        "parallelism": vertex.parallelism,
+        "status": state,
+        "start-time": record.started_ms,
+        "end-time": _end(record),
+        "duration": _duration(record, view),
+        "tasks": states,
+        "metrics": _io_metrics(_task_values(view, vertex)),
+    }
+
+
+def _io_metrics(values: Mapping[str, float]) -> dict[str, Any]:
+    counted = {
+        "read-bytes": values.get(names.BYTES_IN, 0),
+        "write-bytes": values.get(names.BYTES_OUT, 0),
+        "read-records": values.get(names.RECORDS_IN, 0),
+        "write-records": values.get(names.RECORDS_OUT, 0),
+    }
+    return {
+        **{name: int(value) for name, value in counted.items()},
+        **{f"{name}-complete": True for name in counted},
+        "accumulated-backpressured-time": 0,
+        "accumulated-idle-time": int(values.get("accumulateIdleTimeMs", 0)),
+        "accumulated-busy-time": float(values.get(names.BUSY_MS, 0)),
+    }
+
+
+def plan(record: JobRecord) -> dict[str, Any]:
+    """Answer ``/jobs/:jobid/plan``."""
+    return {"plan": _plan(record.view())}
+
+
+def _plan(view: JobView) -> dict[str, Any]:
+    graph = view.graph
+    return {
+        "jid": _job_id(view),
+        "name": view.name,
+        "type": _job_type(view),
+        "nodes": [_plan_node(graph, vertex) for vertex in reversed(graph.vertices)],
+    }
+
+
+def _plan_node(graph: JobGraph, vertex: VertexInfo) -> dict[str, Any]:
+    of_vertex = {each.id: each.vertex for each in graph.operators}
+    edges = [
+        edge
+        for edge in graph.edges
+        if of_vertex[edge.target] == vertex.id and edge.label != CHAINED
+    ]
+    node: dict[str, Any] = {
+        "id": vertex.id,
+        "operator": "",
+        "parallelism": vertex.parallelism,
+        "operator_strategy": "",
+        "description": "<br/>".join(graph.operator(each).name for each in vertex.operators),
+        "optimizer_properties": {},
+    }
+    if edges:
+        node["inputs"] = [
+            {
+                "id": of_vertex[edge.source],
+                "num": number,
+                "exchange": "blocking" if edge.label != "FORWARD" else "pipelined_bounded",
+                "ship_strategy": edge.label,
+            }
+            for number, edge in enumerate(edges)
+        ]
+    return node
+
+
+def status(record: JobRecord) -> dict[str, Any]:
+    """Answer ``/jobs/:jobid/status``."""
+    return {"status": record.status.name}
+
+
+def job_config(record: JobRecord) -> dict[str, Any]:
+    """Answer ``/jobs/:jobid/config``."""
+    view, settings = record.view(), record.configuration
+    parallelism = view.job.program.parallelism if view.job is not None else 1
+    return {
+        "jid": _job_id(view),
+        "name": view.name,
+        "execution-config": {
+            "restart-strategy": settings.get("restart-strategy.type", "none"),
+            "job-parallelism": parallelism,
+            "object-reuse-mode": view.job is not None and view.job.program.settings.object_reuse,
+            "user-config": dict(view.job.program.settings.job_parameters) if view.job else {},
+        },
+    }
+
+
+def exceptions(record: JobRecord, with_values: bool) -> dict[str, Any]:
+    """Answer ``/jobs/:jobid/exceptions``, the newest first."""
+    location = "" if record.job is None else record.job.location
+    found = reversed(record.failures)
+    entries = [_exception(each, location, with_values) for each in found]
+    return {"exceptionHistory": {"entries": entries, "truncated": False}}
+
+
+def _exception(failure: Failure, location: str, with_values: bool) -> dict[str, Any]:
+    shown = show_failure(failure.error, with_values)
+    return {
+        "exceptionName": shown.name,
+        "stacktrace": shown.stacktrace,
+        "timestamp": failure.at_ms,
+        "failureLabels": {},
+        "taskName": shown.operator,
+        "endpoint": location,
+        "taskManagerId": location,
+        "concurrentExceptions": [],
+    }
+
+
+def accumulators(record: JobRecord) -> dict[str, Any]:
+    """Answer ``/jobs/:jobid/accumulators``."""
+    view = record.view()
+    return {
+        "job-accumulators": [],
+        "user-task-accumulators": [
+            {"name": name, "type": "Metric", "value": f"{value:g}"}
+            for name, value in view.figures.items()
+        ],
+        "serialized-user-task-accumulators": {},
+    }
+
+
+def job_metrics(record: JobRecord, wanted: Sequence[str] | None) -> list[dict[str, Any]]:
+    """Answer ``/jobs/:jobid/metrics``; ``wanted`` None: the names of all."""
+    view = record.view()
+    found: dict[str, float] = {
+        "numRestarts": view.restarts,
+        "uptime": 0 if view.status is not JobStatus.RUNNING else round(view.seconds * 1000),
+        "runningTime": round(view.seconds * 1000),
+        "totalNumberOfCheckpoints": view.batch_count,
+        "numberOfCompletedCheckpoints": view.batch_count,
+    }
+    if view.batches:
+        found["lastCheckpointDuration"] = round(view.batches[-1].duration_ms)
+        found["lastCompletedCheckpointId"] = view.batches[-1].batch_id
+    if view.state_bytes is not None:
+        found["lastCheckpointSize"] = view.state_bytes
+    return _metric_values(found, wanted)
+
+
+def _metric_values(
+    found: Mapping[str, float], wanted: Sequence[str] | None
+) -> list[dict[str, Any]]:
+    if wanted is None:
+        return [{"id": name} for name in found]
+    return [{"id": name, "value": f"{found[name]:.12g}"} for name in wanted if name in found]
+
+
+# Micro-batches, as checkpoints.
+
+
+def checkpoints(record: JobRecord) -> dict[str, Any]:
+    """Answer ``/jobs/:jobid/checkpoints``: the last micro-batches, the newest first."""
+    view = record.view()
+    rows = [*reversed(view.batches)]
+    size = _UNKNOWN if view.state_bytes is None else view.state_bytes
+    history = [
+        _checkpoint(view, row, size if number == 0 else _UNKNOWN) for number, row in enumerate(rows)
+    ]
+    sizes = [] if view.state_bytes is None else [size]
+    return {
+        "counts": {
+            "restored": view.restarts,
+            "total": view.batch_count,
+            "in_progress": 0,
+            "completed": view.batch_count,
+            "failed": len(view.failures),
+        },
+        "summary": {
+            "checkpointed_size": _statistics(sizes),
+            "state_size": _statistics(sizes),
+            "end_to_end_duration": _statistics([round(row.duration_ms) for row in rows]),
+            "alignment_buffered": _statistics([0]),
+            "processed_data": _statistics([0]),
+            "persisted_data": _statistics([0]),
+        },
+        "latest": {
+            "completed": history[0] if history else None,
+            "savepoint": None,
+            "failed": None,
+            "restored": None,
+        },
+        "history": history,
+    }
+
+
+def _checkpoint(view: JobView, row: BatchRow, size: int) -> dict[str, Any]:
+    tasks = sum(vertex.parallelism for vertex in view.graph.vertices)
+    folder = None if view.job is None else view.job.checkpoint
+    return {
+        "className": "completed",
+        "id": row.batch_id,
+        "status": "COMPLETED",
+        "is_savepoint": False,
+        "savepointFormat": None,
+        "trigger_timestamp": row.started_ms,
+        "latest_ack_timestamp": round(row.started_ms + row.duration_ms),
+        "checkpointed_size": size,
+        "state_size": size,
+        "end_to_end_duration": round(row.duration_ms),
+        "alignment_buffered": 0,
+        "processed_data": 0,
+        "persisted_data": 0,
+        "num_subtasks": tasks,
+        "num_acknowledged_subtasks": tasks,
+        "checkpoint_type": "CHECKPOINT",
+        "tasks": {},
+        "external_path": folder or "<checkpoint-not-externally-addressable>",
+        "discarded": size == _UNKNOWN,
+    }
+
+
+def checkpoint_config(record: JobRecord) -> dict[str, Any]:
+    """Answer ``/jobs/:jobid/checkpoints/config``."""
+    view = record.view()
+    pace = view.job.program.settings.pace if view.job is not None else None
+    kept = view.job is not None and view.job.checkpoint is not None
+    return {
+        "mode": "exactly_once",
+        "interval": 0 if pace is None else pace.target_ms,
+        "timeout": (1 << 63) - 1,
+        "min_pause": 0,
+        "max_concurrent": 1,
+        "externalization": {"enabled": kept, "delete_on_cancellation": not kept},
+        "state_backend": "RocksDB" if view.job and view.job.runner == "spark" else "Heap",
+        "checkpoint_storage": "Headrace",
+        "unaligned_checkpoints": False,
+        "tolerable_failed_checkpoints": 0,
+        "aligned_checkpoint_timeout": 0,
+        "checkpoints_after_tasks_finish": True,
+        "state_changelog_enabled": False,
+        "changelog_periodic_materialization_interval": 0,
+        "changelog_storage": "none",
+    }
+
+
+def _statistics(values: Sequence[float]) -> dict[str, Any]:
+    return {
+        "min": min(values, default=_UNKNOWN),
+        "max": max(values, default=_UNKNOWN),
+        "avg": round(sum(values) / len(values)) if values else _UNKNOWN,
+        **{name: _quantile(values, share) for name, share in _PERCENTILES},
+    }
+
+
+def _quantile(values: Sequence[float], share: float) -> float:
+    if not values:
+        return float(_UNKNOWN)
+    ordered = sorted(values)
+    return float(ordered[min(math.ceil(share * len(ordered)), len(ordered)) - 1])
+
+
+# What is said of a vertex.
+
+
+def vertex_details(record: JobRecord, vertex_id: str) -> dict[str, Any]:
+    """Answer ``/jobs/:jobid/vertices/:vertexid``."""
+    view, vertex = _vertex(record, vertex_id)
+    by_subtask = _subtask_values(record, view, vertex)
+    state = _TASK_STATE.get(view.status, "RUNNING")
+    duration = _duration(record, view)
+    subtasks: list[dict[str, Any]] = [
+        {
+            "subtask": number,
+            "status": state,
+            "attempt": view.restarts,
+            "endpoint": "" if view.job is None else view.job.location,
+            "start-time": record.started_ms,
+            "start_time": record.started_ms,
+            "end-time": _end(record),
+            "duration": duration,
+            "metrics": _io_metrics(by_subtask.get(number, {})),
+            "taskmanager-id": "" if view.job is None else view.job.location,
+            "status-duration": {state: duration},
+        }
+        for number in range(vertex.parallelism)
+    ]
+    aggregated = {
+        name: _aggregate([task["metrics"][name] for task in subtasks])
+        for name, value in _io_metrics({}).items()
+        if not isinstance(value, bool)
+    }
+    return {
+        "id": vertex.id,
+        "name": vertex.name,
+        "parallelism": vertex.parallelism,
+        "maxParallelism": vertex.max_parallelism,
+        "now": view.now_ms,
+        "subtasks": subtasks,
+        "aggregated": {
+            "metrics": aggregated,
+            "status-duration": {state: _aggregate([duration] * vertex.parallelism)},
+        },
+    }
+
+
+def _aggregate(values: Sequence[float]) -> dict[str, int]:
+    found = {
+        "min": min(values, default=0),
+        "max": max(values, default=0),
+        "avg": sum(values) / len(values) if values else 0,
+        "sum": sum(values),
+        **{name: _quantile(values, share) for name, share in _QUARTILES},
+    }
+    return {name: int(value) for name, value in found.items()}
+
+
+def watermarks(record: JobRecord, vertex_id: str) -> list[dict[str, Any]]:
+    """Answer ``/jobs/:jobid/vertices/:vertexid/watermarks``."""
+    view, vertex = _vertex(record, vertex_id)
+    first = view.operators.get(vertex.operators[0])
+    known = None if first is None else first.watermark_ms
+    value = f"{MIN_WATERMARK if known is None else known}"
+    return [
+        {"id": f"{number}.currentInputWatermark", "value": value}
+        for number in range(vertex.parallelism)
+    ]
+
+
+def backpressure(record: JobRecord, vertex_id: str) -> dict[str, Any]:
+    """Answer ``/jobs/:jobid/vertices/:vertexid/backpressure``."""
+    view, vertex = _vertex(record, vertex_id)
+    first = view.operators.get(vertex.operators[0])
+    busy = round((first.busy if first is not None else None) or 0.0, 3)
+    return {
+        "status": "ok",
+        "backpressureLevel": "ok",
+        "backpressure-level": "ok",
+        "end-timestamp": view.now_ms,
+        "subtasks": [
+            {
+                "subtask": number,
+                "backpressureLevel": "ok",
+                "backpressure-level": "ok",
+                "ratio": 0.0,
+                "idleRatio": round(1 - busy, 3),
+                "busyRatio": busy,
+            }
+            for number in range(vertex.parallelism)
+        ],
+    }
+
+
+def vertex_metrics(
+    record: JobRecord, vertex_id: str, wanted: Sequence[str] | None
+) -> list[dict[str, Any]]:
+    """Answer ``/jobs/:jobid/vertices/:vertexid/metrics``: names begin with the subtask's number."""
+    view, vertex = _vertex(record, vertex_id)
+    found = {
+        f"{number}.{name}": value
+        for number, values in sorted(_subtask_values(record, view, vertex).items())
+        for name, value in values.items()
+    }
+    return _metric_values(found, wanted)
+
+
+def subtask_metrics(
+    record: JobRecord, vertex_id: str, wanted: Sequence[str] | None
+) -> list[dict[str, Any]]:
+    """Answer ``/jobs/:jobid/vertices/:vertexid/subtasks/metrics``: over all subtasks."""
+    view, vertex = _vertex(record, vertex_id)
+    by_subtask = _subtask_values(record, view, vertex)
+    known = {name: None for values in by_subtask.values() for name in values}
+    known |= dict.fromkeys(_task_values(view, vertex))
+    if wanted is None:
+        return [{"id": name} for name in known]
+    answers = []
+    for name in wanted:
+        values = [each[name] for each in by_subtask.values() if name in each]
+        whole = _task_values(view, vertex).get(name)
+        if not values and whole is not None:
+            values = [whole]
+        if values:
+            answers.append({"id": name, **_spread(values)})
+    return answers
+
+
+def _spread(values: Sequence[float]) -> dict[str, float]:
+    mean = sum(values) / len(values)
+    deviation = sum(abs(value - mean) for value in values) / len(values)
+    return {
+        "min": float(min(values)),
+        "max": float(max(values)),
+        "avg": float(mean),
+        "sum": float(sum(values)),
+        "skew": round(100 * deviation / mean, 1) if mean else 0.0,
+    }
+
+
+def _vertex(record: JobRecord, vertex_id: str) -> tuple[JobView, VertexInfo]:
+    view = record.view()
+    for vertex in view.graph.vertices:
+        if vertex.id == vertex_id:
+            return view, vertex
+    raise NotFound(f"Vertex {vertex_id} not found in job {_job_id(view)}")
+
+
+def _task_values(view: JobView, vertex: VertexInfo) -> dict[str, float]:
+    """Return a vertex's metrics over all subtasks, and those of its operators by their name."""
+    first = view.operators.get(vertex.operators[0])
+    if first is None:
+        return {}
+    last = [view.operators[each] for each in _leaving(view.graph, vertex)]
+    busy_share = first.busy or 0.0
+    values: dict[str, float] = {
+        names.RECORDS_IN: 0 if _is_source(view.graph, vertex) else first.records_in,
+        names.RECORDS_OUT: sum(each.counts.records_out for each in last),
+        "numRecordsInPerSecond": 0.0 if _is_source(view.graph, vertex) else first.in_rate,
+        "numRecordsOutPerSecond": sum(each.out_rate for each in last),
+        names.BYTES_IN: first.counts.bytes_in,
+        names.BYTES_OUT: first.counts.bytes_out,
+        names.BUSY_MS: first.counts.busy_ms,
+        "busyTimeMsPerSecond": busy_share * 1000,
+        "idleTimeMsPerSecond": (1 - busy_share) * 1000,
+    }
+    if first.watermark_ms is not None:
+        values[names.WATERMARK] = first.watermark_ms
+    for operator in vertex.operators:
+        each, prefix = view.operators[operator], _metric_prefix(view.graph.operator(operator))
+        values[f"{prefix}.{names.RECORDS_IN}"] = each.records_in
+        values[f"{prefix}.{names.RECORDS_OUT}"] = each.counts.records_out
+        values[f"{prefix}.numRecordsInPerSecond"] = each.in_rate
+        values[f"{prefix}.numRecordsOutPerSecond"] = each.out_rate
+        if each.pending is not None:
+            values[f"{prefix}.{names.PENDING_RECORDS}"] = each.pending
+        if each.late:
+            values[f"{prefix}.{names.LATE_RECORDS}"] = each.late
+    return values
+
+
+def _is_source(graph: JobGraph, vertex: VertexInfo) -> bool:
+    return graph.operator(vertex.operators[0]).kind == "source"
+
+
+def _leaving(graph: JobGraph, vertex: VertexInfo) -> Iterable[str]:
+    """Return the operators of a vertex whose records leave it."""
+    leaving = {edge.source for edge in graph.edges if edge.label != CHAINED}
+    return [each for each in vertex.operators if each in leaving]
+
+
+def _metric_prefix(operator: OperatorInfo) -> str:
+    """Return an operator's name as Flink has it in the names of metrics."""
+    kind = "Source: " if operator.kind == "source" else ""
+    return "".join(c if c not in " :.,()" else "_" for c in f"{kind}{operator.name}")
+
+
+def _subtask_values(
+    record: JobRecord, view: JobView, vertex: VertexInfo
+) -> dict[int, dict[str, float]]:
+    """Return what subtasks have counted, by subtask and metric."""
+    found: dict[int, dict[str, float]] = {}
+    first, leaving = vertex.operators[0], set(_leaving(view.graph, vertex))
+    for key, entry in _counted(record.totals, vertex):
+        if key.subtask >= vertex.parallelism:
+            continue
+        values = found.setdefault(key.subtask, {})
+        is_out = key.metric == names.RECORDS_OUT and key.operator in leaving
+        if is_out or (key.operator == first and key.metric != names.RECORDS_OUT):
+            values[key.metric] = values.get(key.metric, 0) + entry.value
+    return found
+
+
+def _counted(
+    totals: Mapping[MetricId, MetricValue], vertex: VertexInfo
+) -> Iterator[tuple[MetricId, MetricValue]]:
+    wanted = (names.RECORDS_IN, names.RECORDS_OUT, names.BYTES_IN, names.BYTES_OUT, names.BUSY_MS)
+    operators = set(vertex.operators)
+    for key, entry in totals.items():
+        if key.operator in operators and key.metric in wanted:
+            yield key, entry

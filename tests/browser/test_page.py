@@ -1,0 +1,249 @@
+"""The page of a job in a real browser."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from selenium import webdriver
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import WebDriverWait
+
+from headrace.common import Configuration
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream._build.execution import _build_graph
+from headrace.runners.launch import start
+from headrace.runners.ui.record import JobRecord
+from headrace.runners.ui.server import UiServer
+from tests.browser import shop
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("browser")]
+
+SECONDS = 30.0
+
+
+class Page:
+    """The page of one or more jobs, in the browser."""
+
+    def __init__(self, browser: webdriver.Chrome, server: UiServer) -> None:
+        self.browser, self.server = browser, server
+
+    def open(self, theme: str = "light", fragment: str = "") -> None:
+        # Chromium has one storage for all ports of a host: begin without what another test left.
+        self.browser.get(f"{self.server.address}icon.svg")
+        self.browser.get(self.server.address)
+        self.browser.execute_script("localStorage.setItem('headrace-theme', arguments[0])", theme)
+        self.browser.execute_script("sessionStorage.clear()")
+        self.browser.get("about:blank")
+        self.browser.get_log("browser")
+        self.browser.get_log("performance")
+        self.browser.get(f"{self.server.address}{fragment}")
+
+    def text(self, selector: str) -> str:
+        return str(
+            self.browser.find_element(By.CSS_SELECTOR, selector).get_attribute("textContent")
+        )
+
+    def texts(self, selector: str) -> list[str]:
+        found = self.browser.find_elements(By.CSS_SELECTOR, selector)
+        return [str(each.get_attribute("textContent")) for each in found]
+
+    def wait(self, condition: Callable[[], Any]) -> None:
+        WebDriverWait(self.browser, SECONDS).until(lambda browser: condition())
+
+    def wait_for_status(self, status: str) -> None:
+        self.wait(lambda: self.text("#status") == status)
+
+    def errors(self) -> list[str]:
+        return [each["message"] for each in self.browser.get_log("browser")]
+
+    def hosts(self) -> set[str]:
+        """Return the hosts of all requests."""
+        messages = [json.loads(each["message"]) for each in self.browser.get_log("performance")]
+        urls = [
+            each["message"]["params"]["request"]["url"]
+            for each in messages
+            if each["message"]["method"] == "Network.requestWillBeSent"
+        ]
+        return {url.split("/")[2] for url in urls if url.startswith("http")}
+
+
+@pytest.fixture
+def server() -> Iterator[UiServer]:
+    found = UiServer("127.0.0.1", 0, "open sesame")
+    yield found
+    found.close()
+
+
+@pytest.fixture
+def page(browser: webdriver.Chrome, server: UiServer) -> Iterator[Page]:
+    yield Page(browser, server)
+    browser.get("about:blank")
+
+
+def run(
+    server: UiServer, build: Callable[[StreamExecutionEnvironment], None], name: str = "shop"
+) -> Any:
+    """Start a job whose page the server has."""
+    keys = {"execution.target": "local", "headrace.ui.terminal": "off"}
+    configuration = Configuration.from_dict(keys)
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    build(env)
+    record = JobRecord(name)
+    server.add(record)
+    graph = _build_graph(env._take_sinks(), configuration)
+    return start(graph, configuration, name, observers=[record])
+
+
+@pytest.fixture
+def shop_job(server: UiServer) -> Iterator[Any]:
+    now_ms = time.time_ns() // 1_000_000
+    job = run(server, lambda env: shop.build(env, now_ms, seconds=120))
+    yield job
+    job.cancel()
+
+
+def test_a_running_job_is_shown(page: Page, shop_job: Any) -> None:
+    page.open()
+    page.wait_for_status("RUNNING")
+    page.wait(lambda: "k" in page.text("#in-rate"))
+    page.wait(lambda: page.text("#lag").endswith(" s"))
+    assert page.text("#name") == "shop"
+    labels = page.texts(".row .label")
+    assert "orders" in labels and "dashboard" in labels
+    rates = dict(zip(labels, page.texts(".row .rate"), strict=True))
+    page.wait(lambda: "/s" in rates["orders"])
+    page.wait(lambda: any(text.endswith("/s") for text in page.texts(".edge-label text")))
+    page.wait(lambda: page.texts("#states .what"))
+    assert any("orders" in text for text in page.texts("#splits .what"))
+    assert "ordersPriced" in page.texts("#figures dt")
+    assert page.errors() == []
+    assert page.hosts() == {f"127.0.0.1:{page.server.port}"}
+
+
+def test_figures_move(page: Page, shop_job: Any) -> None:
+    page.open()
+    page.wait(lambda: page.text("#in") not in ("-", "0 in all"))
+    seen = page.text("#in")
+    page.wait(lambda: page.text("#in") != seen)
+
+
+def test_an_operator_is_chosen(page: Page, shop_job: Any) -> None:
+    page.open()
+    page.wait(lambda: page.texts(".row .label"))
+    page.wait(lambda: page.text("#in-rate") != "-")
+    row = page.browser.find_elements(By.CSS_SELECTOR, ".row")[0]
+    row.click()
+    page.wait(lambda: page.text("#detail h3") == "orders")
+    assert "watermark" in page.texts("#detail dt")
+    page.browser.find_element(By.CSS_SELECTOR, "#detail .close").click()
+    page.wait(lambda: not page.browser.find_element(By.ID, "detail").is_displayed())
+
+
+def test_both_themes_have_their_colors(page: Page, shop_job: Any) -> None:
+    grounds = []
+    for theme in ("light", "dark"):
+        page.open(theme)
+        page.wait_for_status("RUNNING")
+        grounds.append(
+            page.browser.execute_script("return getComputedStyle(document.body).backgroundColor")
+        )
+    assert grounds == ["rgb(238, 242, 245)", "rgb(11, 17, 22)"]
+    page.browser.find_element(By.ID, "theme").click()  # dark, then as the system is
+    assert page.text("#theme") == "Auto"
+
+
+def failing(env: StreamExecutionEnvironment) -> None:
+    def divided(value: int) -> int:
+        return value // (value - 700)
+
+    numbers = env.from_collection([*range(1000)]).name("numbers")
+    numbers.map(divided).name("divide <b>badly</b>").print()
+
+
+def test_a_failure_is_shown_with_the_line_and_without_values(page: Page, server: UiServer) -> None:
+    job = run(server, failing, "<i>fails</i>")
+    with pytest.raises(ZeroDivisionError):
+        job.wait()
+    page.open()
+    page.wait_for_status("FAILED")
+    assert page.text("#name") == "<i>fails</i>", "text, not a tag"
+    page.wait(lambda: page.texts("#failures h3"))
+    shown = page.text("#failures")
+    assert "ZeroDivisionError" in shown and "return value // (value - 700)" in shown
+    assert "in divide <b>badly</b>" in shown and "hidden" in shown
+    assert "record:   700" not in shown
+    assert page.texts(".row.failed .label")[0].startswith("divide")
+    page.open(fragment="#token=open%20sesame")
+    page.wait(lambda: "record:   700" in page.text("#failures"))
+    assert "sesame" not in page.browser.current_url
+
+
+def test_of_several_jobs_one_is_chosen(page: Page, server: UiServer) -> None:
+    for name in ("first", "second"):
+        job = run(server, lambda env: env.from_collection([1, 2]).print(), name)
+        job.wait()
+    page.open()
+    page.wait_for_status("FINISHED")
+    assert page.text("#name") == "second"
+    page.browser.find_elements(By.CSS_SELECTOR, "#jobs option")[0].click()
+    page.wait(lambda: page.text("#name") == "first")
+
+
+def two_hundred(env: StreamExecutionEnvironment) -> None:
+    now_ms = time.time_ns() // 1_000_000
+    for number in range(10):
+        stream = shop.stream(env, f"source {number}", None, 200, now_ms)
+        for step in range(6):
+            stream = stream.map(lambda v: v).name(f"clean {number}.{step}")
+            keyed = stream.key_by(lambda v: v[1] % 5)
+            stream = keyed.reduce(lambda a, b: b).name(f"totals {number}.{step}")
+            stream = stream.filter(lambda v: True).name(f"check {number}.{step}")
+        shop.discard(stream, f"table {number}")
+
+
+def test_two_hundred_operators_stay_smooth(page: Page, server: UiServer) -> None:
+    job = run(server, two_hundred, "large")
+    try:
+        page.open()
+        page.wait(lambda: len(page.texts(".row .label")) >= 200)
+        page.wait(lambda: any(rate != "-" for rate in page.texts(".row .rate")))
+        measure = "return performance.getEntriesByName('update').map((each) => each.duration)"
+        page.wait(lambda: len(page.browser.execute_script(measure)) >= 4)
+        updates = page.browser.execute_script(measure)
+        assert statistics.median(updates) < 60  # of a second, in ms
+        frames = page.browser.execute_async_script(
+            """
+            const done = arguments[0], times = [];
+            const canvas = document.getElementById("canvas");
+            function frame(now) {
+              times.push(now);
+              if (times.length > 60) done(times.slice(1).map((at, n) => at - times[n]));
+              const deltaY = times.length % 2 ? 60 : -60;
+              canvas.dispatchEvent(new WheelEvent("wheel", { deltaY }));
+              requestAnimationFrame(frame);
+            }
+            requestAnimationFrame(frame);
+            """
+        )
+        assert statistics.median(frames) < 100
+    finally:
+        job.cancel()
+
+
+def test_a_page_whose_program_has_ended_says_so(browser: webdriver.Chrome) -> None:
+    server = UiServer("127.0.0.1", 0)
+    page = Page(browser, server)
+    run(server, lambda env: env.from_collection([1]).print()).wait()
+    page.open()
+    page.wait_for_status("FINISHED")
+    closing = threading.Thread(target=server.close)
+    closing.start()
+    page.wait(lambda: page.text("#connection") == "the program has ended")
+    closing.join()
+    browser.get("about:blank")

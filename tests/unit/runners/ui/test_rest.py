@@ -1,0 +1,138 @@
+"""Answers have the fields of Flink's REST API.
+
+``flink_rest.json`` has the fields of what Flink 2.3.0 answered for a windowed job.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.runners.ui import rest
+from headrace.runners.ui.record import JobRecord
+from tests.unit.runners.ui.watched import watch
+
+FLINK: dict[str, Any] = json.loads((Path(__file__).parent / "flink_rest.json").read_text())
+
+
+@pytest.fixture(scope="module")
+def record() -> JobRecord:
+    return watch()
+
+
+def window_vertex(record: JobRecord) -> str:
+    return next(v.id for v in record.view().graph.vertices if v.name.startswith("sums"))
+
+
+ANSWERS: dict[str, Callable[[JobRecord], Any]] = {
+    "/overview": lambda record: rest.overview([record]),
+    "/config": lambda record: rest.config(),
+    "/jobs": lambda record: rest.jobs([record]),
+    "/jobs/overview": lambda record: rest.jobs_overview([record]),
+    "/jobs/:jobid": rest.job_details,
+    "/jobs/:jobid/status": rest.status,
+    "/jobs/:jobid/plan": rest.plan,
+    "/jobs/:jobid/config": rest.job_config,
+    "/jobs/:jobid/accumulators": rest.accumulators,
+    "/jobs/:jobid/checkpoints": rest.checkpoints,
+    "/jobs/:jobid/checkpoints/config": rest.checkpoint_config,
+    "/jobs/:jobid/metrics?get=numRestarts": lambda r: rest.job_metrics(r, ["numRestarts"]),
+    "/jobs/:jobid/vertices/:vertexid": lambda r: rest.vertex_details(r, window_vertex(r)),
+    "/jobs/:jobid/vertices/:vertexid/watermarks": lambda r: rest.watermarks(r, window_vertex(r)),
+    "/jobs/:jobid/vertices/:vertexid/backpressure": lambda r: rest.backpressure(
+        r, window_vertex(r)
+    ),
+    "/jobs/:jobid/vertices/:vertexid/subtasks/metrics?get=numRecordsIn": lambda r: (
+        rest.subtask_metrics(r, window_vertex(r), ["numRecordsIn"])
+    ),
+}
+
+
+def differences(flink: Any, ours: Any, path: str = "") -> Iterator[str]:
+    """Yield where our answer has other fields or types than Flink's."""
+    if flink == "statistics":
+        flink = dict.fromkeys(("min", "max", "avg", "sum", "median", "p25", "p75", "p95"), "int")
+    if isinstance(flink, dict):
+        if not isinstance(ours, dict):
+            yield f"{path} is {ours!r}"
+        elif flink:  # otherwise its fields are names
+            if flink.keys() != ours.keys():
+                yield f"{path}: {sorted(flink.keys() ^ ours.keys())}"
+            for key in flink.keys() & ours.keys():
+                yield from differences(flink[key], ours[key], f"{path}/{key}")
+    elif isinstance(flink, list):
+        if not isinstance(ours, list):
+            yield f"{path} is {ours!r}"
+        elif flink:
+            if not ours:
+                yield f"{path} is empty"
+            for each in ours:
+                if "inputs" in flink[0] or "inputs" not in each:  # a source has none
+                    wanted = {k: v for k, v in flink[0].items() if k in each or k != "inputs"}
+                    yield from differences(wanted, each, f"{path}[]")
+    else:
+        kinds = {"int": int, "float": int | float, "str": str, "bool": bool, "NoneType": object}
+        if not isinstance(ours, kinds[flink]):
+            yield f"{path} is {ours!r}, and in Flink {flink}"
+
+
+@pytest.mark.parametrize("path", ANSWERS)
+def test_an_answer_has_the_fields_of_flink(path: str, record: JobRecord) -> None:
+    answer = json.loads(json.dumps(ANSWERS[path](record)))
+    assert [*differences(FLINK[path], answer)] == []
+
+
+def test_an_exception_has_the_fields_of_flink() -> None:
+    record = watch(function=lambda n: 1 // (50 - n))
+    path = "/jobs/:jobid/exceptions"
+    assert [*differences(FLINK[path], rest.exceptions(record, False))] == []
+
+
+def test_every_recorded_answer_is_compared() -> None:
+    assert {*FLINK} == {*ANSWERS, "/jobs/:jobid/exceptions"}
+
+
+def test_figures_are_those_of_the_job(record: JobRecord) -> None:
+    vertex = window_vertex(record)
+    wanted = ["numRecordsIn", "sums.numRecordsIn", "currentInputWatermark", "none"]
+    found = {each["id"]: each for each in rest.subtask_metrics(record, vertex, wanted)}
+    assert found["numRecordsIn"]["sum"] == 100
+    assert found["sums.numRecordsIn"]["max"] == 100
+    assert found["currentInputWatermark"]["min"] == float(2**63 - 1)
+    assert "none" not in found
+    assert rest.watermarks(record, vertex)[0] == {
+        "id": "0.currentInputWatermark",
+        "value": str(2**63 - 1),
+    }
+    details = rest.vertex_details(record, vertex)
+    assert details["aggregated"]["metrics"]["read-records"]["sum"] == 100
+    names = {each["id"] for each in rest.vertex_metrics(record, vertex, None)}
+    assert "0.numRecordsIn" in names
+    assert rest.vertex_metrics(record, vertex, ["0.numRecordsIn"])[0]["value"] == "100"
+
+
+def test_micro_batches_are_checkpoints(record: JobRecord) -> None:
+    answer = rest.checkpoints(record)
+    assert answer["counts"]["completed"] == 10
+    assert [each["id"] for each in answer["history"]] == [*reversed(range(10))]
+    assert answer["latest"]["completed"]["id"] == 9
+    names = {each["id"] for each in rest.job_metrics(record, None)}
+    assert {"numRestarts", "lastCheckpointDuration", "numberOfCompletedCheckpoints"} <= names
+
+
+def test_a_failed_job_says_so() -> None:
+    record = watch(function=lambda n: 1 // (50 - n))
+    assert rest.overview([record])["jobs-failed"] == 1
+    assert rest.job_details(record)["state"] == "FAILED"
+    (entry,) = rest.exceptions(record, True)["exceptionHistory"]["entries"]
+    assert entry["exceptionName"] == "ZeroDivisionError"
+    assert entry["taskName"] == "mapped"
+
+
+def test_an_unknown_vertex_is_not_found(record: JobRecord) -> None:
+    with pytest.raises(rest.NotFound):
+        rest.vertex_details(record, "none")

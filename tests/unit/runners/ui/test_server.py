@@ -1,0 +1,230 @@
+"""The page's server: what it answers, to whom, and what it hides."""
+
+from __future__ import annotations
+
+import http.client
+import json
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from headrace.common import Configuration
+from headrace.runners.ui import start
+from headrace.runners.ui.failures import MASK
+from headrace.runners.ui.record import JobRecord
+from headrace.runners.ui.server import UiServer
+from tests.unit.runners.ui.watched import watch
+
+pytest.importorskip("uvicorn", reason='missing: pip install "headrace[ui]"')
+
+
+def failing(value: int) -> int:
+    if value == 50:
+        raise ZeroDivisionError("of 50")
+    return value
+
+
+@pytest.fixture(scope="module")
+def record() -> JobRecord:
+    return watch(function=failing)
+
+
+@pytest.fixture(scope="module")
+def server(record: JobRecord) -> Iterator[UiServer]:
+    found = UiServer("127.0.0.1", 0, "open sesame")
+    found.add(record)
+    yield found
+    found.close()
+
+
+def ask(
+    server: UiServer, path: str, method: str = "GET", **headers: str
+) -> tuple[int, dict[str, str], bytes]:
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    try:
+        connection.request(method, path, headers=headers)
+        answer = connection.getresponse()
+        return answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read()
+    finally:
+        connection.close()
+
+
+def ask_json(server: UiServer, path: str, **headers: str) -> Any:
+    status, _, body = ask(server, path, **headers)
+    assert status == 200, body
+    return json.loads(body)
+
+
+def test_the_page_and_its_files_are_served(server: UiServer) -> None:
+    for path, kind in {
+        "/": "text/html; charset=utf-8",
+        "/page.css": "text/css; charset=utf-8",
+        "/page.js": "text/javascript; charset=utf-8",
+        "/icon.svg": "image/svg+xml",
+    }.items():
+        status, headers, body = ask(server, path)
+        assert (status, headers["content-type"]) == (200, kind) and body
+
+
+def test_nothing_is_asked_of_another_host(server: UiServer) -> None:
+    for path in ("/", "/page.css", "/page.js"):
+        text = ask(server, path)[2].decode().replace("http://www.w3.org/2000/svg", "")
+        assert "http://" not in text and "https://" not in text and "//cdn" not in text
+    policy = ask(server, "/")[1]["content-security-policy"]
+    assert policy.startswith("default-src 'none'")
+
+
+def test_tools_of_flink_find_the_job(server: UiServer, record: JobRecord) -> None:
+    (job,) = ask_json(server, "/jobs/overview")["jobs"]
+    assert (job["name"], job["state"]) == ("clicks", "FAILED")
+    details = ask_json(server, f"/jobs/{job['jid']}")
+    for vertex in details["vertices"]:
+        path = f"/jobs/{job['jid']}/vertices/{vertex['id']}"
+        for below in ("", "/watermarks", "/backpressure", "/metrics", "/subtasks/metrics"):
+            assert ask_json(server, path + below)
+    found = ask_json(server, f"/jobs/{job['jid']}/metrics?get=numRestarts,none")
+    assert found == [{"id": "numRestarts", "value": "0"}]
+    for below in ("plan", "config", "status", "accumulators", "checkpoints", "checkpoints/config"):
+        assert ask_json(server, f"/jobs/{job['jid']}/{below}")
+
+
+def test_what_is_not_there_is_not_found(server: UiServer) -> None:
+    for path in ("/jobs/none", "/none", "/page/jobs/7/state", "/page.html"):
+        status, _, body = ask(server, path)
+        assert status == 404 and json.loads(body)["errors"]
+
+
+def test_the_server_only_reads(server: UiServer) -> None:
+    for method in ("POST", "PUT", "PATCH", "DELETE"):
+        assert ask(server, "/jobs", method)[0] in (404, 405)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost:1234", "[::1]:80", "LOCALHOST"])
+def test_own_names_are_answered(server: UiServer, host: str) -> None:
+    assert ask(server, "/overview", Host=host)[0] == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "localhost.evil.example:8081", "", "1.evil"])
+@pytest.mark.parametrize("path", ["/", "/overview", "/page.js", "/none"])
+def test_other_names_are_refused(server: UiServer, host: str, path: str) -> None:
+    assert ask(server, path, Host=host)[0] == 421
+
+
+def test_no_other_page_may_read_answers(server: UiServer) -> None:
+    headers = ask(server, "/jobs", Origin="http://evil.example")[1]
+    assert not [name for name in headers if name.startswith("access-control")]
+
+
+@pytest.mark.parametrize("given", ["", "Bearer wrong", "open sesame", "Basic open sesame"])
+def test_values_are_hidden_without_the_token(server: UiServer, given: str) -> None:
+    headers = {"Authorization": given} if given else {}
+    state = ask_json(server, "/page/jobs/0/state", **headers)
+    assert not state["with-values"]
+    (job,) = ask_json(server, "/jobs")["jobs"]
+    shown = ask_json(server, f"/jobs/{job['id']}/exceptions", **headers)
+    (failure,) = state["failures"]
+    (entry,) = shown["exceptionHistory"]["entries"]
+    assert failure["message"] == MASK
+    for trace in (failure["trace"], entry["stacktrace"]):
+        assert MASK in trace and "ZeroDivisionError: of 50" not in trace
+
+
+def test_the_token_shows_values(server: UiServer) -> None:
+    state = ask_json(server, "/page/jobs/0/state", Authorization="Bearer open sesame")
+    assert state["with-values"]
+    (failure,) = state["failures"]
+    assert failure["message"] == "of 50" and "record:" in failure["trace"]
+
+
+def test_without_a_token_in_the_configuration_none_fits(record: JobRecord) -> None:
+    found = UiServer("127.0.0.1", 0)
+    found.add(record)
+    try:
+        for given in ("Bearer ", "Bearer None"):
+            assert not ask_json(found, "/page/jobs/0/state", Authorization=given)["with-values"]
+    finally:
+        found.close()
+
+
+def test_only_new_micro_batches_are_sent(server: UiServer) -> None:
+    batches = ask_json(server, "/page/jobs/0/state")["batches"]
+    assert [each[0] for each in batches] == [0, 1, 2, 3, 4]
+    assert [each[0] for each in ask_json(server, "/page/jobs/0/state?after=2")["batches"]] == [3, 4]
+
+
+def test_the_graph_has_a_place_for_all(server: UiServer) -> None:
+    graph = ask_json(server, "/page/jobs/0/graph")
+    operators = {each["id"] for each in graph["operators"]}
+    assert {each for vertex in graph["vertices"] for each in vertex["operators"]} == operators
+    for edge in graph["edges"]:
+        assert {edge["source"], edge["target"]} <= operators
+        assert (edge["points"] is None) == (edge["label"] == "CHAINED")
+
+
+def observers(**settings: str) -> list[Any]:
+    return start.display_observers(Configuration.from_dict(settings), "clicks")
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        return int(found.getsockname()[1])
+
+
+def test_a_program_has_no_page_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HEADRACE_UI", raising=False)
+    assert start._page_server(Configuration(), lambda: False) is None
+
+
+def test_headrace_run_has_one_but_not_on_a_cluster(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("HEADRACE_UI", "1")
+    monkeypatch.setattr(start, "DEFAULT_PORT", free_port())
+    monkeypatch.setattr(start, "_servers", start._Servers())
+    assert start._page_server(Configuration(), lambda: True) is None
+    found = start._page_server(Configuration(), lambda: False)
+    assert found is not None and found.port == start.DEFAULT_PORT
+    assert start._page_server(Configuration(), lambda: False) is found
+    found.close()
+
+
+def test_the_address_is_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    observers(**{"headrace.ui.port": "0"})
+    assert "'clicks' is shown at http://127.0.0.1:" in capsys.readouterr().err
+
+
+def test_a_default_port_in_use_is_replaced(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        port = other.getsockname()[1]
+        found = start._start_server("127.0.0.1", port, True, None)
+        assert found is not None and found.port != port
+        found.close()
+        assert start._start_server("127.0.0.1", port, False, None) is None
+    told = capsys.readouterr().err.splitlines()
+    assert len(told) == 2 and all(f"port {port}" in line for line in told)
+    assert "takes a free one" in told[0] and "there is no page" in told[1]
+
+
+def test_without_the_extra_it_is_said_how_to_get_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(start, "find_spec", lambda name: None)
+    assert start._start_server("127.0.0.1", 0, True, None) is None
+    assert 'pip install "headrace[ui]"' in capsys.readouterr().err
+
+
+def test_nothing_is_imported_before_somebody_looks() -> None:
+    code = (
+        "import sys; from headrace.runners.ui.server import UiServer\n"
+        "UiServer('127.0.0.1', 0)\n"
+        "print([m for m in ('starlette', 'uvicorn', 'rich') if m in sys.modules])"
+    )
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert ended.stdout.strip() == "[]"
