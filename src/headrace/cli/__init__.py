@@ -10,7 +10,7 @@ import sys
 
 import typer
 
-from headrace.cli import demo, dev, doctor, init, package, prepare, pyflink, replay, run
+from headrace.cli import demo, dev, doctor, init, jobs, package, prepare, pyflink, replay, run
 from headrace.cli.check import command
 from headrace.errors import HeadraceError
 
@@ -30,6 +30,7 @@ app.command("prepare")(prepare.prepare)
 app.command("run", context_settings=run.CONTEXT_SETTINGS)(run.run)
 app.command("pyflink", context_settings=run.CONTEXT_SETTINGS)(pyflink.pyflink)
 app.command("replay")(replay.replay)
+app.add_typer(jobs.app, name="jobs")
 app.add_typer(demo.app, name="demo")
 app.add_typer(dev.app, name="dev")
 

@@ -161,8 +161,7 @@ class Ownership:
             )
 
     def _lease_of(self, owner: Owner) -> Lease | None:
-        stored = _read_object(self._signals, numbered_name(LEASES, owner.epoch), _LEASE)
-        return None if stored is None else Lease.of_json(stored)
+        return read_lease(self._signals, owner)
 
     def _wait_for_expiry(self, owner: Owner, seen: Lease | None) -> None:
         self._notify(
@@ -274,6 +273,12 @@ def latest_owner(store: ObjectStore) -> Owner | None:
         if stored is not None:  # otherwise its successor has removed it meanwhile
             return Owner.of_json(epoch, stored)
     return None
+
+
+def read_lease(store: ObjectStore, owner: Owner) -> Lease | None:
+    """Return the lease of an owner; None if there is none."""
+    stored = _read_object(store, numbered_name(LEASES, owner.epoch), _LEASE)
+    return None if stored is None else Lease.of_json(stored)
 
 
 def check_owner(store: ObjectStore, epoch: int) -> None:

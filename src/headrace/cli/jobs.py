@@ -1,0 +1,143 @@
+"""``headrace jobs``: lists the jobs that have a checkpoint in a folder."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from headrace.runners.spark.checkpoint.listing import StoredJob
+
+app = typer.Typer(help="List the jobs that have a checkpoint.", invoke_without_command=True)
+
+Dir = Annotated[
+    str | None,
+    typer.Option("--dir", help="The folder of checkpoints (execution.checkpointing.dir)."),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+_SPLITS = 50
+
+
+@app.callback()
+def jobs(context: typer.Context, directory: Dir = None, as_json: AsJson = False) -> None:
+    """List the jobs that have a checkpoint: in --dir, or in the folder of HEADRACE_SETTINGS."""
+    if context.invoked_subcommand is not None:
+        context.obj = directory
+        return
+    found = _read(directory)
+    if as_json:
+        typer.echo(json.dumps([job.to_json() for job in found], indent=2))
+    elif not found:
+        typer.echo(f"no job has a checkpoint in {_folder(directory)}")
+    else:
+        for line in _table(found):
+            typer.echo(line)
+
+
+@app.command()
+def show(
+    context: typer.Context,
+    name: Annotated[str, typer.Argument(help="The name of a job.")],
+    directory: Dir = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show one job: where each split is, the watermarks, and what has state."""
+    from headrace.errors import ConfigurationError
+
+    place = directory or context.obj
+    found = _read(place)
+    job = next((each for each in found if each.name == name), None)
+    if job is None:
+        names = ", ".join(each.name for each in found) or "none"
+        raise ConfigurationError(
+            f"no job {name!r} has a checkpoint in {_folder(place)}", hint=f"there are: {names}"
+        )
+    if as_json:
+        typer.echo(json.dumps(job.to_json(), indent=2))
+        return
+    for line in _details(job):
+        typer.echo(line)
+
+
+def _folder(directory: str | None) -> str:
+    """Return the folder of checkpoints.
+
+    Raises:
+        ConfigurationError: none is given.
+    """
+    from headrace.common._options import catalogue as options
+    from headrace.datastream._build.job_settings import environment_settings
+    from headrace.errors import ConfigurationError
+
+    folder = directory or options.read(environment_settings(), options.CHECKPOINT_DIR)
+    if not folder:
+        raise ConfigurationError(
+            "it is not known where the checkpoints are",
+            hint=f"headrace jobs --dir FOLDER: what programs have as {options.CHECKPOINT_DIR.key}",
+        )
+    return folder
+
+
+def _read(directory: str | None) -> list[StoredJob]:
+    from headrace.runners.spark.checkpoint.listing import stored_jobs
+
+    return stored_jobs(_folder(directory))
+
+
+def _table(found: Sequence[StoredJob]) -> list[str]:
+    from headrace.runners.ui.text import NONE, format_bytes, format_duration
+
+    now_ms = time.time_ns() // 1_000_000
+    head = ("name", "state", "micro-batch", "ago", "behind", "splits", "size", "host", "program")
+    rows = [head]
+    for job in found:
+        splits = sum(map(len, (job.positions or {}).values()))
+        rows.append(
+            (
+                job.name,
+                job.state,
+                NONE if job.micro_batch is None else f"{job.micro_batch:,}",
+                NONE if job.at_ms is None else format_duration(now_ms - job.at_ms),
+                format_duration(job.lag_ms),
+                f"{splits:,}",
+                format_bytes(job.size_bytes),
+                job.host or NONE,
+                job.program[:12] or NONE,
+            )
+        )
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = []
+    for row in rows:
+        cells = (text.ljust(width) for text, width in zip(row, widths, strict=True))
+        lines.append("  ".join(cells).rstrip())
+    return lines
+
+
+def _details(job: StoredJob) -> list[str]:
+    from headrace.runners.ui.text import format_bytes, format_duration, format_moment
+
+    facts: list[tuple[str, Any]] = [
+        ("name", job.name),
+        ("state", job.state),
+        ("folder", job.folder),
+        ("size", format_bytes(job.size_bytes)),
+        ("program", job.program),
+        ("host", f"{job.host}, process {job.pid}" if job.host else None),
+        ("micro-batch", None if job.micro_batch is None else f"{job.micro_batch:,}"),
+        ("planned", format_moment(job.at_ms) if job.at_ms is not None else None),
+        ("behind", format_duration(job.lag_ms) if job.lag_ms is not None else None),
+        ("problem", job.problem),
+    ]
+    lines = [f"{name + ':':<13}{value}" for name, value in facts if value]
+    lines += [f"{'state of:':<13}{part}" for part in job.stateful]
+    for source, splits in (job.positions or {}).items():
+        watermark = (job.watermarks or {}).get(source)
+        lines.append(f"source {source}: watermark {format_moment(watermark)}")
+        lines += [f"  {split}: {json.dumps(at)}" for split, at in [*splits.items()][:_SPLITS]]
+        if len(splits) > _SPLITS:
+            lines.append(f"  and {len(splits) - _SPLITS} more (--json has all)")
+    return lines

@@ -1,0 +1,108 @@
+"""``headrace jobs`` tells of the jobs that have a checkpoint in a folder."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from headrace.cli import app
+from headrace.errors import ConfigurationError
+from headrace.runners.processes import this_machine
+from headrace.runners.spark.checkpoint.layout import CheckpointFolder
+from headrace.runners.spark.checkpoint.listing import stored_jobs
+from headrace.runners.spark.checkpoint.owners import Ownership
+
+GOLDEN = Path(__file__).parents[2] / "goldens" / "0.1.0" / "checkpoint"
+
+
+@pytest.fixture
+def checkpoints(tmp_path: Path) -> Path:
+    folder = tmp_path / "checkpoints"
+    shutil.copytree(GOLDEN, folder)
+    (folder / "not a checkpoint").mkdir()
+    (folder / "a file").write_text("")
+    return folder
+
+
+def told(*arguments: str) -> str:
+    done = CliRunner().invoke(app, ["jobs", *arguments], catch_exceptions=False)
+    assert done.exit_code == 0, done.output
+    return done.stdout
+
+
+def test_jobs_are_listed(checkpoints: Path) -> None:
+    head, line = told("--dir", str(checkpoints)).splitlines()
+    assert head.split()[:3] == ["name", "state", "micro-batch"]
+    assert line.split()[:3] == ["golden", "stopped", "2"]
+
+
+def test_a_job_is_shown(checkpoints: Path) -> None:
+    text = told("--dir", str(checkpoints), "show", "golden")
+    assert text == told("show", "golden", "--dir", str(checkpoints))
+    assert "source numbers: watermark" in text and "  sequence: 120" in text
+    assert "operator 'KeyedProcess'" in text
+
+
+def test_json_has_all_of_it(checkpoints: Path) -> None:
+    (listed,) = json.loads(told("--dir", str(checkpoints), "--json"))
+    shown = json.loads(told("show", "golden", "--dir", str(checkpoints), "--json"))
+    assert listed == shown
+    assert (shown["micro-batch"], shown["host"], shown["pid"]) == (2, "host", 1)
+    assert shown["positions"] == {"numbers": {"sequence": 120}}
+    assert shown["lag-ms"] == shown["at-ms"] - shown["watermarks-ms"]["numbers"]
+    assert shown["size-bytes"] > 1000 and shown["problem"] is None
+
+
+def test_the_folder_may_come_from_the_settings(
+    checkpoints: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    settings = {"execution.checkpointing.dir": str(checkpoints)}
+    monkeypatch.setenv("HEADRACE_SETTINGS", json.dumps(settings))
+    assert "golden" in told()
+
+
+def test_without_a_folder_it_is_said_how_to_give_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("HEADRACE_SETTINGS", raising=False)
+    with pytest.raises(ConfigurationError, match="where the checkpoints are"):
+        told()
+
+
+def test_an_empty_folder_has_no_jobs(tmp_path: Path) -> None:
+    assert told("--dir", str(tmp_path)).startswith("no job has a checkpoint in ")
+    assert json.loads(told("--dir", str(tmp_path), "--json")) == []
+
+
+def test_a_job_that_is_not_there_is_an_error(checkpoints: Path) -> None:
+    with pytest.raises(ConfigurationError, match="no job 'other'") as error:
+        told("show", "other", "--dir", str(checkpoints))
+    assert "golden" in str(error.value)
+
+
+def test_a_job_with_a_driver_is_running(checkpoints: Path) -> None:
+    folder = CheckpointFolder(str(checkpoints / "golden"))
+    ownership = Ownership(folder.store, folder.signals, this_machine())
+    ownership.acquire("run")
+    assert [job.state for job in stored_jobs(str(checkpoints))] == ["running"]
+    ownership.release()
+    assert [job.state for job in stored_jobs(str(checkpoints))] == ["stopped"]
+
+
+def test_a_damaged_checkpoint_is_listed_with_its_problem(checkpoints: Path) -> None:
+    (checkpoints / "golden" / "job").write_bytes(b"{}")
+    (job,) = stored_jobs(str(checkpoints))
+    assert job.state == "damaged" and job.problem.startswith("CheckpointError")
+    assert "problem:" in told("show", "golden", "--dir", str(checkpoints))
+
+
+def test_nothing_in_the_folder_changes(checkpoints: Path) -> None:
+    def contents() -> dict[str, tuple[int, int]]:
+        files = (each for each in checkpoints.rglob("*") if each.is_file())
+        return {str(each): (each.stat().st_size, each.stat().st_mtime_ns) for each in files}
+
+    before = contents()
+    told("--dir", str(checkpoints))
+    assert contents() == before
