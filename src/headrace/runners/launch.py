@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import itertools
+import logging
 import os
 import signal
 import sys
@@ -197,6 +198,7 @@ def program_of(
         capture_dir=_absolute_folder(options.read(configuration, options.FAILURE_CAPTURE_DIR)),
         drain=drain,
         job_parameters=options.read(configuration, options.JOB_PARAMETERS),
+        log_levels=options.log_levels(configuration.to_dict()),
     )
     name = _name_of(configuration, job_name)
     max_parallelism = options.read(configuration, options.MAX_PARALLELISM)
@@ -250,6 +252,7 @@ def start(
     name = job_name or options.read(configuration, options.PIPELINE_NAME) or DEFAULT_NAME
     shown = display_observers(configuration, name, lambda: _is_on_cluster(configuration))
     observers = (*shown, *observers, *_metric_reporting(configuration))
+    _set_log_levels(options.log_levels(configuration.to_dict()))
     program = program_of(
         graph, configuration, job_name, _default_parallelism(configuration, job_name)
     )
@@ -307,6 +310,14 @@ def _metric_reporting(configuration: Configuration) -> Sequence[JobObserver]:
     from headrace.runners.reporters.reporting import MetricReporting
 
     return (MetricReporting(reporters),)
+
+
+def _set_log_levels(levels: Mapping[str, str]) -> None:
+    """Set the levels of loggers; what they log is printed, unless the program has a handler."""
+    if levels and not logging.getLogger().handlers:
+        logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    for name, level in levels.items():
+        logging.getLogger(name or None).setLevel(level)
 
 
 def _is_on_cluster(configuration: Configuration) -> bool:

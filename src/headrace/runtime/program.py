@@ -214,7 +214,7 @@ class Settings:
     ``value_bytes``: the maximum size of a stored value in state on Spark. ``drain``: whether a
     source that stops sends the final watermark (Flink's stop with drain). ``tick_ms``: the interval
     of ticks, which send the processing time to all groups. ``pace``: the limits of the ``Pacer``;
-    None: each micro-batch has at most ``max_records``.
+    None: each micro-batch has at most ``max_records``. ``log_levels``: by logger; empty: the root.
     """
 
     object_reuse: bool = False
@@ -229,6 +229,7 @@ class Settings:
     capture_dir: str = ""
     drain: bool = True
     job_parameters: dict[str, str] = field(default_factory=dict)
+    log_levels: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

@@ -346,6 +346,22 @@ UI_TOKEN: ConfigOption[str | None] = ConfigOption(
     " keys. It is given after the address, as `#token=WORD`, or as a bearer token. Without it the"
     " page shows none.",
 )
+LOG_LEVEL: ConfigOption[str | None] = ConfigOption(
+    "headrace.logging.level",
+    ValueKind.CHOICE,
+    None,
+    "The level of the root logger, in the program's process and in the tasks: what functions log"
+    " below it is dropped. By default it is left as it is (Python's is WARNING). A level for one"
+    " logger is set by headrace.logging.level.LOGGER.",
+    choices=("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"),
+    fallback_keys=("python.logging.default.level",),
+)
+LOG_LEVELS: ConfigOption[dict[str, str]] = ConfigOption(
+    "python.logging.level.overrides",
+    ValueKind.MAP,
+    {},
+    "Levels of single loggers, by name.",
+)
 
 _HERE: tuple[ConfigOption[Any], ...] = tuple(
     value
@@ -364,7 +380,10 @@ OPTIONS: dict[str, ConfigOption[Any]] = {
 }
 """All options by key and by older names of the key."""
 
+LOG_LEVEL_PREFIX = f"{LOG_LEVEL.key}."
+
 PREFIXES: dict[str, str] = {
+    LOG_LEVEL_PREFIX: "The level of the logger whose name is the rest of the key.",
     SPARK_CONF_PREFIX: "The rest of the key is set in the Spark session.",
     "orc.": "For `writer_properties` of `OrcBulkWriters.for_row_type`; no effect on a job.",
     **{prefix: f"No effect: {why}." for prefix, why in PREFIXES_WITHOUT_EFFECT.items()},
@@ -424,6 +443,34 @@ def spark_settings(settings: Mapping[str, Any]) -> dict[str, str]:
         for key, value in settings.items()
         if key.startswith(SPARK_CONF_PREFIX)
     }
+
+
+def log_levels(settings: Mapping[str, Any]) -> dict[str, str]:
+    """Return the levels of loggers by name, that of the root logger by the empty name.
+
+    Raises:
+        ConfigurationError: a level is none.
+    """
+    configuration = _Given(settings)
+    root = read(configuration, LOG_LEVEL)
+    overrides: dict[str, str] = read(configuration, LOG_LEVELS)
+    levels = {"": root} if root is not None else {}
+    single = {
+        **overrides,
+        **{
+            key.removeprefix(LOG_LEVEL_PREFIX): text_of(value)
+            for key, value in settings.items()
+            if key.startswith(LOG_LEVEL_PREFIX)
+        },
+    }
+    return {**levels, **{name: LOG_LEVEL.parse(level) or "" for name, level in single.items()}}
+
+
+class _Given(dict[str, Any]):
+    """Settings in a mapping."""
+
+    def value_of(self, key: str) -> Any | None:
+        return self.get(key)
 
 
 def _find_nearest(key: str) -> str:

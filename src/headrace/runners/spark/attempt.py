@@ -25,6 +25,7 @@ from headrace.runners.spark.checkpoint.spark_files import commit_size_bytes
 from headrace.runners.spark.failures import failure_in
 from headrace.runners.spark.jvm import lost_jvm_error, without_py4j_logging
 from headrace.runners.spark.link import DriverLink
+from headrace.runners.spark.losses import LossWatch
 from headrace.runners.spark.query.dataframes import (
     dataframe_sinks,
     has_dataframes,
@@ -187,7 +188,9 @@ class Attempt:
                 writer = writer.format(SINKS).option("plan", plan)
             query = writer.trigger(**trigger).start()
         self._stop_by = None
+        losses = LossWatch(self.spark.sparkContext)
         while query.isActive:
+            losses.look()
             if self._should_stop():
                 query.stop()
             self._observe(query)

@@ -14,6 +14,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from headrace.runners.spark.task_output import repeat_output
+
 _LOGGER = logging.getLogger("headrace")
 _POLL_SECONDS = 0.2
 REPEAT_SECONDS = 10.0
@@ -70,8 +72,11 @@ class WarningForwarder:
             complete_lines, newline, _ = file.read().rpartition(b"\n")
         self._read_bytes += len(complete_lines) + len(newline)
         for line in complete_lines.splitlines():
-            name, level, text = json.loads(line)
-            self._log(name, level, text)
+            name, level, text, *where = json.loads(line)
+            if where:
+                repeat_output(name, level, text, *where)
+            else:
+                self._log(name, level, text)
 
     def _log(self, name: str, level: int, text: str) -> None:
         now_s = self._clock()

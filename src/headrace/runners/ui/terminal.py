@@ -99,7 +99,7 @@ def _line_parts(view: JobView) -> list[str]:
     if view.watermark_ms is not None:
         moment = f"watermark {format_moment(view.watermark_ms)}"
         parts.append(moment + _lag_text(view.lag_ms, " ({})"))
-    if view.pending is not None:
+    if view.pending:
         parts.append(f"{view.pending:,} waiting")
     if view.batches:
         parts.append(f"micro-batch {_batch_text(view.batches[-1])}")

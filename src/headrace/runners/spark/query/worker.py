@@ -24,6 +24,7 @@ from headrace.runners.spark.query.shipped_dependencies import NO_DEPENDENCIES, S
 from headrace.runners.spark.query.spill import SpilledOverflow
 from headrace.runners.spark.query.traffic import Traffic
 from headrace.runners.spark.query.wire import Row, encode_errors, pack, pack_singly
+from headrace.runners.spark.task_output import forward_output
 from headrace.runners.spark.worker_warnings import write_warnings_to
 from headrace.runners.tasks import Tasks
 from headrace.runtime.block import Envelope, Kind
@@ -131,6 +132,7 @@ def worker_job(ref: ProgramRef) -> WorkerJob:
             _close(_jobs.pop(next(iter(_jobs))))
         job = WorkerJob(program, names, ref.for_replay)
         gc.set_threshold(_GC_THRESHOLD, *gc.get_threshold()[1:])
+    forward_output(ref.warnings_file, job.program.settings.log_levels, partition_id)
     program_classes.register_classes(job.names)  # another job may have classes of the same names
     _jobs[ref.run_id] = job
     return job

@@ -1,0 +1,154 @@
+"""What functions print and log in Spark's Python processes, with the operator and the task.
+
+It goes to Spark's log, as before, and through the file of ``worker_warnings`` to the user's
+process, which prints and logs it again. On a cluster there is no such file: there it is in the
+executors' logs only.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import sys
+import threading
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from types import FrameType
+from typing import Any, TextIO
+
+from headrace.runtime.operator import NodeProgram
+
+LINES_PER_SECOND = 100
+"""So many lines of a process are forwarded; of more only the number."""
+
+_OURS = "headrace"
+
+
+class TaskOutput:
+    """Forwards what this process prints and logs; installed by ``forward_output``.
+
+    ``path``: the file that the user's process reads; None: only Spark's log. ``task``: returns the
+    number of the current task.
+    """
+
+    def __init__(
+        self, task: Callable[[], int], clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        self.path: str | None = None
+        self._task, self._clock = task, clock
+        self._lock = threading.Lock()
+        self._second, self._lines, self._left_out = 0, 0, 0
+
+    def where(self) -> str:
+        """Return the operator and the task at work, such as ``[sums, task 3]``."""
+        operator = _operator_at_work(sys._getframe(1))
+        task = f"task {self._task()}"
+        return f"[{operator}, {task}]" if operator else f"[{task}]"
+
+    def send(self, logger: str | None, level: int, text: str, where: str) -> None:
+        """Append a line to the file; ``logger`` None: it was printed."""
+        if self.path is None:
+            return
+        with self._lock:
+            second = int(self._clock())
+            if second != self._second:
+                left_out, self._left_out = self._left_out, 0
+                self._second, self._lines = second, 0
+                if left_out:
+                    told = f"and {left_out:,} more lines, which are in Spark's log"
+                    self._append([None, logging.INFO, told, where])
+            self._lines += 1
+            if self._lines > LINES_PER_SECOND:
+                self._left_out += 1
+                return
+            self._append([logger, level, text, where])
+
+    def _append(self, entry: list[Any]) -> None:
+        assert self.path is not None
+        # The job may have ended, and its folder may be removed.
+        with contextlib.suppress(FileNotFoundError), Path(self.path).open("ab", 0) as file:
+            file.write(f"{json.dumps(entry)}\n".encode())  # one write: others write, too
+
+
+def _operator_at_work(frame: FrameType | None) -> str:
+    """Return the name of the operator in whose frame a function was called; empty if none is."""
+    while frame is not None:
+        node = frame.f_locals.get("node")
+        if isinstance(node, NodeProgram):
+            return node.name
+        frame = frame.f_back
+    return ""
+
+
+class _PrintedLines:
+    """Stands for a stream: complete lines get the place at which they were printed."""
+
+    def __init__(self, stream: TextIO, output: TaskOutput) -> None:
+        self._stream, self._output = stream, output
+        self._begun = threading.local()
+
+    def write(self, text: str) -> int:
+        whole = getattr(self._begun, "text", "") + text
+        *lines, self._begun.text = whole.split("\n")
+        if lines:
+            where = self._output.where()
+            for line in lines:
+                self._output.send(None, logging.INFO, line, where)
+            self._stream.write("".join(f"{where} {line}\n" for line in lines))
+            self._stream.flush()
+        return len(text)
+
+    def writelines(self, lines: Any) -> None:
+        for line in lines:
+            self.write(line)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+
+class _LoggedRecords(logging.Handler):
+    """Forwards log records, but for our own: their warnings have a way of their own."""
+
+    def __init__(self, output: TaskOutput) -> None:
+        super().__init__()
+        self.output = output
+        self.setFormatter(logging.Formatter("%(message)s"))  # and the traceback, if there is one
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.name.partition(".")[0] != _OURS:
+            where = self.output.where()
+            text = self.format(record)
+            self.output.send(record.name, record.levelno, text, where)
+
+
+_installed: TaskOutput | None = None
+
+
+def forward_output(path: str | None, levels: Mapping[str, str], task: Callable[[], int]) -> None:
+    """Forward what this process prints and logs from now on; ``levels``: by logger."""
+    global _installed
+    if _installed is None:
+        _installed = TaskOutput(task)
+        sys.stdout = _PrintedLines(sys.stdout, _installed)
+        root = logging.getLogger()
+        if not root.handlers:  # otherwise what is logged would be missing in Spark's log
+            root.addHandler(logging.StreamHandler())
+        root.addHandler(_LoggedRecords(_installed))
+    _installed.path = path
+    set_levels(levels)
+
+
+def set_levels(levels: Mapping[str, str]) -> None:
+    """Set the levels of loggers, by name; empty: of the root logger."""
+    for name, level in levels.items():
+        logging.getLogger(name or None).setLevel(level)
+
+
+def repeat_output(logger: str | None, level: int, text: str, where: str) -> None:
+    """Print or log, in the user's process, what a task has."""
+    if logger is None:
+        print(f"{where} {text}", file=sys.stderr)
+    else:
+        logging.getLogger(logger).log(level, "%s %s", where, text)
