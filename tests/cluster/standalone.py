@@ -117,6 +117,10 @@ class Cluster:
         worker.kill()
         self.workers.remove(worker)
 
+    def has_worked(self, worker: Daemon) -> bool:
+        """Return whether a worker has had an executor."""
+        return any((self.folder / worker.log.stem / "work").glob("app-*/*"))
+
     def stop(self) -> None:
         """End all processes."""
         for daemon in self._daemons:

@@ -86,36 +86,47 @@ def submit_archive(url: str, folder: Path, *arguments: str) -> subprocess.Popen[
         *("--conf", f"spark.executorEnv.HEADRACE_PYTHON={python}"),
     ]
     command = by_spark_submit(*options, "environment/program/jobs.py", *arguments)
-    return start(folder, command, PYTHONPATH="", HEADRACE_PYTHON=python)
+    settings = '{"parallelism.default": "2"}'
+    return start(folder, command, PYTHONPATH="", HEADRACE_PYTHON=python, HEADRACE_SETTINGS=settings)
 
 
 @pytest.mark.parametrize(
-    ("begin", "cores"), [(start_session, 2), (start_by_headrace, 2), (submit_archive, 1)]
+    ("begin", "cores"),
+    [
+        (start_session, "2 cores"),
+        (start_by_headrace, "2 cores"),
+        (submit_archive, "2 tasks at once"),
+    ],
 )
 @pytest.mark.timeout(300)
 def test_a_program_on_a_cluster(
     begin: Callable[..., subprocess.Popen[bytes]],
-    cores: int,
+    cores: str,
     cluster: Cluster,
     given: Input,
     tmp_path: Path,
 ) -> None:
     output = new_topic(given.servers, 2)
-    spark_defaults(tmp_path / "conf", spark_cores_max=str(cores))
+    spark_defaults(tmp_path / "conf", spark_cores_max="1" if begin is submit_archive else "2")
     arguments = [str(tmp_path), str(given.day), given.servers, given.topic, output]
     program = begin(cluster.url, tmp_path, *arguments)
     assert program.wait(timeout=250) == 0, log_of(tmp_path)
     log = Path(f"{tmp_path}.log").read_text()
-    assert f"'trades' runs on {cluster.url} with {cores} core" in log, log[-3000:]
+    assert f"'trades' runs on {cluster.url} with {cores}, Spark" in log, log[-3000:]
     assert Trades.read(tmp_path) == given.trades
     assert written(given.servers, output) == given.windows
+
+
+def committed(folder: Path, job: str) -> int:
+    """The number of the last micro-batch; -1 for none."""
+    commits = folder / "checkpoint" / job / "spark" / "commits"
+    return max((int(path.name) for path in commits.glob("[0-9]*")), default=-1)
 
 
 def wait_for_batches(folder: Path, job: str, count: int) -> None:
     """Wait until micro-batches are committed."""
     end = time.monotonic() + 100
-    commits = folder / "checkpoint" / job / "spark" / "commits"
-    while len([*commits.glob("[0-9]*")]) < count:
+    while committed(folder, job) + 1 < count:
         assert time.monotonic() < end, log_of(folder)
         time.sleep(0.2)
 
@@ -124,20 +135,24 @@ def wait_for_batches(folder: Path, job: str, count: int) -> None:
 @pytest.mark.proof
 @pytest.mark.timeout(300)
 def test_a_worker_goes_and_another_comes(cluster: Cluster, given: Input, tmp_path: Path) -> None:
-    """With dynamic allocation, which looks for the new worker's executor."""
+    """With dynamic allocation, which asks for an executor in place of the lost one."""
     spark_defaults(
         tmp_path / "conf",
         spark_dynamicAllocation_enabled="true",
-        spark_dynamicAllocation_minExecutors="1",
-        spark_dynamicAllocation_maxExecutors="2",
+        spark_dynamicAllocation_minExecutors="2",
+        spark_dynamicAllocation_maxExecutors="3",
         spark_dynamicAllocation_executorIdleTimeout="1s",
         spark_executor_cores="1",
     )
     arguments = [str(PROGRAM), str(tmp_path), str(given.day), "", "", ""]
-    program = start(tmp_path, by_headrace("--master", cluster.url, *arguments))
+    program = start(tmp_path, by_headrace("--master", cluster.url, *arguments), RECORDS="60")
     wait_for_batches(tmp_path, "trades", 2)
     busy = next(worker for worker in cluster.workers if worker.executors())
     cluster.kill_worker(busy)
-    cluster.add_worker()
+    new = cluster.add_worker()
+    assert program.poll() is None, "it ended before the worker was lost"
+    before = committed(tmp_path, "trades")
     assert program.wait(timeout=250) == 0, log_of(tmp_path)
+    assert committed(tmp_path, "trades") > before
+    assert cluster.has_worked(new)
     assert Trades.read(tmp_path) == given.trades

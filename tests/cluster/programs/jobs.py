@@ -1,6 +1,7 @@
 """``jobs.py FOLDER DAY SERVERS TOPIC OUTPUT``: the trades job, then windows from Kafka to Kafka.
 
 With ``SESSION`` in the environment the program makes its own session there, as a notebook does.
+``RECORDS`` is the number of records in a micro-batch of the trades job.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def main() -> None:
         from pyspark.sql import SparkSession
 
         SparkSession.builder.master(os.environ["SESSION"]).getOrCreate()
-    env = environment(folder, 400)
+    env = environment(folder, int(os.environ.get("RECORDS", "400")))
     job.write(*job.build(env, day), folder)
     env.execute("trades")
     if servers:
