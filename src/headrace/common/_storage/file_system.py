@@ -71,7 +71,7 @@ class FileSystem(ABC):
 
     @abstractmethod
     def sync_directory(self, path: str) -> None:
-        """Make new and moved files of a folder durable."""
+        """Make new and moved files of a folder durable, if it exists."""
 
     @abstractmethod
     def replace(self, path: str, data: bytes) -> None:

@@ -120,12 +120,16 @@ class LocalFiles(FileSystem):
 
     def sync_directory(self, path: str) -> None:
         """Sync a folder, so that its new and renamed files survive a power cut."""
-        if self.durable:
+        if not self.durable:
+            return
+        try:
             handle = os.open(path or ".", os.O_RDONLY)
-            try:
-                os.fsync(handle)
-            finally:
-                os.close(handle)
+        except FileNotFoundError:
+            return  # with its files
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
 
     def replace(self, path: str, data: bytes) -> None:
         """Replace a file's content atomically: a reader sees the old or the new content."""

@@ -264,8 +264,7 @@ class FileCommitter(Committer):
         # These renames must be on the disk before the next journal drops them. That includes those
         # found done: the process that did them may have ended before the sync.
         for folder in changed:
-            if self.files.exists(folder):
-                self.files.sync_directory(folder)
+            self.files.sync_directory(folder)
         return journal
 
     def _publish(self, journal: Journal, left: set[str]) -> set[str]:
@@ -359,9 +358,8 @@ class FileCommitter(Committer):
         while True:
             mark = f"-{copies}" if copies else ""
             target = posixpath.join(bucket, f"{stem}{mark}{self.names.part_suffix}")
-            if target not in reserved and not self.files.exists(
-                os.path.join(self.base_path, target)
-            ):
+            path = os.path.join(self.base_path, target)
+            if target not in reserved and self.files.size(path) is None:
                 return target
             copies += 1
 

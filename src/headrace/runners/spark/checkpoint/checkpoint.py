@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from types import TracebackType
 
 from headrace.common._storage.locations import remove_folder_of_spark
+from headrace.common._storage.remote import RemoteFiles
+from headrace.errors import CheckpointError
 from headrace.runners.processes import Machine, this_machine
 from headrace.runners.spark.checkpoint import owners, progress
 from headrace.runners.spark.checkpoint.generations import Generation
-from headrace.runners.spark.checkpoint.layout import JOB, RESTORED, CheckpointFolder
+from headrace.runners.spark.checkpoint.layout import JOB, PROBES, RESTORED, CheckpointFolder
 from headrace.runners.spark.checkpoint.metadata import CheckpointMetadata
 from headrace.runners.spark.checkpoint.owners import Ownership
 from headrace.runners.spark.checkpoint.published import mark_published
@@ -76,6 +79,8 @@ class Checkpoint:
             print_notice,
         )
         try:
+            if isinstance(folder.files, RemoteFiles):
+                check_put_if_absent(folder)
             ownership.acquire(program.run_id)
             if not folder.temporary:
                 folder.store.tidy()
@@ -252,6 +257,23 @@ def commit_of(folder: CheckpointFolder, owner: int, batch: int) -> Iterator[None
         if batch == 0:
             mark_published(folder)
         yield
+
+
+def check_put_if_absent(folder: CheckpointFolder) -> None:
+    """Check that a store stores an object only where there is none: two drivers rely on it.
+
+    Raises:
+        CheckpointError: the store ignores the condition.
+    """
+    name = f"{PROBES}/{uuid.uuid4().hex}"
+    if not folder.store.put_if_absent(name, b"1") or folder.store.put_if_absent(name, b"2"):
+        raise CheckpointError(
+            "the storage ignores the condition that an object must not exist yet, so two drivers"
+            " could run on one checkpoint",
+            where={"checkpoint": folder.directory},
+            hint="use a storage with conditional writes (If-None-Match), as Amazon S3 has, or HDFS",
+        )
+    folder.store.delete(name)
 
 
 def _remove_old_generations(folder: CheckpointFolder, generation: Generation) -> None:

@@ -6,6 +6,7 @@
     owners/<n>       which driver took the checkpoint as its n-th owner; the highest counts
     leases/<n>       that the n-th owner is alive, or has given the checkpoint back
     committing/<n>   a commit of the n-th owner goes on
+    probes/<id>      for a moment: whether remote storage stores an object only once
     splits/<epoch>   what splits remember at the end of an epoch
     source-<n>/      what a source's enumerator keeps
     dataframe-<n>/   a batch DataFrame, as files
@@ -44,6 +45,7 @@ OWNERS = "owners"
 LEASES = "leases"
 COMMITTING = "committing"
 SPLITS = "splits"
+PROBES = "probes"
 _SPARK = "spark"
 _RESTORED = "restored"
 RESTORED = -1

@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from headrace.common import Configuration, Encoder, WatermarkStrategy
+from headrace.common._storage.memory_store import MemoryStore
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors._dataframe_source import DataFrameSource
 from headrace.datastream.connectors.file_system import FileSink
@@ -22,7 +23,11 @@ from headrace.errors import CheckpointError, CheckpointLockedError
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.clock import wall_clock_ms
 from headrace.runners.launch import program_of
-from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, commit_of
+from headrace.runners.spark.checkpoint.checkpoint import (
+    Checkpoint,
+    check_put_if_absent,
+    commit_of,
+)
 from headrace.runners.spark.checkpoint.layout import CheckpointFolder, folder_name
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runtime.coordination.offset import NO_PROGRESS, Offset, WorkLimits
@@ -737,3 +742,22 @@ def test_a_sink_that_may_hold_files_back_stays_where_it_is(tmp_path: Path) -> No
     assert caught.value.where["was"] == str(before)
     before.rename(tmp_path / "after")
     Checkpoint.open(str(tmp_path), to(str(tmp_path / "after")), fresh=False).close()
+
+
+class Forgetful(MemoryStore):
+    """A store that ignores the condition that an object must not exist."""
+
+    def put_if_absent(self, name: str, data: bytes) -> bool:
+        self.put(name, data)
+        return True
+
+
+def test_a_store_without_conditional_writes_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, store = CheckpointFolder("s3a://bucket/job"), MemoryStore()
+    monkeypatch.setattr(CheckpointFolder, "store", store)
+    check_put_if_absent(folder)
+    assert store.list() == [], "nothing is left of the probe"
+    monkeypatch.setattr(CheckpointFolder, "store", Forgetful())
+    with pytest.raises(CheckpointError, match="must not exist yet") as caught:
+        check_put_if_absent(folder)
+    assert caught.value.where == {"checkpoint": "s3a://bucket/job"}

@@ -19,6 +19,7 @@ from headrace.runners.spark.startup.session import (
     _local_settings,
     _warn_ignored,
     _workers_start_as,
+    checkpoint_settings,
     makes_local_session,
     quiet_py4j,
     refuse_connect,
@@ -181,3 +182,11 @@ def test_connections_are_not_logged_in_a_programs_log(caplog: pytest.LogCaptureF
             assert caplog.messages == notes
     finally:
         py4j.setLevel(before)
+
+
+def test_how_a_checkpoint_is_written_depends_on_its_storage() -> None:
+    manager = "spark.sql.streaming.checkpointFileManagerClass"
+    checksums = "spark.sql.streaming.checkpoint.fileChecksum.enabled"
+    assert {*checkpoint_settings("/data/checkpoint")} == {manager}
+    assert {*checkpoint_settings("s3a://bucket/checkpoint")} == {manager, checksums}
+    assert checkpoint_settings("hdfs://nn/checkpoint") == {checksums: "false"}
