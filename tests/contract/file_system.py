@@ -16,7 +16,9 @@ ROWS = 20_000
 
 
 class FileSystemContract(ABC):
-    """``base``: the path of a folder that does not exist yet."""
+    """``base``: the path of a folder that does not exist yet. ``rivals`` publish at once."""
+
+    rivals = 6
 
     @pytest.fixture
     @abstractmethod
@@ -79,8 +81,9 @@ class FileSystemContract(ABC):
         assert files.is_folder(f"{base}/out") and files.exists(f"{base}/out/day 1")
 
     def test_one_of_many_publishes(self, files: FileSystem, base: str) -> None:
-        staged = [self.write(files, f"{base}/aside/{n}", str(n).encode()) for n in range(6)]
-        together, won = threading.Barrier(6), []
+        names = [str(number) for number in range(self.rivals)]
+        staged = [self.write(files, f"{base}/aside/{name}", name.encode()) for name in names]
+        together, won = threading.Barrier(self.rivals), []
 
         def publish(path: str) -> None:
             together.wait()
@@ -94,7 +97,7 @@ class FileSystemContract(ABC):
             thread.join()
         assert len(won) == 1
         assert files.read(f"{base}/out/x") == won[0].rpartition("/")[2].encode()
-        assert len(files.names(f"{base}/aside")) == 5
+        assert len(files.names(f"{base}/aside")) == self.rivals - 1
 
     def test_a_log_grows(self, files: FileSystem, base: str) -> None:
         lines = [f"{number} ".encode() * 20_000 + b"\n" for number in range(40)]
