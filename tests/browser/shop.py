@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
-from headrace.common import Duration, Types, WatermarkStrategy
+from headrace.common import Configuration, Duration, Types, WatermarkStrategy
+from headrace.common.job_client import JobHandle
 from headrace.common.time import Time
 from headrace.common.watermark_strategy import TimestampAssigner
 from headrace.datastream import (
@@ -13,10 +15,13 @@ from headrace.datastream import (
     MapFunction,
     StreamExecutionEnvironment,
 )
+from headrace.datastream._build.execution import _build_graph
 from headrace.datastream.connectors.datagen import DataGeneratorSource
 from headrace.datastream.connectors.function import FunctionSink
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.datastream.window import SlidingEventTimeWindows, TumblingEventTimeWindows
+from headrace.runners.launch import start
+from headrace.runners.ui.record import JobRecord
 
 
 class Stamps(TimestampAssigner):
@@ -118,3 +123,15 @@ def build(env: StreamExecutionEnvironment, began_ms: int, seconds: int, scale: i
     discard(revenue, "revenue table")
     discard(both, "dashboard")
     discard(paid.filter(lambda o: o[3] > 95).name("suspicious"), "alerts")
+
+
+def start_watched(
+    build: Callable[[StreamExecutionEnvironment], None], record: JobRecord, name: str
+) -> JobHandle:
+    """Start a job on the local runner, with its record."""
+    keys = {"execution.target": "local", "headrace.ui.terminal": "off"}
+    configuration = Configuration.from_dict(keys)
+    env = StreamExecutionEnvironment.get_execution_environment(configuration)
+    build(env)
+    graph = _build_graph(env._take_sinks(), configuration)
+    return start(graph, configuration, name, observers=[record])

@@ -14,10 +14,7 @@ from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
-from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
-from headrace.datastream._build.execution import _build_graph
-from headrace.runners.launch import start
 from headrace.runners.ui.record import JobRecord
 from headrace.runners.ui.server import UiServer
 from tests.browser import shop
@@ -90,14 +87,9 @@ def run(
     server: UiServer, build: Callable[[StreamExecutionEnvironment], None], name: str = "shop"
 ) -> Any:
     """Start a job whose page the server has."""
-    keys = {"execution.target": "local", "headrace.ui.terminal": "off"}
-    configuration = Configuration.from_dict(keys)
-    env = StreamExecutionEnvironment.get_execution_environment(configuration)
-    build(env)
     record = JobRecord(name)
     server.add(record)
-    graph = _build_graph(env._take_sinks(), configuration)
-    return start(graph, configuration, name, observers=[record])
+    return shop.start_watched(build, record, name)
 
 
 @pytest.fixture

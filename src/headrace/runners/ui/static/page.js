@@ -435,7 +435,10 @@ function drawTimeline() {
   const plotHeight = height - chart.bottom - chart.top;
   chart.bar = plotWidth / Math.max(BATCHES, 1);
   chart.first = chart.left + plotWidth - shown.length * chart.bar;
-  const limit = niceLimit(Math.max(...shown.map((each) => each[2]), 1));
+  // A few long ones must not make all others invisible: they are cut, with a gap in the bar.
+  const ordered = shown.map((each) => each[2]).sort((a, b) => a - b);
+  const usual = ordered[Math.floor(ordered.length * 0.85)] || 1;
+  const limit = niceLimit(Math.max(Math.min(ordered.at(-1) || 1, usual * 4), 1));
   context.font = "13px system-ui, sans-serif";
   context.textAlign = "right";
   context.textBaseline = "middle";
@@ -456,12 +459,17 @@ function drawTimeline() {
     const known = each.slice(3, 7);
     const parts = known.some((part) => part !== null) ? known : [0, 0, each[2], 0];
     let y = chart.top + plotHeight;
+    const isCut = each[2] > limit;
     parts.forEach((part, phase) => {
-      const size = ((part || 0) / limit) * plotHeight;
+      const size = ((part || 0) / Math.max(limit, each[2])) * plotHeight;
       context.fillStyle = colors[phase];
       context.fillRect(x, y - size, chart.bar - gap, size);
       y -= size;
     });
+    if (isCut) {
+      context.fillStyle = color("panel");
+      context.fillRect(x - 1, chart.top + 12, chart.bar + 1, 4);
+    }
   });
   if (shown.length) {
     context.fillStyle = color("soft");
