@@ -16,7 +16,6 @@ from rich.table import Table
 from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.demo.trades import generator, job
-from headrace.demo.trades.display import Progress
 from headrace.demo.trades.trees import hierarchy_tree
 from headrace.errors import ConfigurationError
 
@@ -74,9 +73,9 @@ def main(
     source = (
         input_dir.resolve() if input_dir else _generate_day(output / "day", events, seed, console)
     )
-    stream = run_job(source, output, "STREAMING", console, display)
+    stream = run_job(source, output, "STREAMING", display)
     _show_trees(stream, console)
-    batch = run_job(source, output / "batch", "BATCH", console, display)
+    batch = run_job(source, output / "batch", "BATCH", display)
     return _print_verdict(stream, batch, console)
 
 
@@ -115,7 +114,7 @@ def configuration(checkpoint: Path, mode: str) -> Configuration:
     return settings
 
 
-def run_job(source: Path, output: Path, mode: str, console: Console, display: bool) -> Outcome:
+def run_job(source: Path, output: Path, mode: str, display: bool) -> Outcome:
     """Run the job once; it writes ``orders.jsonl`` and ``anomalies.jsonl`` in ``output``.
 
     A killed stream over the same files continues from its checkpoint; any other run starts anew.
@@ -128,17 +127,13 @@ def run_job(source: Path, output: Path, mode: str, console: Console, display: bo
         shutil.rmtree(work, ignore_errors=True)
     checkpoint.mkdir(parents=True, exist_ok=True)
     input_file.write_text(input_text)
-    env = StreamExecutionEnvironment.get_execution_environment(configuration(checkpoint, mode))
+    settings = configuration(checkpoint, mode)
+    settings.set_string("headrace.ui.terminal", "auto" if display else "off")
+    env = StreamExecutionEnvironment.get_execution_environment(settings)
     job.write(*job.build(env, source), parts)
     started = time.monotonic()
     client = env.execute_async("trades")
-    result = client.get_job_execution_result()
-    with Progress(mode, console, live=display) as progress:
-        while not result.done():
-            progress.update(client.get_accumulators().result())
-            time.sleep(0.2)
-        counters = result.result().get_all_accumulator_results()
-        progress.update(counters)
+    client.get_job_execution_result().result()
     seconds = time.monotonic() - started
     outcome = Outcome(
         _gather(parts / "orders", output / "orders.jsonl"),

@@ -23,21 +23,19 @@ _SPARE_LINES = 2
 """Lines of the terminal that the view leaves free."""
 
 
+Render = Callable[[int, int], list[Line]]
+"""Returns the lines of a view for a width and at most a number of lines."""
+
+
 class LiveView:
     """Shows ``render(width, lines)`` again and again, from a thread of its own.
 
-    ``delay_seconds``: what takes less time is not shown. The last view stays if ``keep`` is true.
+    Several views share a terminal, one below the other. ``delay_seconds``: what takes less time is
+    not shown.
     """
 
-    def __init__(
-        self,
-        render: Callable[[int, int], list[Line]],
-        stream: TextIO | None = None,
-        delay_seconds: float = 1.0,
-        keep: bool = False,
-    ) -> None:
-        self._render, self._stream = render, stream or sys.stderr
-        self._delay, self._keep = delay_seconds, keep
+    def __init__(self, render: Render, delay_seconds: float = 1.0) -> None:
+        self._render, self._delay = render, delay_seconds
         self._stop = threading.Event()
         self.shown = False
         self._thread = threading.Thread(target=self._run, name="headrace-display", daemon=True)
@@ -47,7 +45,7 @@ class LiveView:
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop, and wait until the terminal is as before."""
+        """Stop, and wait until the view is gone from the terminal."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -59,27 +57,9 @@ class LiveView:
         if is_notebook():
             self._run_in_notebook()
         else:
-            self._run_in_terminal()
-
-    def _run_in_terminal(self) -> None:
-        region = Region(self._stream)
-        region.open()
-        try:
-            while not self._stop.is_set():
-                region.draw(self._lines())
-                for _ in range(_RESTORES):
-                    if self._stop.wait(REFRESH_SECONDS / _RESTORES):
-                        break
-                    region.restore()
-        finally:
-            region.close()
-        if self._keep:
-            self._stream.write("".join(f"{line}\n" for line in self._lines()))
-
-    def _lines(self) -> list[str]:
-        width, height = shutil.get_terminal_size((100, 30))
-        lines = self._render(width, height - _SPARE_LINES)[: max(height - _SPARE_LINES, 1)]
-        return [to_ansi(line, width) for line in lines]
+            _screen.add(self._render)
+            self._stop.wait()
+            _screen.remove(self._render)
 
     def _run_in_notebook(self) -> None:
         display = import_module("IPython.display").display
@@ -91,6 +71,63 @@ class LiveView:
 
     def _in_notebook(self) -> Any:
         return to_rich(self._render(_NOTEBOOK_WIDTH, _NOTEBOOK_LINES))
+
+
+class _Screen:
+    """The region at the bottom of the terminal, with the views that are shown now."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._views: list[Render] = []
+        self._changed = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def add(self, view: Render) -> None:
+        """Show a view, too."""
+        with self._lock:
+            self._views.append(view)
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._run, name="headrace-screen")
+                self._thread.daemon = True
+                self._thread.start()
+
+    def remove(self, view: Render) -> None:
+        """Show a view no more; after the last one, wait until the terminal is as before."""
+        with self._lock:
+            self._views.remove(view)
+            last = None
+            if not self._views:
+                last, self._thread = self._thread, None
+                self._changed.set()
+            if last is not None:  # within the lock: the next view begins when this one has ended
+                last.join()
+                self._changed.clear()
+
+    def _run(self) -> None:
+        region = Region(sys.stderr)
+        region.open()
+        try:
+            while not self._changed.is_set():
+                region.draw(self._lines())
+                for _ in range(_RESTORES):
+                    if self._changed.wait(REFRESH_SECONDS / _RESTORES):
+                        break
+                    region.restore()
+        finally:
+            region.close()
+
+    def _lines(self) -> list[str]:
+        width, height = shutil.get_terminal_size((100, 30))
+        left = max(height - _SPARE_LINES, 1)
+        views = [*self._views]
+        lines: list[Line] = []
+        for number, view in enumerate(views):
+            share = (left - len(lines)) // (len(views) - number)
+            lines += view(width, share)[: max(share, 0)]
+        return [to_ansi(line, width) for line in lines]
+
+
+_screen = _Screen()
 
 
 def is_notebook() -> bool:

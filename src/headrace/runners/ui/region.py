@@ -8,12 +8,12 @@ all the time, the region is drawn only between bursts: printing must not become 
 
 from __future__ import annotations
 
+import atexit
 import sys
 import threading
 import time
 from typing import Any, TextIO
 
-_HIDE_CURSOR, _SHOW_CURSOR = "\x1b[?25l", "\x1b[?25h"
 _ERASE_BELOW = "\x1b[J"
 _BURST_SECONDS = 0.1
 _BURST_WRITES = 10
@@ -41,18 +41,18 @@ class Region:
                 guard = _Guard(stream, self)
                 self._guards.append((name, stream, guard))
                 setattr(sys, name, guard)
-        self._send(_HIDE_CURSOR)
+        atexit.register(self.close)
 
     def close(self) -> None:
         """Erase the region, and put the streams back."""
         with self._lock:
             self._content = []
             self.erase()
-            self._send(_SHOW_CURSOR)
             for name, stream, guard in self._guards:
                 if getattr(sys, name) is guard:
                     setattr(sys, name, stream)
             self._guards.clear()
+        atexit.unregister(self.close)
 
     def draw(self, lines: list[str]) -> None:
         """Show ``lines`` in place of those before, once the cursor is not within a printed line."""

@@ -29,7 +29,8 @@ _PHASES = (
 _BAR_WIDTH = 32
 _BUSY_WIDTH = 8
 _SPLITS = 6
-_FIGURES = 12
+_COUNTED = " counted  "
+_COUNTED_LINES = 4
 _NARROW = 92
 """In a narrower terminal some columns are left out."""
 
@@ -46,13 +47,10 @@ class TerminalDisplay:
     ``live``: as a live display; otherwise lines of a log.
     """
 
-    def __init__(
-        self, record: JobRecord, live: bool, address: str = "", stream: TextIO | None = None
-    ) -> None:
+    def __init__(self, record: JobRecord, live: bool, address: str = "") -> None:
         self._record, self._address = record, address
-        self._stream = stream
-        self._lines = LineLog(stream)
-        self._view = LiveView(self._render, stream) if live else None
+        self._lines = LineLog()
+        self._view = LiveView(self._render) if live else None
 
     def on_start(self, job: JobInfo) -> None:
         """Begin to show it."""
@@ -72,7 +70,7 @@ class TerminalDisplay:
         if self._view is not None:
             self._view.stop()
             if self._view.shown:
-                print(summary(self._record.view()), file=self._stream or sys.stderr)
+                print(summary(self._record.view()), file=sys.stderr)
         elif self._lines.used:
             self._lines.update(lambda: summary(self._record.view()), last=True)
 
@@ -161,7 +159,8 @@ def job_lines(view: JobView, width: int, height: int, address: str = "") -> list
     lines = [_title(view, address), *_figures_lines(view)]
     if view.batches:
         lines.append(_batch_bar(view.batches[-1]))
-    lines += [line for line in (_splits_line(view), _user_line(view)) if line]
+    splits = _splits_line(view)
+    lines += [*([splits] if splits else []), *_user_lines(view, width)]
     return lines + _operator_lines(view, width, max(height - len(lines), 2))
 
 
@@ -238,11 +237,20 @@ def _splits_line(view: JobView) -> Line | None:
     return [Span(" waiting  ", "dim"), Span(", ".join(shown) + more)]
 
 
-def _user_line(view: JobView) -> Line | None:
-    if not view.figures:
-        return None
-    shown = [f"{name} {format_count(n)}" for name, n in [*view.figures.items()][:_FIGURES]]
-    return [Span(" counted  ", "dim"), Span(", ".join(shown))]
+def _user_lines(view: JobView, width: int) -> list[Line]:
+    """Return the metrics of the program's functions, on a few lines."""
+    rows: list[list[str]] = [[]]
+    for name, number in view.figures.items():
+        shown = f"{name} {format_count(number)}"
+        if sum(len(each) + 2 for each in rows[-1]) + len(shown) > width - len(_COUNTED):
+            rows.append([])
+        rows[-1].append(shown)
+    lines: list[Line] = []
+    for row in rows[:_COUNTED_LINES]:
+        head = " " * len(_COUNTED) if lines else _COUNTED
+        if row:
+            lines.append([Span(head, "dim"), Span(", ".join(row))])
+    return lines
 
 
 def _operator_lines(view: JobView, width: int, height: int) -> list[Line]:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import sys
 import time
+from dataclasses import replace
 
 import pytest
 
-from headrace.runners.ui.lines import shorten, text_width, to_ansi, to_rich
-from headrace.runners.ui.live import LineLog
+from headrace.runners.ui.lines import Span, shorten, text_width, to_ansi, to_rich
+from headrace.runners.ui.live import LineLog, LiveView
 from headrace.runners.ui.record import JobView
 from headrace.runners.ui.terminal import (
     TerminalDisplay,
@@ -114,3 +115,32 @@ def test_a_terminal_without_a_cursor_gets_lines(term: str, monkeypatch: pytest.M
     monkeypatch.setattr(sys, "stderr", Screen())
     monkeypatch.setenv("TERM", term)
     assert not shows_live()
+
+
+def test_two_views_share_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    screen = Screen()
+    monkeypatch.setattr(sys, "stderr", screen)
+    monkeypatch.setattr(sys, "stdout", screen)
+
+    def named(name: str) -> LiveView:
+        return LiveView(lambda width, height: [[Span(f"|{name}")]], delay_seconds=0)
+
+    views = [named("one"), named("two")]
+    for view in views:
+        view.start()
+    deadline = time.monotonic() + 10
+    while screen.lines[:2] not in (["|one", "|two"], ["|two", "|one"]):
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    print("printed")
+    views[0].stop()
+    views[1].stop()
+    assert screen.lines == ["printed", ""]
+    assert sys.stdout is screen
+
+
+def test_user_metrics_take_several_lines() -> None:
+    view = replace(watched_views()[5], figures={f"counter{n}": float(n) for n in range(40)})
+    counted = [line for line in shown(view, width=80, height=60) if "counter" in line]
+    assert len(counted) == 4
+    assert all(len(line) <= 80 for line in counted)

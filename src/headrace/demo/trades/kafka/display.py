@@ -1,19 +1,19 @@
-"""The display during a run: a live table, or a line every few seconds."""
+"""The display during a run: live, or a line now and then."""
 
 from __future__ import annotations
 
+import sys
 import time
 from collections.abc import Sequence
 from types import TracebackType
 
-from rich.console import Console
-from rich.live import Live
-from rich.table import Table
-
 from headrace.demo.trades.kafka.feeding import Feeder
 from headrace.demo.trades.kafka.watching import Watcher, percentile
+from headrace.runners.ui.lines import Column, Line, Span, table_lines
+from headrace.runners.ui.live import LineLog, LiveView
+from headrace.runners.ui.terminal import shows_live
 
-_PLAIN_SECONDS = 5.0
+_LINE_SECONDS = 5.0
 PERCENTS = (50, 90, 99)
 
 
@@ -23,22 +23,19 @@ class Display:
     def __init__(
         self,
         names: Sequence[str],
-        console: Console,
         watchers: Sequence[Watcher],
         feeder: Feeder | None,
         live: bool,
     ) -> None:
-        self._names, self._console = names, console
+        self._names = names
         self._watchers, self._feeder = watchers, feeder
         self._started = time.monotonic()
-        self._printed_at = self._started
-        self._live = (
-            Live(console=console, auto_refresh=False) if live and console.is_terminal else None
-        )
+        self._view = LiveView(self._render, 0) if live and shows_live() else None
+        self._logs = [LineLog(sys.stdout, _LINE_SECONDS) for _ in names]
 
     def __enter__(self) -> Display:
-        if self._live is not None:
-            self._live.__enter__()
+        if self._view is not None:
+            self._view.start()
         return self
 
     def __exit__(
@@ -47,20 +44,15 @@ class Display:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        if self._live is not None:
-            self._live.__exit__(kind, error, traceback)
+        if self._view is not None:
+            self._view.stop()
 
     def update(self, *, last: bool = False) -> None:
-        """Show the current state."""
-        now = time.monotonic()
-        if self._live is not None:
-            self._live.update(self._make_table(now), refresh=True)
-        elif last or now - self._printed_at >= _PLAIN_SECONDS:
-            self._printed_at = now
-            for name, watcher in zip(self._names, self._watchers, strict=True):
-                self._console.print(
-                    self._format_line(name, watcher), soft_wrap=True, highlight=False
-                )
+        """Print a line of each run, if it is time, or if it is the last one."""
+        if self._view is not None and not last:
+            return  # it is drawn by its own thread
+        for name, watcher, log in zip(self._names, self._watchers, self._logs, strict=True):
+            log.update(lambda n=name, w=watcher: self._format_line(n, w), last=last)  # type: ignore[misc]
 
     def _format_line(self, name: str, watcher: Watcher) -> str:
         sent = "" if self._feeder is None else f"{self._feeder.sent:,} messages sent, "
@@ -70,22 +62,24 @@ class Display:
             + (f"; last 10 s {_format_recent(watcher)}" if self._feeder is not None else "")
         )
 
-    def _make_table(self, now: float) -> Table:
-        table = Table(min_width=56)
-        table.add_column(f"{now - self._started:.0f} s")
-        for name in self._names:
-            table.add_column(name, justify="right")
+    def _render(self, width: int, height: int) -> list[Line]:
         watchers = self._watchers
+        seconds = f"{time.monotonic() - self._started:.0f} s"
+        columns = [Column(seconds, 28), *(Column(name, 12, right=True) for name in self._names)]
+        rows: list[tuple[str, list[str]]] = []
         if self._feeder is not None:
-            table.add_row("messages sent", *(f"{self._feeder.sent:,}" for _ in watchers))
-        table.add_row("events normalised", *(f"{each.normalised:,}" for each in watchers))
-        table.add_row("documents", *(f"{each.documents:,}" for each in watchers))
-        for kind in sorted({kind for each in watchers for kind in each.anomalies}):
-            table.add_row(f"anomaly {kind}", *(f"{each.anomalies[kind]:,}" for each in watchers))
+            rows.append(("messages sent", [f"{self._feeder.sent:,}" for _ in watchers]))
+        rows.append(("events normalised", [f"{each.normalised:,}" for each in watchers]))
+        rows.append(("documents", [f"{each.documents:,}" for each in watchers]))
+        for kind in sorted({kind for each in watchers for kind in [*each.anomalies]}):
+            rows.append((f"anomaly {kind}", [f"{each.anomalies[kind]:,}" for each in watchers]))
         if self._feeder is not None:
-            recent = [_format_recent(each).replace(", ", "\n") for each in watchers]
-            table.add_row("event to document, last 10 s", *recent)
-        return table
+            recent = [_format_recent(each).split(", ") for each in watchers]
+            for number, percent in enumerate(PERCENTS):
+                texts = [each[number].removeprefix(f"p{percent} ") for each in recent]
+                rows.append((f"event to document, p{percent}", texts))
+        lines = [[[Span(title)], *([Span(text)] for text in texts)] for title, texts in rows]
+        return table_lines(columns, lines)[:height]
 
 
 def _format_recent(watcher: Watcher) -> str:

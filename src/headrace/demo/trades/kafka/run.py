@@ -102,7 +102,7 @@ def compare_runs(
     history = len(messages) // 2 if backfill else 0
     streams = live(environment, plans, messages, rate, console, display, history)
     batch = Plan("batch", BATCH, bounded=True)
-    runs = [*streams, *run_together(environment, [batch], ends(messages), None, console, display)]
+    runs = [*streams, *run_together(environment, [batch], ends(messages), None, display)]
     show_counts(runs, len(messages), console)
     show_latencies(streams, console)
     if other is not None:
@@ -143,8 +143,8 @@ def live(
             began = ends(messages[:history])
             stop = {partition: began[partition] for partition in ends(messages)}
             plan = Plan("backfill", STREAM, drain=False)
-            (ran,) = run_together(environment, [plan], stop, None, console, display)
+            (ran,) = run_together(environment, [plan], stop, None, display)
             show_backfill(ran, history, console)
-        return run_together(environment, plans, ends(messages), feeder, console, display)
+        return run_together(environment, plans, ends(messages), feeder, display)
     finally:
         feeder.stop()

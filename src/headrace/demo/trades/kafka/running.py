@@ -9,8 +9,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from rich.console import Console
-
 from headrace.common import Configuration
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.demo.trades.kafka import job
@@ -71,7 +69,6 @@ def run_together(
     plans: Sequence[Plan],
     stop: Offsets,
     feeder: Feeder | None,
-    console: Console,
     display: bool,
 ) -> list[RunResult]:
     """Run all plans at the same time, up to the offsets ``stop``; the feeder waits for all."""
@@ -87,7 +84,7 @@ def run_together(
             clients.append(_start_job(environment, plan, stop))
         results = [client.get_job_execution_result() for client in clients]
         names = [f"trades, {plan.name}" for plan in plans]
-        with Display(names, console, watchers, feeder, display) as shown:
+        with Display(names, watchers, feeder, display) as shown:
             while not all(result.done() for result in results):
                 for watcher in watchers:
                     watcher.poll(_POLL_S)
@@ -126,6 +123,7 @@ def _start_job(environment: RunEnvironment, plan: Plan, stop: Offsets) -> Any:
     settings = Configuration()
     settings.set_string("pipeline.name", name)
     settings.set_string("execution.runtime-mode", "BATCH" if plan.bounded else "STREAMING")
+    settings.set_string("headrace.ui.terminal", "off")  # the display of the demo compares the runs
     if not plan.bounded:
         settings.set_string("execution.checkpointing.dir", str(checkpoint))
         settings.set_string("headrace.stop.drain", str(plan.drain).lower())
