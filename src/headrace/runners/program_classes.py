@@ -14,7 +14,7 @@ import os
 import pickle
 import sys
 from collections.abc import Callable
-from types import ModuleType, SimpleNamespace
+from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any
 
 import cloudpickle
@@ -79,6 +79,9 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no
     def reducer_override(self, obj: Any) -> Any:
         if isinstance(obj, KeepsSecrets) and not self.secrets and obj.secrets:
             return _restore_secrets, (obj.with_secrets({}), tuple(obj.secrets))
+        if isinstance(obj, CodeType):
+            make, arguments = self.dispatch_table[CodeType](obj)
+            return _make_code, (make, arguments, obj.co_filename)
         reduced = super().reducer_override(obj)
         if not (isinstance(obj, type) and isinstance(reduced, tuple)):
             return reduced
@@ -87,6 +90,14 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no
         self.classes.append(obj)
         make, arguments, *rest = reduced
         return _make_class, (make, arguments, obj.__module__, obj.__qualname__), *rest
+
+
+def _make_code(make: Callable[..., CodeType], arguments: tuple[Any, ...], file: str) -> CodeType:
+    """Create a code object; called by pickle when loading.
+
+    From 3.1.3 on, cloudpickle leaves its file out, without which a traceback shows no lines.
+    """
+    return make(*arguments).replace(co_filename=file)
 
 
 def _restore_secrets(bare: KeepsSecrets, variables: tuple[str, ...]) -> KeepsSecrets:

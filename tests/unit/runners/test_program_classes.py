@@ -6,8 +6,13 @@ import pickle
 import subprocess
 import sys
 from pathlib import Path
+from types import CodeType, FunctionType
+from typing import Any
 
+import cloudpickle
 import pytest
+
+from headrace.runners import program_classes
 
 pytestmark = pytest.mark.slow
 
@@ -166,3 +171,25 @@ def test_a_class_of_a_module_in_a_package_that_is_not_there(tmp_path: Path) -> N
     records, said = run(tmp_path, OTHER, pickle.dumps((sent, None)))
     assert said == "Order(n=7) ['Order']\n"
     assert run(tmp_path, OTHER, pickle.dumps((sent, records))) == (records, said)
+
+
+def test_functions_keep_the_file_that_they_are_from(monkeypatch: pytest.MonkeyPatch) -> None:
+    """cloudpickle leaves it out from 3.1.3 on, and a traceback then shows no lines."""
+    reduce = cloudpickle.Pickler.dispatch_table[CodeType]
+
+    def reduce_without_file(code: CodeType) -> Any:
+        return reduce(code.replace(co_filename="<dynamic-code>"))
+
+    monkeypatch.setitem(cloudpickle.Pickler.dispatch_table, CodeType, reduce_without_file)
+
+    def make() -> Any:
+        return lambda: [1]
+
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    exec(compile("def outer():\n    return lambda: 1", "/the/script.py", "exec"), namespace)
+    for function, file in ((namespace["outer"], "/the/script.py"), (make, __file__)):
+        code = function.__code__
+        sent = program_classes.dumps(FunctionType(code, {"__name__": "__main__"}))
+        loaded, _ = program_classes.loads(sent)
+        assert loaded.__code__ == code
+        assert (loaded.__code__.co_filename, loaded().__code__.co_filename) == (file, file)
