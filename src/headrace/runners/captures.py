@@ -7,6 +7,7 @@ import pickle
 import re
 import shlex
 import socket
+import sys
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
@@ -32,11 +33,13 @@ from headrace.runtime.tasks.capture import (
 from headrace.runtime.tasks.keyed_task import KeyedTask, TaskInput
 from headrace.runtime.tasks.stage_call import StageCall
 
-FORMAT = ObjectFormat("failed call")
+FORMAT = ObjectFormat("failed call", version=2)
+"""Version 2 names the Python; a file without it is taken to be of this one."""
 SUFFIX = ".headrace-call"
 MAX_FILES = 10
 """The maximum number of files in a folder; older ones are removed."""
 
+_PYTHON = f"{sys.version_info[0]}.{sys.version_info[1]}"
 _NAME_CHARACTERS = 60
 _DIGEST_CHARACTERS = 10
 
@@ -136,7 +139,7 @@ def write_call(folder: str, call: FailedCall) -> str:
     at = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
     name = f"{_file_name_part(call.job)}-{_file_name_part(call.operator)}-{at}{ending}"
     _remove_oldest(folder, MAX_FILES - 1)
-    store.put(name, seal(FORMAT, pickle.dumps({**vars(call)}, 5)))
+    store.put(name, seal(FORMAT, pickle.dumps({**vars(call), "python": _PYTHON}, 5)))
     _remove_oldest(folder, MAX_FILES)  # others may have written at the same time
     return store.location(name)
 
@@ -185,7 +188,8 @@ def read_call(path: str) -> FailedCall:
     """Read a call from a file.
 
     Raises:
-        ConfigurationError: there is no such file, or it is damaged or of another kind.
+        ConfigurationError: there is no such file, or it is damaged or of another kind, or another
+            minor version of Python wrote it: the compiled functions in it would crash this one.
     """
     try:
         with open(path, "rb") as file:
@@ -205,6 +209,13 @@ def read_call(path: str) -> FailedCall:
             hint="copy it again from where it was written, or replay it with the Headrace that"
             " wrote it",
         ) from error
+    python = fields.pop("python", _PYTHON)
+    if python != _PYTHON:
+        raise ConfigurationError(
+            f"the file has functions that Python {python} compiled, and this is Python {_PYTHON}",
+            where={"file": path},
+            hint=f"replay it with Python {python}",
+        )
     return FailedCall(**fields)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pickle
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -15,6 +16,7 @@ from typer.testing import CliRunner
 from headrace.cli import app
 from headrace.common import Configuration, Time, WatermarkStrategy
 from headrace.common._options.catalogue import FAILURE_CAPTURE_DIR, MAX_RECORDS_PER_BATCH
+from headrace.common._storage.sealed import ObjectFormat, seal
 from headrace.datastream import AsyncDataStream, KeyedProcessFunction, StreamExecutionEnvironment
 from headrace.datastream.connectors.function import FunctionSink
 from headrace.datastream.connectors.http import HttpLookup
@@ -244,3 +246,27 @@ def test_a_file_that_is_not_whole_is_refused(tmp_path: Path, change: Any, said: 
         captures.read_call(str(file))
     assert "checkpoint" not in str(raised.value)
     assert raised.value.where == {"file": str(file)}
+
+
+def test_a_file_of_another_python_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its functions are compiled, and those of another minor version crash the interpreter."""
+    with monkeypatch.context() as other:
+        other.setattr(captures, "_PYTHON", "3.99")
+        failure(tmp_path)
+    (file,) = tmp_path.glob(f"*{SUFFIX}")
+    with pytest.raises(ConfigurationError, match=r"that Python 3\.99 compiled") as refused:
+        captures.read_call(str(file))
+    assert refused.value.hint == "replay it with Python 3.99"
+    with monkeypatch.context() as other:
+        other.setattr(captures, "_PYTHON", "3.99")
+        assert captures.read_call(str(file)).job == "fill it"
+
+
+def test_a_file_that_does_not_say_its_python_is_read(tmp_path: Path) -> None:
+    failure(tmp_path)
+    (file,) = tmp_path.glob(f"*{SUFFIX}")
+    fields = {**vars(captures.read_call(str(file)))}
+    file.write_bytes(seal(ObjectFormat("failed call"), pickle.dumps(fields)))
+    assert captures.read_call(str(file)) == captures.FailedCall(**fields)
