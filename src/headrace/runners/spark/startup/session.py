@@ -37,6 +37,7 @@ from headrace.runners.spark.startup.outside_settings import (
     argument_settings,
     outside_settings,
 )
+from headrace.runners.spark.startup.spark_version import check_jvm, check_pyspark
 from headrace.runners.spark.startup.submit_arguments import submitted_in_files
 from headrace.runners.temporary_files import log_path, private_file, process_folder, write_private
 
@@ -123,11 +124,13 @@ def get_session(settings: Mapping[str, str], parallelism: int | None) -> SparkSe
     The last two have the job's ``headrace.spark.conf.*``.
 
     Raises:
-        UnsupportedError: it would be a session of Spark Connect.
+        UnsupportedError: it would be a session of Spark Connect, or of another version of Spark.
     """
+    check_pyspark()
     refuse_connect(settings)
     running = running_session()
     if running is not None:
+        check_jvm(running._jvm)
         _warn_ignored(running, settings)
         spark = running
     elif was_submitted(os.environ):
@@ -221,6 +224,7 @@ def submitted_settings(submitted: Mapping[str, str], settings: Mapping[str, str]
 
 def _submitted_session(settings: Mapping[str, str]) -> SparkSession:
     SparkContext._ensure_initialized()  # before it a SparkConf knows nothing of the JVM's
+    check_jvm(SparkContext._jvm)
     submitted = dict(SparkConf().getAll())
     builder = SparkSession.builder
     for key, value in submitted_settings(submitted, settings).items():
@@ -280,6 +284,7 @@ def prepare(settings: Mapping[str, str], parallelism: int | None) -> None:
 
     Call it when it is certain that a job runs on Spark. Errors are raised by ``get_session``.
     """
+    check_pyspark()
     refuse_connect(settings)
     if SparkSession.getActiveSession() is not None or SparkContext._gateway is not None:
         return
@@ -341,6 +346,7 @@ class _Launch:
             submitted_in_files(self.settings),
         ):
             gateway = launch_gateway(None, {"stderr": log})  # type: ignore[no-untyped-call]
+        check_jvm(gateway.jvm)
         SparkContext._ensure_initialized(gateway=gateway)
 
     def workers_start(self) -> contextlib.AbstractContextManager[None]:
