@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import http.client
 import json
+import os
 import socket
 import subprocess
 import sys
+import time
+import urllib.request
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -228,3 +232,33 @@ def test_nothing_is_imported_before_somebody_looks() -> None:
     )
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert ended.stdout.strip() == "[]"
+
+
+def test_headrace_run_serves_the_page_while_the_program_runs(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text(
+        "import time\n"
+        "from headrace.datastream import StreamExecutionEnvironment\n"
+        "env = StreamExecutionEnvironment.get_execution_environment()\n"
+        "env.from_collection([1, 2]).map(lambda n: time.sleep(60)).print()\n"
+        "env.execute('slow')\n"
+    )
+    port = ["-D", "headrace.ui.port=0"]
+    command = [sys.executable, "-m", "headrace", "run", "--local", *port, "job.py"]
+    environ = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    with subprocess.Popen(
+        command, cwd=tmp_path, env=environ, stderr=subprocess.PIPE, text=True
+    ) as program:
+        try:
+            assert program.stderr is not None
+            first = program.stderr.readline()
+            assert first.startswith("headrace: 'slow' is shown at http://127.0.0.1:"), first
+            address = first.split()[-1]
+            deadline = time.monotonic() + 60
+            found: list[Any] = []
+            while not found:
+                assert time.monotonic() < deadline
+                with urllib.request.urlopen(f"{address}jobs/overview", timeout=30) as answer:
+                    found = json.load(answer)["jobs"]
+            assert (found[0]["name"], found[0]["state"]) == ("slow", "RUNNING")
+        finally:
+            program.kill()

@@ -6,6 +6,8 @@ import io
 import sys
 import time
 from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
@@ -144,3 +146,32 @@ def test_user_metrics_take_several_lines() -> None:
     counted = [line for line in shown(view, width=80, height=60) if "counter" in line]
     assert len(counted) == 4
     assert all(len(line) <= 80 for line in counted)
+
+
+class ZMQInteractiveShell:
+    """Named as the shell of a notebook's kernel."""
+
+
+def test_a_notebook_is_updated_in_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    updates: list[str] = []
+    handle = SimpleNamespace(update=lambda text: updates.append(text.plain))
+
+    def display(text: Any, display_id: bool) -> Any:
+        assert display_id
+        updates.append(text.plain)
+        return handle
+
+    for name, module in {
+        "IPython": SimpleNamespace(get_ipython=ZMQInteractiveShell),
+        "IPython.display": SimpleNamespace(display=display),
+    }.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    assert shows_live()
+    view = LiveView(lambda width, height: [[Span(f"update {len(updates)}")]], delay_seconds=0)
+    view.start()
+    deadline = time.monotonic() + 10
+    while len(updates) < 2:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+    view.stop()
+    assert updates[:2] == ["update 0\n", "update 1\n"]
