@@ -35,6 +35,8 @@ from headrace.runtime.tasks.capture import RecordingBackend
 from headrace.runtime.tasks.keyed_task import TaskInput, sender_of
 from headrace.runtime.tasks.stage_call import MakeBackend, StageCall
 
+_PREFETCHED_GROUPS = 64
+
 
 def run_group(
     job: WorkerJob,
@@ -149,7 +151,7 @@ class StageProcessor(StatefulProcessor):
                     if vertex_of(prefix) in claimed
                 )
             elif vertex_of(name) in claimed:
-                self._pages.updateValue((name,), (data,))
+                state.calls.put(name, data)
         state.flush()
 
     def handleInputRows(
@@ -190,18 +192,20 @@ class StageProcessor(StatefulProcessor):
             return make(pages, spread, settings.page_bytes)
 
         work, broadcasts = StageCall(backend_of), _BroadcastEnvelopes(job, index)
-        first = min(
-            map(job.program.vertex, {*received.targets()}), key=lambda vertex: vertex.number
-        )
+        targets = {*received.targets()}
+        first = min(map(job.program.vertex, targets), key=lambda vertex: vertex.number)
         readers = {*received.readers()}
         if ALL_GROUPS in readers:
             readers.remove(ALL_GROUPS)
             broadcasts.receive(work, received.pop(ALL_GROUPS))
             readers.update(broadcasts.groups())
         sender = sender_of(first, min(readers, default=index))
-        for group in sorted(readers):
-            of_group = received.pop(group)
-            yield from run_group(job, work, group, of_group, backend_of, broadcasts.targets(group))
+        ordered = sorted(readers)
+        for at in range(0, len(ordered), _PREFETCHED_GROUPS):
+            state.prefetch(targets, ordered[at : at + _PREFETCHED_GROUPS])
+            for group in ordered[at : at + _PREFETCHED_GROUPS]:
+                of_group, extra = received.pop(group), broadcasts.targets(group)
+                yield from run_group(job, work, group, of_group, backend_of, extra)
         received.close()
         # Collected before vertices without a group run, as their counts must not be reported.
         metrics = job.metrics_envelope(sender, sender)

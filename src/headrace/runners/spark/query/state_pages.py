@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Any
 
 from pyspark.errors import PySparkException
 
 from headrace.errors import StorageError
+from headrace.runners.spark.query.state_calls import state_calls
 from headrace.runners.spark.reasons import full_disk_error
 from headrace.runtime.program import VertexProgram
 from headrace.runtime.state.backend import PageStore
-from headrace.runtime.state.pages.backend import HEADER
+from headrace.runtime.state.pages.backend import HEADER, only_pages
 from headrace.runtime.state.refusals import check_size
 
 
@@ -24,37 +26,49 @@ class BucketState:
     """
 
     def __init__(self, pages: Any) -> None:
-        self.pages = pages
+        self.calls = state_calls(pages)
         with reporting_storage_errors():
-            row = pages.getValue((HEADER,))
-        self._stored = b"" if row is None else bytes(row[0])
+            self._stored = self.calls.get(HEADER) or b""
         self.headers: dict[str, bytes] = pickle.loads(self._stored) if self._stored else {}
 
     def of(self, vertex: VertexProgram, group: int, max_bytes: int) -> PageStore:
         """Return the store of one group of a vertex, for records of at most ``max_bytes``."""
         return _GroupPages(self, f"{vertex.id}/{group}/", max_bytes)
 
-    def flush(self) -> None:
-        """Write the headers, if they have changed."""
-        data = pickle.dumps(self.headers, 5)
-        if data != self._stored:
+    def prefetch(self, targets: Iterable[str], groups: Iterable[int]) -> None:
+        """Read the pages that groups of vertices need whichever keys they are given."""
+        targets, names = [*targets], []
+        for group in groups:
+            for target in targets:
+                prefix = f"{target}/{group}/"
+                header = self.headers.get(prefix)
+                if header is not None:
+                    names += [prefix + name for name in only_pages(header)]
+        if names:
             with reporting_storage_errors():
-                self.pages.updateValue((HEADER,), (data,))
+                self.calls.prefetch(names)
+
+    def flush(self) -> None:
+        """Write the headers, if they have changed, and all that is still to be sent."""
+        data = pickle.dumps(self.headers, 5)
+        with reporting_storage_errors():
+            if data != self._stored:
+                self.calls.put(HEADER, data)
+            self.calls.flush()
 
 
 class _GroupPages:
     """A ``PageStore`` under a prefix in a bucket's state."""
 
     def __init__(self, bucket: BucketState, prefix: str, max_bytes: int) -> None:
-        self._pages, self._headers, self._prefix = bucket.pages, bucket.headers, prefix
+        self._calls, self._headers, self._prefix = bucket.calls, bucket.headers, prefix
         self._max_bytes = max_bytes
 
     def get(self, name: str) -> bytes | None:
         if name == HEADER:
             return self._headers.get(self._prefix)
         with reporting_storage_errors():
-            row = self._pages.getValue((self._prefix + name,))
-        return None if row is None else bytes(row[0])
+            return self._calls.get(self._prefix + name)
 
     def put(self, name: str, data: bytes) -> None:
         if name == HEADER:
@@ -62,14 +76,14 @@ class _GroupPages:
             return
         check_size(data, self._max_bytes)
         with reporting_storage_errors():
-            self._pages.updateValue((self._prefix + name,), (data,))
+            self._calls.put(self._prefix + name, data)
 
     def remove(self, name: str) -> None:
         if name == HEADER:
             self._headers.pop(self._prefix, None)
             return
         with reporting_storage_errors():
-            self._pages.removeKey((self._prefix + name,))
+            self._calls.remove(self._prefix + name)
 
 
 class reporting_storage_errors:  # used like a function

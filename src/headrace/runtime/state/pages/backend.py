@@ -32,6 +32,32 @@ HEADER = "h"
 """The name of the record that every call reads, and most write."""
 
 
+MAX_ONLY_PAGE_BYTES = 1 << 16
+"""A larger page is not named by ``only_pages``."""
+
+_FEW_TABLES = 4
+
+
+def only_pages(header: bytes) -> Iterator[str]:
+    """Yield the names of pages that a call needs whichever keys it is given.
+
+    These are small pages that hold all of the entries of keys, all in namespaces, or all of one of
+    a few tables. ``header``: the record ``HEADER``. A header of another format has none.
+    """
+    found = pickle.loads(header)
+    if found[0] != FORMAT:
+        return
+    *_, sizes, _, _, _, namespaced, tables = found
+    spaces = [("p0", sizes)]
+    if namespaced is not None:
+        spaces.append(("n0", namespaced[0]))
+    if tables is not None and len(tables[1]) <= _FEW_TABLES:
+        spaces += [(f"w{id_}.0", space) for _, id_, space in tables[1]]
+    for name, (count, size_bytes, entries, *_) in spaces:
+        if count == 1 and entries and size_bytes <= MAX_ONLY_PAGE_BYTES:
+            yield name
+
+
 class PagedBackend(StateBackend):
     """State in pages, of one operator in one key group, for one call: read, change, ``flush``.
 

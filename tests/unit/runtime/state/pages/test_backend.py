@@ -12,7 +12,7 @@ import pytest
 from headrace.errors import CheckpointError
 from headrace.runtime.keys.serialized_key import to_internal_key, user_key
 from headrace.runtime.state.kinds import StateKind
-from headrace.runtime.state.pages.backend import PagedBackend
+from headrace.runtime.state.pages.backend import PagedBackend, only_pages
 from headrace.runtime.state.pages.bucketed_map import BucketedMap
 from headrace.runtime.state.pages.chunked_list import ChunkedList
 from tests.contract.stores import CountingStore
@@ -461,3 +461,31 @@ def test_what_is_settled_twice_in_a_call_leaves_no_record(store: CountingStore) 
     backend.tables.drop("window")
     backend.flush()
     assert store.records == {}
+
+
+def test_the_header_tells_which_pages_any_call_needs(store: CountingStore) -> None:
+    backend = call(store)
+    backend.tables.declare("sum", StateKind("value"))
+    set_slot(backend, "ann", "touched", 1)
+    space = backend.in_namespaces
+    space.enter(("ann", 7))["touched"] = 1
+    space.changed(("ann", 7))
+    table = backend.tables.table(60_000)
+    table.enter("ann")["sum"] = 5
+    table.changed("ann")
+    backend.flush()
+    names = [*only_pages(store.records["h"])]
+    assert names[:2] == ["p0", "n0"] and len(names) == 3 and names[2].startswith("w")
+    assert {*names} <= {*store.records}
+
+
+def test_one_of_many_pages_is_not_needed_by_any_call(store: CountingStore) -> None:
+    backend = call(store)
+    for key in range(5_000):
+        set_slot(backend, key, "touched", key)
+    backend.flush()
+    assert [*only_pages(store.records["h"])] == []
+
+
+def test_a_header_of_another_format_names_no_pages() -> None:
+    assert [*only_pages(pickle.dumps((7, "whatever"), 5))] == []
