@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from headrace.common import Configuration, Encoder, Types, WatermarkStrategy
-from headrace.common._storage.locations import file_system_of
+from headrace.common._storage.locations import file_system_of, use_access
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors.file_system import FileSink, FileSource, StreamFormat
 from headrace.errors import CheckpointError
@@ -62,6 +62,12 @@ def filled(storage: Storage, base: str) -> str:
     text = "".join(f"k{n % KEYS},{n}\n" for n in range(LINES))
     file_system_of(base).replace(f"{base}/in/lines.csv", text.encode())
     return base
+
+
+def test_the_local_runner_reads_and_writes(storage: Storage, filled: str) -> None:
+    run({**storage.settings, "execution.target": "local"}, filled)
+    use_access(storage.access)
+    assert lines_in(f"{filled}/out") == SUMS
 
 
 def test_a_failed_job_goes_on(spark_settings: dict[str, str], filled: str) -> None:

@@ -21,7 +21,7 @@ from typing import Any
 from headrace.common._options import catalogue as options
 from headrace.common._options.metric_reporters import read_reporters
 from headrace.common._storage.local_files import local_path
-from headrace.common._storage.locations import location_of
+from headrace.common._storage.locations import location_of, use_access, uses_urls
 from headrace.common.configuration import Configuration
 from headrace.common.job_client import JobClient, JobHandle
 from headrace.common.job_execution_result import JobExecutionResult
@@ -41,6 +41,7 @@ from headrace.runners.dependencies.declared import (
     is_this_interpreter,
 )
 from headrace.runners.dependencies.folder import dependencies_folder, working_folder
+from headrace.runners.hadoop_files import access_without_spark
 from headrace.runners.job_graph import job_graph
 from headrace.runners.local import LocalRun
 from headrace.runners.observers import JobInfo, JobObserver, Observers
@@ -265,6 +266,9 @@ def start(
     if _is_local(configuration):
         _warn_ignored(configuration)
         _warn_other_interpreter(dependencies)
+        if uses_urls(program.locators):
+            settings = options.spark_settings(configuration.to_dict())
+            use_access(access_without_spark(settings, os.environ))
         return LocalJob(program, delivery, dependencies, listeners, observers)
     from headrace.runners.spark.start import start_on_spark
 

@@ -327,6 +327,11 @@ class JobProgram:
         sources = [part for source in self.sources for part in (source.source, source.reader)]
         return [*sources, *(sink.sink for sink in self.sinks)]
 
+    @property
+    def locators(self) -> list[str]:
+        """The paths, topics and tables of its sources and sinks."""
+        return [getattr(each, "locator", "") for each in self.connectors]
+
     def sink(self, sink_id: str) -> SinkProgram:
         """Return the sink of an id."""
         return next(sink for sink in self.sinks if sink.id == sink_id)

@@ -213,8 +213,7 @@ def key_groups_warning(program: JobProgram) -> str | None:
 
 def _storage_of(spark: SparkSession, checkpoint: Checkpoint, program: JobProgram) -> StorageAccess:
     """Use remote storage as the session does, if the job uses any; return how it is reached."""
-    locators = [getattr(each, "locator", "") for each in program.connectors]
-    if uses_urls([checkpoint.directory, *locators]):
+    if uses_urls([checkpoint.directory, *program.locators]):
         return use_storage(spark)
     return LOCAL_ONLY
 
