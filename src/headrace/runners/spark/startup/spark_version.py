@@ -38,8 +38,12 @@ def check_pyspark(version: str = pyspark.__version__) -> None:
         )
     else:
         return
-    where = {"pyspark": pyspark.__path__[0]}
-    raise UnsupportedError(problem, where=where, hint=f"pip install '{_WANTED}'")
+    raise UnsupportedError(
+        problem,
+        where={"pyspark": pyspark.__path__[0]},
+        hint=f"pip install '{_WANTED}'; a program that is submitted runs with the pyspark of its"
+        " spark-submit, which must be of such a version",
+    )
 
 
 def check_jvm(jvm: Any, python: str = pyspark.__version__) -> None:
