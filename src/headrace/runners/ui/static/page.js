@@ -96,7 +96,14 @@ function makeHtml(parent, name, text = null, kind = "") {
   return node;
 }
 
-const color = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`);
+// The colors of the theme: to ask for a style after each change would lay out the page again.
+const palette = new Map();
+function color(name) {
+  if (!palette.has(name)) {
+    palette.set(name, getComputedStyle(document.documentElement).getPropertyValue(`--${name}`));
+  }
+  return palette.get(name);
+}
 
 // What the server has said.
 
@@ -230,16 +237,18 @@ function sideText(operator, now, kind) {
 }
 
 function showFigures(state) {
+  const far = svg.classList.contains("far-away");  // then only few of the texts are visible
   for (const [id, parts] of rows) {
     const operator = state.operators[id];
     if (!operator) continue;
     const kind = parts.operator.kind;
     const rate = `${formatCount(kind === "sink" ? operator["in-rate"] : operator["out-rate"])}/s`;
-    setText(parts.rate, rate);
-    setText(parts.far, rate);
-    const [text, style] = sideText(operator, state.now, kind);
-    setText(parts.side, text);
-    setAttribute(parts.side, "class", style);
+    setText(far ? parts.far : parts.rate, rate);
+    if (!far) {
+      const [text, style] = sideText(operator, state.now, kind);
+      setText(parts.side, text);
+      setAttribute(parts.side, "class", style);
+    }
     if (parts.busy && operator.busy !== null) {
       const level = heat(operator.busy);
       setText(parts.share, `${Math.round(operator.busy * 100)} %`);
@@ -258,8 +267,8 @@ function showFigures(state) {
     const width = known ? Math.min(3 + Math.log10(1 + known) * 2.1, 17) : 3;
     setAttribute(parts.line, "stroke-width", width.toFixed(1));
     setAttribute(parts.line, "class", moving ? "edge" : "edge quiet");
-    setText(parts.rate, known === null ? "" : `${formatCount(known)}/s`);
-    setText(parts.time, typeof source.watermark === "number" ? `${formatBehind(source.watermark, state.now)} behind` : "");
+    if (!far) setText(parts.rate, known === null ? "" : `${formatCount(known)}/s`);
+    if (!far) setText(parts.time, typeof source.watermark === "number" ? `${formatBehind(source.watermark, state.now)} behind` : "");
     setText(parts.title, [parts.edge.label, parts.edge.tag ? `side output ${parts.edge.tag}` : "", `watermark ${formatMoment(source.watermark)}`].filter(Boolean).join("\n"));
     if (parts.flow) {
       const running = state.status === "RUNNING" && moving;
@@ -273,7 +282,9 @@ function showFigures(state) {
 
 function place() {
   world.setAttribute("transform", `translate(${view.x} ${view.y}) scale(${view.scale})`);
+  const wasFar = svg.classList.contains("far-away");
   svg.classList.toggle("far-away", view.scale < FAR);
+  if (wasFar !== view.scale < FAR && page.state && rows.size) showFigures(page.state);
 }
 
 function fit() {
@@ -659,6 +670,7 @@ function setTheme(name) {
   localStorage.setItem("headrace-theme", name);
   element("theme").textContent = { auto: "Auto", light: "Light", dark: "Dark" }[name];
   document.documentElement.dataset.theme = name === "auto" ? (dark.matches ? "dark" : "light") : name;
+  palette.clear();
   drawCharts();
 }
 const theme = () => localStorage.getItem("headrace-theme") || "auto";
