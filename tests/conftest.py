@@ -33,6 +33,7 @@ SERVERS = {
     "postgres_of_session": "postgres",
     "hdfs_of_session": "storage",
     "s3_of_session": "storage",
+    "azure_of_session": "storage",
 }
 
 # Shared cores make single examples slow at random; a failure prints how to play it again.

@@ -25,6 +25,12 @@ def s3_of_session() -> Iterator[Storage]:
         yield storage
 
 
+@pytest.fixture(scope="session")
+def azure_of_session() -> Iterator[Storage]:
+    with servers.azure() as storage:
+        yield storage
+
+
 @pytest.fixture(params=["hdfs", "s3"])
 def storage(request: pytest.FixtureRequest) -> Iterator[Storage]:
     found: Storage = request.getfixturevalue(f"{request.param}_of_session")

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import base64
+import email.utils
+import hmac
 import json
 import shutil
 import socket
 import tempfile
+import urllib.error
+import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -24,6 +29,11 @@ from tests.servers import Server
 
 _LISTED = Path(__file__).with_name("pinned.txt")
 _BUCKET, _ACCESS, _SECRET = "bucket1", "key", "secret"
+_CONTAINER, _ACCOUNT = "container1", "devstoreaccount1"
+# Azurite's own account, which its documentation gives for everybody.
+_ACCOUNT_KEY = (
+    "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=="
+)
 
 
 @dataclass(frozen=True)
@@ -128,6 +138,53 @@ def s3() -> Iterator[Storage]:
         with _running(service) as server:
             spark = {"spark.driver.extraClassPath": f"{jars}/*"}
             yield Storage(f"s3a://{_BUCKET}/tests", hadoop, spark, server)
+
+
+@contextmanager
+def azure() -> Iterator[Storage]:
+    """Azurite, which plays Azure's blob interface; Spark needs another one, which it does not."""
+    with _folder() as folder:
+        port = choose_port(0, 0)
+        url = f"http://{HOST}:{port}/{_ACCOUNT}"
+        command = [
+            *(str(shutil.which("azurite-blob")), "--silent", "--skipApiVersionCheck"),
+            *("--blobHost", HOST, "--blobPort", str(port), "-l", str(folder)),
+        ]
+        service = Service("azure", folder, command, url, lambda: _has_container(url))
+        with _running(service) as server:
+            host = f"{_ACCOUNT}.dfs.core.windows.net"
+            hadoop = {
+                f"fs.azure.account.key.{host}": _ACCOUNT_KEY,
+                "fs.azure.headrace.blob.endpoint": url,
+            }
+            yield Storage(f"abfs://{_CONTAINER}@{host}/tests", hadoop, {}, server)
+
+
+def _has_container(url: str) -> bool:
+    """Make the container; False while the server does not answer."""
+    date = email.utils.formatdate(usegmt=True)
+    kind = "application/octet-stream"
+    headers = {"x-ms-date": date, "x-ms-version": "2021-08-06", "Content-Type": kind}
+    signed = "\n".join(
+        [
+            *("PUT", "", "", "", "", kind, "", "", "", "", "", ""),
+            *(f"x-ms-date:{date}", "x-ms-version:2021-08-06"),
+            f"/{_ACCOUNT}/{_ACCOUNT}/{_CONTAINER}",
+            "restype:container",
+        ]
+    )
+    digest = hmac.new(base64.b64decode(_ACCOUNT_KEY), signed.encode(), "sha256").digest()
+    headers["Authorization"] = f"SharedKey {_ACCOUNT}:{base64.b64encode(digest).decode()}"
+    request = urllib.request.Request(
+        f"{url}/{_CONTAINER}?restype=container", data=b"", headers=headers, method="PUT"
+    )
+    try:
+        with urllib.request.urlopen(request, timeout=2) as answer:
+            return bool(answer.status == 201)
+    except urllib.error.HTTPError as error:
+        return error.code == 409  # it is there
+    except OSError:
+        return False
 
 
 def _has_bucket(hadoop: Mapping[str, str]) -> bool:

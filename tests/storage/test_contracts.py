@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import uuid
 
 import pytest
@@ -46,6 +47,18 @@ class TestS3(Files):
     rivals = 1
 
 
+# `npm install -g azurite` brings it: 190 MB, which CI does without.
+if shutil.which("azurite-blob"):
+
+    @pytest.mark.parametrize("storage", ["azure"], indirect=True)
+    class TestAzure(Files):
+        pass
+
+
+STORAGES = ["hdfs", "s3", *(["azure"] if shutil.which("azurite-blob") else [])]
+
+
+@pytest.mark.parametrize("storage", STORAGES, indirect=True)
 class TestStores(ObjectStoreContract):
     turns = 4
 

@@ -15,8 +15,8 @@ from headrace.common._storage.locations import Location, StorageAccess
 from headrace.common._storage.remote import Entry, RemoteFiles
 from headrace.errors import UnsupportedError
 
-_WRITER = "headrace-writer"
-"""The attribute of an object that says which call wrote it."""
+_WRITER = "headrace_writer"
+"""The attribute of an object that says which call wrote it. Azure allows letters, digits and _."""
 
 
 def open_s3(location: Location, access: StorageAccess) -> FileSystem:
