@@ -8,10 +8,14 @@ import pytest
 
 from headrace.common import Configuration
 from headrace.common.job_status import JobStatus
+from headrace.connector import Pending
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream._build.execution import _build_graph
 from headrace.runners.launch import start
-from headrace.runners.observers import BatchProgress, JobInfo, Observers
+from headrace.runners.observers import BatchProgress, JobInfo, Observers, SplitStatus
+from headrace.runners.splits import splits_of
+from headrace.runtime.coordination.coordinator import MAX_SHOWN_SPLITS
+from headrace.runtime.coordination.offset import Offset, SourceProgress, WorkLimits
 
 
 class Kept:
@@ -102,3 +106,12 @@ def test_a_broken_observer_is_reported_once_and_the_job_goes_on(capsys: Any) -> 
 
 def test_no_observers_are_false() -> None:
     assert not Observers() and Observers([Kept()])
+
+
+def test_sources_of_very_many_splits_do_not_tell_of_each() -> None:
+    limits = WorkLimits(1, 1)
+    few = SourceProgress({"a": 1, "b": 2}, idle=frozenset("b"))
+    many = SourceProgress({str(n): n for n in range(MAX_SHOWN_SPLITS + 1)})
+    offset = Offset(1, 0, 0, limits, {"few": few, "many": many})
+    found = splits_of(offset, {"few": {"a": Pending(7)}})
+    assert found == {"few": {"a": SplitStatus(1, 7), "b": SplitStatus(2, idle=True)}}

@@ -39,6 +39,7 @@ _TASK_STATES = (
 _PERCENTILES = (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999))
 _QUARTILES = (("p25", 0.25), ("median", 0.5), ("p75", 0.75), ("p95", 0.95))
 _UNKNOWN = -1
+_SECRET = ("password", "passwd", "secret", "token", "key", "auth", "credential", "jaas")
 _TASK_STATE = {
     JobStatus.CREATED: "CREATED",
     JobStatus.RUNNING: "RUNNING",
@@ -268,8 +269,18 @@ def job_config(record: JobRecord) -> dict[str, Any]:
             "restart-strategy": settings.get("restart-strategy.type", "none"),
             "job-parallelism": parallelism,
             "object-reuse-mode": view.job is not None and view.job.program.settings.object_reuse,
-            "user-config": dict(view.job.program.settings.job_parameters) if view.job else {},
+            "user-config": _without_secrets(view.job.program.settings.job_parameters)
+            if view.job
+            else {},
         },
+    }
+
+
+def _without_secrets(settings: Mapping[str, str]) -> dict[str, str]:
+    """Return settings, with the values hidden of those that are named like passwords."""
+    return {
+        key: "******" if any(word in key.lower() for word in _SECRET) else value
+        for key, value in settings.items()
     }
 
 

@@ -37,6 +37,9 @@ from headrace.runtime.tasks.source_task import NEW_SPLIT, SourceTaskInput, Split
 StateChanges = Mapping[tuple[str, str], SplitState | None]
 """What one source task says of its splits; None for one that is finished."""
 
+MAX_SHOWN_SPLITS = 2000
+"""A source with more splits (files, say) does not tell of each: that would delay micro-batches."""
+
 
 class Coordinator:
     """Plans the micro-batches of all sources of a job; time and offsets are arguments."""
@@ -234,13 +237,17 @@ class Coordinator:
         return [replace(first, pending=self._count_pending(end)), *others]
 
     def pending_by_split(self, offset: Offset) -> dict[str, dict[str, Pending]]:
-        """Return the unread records of each split of an offset, by source id and split."""
+        """Return the unread records of each split of an offset, by source id and split.
+
+        Sources with more than ``MAX_SHOWN_SPLITS`` are left out.
+        """
         return {
             source_id: {
                 split: enumerator.pending({split: position})
                 for split, position in offset.source(source_id).positions.items()
             }
             for source_id, enumerator in self._enumerators.items()
+            if len(offset.source(source_id).positions) <= MAX_SHOWN_SPLITS
         }
 
     def _count_pending(self, offset: Offset) -> dict[str, Pending]:

@@ -136,3 +136,9 @@ def test_a_failed_job_says_so() -> None:
 def test_an_unknown_vertex_is_not_found(record: JobRecord) -> None:
     with pytest.raises(rest.NotFound):
         rest.vertex_details(record, "none")
+
+
+def test_parameters_named_like_passwords_are_hidden() -> None:
+    record = watch(**{"pipeline.global-job-parameters": "region:eu,db.Password:xyzzy"})
+    found = rest.job_config(record)["execution-config"]["user-config"]
+    assert found == {"region": "eu", "db.Password": "******"}

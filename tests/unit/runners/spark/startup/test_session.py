@@ -23,6 +23,7 @@ from headrace.runners.spark.startup.session import (
     makes_local_session,
     quiet_py4j,
     refuse_connect,
+    runs_on_cluster,
     submitted_settings,
     was_submitted,
 )
@@ -110,6 +111,19 @@ def test_a_local_session_is_made_where_nothing_says_otherwise(
     assert not makes_local_session({})
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--master local[2] pyspark-shell")
     assert makes_local_session({})
+
+
+def test_a_cluster_is_known_before_there_is_a_session(
+    nothing_outside: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert not runs_on_cluster({})
+    assert runs_on_cluster({"spark.master": "spark://there:7077"})
+    monkeypatch.setenv("MASTER", "yarn")
+    assert runs_on_cluster({})
+    for master, found in (("local[2]", False), ("spark://there:7077", True)):
+        running = SimpleNamespace(sparkContext=SimpleNamespace(master=master))
+        monkeypatch.setattr(session, "running_session", lambda running=running: running)
+        assert runs_on_cluster({}) is found
 
 
 def test_a_cluster_gets_no_setting_of_this_machine() -> None:
