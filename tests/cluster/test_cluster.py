@@ -98,7 +98,7 @@ def submit_archive(url: str, folder: Path, *arguments: str) -> subprocess.Popen[
         (submit_archive, "2 tasks at once"),
     ],
 )
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_a_program_on_a_cluster(
     begin: Callable[..., subprocess.Popen[bytes]],
     cores: str,
@@ -110,7 +110,7 @@ def test_a_program_on_a_cluster(
     spark_defaults(tmp_path / "conf", spark_cores_max="1" if begin is submit_archive else "2")
     arguments = [str(tmp_path), str(given.day), given.servers, given.topic, output]
     program = begin(cluster.url, tmp_path, *arguments)
-    assert program.wait(timeout=250) == 0, log_of(tmp_path)
+    assert program.wait(timeout=500) == 0, log_of(tmp_path)
     log = Path(f"{tmp_path}.log").read_text()
     assert f"'trades' runs on {cluster.url} with {cores}, Spark" in log, log[-3000:]
     assert Trades.read(tmp_path) == given.trades
@@ -133,7 +133,7 @@ def wait_for_batches(folder: Path, job: str, count: int) -> None:
 
 @pytest.mark.fault
 @pytest.mark.proof
-@pytest.mark.timeout(300)
+@pytest.mark.timeout(600)
 def test_a_worker_goes_and_another_comes(cluster: Cluster, given: Input, tmp_path: Path) -> None:
     """With dynamic allocation, which asks for an executor in place of the lost one."""
     spark_defaults(
@@ -152,7 +152,7 @@ def test_a_worker_goes_and_another_comes(cluster: Cluster, given: Input, tmp_pat
     new = cluster.add_worker()
     assert program.poll() is None, "it ended before the worker was lost"
     before = committed(tmp_path, "trades")
-    assert program.wait(timeout=250) == 0, log_of(tmp_path)
+    assert program.wait(timeout=500) == 0, log_of(tmp_path)
     assert committed(tmp_path, "trades") > before
     assert cluster.has_worked(new)
     assert Trades.read(tmp_path) == given.trades
