@@ -68,6 +68,17 @@ def test_so_is_what_lies_in_a_namespace(kind: str) -> None:
     assert raised.value.where["key"] == "('ann', 'window')"
 
 
+@pytest.mark.parametrize("kind", ["heap", "pages"])
+def test_no_code_of_a_function_is_in_the_state(kind: str) -> None:
+    """It would be in the form of one minor version of Python."""
+    backend = opened(kind)
+    backend.enter("ann")["how"] = lambda value: value
+    backend.changed("ann")
+    with pytest.raises(UnpicklableStateError, match="lambda") as raised:
+        backend.flush()
+    assert raised.value.where["state"] == "how"
+
+
 def test_a_heap_that_stands_for_no_pages_takes_anything() -> None:
     backend = HeapBackend()
     backend.enter("ann")["client"] = threading.Lock()
