@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import subprocess
 import sys
@@ -19,6 +18,9 @@ pytestmark = pytest.mark.spark
 ROOT = Path(__file__).resolve().parents[2]
 ASK = "import sys, pyspark; print(pyspark.__version__, '%d.%d' % sys.version_info[:2])"
 RUN = "import sys, pathlib; from tests.goldens import job; job.run(pathlib.Path(sys.argv[1]))"
+CHOOSES = ("SPARK_HOME", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
+"""What would choose another Spark or Python than the environment's."""
+
 SNAPSHOTS = (
     "--conf spark.sql.streaming.stateStore.minDeltasForSnapshot=1"
     " --conf spark.sql.streaming.stateStore.maintenanceInterval=100ms pyspark-shell"
@@ -100,13 +102,12 @@ def run_in_two_halves(folder: Path, begin: Environment, end: Environment) -> tup
 
 
 def run(folder: Path, environment: Environment) -> str:
-    with contextlib.suppress(KeyError):
-        del os.environ["SPARK_HOME"]
+    inherited = {name: value for name, value in os.environ.items() if name not in CHOOSES}
     done = subprocess.run(
         [environment.python, "-c", RUN, str(folder)],
         cwd=ROOT,
         env={
-            **os.environ,
+            **inherited,
             "PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)]),
             "PYSPARK_SUBMIT_ARGS": SNAPSHOTS,
         },
