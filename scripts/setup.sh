@@ -40,6 +40,8 @@ if ! fits "$venv/bin/python" || [ -n "${PYTHON:-}" ]; then
     rm -rf "$venv"
     if command -v uv >/dev/null; then
         uv venv --quiet --python "$("$python" -c 'import sys; print(sys.executable)')" "$venv"
+        # uv does without pip, but jobs that bring requirements do not.
+        "$venv/bin/python" -m ensurepip >/dev/null 2>&1 || echo "$venv has no pip"
     elif ! "$python" -m venv "$venv"; then
         rm -rf "$venv"
         echo "$python cannot make virtual environments; on Debian and Ubuntu: apt install python3-venv" >&2
