@@ -251,7 +251,13 @@ def test_a_job_waits_for_a_broker_that_is_started_again(
     for partition in (0, 1):
         transactions(servers, name, partition, [v.encode() for v in before[partition::2]])
     env = StreamExecutionEnvironment.get_execution_environment(
-        Configuration.from_dict({"execution.target": "local", "parallelism.default": "2"})
+        Configuration.from_dict(
+            {
+                "execution.target": "local",
+                "parallelism.default": "2",
+                "headrace.ui.terminal": "off",
+            }
+        )
     )
     planned = Walk(source(servers, name)).begin()
     ranges = planned.plan()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import uuid
 from collections.abc import Iterator
 
@@ -44,13 +43,3 @@ def storage(request: pytest.FixtureRequest) -> Iterator[Storage]:
 @pytest.fixture
 def base(storage: Storage) -> str:
     return f"{storage.base}/{uuid.uuid4().hex[:12]}"
-
-
-@pytest.fixture(scope="session")
-def spark_settings(request: pytest.FixtureRequest) -> dict[str, str]:
-    """The settings of a session that reaches all storages: a process has one session only."""
-    found: dict[str, str] = {}
-    for name in ("hdfs_of_session", "s3_of_session"):
-        with contextlib.suppress(pytest.skip.Exception):
-            found |= request.getfixturevalue(name).settings
-    return found

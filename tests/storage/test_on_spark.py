@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from collections import Counter
 from pathlib import Path
 
 import pytest
 
-from headrace.common import Configuration, Encoder, Types, WatermarkStrategy
-from headrace.common._storage.locations import file_system_of, use_access
-from headrace.datastream import StreamExecutionEnvironment
-from headrace.datastream.connectors.file_system import FileSink, FileSource, StreamFormat
-from headrace.errors import CheckpointError
+from headrace.common._storage.locations import file_system_of
 from tests.faults import sums_job
-from tests.faults.processes import log_of, start
+from tests.faults.processes import ROOT, log_of, start
 from tests.storage.servers import Storage
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("storage")]
@@ -29,32 +28,17 @@ def lines_in(folder: str) -> Counter[str]:
     return Counter(line for text in texts for line in text.splitlines())
 
 
-def run(settings: dict[str, str], base: str, fails_at: int = LINES) -> None:
-    """Running sums by key of the files in ``in``; the first run may fail at a line."""
-
-    def pair(line: str) -> tuple[str, int]:
-        key, number = line.split(",")
-        if int(number) == fails_at:
-            raise ValueError("not now")
-        return key, int(number)
-
-    configuration = {
-        "parallelism.default": "2",
-        "headrace.source.max-records-per-batch": "100",
-        "headrace.source.min-records-per-batch": "100",
-        "execution.checkpointing.dir": f"{base}/checkpoint",
-        **settings,
-    }
-    env = StreamExecutionEnvironment.get_execution_environment(
-        Configuration.from_dict(configuration)
+def run(storage: Storage, base: str, fails_at: int = LINES, **further: str) -> str | None:
+    """Run ``lines_job`` in a process of its own; return its error output if it failed."""
+    settings = {**storage.settings, **{key.replace("_", "."): v for key, v in further.items()}}
+    command = [sys.executable, "-m", "tests.storage.lines_job", base, str(fails_at)]
+    command += [f"{key}={value}" for key, value in settings.items()]
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")])
+    environ = {**os.environ, "PYTHONPATH": path.rstrip(os.pathsep)}
+    done = subprocess.run(
+        command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=200, check=False
     )
-    source = FileSource.for_record_stream_format(StreamFormat.text_line_format(), f"{base}/in")
-    lines = env.from_source(source.build(), WatermarkStrategy.no_watermarks(), "lines").uid("in")
-    pairs = lines.map(pair).key_by(lambda pair: pair[0])
-    sums = pairs.reduce(lambda a, b: (b[0], a[1] + b[1])).uid("sums")
-    sink = FileSink.for_row_format(f"{base}/out", Encoder.simple_string_encoder()).build()
-    sums.map(str, Types.STRING()).sink_to(sink).uid("out")
-    env.execute("sums of lines")
+    return done.stderr if done.returncode else None
 
 
 @pytest.fixture
@@ -65,37 +49,29 @@ def filled(storage: Storage, base: str) -> str:
 
 
 def test_the_local_runner_reads_and_writes(storage: Storage, filled: str) -> None:
-    run({**storage.settings, "execution.target": "local"}, filled)
-    use_access(storage.access)
+    assert run(storage, filled, execution_target="local") is None
     assert lines_in(f"{filled}/out") == SUMS
 
 
-def test_a_failed_job_goes_on(spark_settings: dict[str, str], filled: str) -> None:
-    with pytest.raises(ValueError, match="not now"):
-        run(spark_settings, filled, fails_at=250)
-    run(spark_settings, filled)
+def test_a_failed_job_goes_on(storage: Storage, filled: str) -> None:
+    assert "ValueError: not now" in str(run(storage, filled, fails_at=250))
+    assert run(storage, filled) is None
     assert lines_in(f"{filled}/out") == SUMS
 
 
-def test_what_is_lost_is_named(spark_settings: dict[str, str], filled: str) -> None:
-    with pytest.raises(ValueError, match="not now"):
-        run(spark_settings, filled, fails_at=250)
+def test_what_is_lost_is_named(storage: Storage, filled: str) -> None:
+    assert "ValueError: not now" in str(run(storage, filled, fails_at=250))
     checkpoint = f"{filled}/checkpoint/sums+20of+20lines"
     files = file_system_of(checkpoint)
-    found = [file.path for file in files.all_files(checkpoint)]
-    splits = max(path for path in found if "/splits/" in path)
+    splits = max(file.path for file in files.all_files(checkpoint) if "/splits/" in file.path)
     before = files.read(splits)
     assert before is not None
     files.remove(splits)
-    with pytest.raises(CheckpointError) as caught:
-        run(spark_settings, filled)
-    assert splits in str(caught.value)
+    assert splits in str(run(storage, filled))
     files.replace(splits, before[:-3])
-    with pytest.raises(CheckpointError) as caught:
-        run(spark_settings, filled)
-    assert splits in str(caught.value)
+    assert splits in str(run(storage, filled))
     files.replace(splits, before)
-    run(spark_settings, filled)
+    assert run(storage, filled) is None
     assert lines_in(f"{filled}/out") == SUMS
 
 
