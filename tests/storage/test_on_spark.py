@@ -53,13 +53,7 @@ def test_the_local_runner_reads_and_writes(storage: Storage, filled: str) -> Non
     assert lines_in(f"{filled}/out") == SUMS
 
 
-def test_a_failed_job_goes_on(storage: Storage, filled: str) -> None:
-    assert "ValueError: not now" in str(run(storage, filled, fails_at=250))
-    assert run(storage, filled) is None
-    assert lines_in(f"{filled}/out") == SUMS
-
-
-def test_what_is_lost_is_named(storage: Storage, filled: str) -> None:
+def test_a_failed_job_goes_on_and_names_what_is_lost(storage: Storage, filled: str) -> None:
     assert "ValueError: not now" in str(run(storage, filled, fails_at=250))
     checkpoint = f"{filled}/checkpoint/sums+20of+20lines"
     files = file_system_of(checkpoint)
