@@ -129,19 +129,12 @@ def s3_settings(bucket: str, settings: Mapping[str, str]) -> tuple[dict[str, Any
         config["virtual_hosted_style_request"] = not path_style
         config.setdefault("region", "us-east-1")
         client["allow_http"] = endpoint.startswith("http://")
-    else:
-        config.setdefault("region", _default_region(of))
     if of.get("requester.pays.enabled", "false").lower() == "true":
         config["request_payer"] = True
     if of.get("proxy.host"):
         port = f":{of['proxy.port']}" if of.get("proxy.port") else ""
         client["proxy_url"] = f"http://{of['proxy.host']}{port}"
-    return {key: value for key, value in config.items() if value is not None}, client
-
-
-def _default_region(of: Mapping[str, str]) -> str | None:
-    """Return None, so that obstore takes the region from the environment."""
-    return of.get("endpoint.region") or None
+    return config, client
 
 
 def _with_bucket(endpoint: str, bucket: str) -> str:

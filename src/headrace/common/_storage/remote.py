@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import glob
 import io
-import json
 import posixpath
 import re
 import tempfile
 from abc import abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import translate
 from typing import IO, Any, cast
@@ -236,39 +236,8 @@ class RemoteFiles(FileSystem):
                 yield from self._matches(posixpath.join(folder, each.name), rest)
 
 
-def has_magic(path: str) -> bool:
-    """Return whether a path is a glob pattern."""
-    return any(letter in path for letter in "*?[")
-
-
 def _split_pattern(pattern: str) -> tuple[str, list[str]]:
     """Return the folder above the first part with a magic letter, and the parts from there."""
     parts = pattern.split("/")
-    first = next((i for i, part in enumerate(parts) if has_magic(part)), len(parts))
+    first = next((i for i, part in enumerate(parts) if glob.has_magic(part)), len(parts))
     return "/".join(parts[:first]), parts[first:]
-
-
-def remote_error(what: str, problem: str, kinds: Iterable[str] = ()) -> OSError:
-    """Return the ``OSError`` for an answer of a storage; ``kinds``: names of its exceptions."""
-    for kind in kinds:
-        if kind in _ERRORS:
-            return _ERRORS[kind](f"{what}: {problem}")
-    return OSError(f"{what}: {problem}")
-
-
-_ERRORS: dict[str, type[OSError]] = {
-    "FileNotFoundException": FileNotFoundError,
-    "FileAlreadyExistsException": FileExistsError,
-    "AccessControlException": PermissionError,
-    "SecurityException": PermissionError,
-    "ParentNotDirectoryException": NotADirectoryError,
-}
-
-
-def json_answer(data: bytes) -> dict[str, Any]:
-    """Return the JSON object of an answer; empty if it is none."""
-    try:
-        found = json.loads(data)
-    except ValueError:
-        return {}
-    return found if isinstance(found, dict) else {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import http.client
+import json
 import ssl
 import threading
 import time
@@ -11,14 +12,21 @@ from dataclasses import dataclass, field
 from typing import IO, Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
-from headrace.common._storage.remote import json_answer, remote_error
-
 _TIMEOUT_S = 60.0
 _PAUSES_S = (0.1, 0.5, 1.0, 2.0, 4.0, 8.0)
 """Pauses before a request is repeated: together longer than name nodes take to change roles."""
 
 _OTHER_NODE = ("StandbyException", "RetriableException", "SafeModeException")
 _SENT_BLOCK = 1 << 20
+
+
+_ERRORS: dict[str, type[OSError]] = {
+    "FileNotFoundException": FileNotFoundError,
+    "FileAlreadyExistsException": FileExistsError,
+    "AccessControlException": PermissionError,
+    "SecurityException": PermissionError,
+    "ParentNotDirectoryException": NotADirectoryError,
+}
 
 
 class Address(NamedTuple):
@@ -55,7 +63,7 @@ class WebHdfs:
         ``repeats``: a request whose answer was lost may be sent again.
         """
         status, data, _ = self._ask(method, operation, path, repeats, parameters)
-        answer = json_answer(data)
+        answer = _json_answer(data)
         if status >= 300:
             raise self._error(operation, path, status, answer)
         return answer
@@ -68,7 +76,7 @@ class WebHdfs:
             place = self._data_node("GET", "OPEN", path, **part)
             status, data = self._with_data_node("GET", place, None)
             if status != 200:
-                raise self._error("OPEN", path, status, json_answer(data))
+                raise self._error("OPEN", path, status, _json_answer(data))
             return data
 
         found: bytes = self._repeated(attempt, "OPEN", path)
@@ -82,7 +90,7 @@ class WebHdfs:
             place = self._data_node("PUT", "CREATE", path, overwrite="true", noredirect="false")
             status, data = self._with_data_node("PUT", place, content)
             if status not in (200, 201):
-                raise self._error("CREATE", path, status, json_answer(data))
+                raise self._error("CREATE", path, status, _json_answer(data))
 
         self._repeated(attempt, "CREATE", path)
 
@@ -90,7 +98,7 @@ class WebHdfs:
         """Return the URL to which a name node sends a request."""
         status, data, location = self._ask(method, operation, path, True, parameters)
         if status != 307 or not location:
-            raise self._error(operation, path, status, json_answer(data))
+            raise self._error(operation, path, status, _json_answer(data))
         return location
 
     def _repeated(self, attempt: Callable[[], Any], operation: str, path: str) -> Any:
@@ -124,7 +132,7 @@ class WebHdfs:
                 except _Unanswered as error:
                     problem = error
                     continue
-                remote = json_answer(answer[1]).get("RemoteException", {})
+                remote = _json_answer(answer[1]).get("RemoteException", {})
                 if answer[0] >= 400 and remote.get("exception") in _OTHER_NODE:
                     problem = remote.get("message", "")
                     continue
@@ -206,7 +214,16 @@ class WebHdfs:
         if status == 401:
             problem = f"{problem}; HDFS with Kerberos needs a delegation token, which Spark fetches"
         what = f"{operation} of hdfs://{self.service}{path}"
-        return remote_error(what, problem, [str(remote.get("exception"))])
+        return _ERRORS.get(remote.get("exception", ""), OSError)(f"{what}: {problem}")
+
+
+def _json_answer(data: bytes) -> dict[str, Any]:
+    """Return the JSON object of an answer; empty if it is none."""
+    try:
+        found = json.loads(data)
+    except ValueError:
+        return {}
+    return found if isinstance(found, dict) else {}
 
 
 def _connect(address: Address) -> http.client.HTTPConnection:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from headrace.common._options import catalogue as options
 from headrace.common._storage.locations import (
     LOCAL_ONLY,
-    StorageAccess,
     is_url,
     location_of,
     uses_urls,
@@ -101,8 +100,9 @@ def start_on_spark(
         settings[WORKERS_PYTHON] = interpreter_of(dependencies.executable, working_folder(folder))
     parallelism = options.read(configuration, options.PARALLELISM)
     read_states = partial(_read_states, settings, parallelism)
+    storage = LOCAL_ONLY
     if base is not None and is_url(location_of(base)):
-        use_storage(get_session(settings, parallelism))
+        storage = use_storage(get_session(settings, parallelism))
     checkpoint = Checkpoint.open(base, program, fresh, ignore_unclaimed, read_states=read_states)
     try:
         if checkpoint.finished and any(map(_is_collecting, program.sinks)):
@@ -127,7 +127,8 @@ def start_on_spark(
         _check_reachable(program, checkpoint, spark.sparkContext.master or "")
         _print_start(program, checkpoint, spark)
         bring_own_package(spark)
-        storage = _storage_of(spark, checkpoint, program)
+        if storage is LOCAL_ONLY and uses_urls(program.locators):
+            storage = use_storage(spark)
         program = checkpoint.program
         program = replace(program, scope=checkpoint.scope, partitions=checkpoint.partitions)
         write_again = options.read(configuration, options.RESTORE_WRITE_AGAIN)
@@ -209,13 +210,6 @@ def key_groups_warning(program: JobProgram) -> str | None:
         f" stage {program.parallelism - fewest.groups} have nothing to do"
         f" ({options.MAX_PARALLELISM.key} sets the number, before the first run)"
     )
-
-
-def _storage_of(spark: SparkSession, checkpoint: Checkpoint, program: JobProgram) -> StorageAccess:
-    """Use remote storage as the session does, if the job uses any; return how it is reached."""
-    if uses_urls([checkpoint.directory, *program.locators]):
-        return use_storage(spark)
-    return LOCAL_ONLY
 
 
 def _read_states(

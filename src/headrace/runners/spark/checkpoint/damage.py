@@ -82,10 +82,10 @@ def causes_of(error: BaseException) -> list[Cause]:
 def java_reason(causes: Sequence[Cause]) -> str:
     """Return a chain of Java exceptions in one line: the outermost, and the one at its root."""
     first, last = causes[0], causes[-1]
-    told = [_first_line(first) or first.kind]
+    reasons = [_first_line(first) or first.kind]
     if last is not first:
-        told.append(f"{last.kind.rpartition('.')[2]}: {_first_line(last)}")
-    return "; ".join(told)
+        reasons.append(f"{last.kind.rpartition('.')[2]}: {_first_line(last)}")
+    return "; ".join(reasons)
 
 
 def damage_in(
