@@ -1,4 +1,4 @@
-"""``Reporter``: sends or serves the metrics of a job; and how its errors are told."""
+"""``Reporter``: sends or serves the metrics of a job; and how its errors are reported."""
 
 from __future__ import annotations
 

@@ -57,8 +57,8 @@ class TaskOutput:
                 left_out, self._left_out = self._left_out, 0
                 self._second, self._lines = second, 0
                 if left_out:
-                    told = f"and {left_out:,} more lines, which are in Spark's log"
-                    self._append([None, logging.INFO, told, where])
+                    summary = f"and {left_out:,} more lines, which are in Spark's log"
+                    self._append([None, logging.INFO, summary, where])
             self._lines += 1
             if self._lines > LINES_PER_SECOND:
                 self._left_out += 1
