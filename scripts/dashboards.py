@@ -83,6 +83,12 @@ def _sum(metric: str, by: str, selector: str = MINE) -> str:
     return f"sum by ({by}) ({metric}{{{selector}}})"
 
 
+def _records_in(title: str) -> Panel:
+    selector = f'{MINE},operator_name=~"Source:.*"'
+    query = _sum(f"{OPERATOR}_numRecordsOutPerSecond", "operator_name", selector)
+    return Panel(title, [(query, "{{operator_name}}")], "cps")
+
+
 _LAG = f"max by (operator_name) ({OPERATOR}_watermarkLag{{{MINE}}})"
 _DURATION = f"max by (job_name) ({JOB}_lastCheckpointDuration{{{MINE}}})"
 _AGE = f"time() * 1000 - max by (job_name) ({JOB}_lastCheckpointCompletedTimestamp{{{MINE}}})"
@@ -130,20 +136,7 @@ OVERVIEW = Dashboard(
         Row(
             "Records",
             [
-                Panel(
-                    "Records in, by source",
-                    [
-                        (
-                            _sum(
-                                f"{OPERATOR}_numRecordsOutPerSecond",
-                                "operator_name",
-                                f'{MINE},operator_name=~"Source:.*"',
-                            ),
-                            "{{operator_name}}",
-                        )
-                    ],
-                    "cps",
-                ),
+                _records_in("Records in, by source"),
                 Panel(
                     "Records out, by sink",
                     [
@@ -463,20 +456,7 @@ TRADES = Dashboard(
                     "Open hierarchies",
                     [(f"sum({OPERATOR}_open{{{_LINK}}})", "open")],
                 ),
-                Panel(
-                    "Records in, by feed",
-                    [
-                        (
-                            _sum(
-                                f"{OPERATOR}_numRecordsOutPerSecond",
-                                "operator_name",
-                                f'{MINE},operator_name=~"Source:.*"',
-                            ),
-                            "{{operator_name}}",
-                        )
-                    ],
-                    "cps",
-                ),
+                _records_in("Records in, by feed"),
                 Panel(
                     "Documents and new hierarchies in a second",
                     [

@@ -115,13 +115,20 @@ def test_a_pushgateway_has_the_metrics_and_loses_them_at_the_end(
     assert float(last) == RECORDS + 1
 
 
+def to(influxdb: Influxdb) -> dict[str, str]:
+    """The keys of a reporter to this server."""
+    return {
+        "influx__factory__class": f"{FLINKS}.influxdb.InfluxdbReporterFactory",
+        "influx__host": "127.0.0.1",
+        "influx__port": influxdb.url.rpartition(":")[2],
+    }
+
+
 def test_influxdb_has_points_with_flinks_tags_and_fields(
     influxdb: Influxdb, capsys: pytest.CaptureFixture[str]
 ) -> None:
     keys = {
-        "influx__factory__class": f"{FLINKS}.influxdb.InfluxdbReporterFactory",
-        "influx__host": "127.0.0.1",
-        "influx__port": influxdb.url.rpartition(":")[2],
+        **to(influxdb),
         "influx__db": "flink",
         "influx__interval": "200 ms",
         "influx__scope__variables__additional": "odd:\\",
@@ -190,9 +197,7 @@ def test_a_database_that_is_not_there_is_told_once(
     influxdb: Influxdb, capsys: pytest.CaptureFixture[str]
 ) -> None:
     keys = {
-        "influx__factory__class": f"{FLINKS}.influxdb.InfluxdbReporterFactory",
-        "influx__host": "127.0.0.1",
-        "influx__port": influxdb.url.rpartition(":")[2],
+        **to(influxdb),
         "influx__db": "other",
         "influx__interval": "50 ms",
     }
