@@ -27,6 +27,7 @@ pytest.register_assert_rewrite(
 # Which server a fixture of a session starts.
 SERVERS = {
     "cluster": "cluster",
+    "hadoop_conf": "yarn",
     "kafka_server": "kafka",
     "registry_url": "kafka",
     "redis_of_session": "redis",

@@ -27,7 +27,7 @@ from headrace.errors import JobError
 from headrace.runners.spark.startup.java import find_java
 from tests.servers import Server
 
-_LISTED = Path(__file__).with_name("pinned.txt")
+LISTED = Path(__file__).with_name("pinned.txt")
 _BUCKET, _ACCESS, _SECRET = "bucket1", "key", "secret"
 _CONTAINER, _ACCOUNT = "container1", "devstoreaccount1"
 # Azurite's own account, which its documentation gives for everybody.
@@ -66,7 +66,7 @@ def hdfs() -> Iterator[Storage]:
     """Hadoop's own cluster for tests: a name node and a data node in one JVM."""
     with _folder() as folder:
         try:
-            jars = install_server("hdfs", parts=read_pinned_files("hdfs", _LISTED))
+            jars = install_server("hdfs", parts=read_pinned_files("hdfs", LISTED))
             java = find_java().home / "bin" / "java"
         except JobError as error:
             pytest.skip(f"missing: hdfs: {error.message}; {error.hint}")
@@ -102,7 +102,7 @@ def s3() -> Iterator[Storage]:
     if weed is None:
         pytest.skip("missing: s3: `make test-servers` brings SeaweedFS")
     try:
-        jars = install_server("s3a", parts=read_pinned_files("s3a", _LISTED))
+        jars = install_server("s3a", parts=read_pinned_files("s3a", LISTED))
     except JobError as error:
         pytest.skip(f"missing: s3: {error.message}; {error.hint}")
     with _folder() as folder:
