@@ -629,6 +629,15 @@ class Sink(ABC):
         """
         return False
 
+    @property
+    def writes_in_thread(self) -> bool:
+        """Whether a task may run the writer in a thread, beside the writers of other sinks.
+
+        It shortens a task that waits for several servers. The writer must call no function of the
+        user, and its values in ``WriterContext.shared`` must not be those of another sink.
+        """
+        return False
+
     def committer(self, context: CommitterContext) -> Committer:
         """Make a committer; not called for a sink that commits by task.
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import contextlib
 import pickle
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
@@ -39,6 +40,8 @@ from headrace.runners.spark.query.worker import (
 from headrace.runtime.block import Envelope, Kind, records_of
 from headrace.runtime.coordination.coordinator import StateChanges
 from headrace.runtime.program import JobProgram, SinkProgram
+
+_MAX_THREADS = 16
 
 
 @dataclass
@@ -135,15 +138,21 @@ class _SinkTask:
 
     def end(self) -> None:
         """Write the stored envelopes, and prepare the commit."""
+        in_threads = []
         for sink_id in self._spilled.readers():
+            sink = self._job.program.sink(sink_id)
+            if sink.sink.writes_in_thread:
+                in_threads.append(sink)
+                continue
             received = self._spilled.pop(sink_id)
-            if Delivery.takes(self._job.program.sink(sink_id)):
+            if Delivery.takes(sink):
                 records = [(each.group, records_of(payload_of(each))) for each in received]
                 self.message.delivered[sink_id] = records
             else:
                 for envelope in received:
                     self._write(envelope)
                 self._prepare_commit(sink_id)
+        self._write_in_threads(in_threads)
         for sink_id in [*self._open]:
             self._prepare_commit(sink_id)
         counted = self._metrics.nonzero_values(partition_id())
@@ -157,6 +166,26 @@ class _SinkTask:
             writing = SinkWriting(sink, _make_context(self._job, sink, self._batch))
             self._open[sink_id] = self._stack.enter_context(writing)
         self._open[sink_id].write(payload_of(envelope))
+
+    def _write_in_threads(self, sinks: Sequence[SinkProgram]) -> None:
+        """Write the stored envelopes of these sinks side by side: each waits for its servers.
+
+        All have ended when the first error is raised.
+        """
+        contexts = [_make_context(self._job, sink, self._batch) for sink in sinks]
+        if len(sinks) < 2:
+            committables = [*map(self._write_stored, sinks, contexts)]
+        else:
+            with ThreadPoolExecutor(min(len(sinks), _MAX_THREADS)) as threads:
+                committables = [*threads.map(self._write_stored, sinks, contexts)]
+        for sink, committable in zip(sinks, committables, strict=True):
+            self.message.committables[sink.id] = committable
+
+    def _write_stored(self, sink: SinkProgram, context: WriterContext) -> Any:
+        with SinkWriting(sink, context) as writing:
+            for envelope in self._spilled.pop(sink.id):
+                writing.write(payload_of(envelope))
+            return writing.prepare_commit()
 
     def _prepare_commit(self, sink_id: str) -> None:
         self.message.committables[sink_id] = self._open.pop(sink_id).prepare_commit()

@@ -15,6 +15,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from py4j.protocol import Py4JError
 from pyspark import SparkConf, SparkContext
 from pyspark.java_gateway import launch_gateway
 from pyspark.sql import SparkSession
@@ -31,6 +32,8 @@ from headrace.runners.spark.startup.interpreter import (
     worker_python,
 )
 from headrace.runners.spark.startup.java import ensure_java
+from headrace.runners.spark.startup.local_file_system import SETTING as FILE_SYSTEM
+from headrace.runners.spark.startup.local_file_system import define_local_file_system
 from headrace.runners.spark.startup.outside_settings import (
     MASTER,
     REMOTE,
@@ -50,6 +53,7 @@ _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 _QUICK_START = ("-XX:TieredStopAtLevel=1", "-Xlog:disable", "-Xlog:all=warning:stderr")
 _ARCHIVE = "Archive"  # the JVM's options about archives of classes all have it in their names
 
+_log = logging.getLogger(__name__)
 _settings_lock = threading.Lock()
 
 _STATE_STORE = {
@@ -306,6 +310,7 @@ class _Launch:
         self.driver_path = path_of_this_interpreter()
         if self.local:
             self.settings = _local_settings(settings, parallelism, outside)
+            self.own_file_system = FILE_SYSTEM not in {**outside, **settings}
             self.chosen = self.settings.get(WORKERS_PYTHON)
             self.python = (
                 other_python(self.chosen, self.folders)
@@ -347,7 +352,15 @@ class _Launch:
         ):
             gateway = launch_gateway(None, {"stderr": log})  # type: ignore[no-untyped-call]
         check_jvm(gateway.jvm)
+        if self.local and self.own_file_system:
+            self._define_file_system(gateway.jvm)
         SparkContext._ensure_initialized(gateway=gateway)
+
+    def _define_file_system(self, jvm: Any) -> None:
+        try:
+            self.settings[FILE_SYSTEM] = define_local_file_system(jvm)
+        except Py4JError as error:
+            _log.warning("Hadoop starts processes to set permissions: %s", error)
 
     def workers_start(self) -> contextlib.AbstractContextManager[None]:
         """Start workers with the launch's interpreter within a ``with`` block."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -67,7 +68,7 @@ class NoCommitter(Committer):
 
 def read(
     stream: Callable[[StreamExecutionEnvironment], DataStream],
-    sink: Sink,
+    sink: Sink | Sequence[Sink],
     folder: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> TaskMessage:
@@ -75,7 +76,8 @@ def read(
     env = StreamExecutionEnvironment.get_execution_environment(
         Configuration.from_dict({"parallelism.default": "1"})
     )
-    stream(env).sink_to(sink)
+    for each in [sink] if isinstance(sink, Sink) else sink:
+        stream(env).sink_to(each)
     program = program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job")
     program = replace(program, settings=replace(program.settings, flush_records=1000))
     assert writes_where_it_reads(program)
@@ -132,6 +134,56 @@ def test_nothing_is_written_where_it_is_read_after_a_shuffle(tmp_path: Path) -> 
     assert not writes_where_it_reads(
         program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job")
     )
+
+
+# Writers in threads.
+
+MEETING = threading.Barrier(2)
+
+
+class MeetingWriter(Writer):
+    """Commits when another writer is about to commit, too."""
+
+    def prepare_commit(self) -> Any:
+        MEETING.wait(10)
+        return super().prepare_commit()
+
+
+class FailingWriter(Writer):
+    def prepare_commit(self) -> Any:
+        MEETING.wait(10)
+        raise OSError("no broker answers")
+
+
+@dataclass(frozen=True)
+class InThread(Aside):
+    commits: CommitBy = CommitBy.TASK  # type: ignore[misc]
+    writers: type[Writer] = MeetingWriter
+
+    @property
+    def writes_in_thread(self) -> bool:
+        return True
+
+    def writer(self, context: WriterContext) -> SinkWriter:
+        return self.writers()
+
+
+def test_sinks_that_wait_for_servers_are_written_side_by_side(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    message = read(numbers, [InThread(), InThread()], tmp_path, monkeypatch)
+    assert sorted(map(str, EVENTS)) == ["[1, 2, 3]", "[1, 2, 3]", "prepare", "prepare"]
+    assert [*message.committables.values()] == ["prepared", "prepared"]
+
+
+def test_a_sink_that_fails_beside_another_is_aborted_and_the_other_commits(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sinks = [InThread(writers=FailingWriter), InThread()]
+    with pytest.raises(Exception, match="no broker answers"):
+        read(numbers, sinks, tmp_path, monkeypatch)
+    assert EVENTS.count("abort") == 1
+    assert EVENTS.count("prepare") == 1
 
 
 # Encoders.

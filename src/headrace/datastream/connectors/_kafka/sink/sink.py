@@ -159,6 +159,11 @@ class KafkaSink(Sink):
         schema = self.record_serializer
         return schema.encoder if isinstance(schema, BuiltRecordSerializer) else None
 
+    @property
+    def writes_in_thread(self) -> bool:
+        """True if its records come encoded: otherwise the writer calls a schema of the user."""
+        return self.record_encoder is not None
+
     def writer(self, context: WriterContext) -> SinkWriter:
         """Return a writer; its producer is reused while the worker process lives."""
         assert self.record_serializer is not None
