@@ -18,6 +18,7 @@ from headrace.datastream.checkpoint_config import CheckpointConfig
 from headrace.datastream.checkpointing_mode import CheckpointingMode
 from headrace.datastream.execution_mode import RuntimeExecutionMode
 from headrace.datastream.slot_sharing_group import SlotSharingGroup
+from headrace.errors import ConfigurationError
 
 _BUFFER_TIMEOUT = "execution.buffer-timeout.interval"
 _CHANGELOG = "state.changelog.enabled"
@@ -32,7 +33,16 @@ def environment_settings() -> Configuration:
         ConfigurationError: an unknown key, or a value that cannot be parsed.
     """
     given = os.environ.get(options.SETTINGS_VARIABLE)
-    return Configuration.from_dict(json.loads(given) if given else {})
+    if not given:
+        return Configuration.from_dict({})
+    try:
+        settings = json.loads(given)
+    except ValueError as error:
+        raise ConfigurationError(
+            f"{options.SETTINGS_VARIABLE} is not JSON: {error}",
+            hint='{"key": "value", …}; YARN takes quotes away, and needs \\" for each',
+        ) from None
+    return Configuration.from_dict(settings)
 
 
 class JobSettings:

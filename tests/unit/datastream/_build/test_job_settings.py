@@ -179,3 +179,10 @@ def test_a_closeable_iterator() -> None:
     results.close()
     assert closed == [1] and list(results) == []
     assert list(CloseableIterator(iter("ab"))) == ["a", "b"]
+
+
+def test_settings_without_their_quotes_are_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HEADRACE_SETTINGS", "{parallelism.default: 2}")
+    with pytest.raises(ConfigurationError, match="HEADRACE_SETTINGS is not JSON") as error:
+        StreamExecutionEnvironment.get_execution_environment()
+    assert "YARN takes quotes away" in error.value.hint
