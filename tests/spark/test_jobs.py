@@ -322,6 +322,25 @@ def test_a_failure_is_borne_by_a_restart(tmp_path: Path) -> None:
     assert failures.read_text() == "xxxxxx"
 
 
+def test_new_tokens_of_hdfs_take_a_new_query(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    attempts: list[Any] = []
+
+    class FindsNewTokens:
+        def __init__(self, *of: Any) -> None:
+            attempts.append(self)
+
+        def has_new_tokens(self) -> bool:
+            return len(attempts) < 3 and bool(written(tmp_path))
+
+    monkeypatch.setattr("headrace.runners.spark.job.TokenWatch", FindsNewTokens)
+    start(tmp_path).get_job_execution_result().result()
+    assert len(attempts) == 3
+    assert capfd.readouterr().err.count("'sums' goes on with new delegation tokens") == 2
+    assert written(tmp_path) == sums()
+
+
 def test_what_goes_wrong_beside_the_driver_is_reported_as_it_was(tmp_path: Path) -> None:
     env = environment()
     lines = FileSource.for_record_stream_format(

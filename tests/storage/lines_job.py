@@ -1,12 +1,15 @@
 """``python -m tests.storage.lines_job BASE FAILS_AT [KEY=VALUE ...]``: running sums by key.
 
 Input, results and checkpoint are in folders of BASE. It fails at the line with the number FAILS_AT.
-It is a program of its own, as a process has one Spark session, and that one storage.
+It is a program of its own, as a process has one Spark session, and that one storage. The
+environment variable ``LINE_SECONDS`` says how long each line takes.
 """
 
 from __future__ import annotations
 
+import os
 import sys
+import time
 
 from headrace.common import Configuration, Encoder, Types, WatermarkStrategy
 from headrace.datastream import StreamExecutionEnvironment
@@ -15,9 +18,11 @@ from headrace.datastream.connectors.file_system import FileSink, FileSource, Str
 
 def main() -> None:
     base, fails_at = sys.argv[1], int(sys.argv[2])
+    line_seconds = float(os.environ.get("LINE_SECONDS", "0"))
 
     def pair(line: str) -> tuple[str, int]:
         key, number = line.split(",")
+        time.sleep(line_seconds)
         if int(number) == fails_at:
             raise ValueError("not now")
         return key, int(number)

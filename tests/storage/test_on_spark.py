@@ -18,6 +18,7 @@ from tests.storage.servers import Storage
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("storage")]
 
 LINES, KEYS = 400, 7
+INPUT = "".join(f"k{n % KEYS},{n}\n" for n in range(LINES))
 SUMS = Counter(str((f"k{n % KEYS}", sum(range(n % KEYS, n + 1, KEYS)))) for n in range(LINES))
 
 
@@ -43,8 +44,7 @@ def run(storage: Storage, base: str, fails_at: int = LINES, **further: str) -> s
 
 @pytest.fixture
 def filled(storage: Storage, base: str) -> str:
-    text = "".join(f"k{n % KEYS},{n}\n" for n in range(LINES))
-    file_system_of(base).replace(f"{base}/in/lines.csv", text.encode())
+    file_system_of(base).replace(f"{base}/in/lines.csv", INPUT.encode())
     return base
 
 

@@ -7,7 +7,7 @@ Paths are local paths, or URLs as Spark takes them; a path belongs to one file s
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import IO
 
@@ -33,6 +33,9 @@ class FileSystem(ABC):
         OSError: from every method, if the storage fails; ``FileNotFoundError`` where a file that
             is read does not exist.
     """
+
+    def use_tokens(self, tokens: Mapping[str, str]) -> None:
+        """Use other tokens from now on, by service; a storage without tokens has nothing to do."""
 
     @abstractmethod
     def create(self, path: str) -> IO[bytes]:

@@ -6,7 +6,8 @@ import io
 import posixpath
 import socket
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import IO, Any
 
 from headrace.common._storage.file_system import FileSystem, ListedFile
@@ -40,7 +41,7 @@ def open_hdfs(location: Location, access: StorageAccess) -> FileSystem:
             hint="switch WebHDFS on at the name nodes, or use a mounted folder",
         )
     client = WebHdfs(authority, name_nodes(authority, settings), _identity(authority, access))
-    return HdfsFiles(client)
+    return HdfsFiles(client, access)
 
 
 def name_nodes(authority: str, settings: Any) -> list[Address]:
@@ -88,8 +89,12 @@ def _by_number(authority: str) -> list[str]:
 class HdfsFiles(RemoteFiles):
     """Files of one HDFS. Renames are atomic at the name node, and so are all of its requests."""
 
-    def __init__(self, client: WebHdfs) -> None:
-        self._client = client
+    def __init__(self, client: WebHdfs, access: StorageAccess) -> None:
+        self._client, self._access = client, access
+
+    def use_tokens(self, tokens: Mapping[str, str]) -> None:
+        access = replace(self._access, tokens=tokens)
+        self._client.identity = _identity(self._client.service, access)
 
     def store(self, path: str, content: IO[bytes]) -> None:
         self._client.write(_inner(path), content)

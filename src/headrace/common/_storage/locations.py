@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import posixpath
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib import import_module
 from typing import IO, NamedTuple
 from urllib.parse import unquote, urlsplit
@@ -138,9 +138,12 @@ def use_access(
     """
     global _access, _remove_with_markers
     _remove_with_markers = remove_with_markers
-    if access != _access:
-        _access = access
+    if replace(access, tokens=_access.tokens) != _access:
         _opened.clear()
+    elif access.tokens != _access.tokens:
+        for files in _opened.values():  # they are in use, by an open checkpoint for example
+            files.use_tokens(access.tokens)
+    _access = access
 
 
 def remove_folder_of_spark(path: str) -> None:

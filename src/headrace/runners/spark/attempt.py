@@ -7,6 +7,7 @@ import shutil
 import sys
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from tempfile import gettempdir
 from typing import Any
@@ -59,6 +60,7 @@ class Attempt:
         name: the query's name, for Spark's listeners and logs.
         group: Spark's job group, by which a batch is cancelled.
         cancelled: the attempt stops when this is set; it is checked every 0.1 s.
+        is_outdated: whether another attempt must go on, as with expiring tokens no worker could.
     """
 
     spark: SparkSession
@@ -71,11 +73,14 @@ class Attempt:
     name: str
     group: str
     cancelled: threading.Event
+    is_outdated: Callable[[], bool] = lambda: False
+    outdated: bool = field(default=False, init=False)
+    """Whether it has stopped only for another attempt to go on."""
     _write_error: BaseException | None = field(default=None, init=False)
     _stop_by: float | None = field(default=None, init=False)
 
     def run(self) -> None:
-        """Run to the end of the input, or until the job is cancelled.
+        """Run to the end of the input, or until the job is cancelled or the attempt outdated.
 
         Raises:
             JobError: it failed, and not in the user's code; otherwise the user's own exception.
@@ -212,7 +217,7 @@ class Attempt:
             )
 
     def _must_not_continue(self) -> bool:
-        return self.cancelled.is_set() or self.link.failure is not None
+        return self.cancelled.is_set() or self.link.failure is not None or self.outdated
 
     def _should_stop(self) -> bool:
         """Return whether to stop the query now.
@@ -225,7 +230,9 @@ class Attempt:
         if self._stop_by is None:
             is_done = self._is_done()
             if not is_done and not self.cancelled.is_set():
-                return False
+                self.outdated = self.is_outdated()
+                if not self.outdated:
+                    return False
             patience_s = _STOP_SECONDS if is_done or self._must_finish_batch else _CANCEL_SECONDS
             self._stop_by = time.monotonic() + patience_s
             self.plans.stop.requested.touch()

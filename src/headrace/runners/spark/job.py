@@ -33,6 +33,7 @@ from headrace.runners.spark.query.shipped_dependencies import NO_DEPENDENCIES, S
 from headrace.runners.spark.query.worker import ProgramRef
 from headrace.runners.spark.reports import Reports
 from headrace.runners.spark.startup.session import activate
+from headrace.runners.spark.startup.storage import TokenWatch, use_storage
 from headrace.runners.spark.worker_warnings import WarningForwarder
 from headrace.runners.subtasks import OperatorMetrics
 from headrace.runners.temporary_files import keep_log
@@ -177,8 +178,13 @@ class SparkJob:
         while True:
             self._status = JobStatus.RUNNING
             try:
-                self._run_attempt(number, run_id)
-                return
+                if not self._run_attempt(number, run_id):
+                    return
+                number += 1
+                print(
+                    f"headrace: {self._program.name!r} goes on with new delegation tokens of HDFS",
+                    file=sys.stderr,
+                )
             except (PlanError, CheckpointError, UnsupportedError, SparkEndedError):
                 raise  # it would fail again
             except Exception as error:
@@ -197,13 +203,18 @@ class SparkJob:
                 self._status = JobStatus.RESTARTING
                 if self._cancelled.wait(delay_ms / 1000):
                     return
-                # With a new run id, workers open the operators again.
-                run_id = f"{self._program.run_id}-{number}"
-                self._checkpoint.transfer_to_run(run_id)
+            # With a new run id, workers open the operators again.
+            run_id = f"{self._program.run_id}-{number}"
+            if self._storage is not LOCAL_ONLY:
+                self._storage = use_storage(self._spark)
+            self._checkpoint.transfer_to_run(run_id)
 
-    def _run_attempt(self, number: int, run_id: str) -> None:
+    def _run_attempt(self, number: int, run_id: str) -> bool:
+        """Run an attempt, and return whether another one must go on with new tokens."""
+        attempt = self._new_attempt(number, run_id)
         try:
-            self._new_attempt(number, run_id).run()
+            attempt.run()
+            return attempt.outdated and not self._checkpoint.finished
         finally:
             self._reports.observe_all()
 
@@ -226,6 +237,7 @@ class SparkJob:
             name=f"{program.name}-{program.run_id[:8]}-{attempt_number}",
             group=str(self.job_id),
             cancelled=self._cancelled,
+            is_outdated=TokenWatch(self._spark, self._storage).has_new_tokens,
         )
 
     def _finish_sinks(self) -> None:

@@ -8,13 +8,19 @@ import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
 
-from headrace.common._storage.hdfs import name_nodes, open_hdfs
-from headrace.common._storage.locations import StorageAccess, split_url
+from headrace.common._storage.hdfs import HdfsFiles, name_nodes, open_hdfs
+from headrace.common._storage.locations import (
+    LOCAL_ONLY,
+    StorageAccess,
+    file_system_of,
+    split_url,
+    use_access,
+)
 from headrace.common._storage.web_hdfs import Address, WebHdfs
 from headrace.errors import UnsupportedError
 
@@ -194,3 +200,23 @@ def test_a_token_stands_for_the_user(nodes: list[Node]) -> None:
     assert _identity("10.0.0.2:8020", access) == {"user.name": "ann"}
     by_name = StorageAccess({}, "ann", {"127.0.0.1:8020": "t"})
     assert _identity("localhost:8020", by_name) == {"delegation": "t"}
+
+
+def test_other_tokens_are_used_by_file_systems_that_are_open() -> None:
+    def access(token: str, **settings: str) -> StorageAccess:
+        return StorageAccess(settings, "ann", {"ha-hdfs:nn": token})
+
+    def identity() -> Any:
+        return cast(HdfsFiles, file_system_of("hdfs://nn/x"))._client.identity
+
+    try:
+        use_access(access("first"))
+        kept = file_system_of("hdfs://nn/x")
+        assert identity() == {"delegation": "first"}
+        use_access(access("second"))
+        assert file_system_of("hdfs://nn/x") is kept
+        assert identity() == {"delegation": "second"}
+        use_access(access("second", **{"dfs.http.policy": "HTTPS_ONLY"}))
+        assert file_system_of("hdfs://nn/x") is not kept
+    finally:
+        use_access(LOCAL_ONLY)

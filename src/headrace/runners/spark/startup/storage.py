@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from collections.abc import Callable
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -15,6 +17,7 @@ _DEFAULTS = ("core-default.xml", "hdfs-default.xml")
 _CREDENTIAL_STORE = "hadoop.security.credential.provider.path"
 _SECRETS = ("fs.s3a.access.key", "fs.s3a.secret.key", "fs.s3a.session.token")
 _TOKEN_KIND = "HDFS_DELEGATION_TOKEN"
+_LOOK_SECONDS = 10.0
 
 
 def use_storage(spark: SparkSession) -> StorageAccess:
@@ -57,13 +60,46 @@ def storage_access(spark: SparkSession) -> StorageAccess:
             found = _secret(configuration, key)
             if found is not None:
                 settings[key] = found
-    user = jvm.org.apache.hadoop.security.UserGroupInformation.getCurrentUser()
-    tokens = {
+    user = _user(spark)
+    return StorageAccess(settings, user.getShortUserName(), _tokens(user))
+
+
+class TokenWatch:
+    """Watches whether Spark has obtained other delegation tokens than those of an access.
+
+    With a keytab or a ticket cache it does, when three quarters of their time are over (4.3.0). The
+    executors' JVMs get them; Python workers have those with which their query was started.
+    """
+
+    def __init__(
+        self,
+        spark: SparkSession,
+        access: StorageAccess,
+        seconds: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._spark, self._tokens, self._seconds = spark, access.tokens, seconds
+        self._next = seconds() + _LOOK_SECONDS
+
+    def has_new_tokens(self) -> bool:
+        """Return whether there are other tokens; False between two looks."""
+        if not self._tokens or self._seconds() < self._next:
+            return False
+        self._next = self._seconds() + _LOOK_SECONDS
+        return _tokens(_user(self._spark)) != self._tokens
+
+
+def _user(spark: SparkSession) -> Any:
+    jvm: Any = spark._jvm
+    return jvm.org.apache.hadoop.security.UserGroupInformation.getCurrentUser()
+
+
+def _tokens(user: Any) -> dict[str, str]:
+    """Return the delegation tokens of a user by service, encoded for URLs."""
+    return {
         token.getService().toString(): token.encodeToUrlString()
         for token in user.getCredentials().getAllTokens().toArray()
         if token.getKind().toString() == _TOKEN_KIND
     }
-    return StorageAccess(settings, user.getShortUserName(), tokens)
 
 
 def _secret(configuration: Any, key: str) -> str | None:
