@@ -1,0 +1,1 @@
+"""The files with which a job is deployed on Kubernetes."""
