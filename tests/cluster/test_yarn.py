@@ -12,6 +12,7 @@ pytest.importorskip("confluent_kafka", reason="missing: pip install 'headrace[ka
 
 from headrace.demo.trades import generator
 from headrace.runners.dependencies.folder import extract
+from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
 from tests.cluster.commands import (
     PROGRAM,
     Trades,
@@ -27,6 +28,8 @@ from tests.faults.processes import log_of
 pytestmark = [pytest.mark.spark, pytest.mark.slow, pytest.mark.proof]
 
 NO_KAFKA = ["", "", ""]
+SETTINGS = '{"parallelism.default": "3"}'
+SETTINGS_ON_A_NODE = SETTINGS.replace('"', r"\"")  # YARN takes quotes away
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +87,7 @@ def test_an_archive_on_yarn(
         *("--conf", "spark.pyspark.python=./environment/bin/python"),
         *("--conf", f"spark.executorEnv.HEADRACE_PYTHON={python}"),
         *("--conf", f"spark.yarn.appMasterEnv.HEADRACE_PYTHON={python}"),
+        *("--conf", f"spark.yarn.appMasterEnv.HEADRACE_SETTINGS={SETTINGS_ON_A_NODE}"),
     ]
     arguments = [str(tmp_path), str(day), *NO_KAFKA]
     program = start(
@@ -91,7 +95,9 @@ def test_an_archive_on_yarn(
         by_spark_submit(*options, "environment/program/jobs.py", *arguments),
         HADOOP_CONF_DIR=str(hadoop_conf),
         HEADRACE_PYTHON=python,
+        HEADRACE_SETTINGS=SETTINGS,
         PYTHONPATH="",
     )
     assert program.wait(timeout=500) == 0, log_of(tmp_path)
     assert Trades.read(tmp_path) == expected
+    assert Checkpoint.read_partitions(str(tmp_path / "checkpoint"), "trades") == 3
