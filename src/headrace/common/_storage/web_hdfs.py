@@ -212,7 +212,10 @@ class WebHdfs:
         remote = answer.get("RemoteException", {})
         problem = str(remote.get("message") or f"HTTP status {status}").partition("\n")[0]
         if status == 401:
-            problem = f"{problem}; HDFS with Kerberos needs a delegation token, which Spark fetches"
+            problem += (
+                "; HDFS with Kerberos needs a delegation token, which Spark fetches with a keytab"
+                " or a ticket, but not on a standalone cluster"
+            )
         what = f"{operation} of hdfs://{self.service}{path}"
         return _ERRORS.get(remote.get("exception", ""), OSError)(f"{what}: {problem}")
 
