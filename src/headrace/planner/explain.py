@@ -15,6 +15,10 @@ def explain_text(program: JobProgram) -> str:
     """Return the stages, chains, exchanges, state and timers of a job, one per line."""
     mode = "batch" if program.batch else "streaming"
     lines = [f"Job {program.name!r} ({mode}, parallelism {program.parallelism})"]
+    if program.is_one_task:
+        lines.append(
+            "On Spark: one task for all stages, without a shuffle, as the parallelism is 1"
+        )
     lines.append("Stage 0: sources")
     for source in program.sources:
         root = source.chain.nodes[source.chain.root]

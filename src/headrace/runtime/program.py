@@ -277,6 +277,23 @@ class JobProgram:
         return replace(self, changes=int(changes or 0) + changed)
 
     @property
+    def is_one_task(self) -> bool:
+        """Whether one task of Spark reads, runs all keyed stages and writes, without a shuffle.
+
+        A shuffle would make a stage of its own, with a task and a Python process, for one reader. A
+        user's DataFrame is read in as many tasks as Spark chooses.
+        """
+        by_spark = any(
+            each is not None and each.executed_by is ExecutedBy.SPARK
+            for each in (
+                *(source.source for source in self.sources),
+                *(sink.sink for sink in self.sinks),
+            )
+        )
+        alone = self.parallelism == 1 and self.partitions == 1
+        return alone and bool(self.stages) and not self.batch and not by_spark
+
+    @property
     def chains(self) -> list[ChainProgram]:
         """The chains of its sources, then those of its stages."""
         chains = [source.chain for source in self.sources]

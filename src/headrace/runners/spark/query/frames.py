@@ -8,7 +8,7 @@ from pyspark.sql import DataFrame, GroupedData, SparkSession
 
 from headrace.runners.spark.checkpoint.generations import Generation
 from headrace.runners.spark.checkpoint.layout import CheckpointFolder
-from headrace.runners.spark.query.dataframes import has_dataframes, union_dataframes
+from headrace.runners.spark.query.dataframes import union_dataframes
 from headrace.runners.spark.query.keyed_stage import BatchStage, StageProcessor
 from headrace.runners.spark.query.moved_state import (
     REDISTRIBUTED,
@@ -40,7 +40,7 @@ def streaming_frame(
     """
     frame = spark.readStream.format(FORMAT).option("plan", plan).load()
     frame = union_dataframes(frame, program, ref, dataframes)
-    if is_one_task(program):
+    if program.is_one_task:
         frame = frame.coalesce(1)
     for number in range(1, len(program.stages) + 1):
         claimed, moved = _initial_state(spark, program, number, checkpoint_folder, generation)
@@ -52,14 +52,6 @@ def streaming_frame(
             initialState=moved,
         )
     return frame
-
-
-def is_one_task(program: JobProgram) -> bool:
-    """Return whether one task reads, runs all stages and writes, so that Spark shuffles nothing.
-
-    A shuffle would be a stage of its own, with a task and a Python process, for a single reader.
-    """
-    return program.parallelism == 1 and program.partitions == 1 and not has_dataframes(program)
 
 
 def batch_frame(spark: SparkSession, program: JobProgram, ref: ProgramRef, plan: str) -> DataFrame:
