@@ -61,7 +61,6 @@ def test_a_job_with_one_partition_is_one_task_and_says_so() -> None:
         keyed(2),
         keyed(1, batch=True),
         replace(keyed(1), partitions=2),  # of its checkpoint
-        replace(keyed(1), stages=()),
     ],
 )
 def test_other_jobs_are_several_tasks(program: JobProgram) -> None:
