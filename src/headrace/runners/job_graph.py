@@ -101,8 +101,9 @@ def job_graph(program: JobProgram) -> JobGraph:
                     *(node.site, keyed),
                 )
             )
-        names = " -> ".join(chain.nodes[each].name for each in order)
-        vertices.append(VertexInfo(chain.root, names, stage, parallelism, groups, tuple(order)))
+        vertices.append(
+            VertexInfo(chain.root, chain.label, stage, parallelism, groups, tuple(order))
+        )
         edges.extend(_edges_of(chain))
 
     for source in program.sources:

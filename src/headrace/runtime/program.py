@@ -70,6 +70,11 @@ class ChainProgram:
             link.columns for node in self.nodes.values() for link in node.links
         )
 
+    @property
+    def label(self) -> str:
+        """The names of the operators, in topological order."""
+        return " -> ".join(self.nodes[each].name for each in self.order())
+
     def order(self) -> list[str]:
         """Return the node ids in topological order."""
         seen: dict[str, None] = {}

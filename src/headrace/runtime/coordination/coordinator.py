@@ -234,7 +234,7 @@ class Coordinator:
         They are no part of the plan: when a micro-batch is repeated, they may differ.
         """
         first, *others = self.plan(start, end)
-        return [replace(first, pending=self._count_pending(end)), *others]
+        return [replace(first, pending=self.pending(end)), *others]
 
     def pending_by_split(self, offset: Offset) -> dict[str, dict[str, Pending]]:
         """Return the unread records of each split of an offset, by source id and split.
@@ -250,7 +250,8 @@ class Coordinator:
             if len(offset.source(source_id).positions) <= MAX_SHOWN_SPLITS
         }
 
-    def _count_pending(self, offset: Offset) -> dict[str, Pending]:
+    def pending(self, offset: Offset) -> dict[str, Pending]:
+        """Return the unread records of each source that knows them."""
         found = {
             source_id: self._enumerators[source_id].pending(offset.source(source_id).positions)
             for source_id in self._sources

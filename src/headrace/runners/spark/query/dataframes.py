@@ -24,6 +24,7 @@ from headrace.runners.spark.failures import raise_encoded
 from headrace.runners.spark.query.appended import FORMATS, HadoopFolder, append_once, last_appended
 from headrace.runners.spark.query.delta_log import last_transaction, location_of
 from headrace.runners.spark.query.packets import MemoryContent, envelopes_in, payload_of
+from headrace.runners.spark.query.plan_names import sources_name
 from headrace.runners.spark.query.traffic import FIRST_OF_DATAFRAMES
 from headrace.runners.spark.query.wire import WIRE_DDL, rows_of, to_arrow
 from headrace.runners.spark.query.worker import (
@@ -115,15 +116,17 @@ def union_dataframes(
         rows = dataframes[source_id]
         # The micro-batch's time, which Spark logs, so a repetition has the same.
         timed = rows.withColumn(_NOW, F.unix_millis(F.current_timestamp()))
-        frame = frame.union(timed.mapInArrow(_DataFrameChain(ref, source_id), WIRE_DDL))
+        name = sources_name(each for each in program.sources if each.id == source_id)
+        frame = frame.union(timed.mapInArrow(_DataFrameChain(ref, source_id, name), WIRE_DDL))
     return frame
 
 
 class _DataFrameChain:
-    """Runs the chain after a DataFrame, on one partition."""
+    """Runs the chain after a DataFrame, on one partition; ``name`` is shown in Spark's plans."""
 
-    def __init__(self, ref: ProgramRef, source_id: str) -> None:
+    def __init__(self, ref: ProgramRef, source_id: str, name: str) -> None:
         self._ref, self._source_id = ref, source_id
+        self.__name__ = name
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the envelopes for a partition's rows."""
@@ -175,7 +178,7 @@ def write_dataframes(frame: DataFrame, program: JobProgram, ref: ProgramRef, bat
         sink: Any = program_sink.sink
         schema = _find_schema(program_sink, frame.sparkSession)
         rows = frame.mapInArrow(
-            _SinkRows(ref, program_sink.id, schema.fieldNames(), schema.json()), schema
+            _SinkRows(ref, program_sink, schema.fieldNames(), schema.json()), schema
         )
         writer = rows.write.mode(sink.mode).options(**dict(sink.options))
         if sink.format is not None:
@@ -243,8 +246,11 @@ def _find_schema(sink: SinkProgram, spark: SparkSession) -> StructType:
 class _SinkRows:
     """Converts envelopes for a sink to rows with its columns."""
 
-    def __init__(self, ref: ProgramRef, sink_id: str, names: list[str], schema_json: str) -> None:
-        self._ref, self._sink_id, self._names, self._schema_json = ref, sink_id, names, schema_json
+    def __init__(
+        self, ref: ProgramRef, sink: SinkProgram, names: list[str], schema_json: str
+    ) -> None:
+        self._ref, self._sink_id, self._names, self._schema_json = ref, sink.id, names, schema_json
+        self.__name__ = f"Sink: {sink.name}"
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of a partition."""

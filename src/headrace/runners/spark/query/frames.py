@@ -18,6 +18,8 @@ from headrace.runners.spark.query.moved_state import (
     rescaled_vertices,
     state_records,
 )
+from headrace.runners.spark.query.plan_names import stage_name, state_udf_named
+from headrace.runners.spark.query.read_counts import observe_sources
 from headrace.runners.spark.query.source import FORMAT
 from headrace.runners.spark.query.wire import WIRE_DDL
 from headrace.runners.spark.query.worker import ProgramRef
@@ -39,18 +41,20 @@ def streaming_frame(
     ``dataframes``: the ids of streaming DataFrames in the order that the query must keep.
     """
     frame = spark.readStream.format(FORMAT).option("plan", plan).load()
+    frame = observe_sources(frame, program)
     frame = union_dataframes(frame, program, ref, dataframes)
     if program.is_one_task:
         frame = frame.coalesce(1)
     for number in range(1, len(program.stages) + 1):
         claimed, moved = _initial_state(spark, program, number, checkpoint_folder, generation)
-        frame = frame.groupBy("bucket").transformWithStateInPandas(
-            statefulProcessor=StageProcessor(ref, number, claimed),
-            outputStructType=WIRE_DDL,
-            outputMode="Append",
-            timeMode="None",
-            initialState=moved,
-        )
+        with state_udf_named(stage_name(program, number)):
+            frame = frame.groupBy("bucket").transformWithStateInPandas(
+                statefulProcessor=StageProcessor(ref, number, claimed),
+                outputStructType=WIRE_DDL,
+                outputMode="Append",
+                timeMode="None",
+                initialState=moved,
+            )
     return frame
 
 
@@ -62,7 +66,7 @@ def batch_frame(spark: SparkSession, program: JobProgram, ref: ProgramRef, plan:
         frame = (
             frame.repartition(program.partitions, "bucket")
             .sortWithinPartitions("key_group", "sender", "seq")
-            .mapInArrow(BatchStage(ref, number), WIRE_DDL)
+            .mapInArrow(BatchStage(ref, number, stage_name(program, number)), WIRE_DDL)
         )
     return frame
 

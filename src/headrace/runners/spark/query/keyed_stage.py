@@ -220,10 +220,14 @@ class StageProcessor(StatefulProcessor):
 
 
 class BatchStage:
-    """Processes a whole partition, sorted by key group, with state on the heap."""
+    """Processes a whole partition, sorted by key group, with state on the heap.
 
-    def __init__(self, ref: ProgramRef, stage: int) -> None:
+    ``name``: that of the stage, which Spark's plans show.
+    """
+
+    def __init__(self, ref: ProgramRef, stage: int, name: str) -> None:
         self._ref, self._stage = ref, stage
+        self.__name__ = name
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the stage's output for the packets of a partition."""

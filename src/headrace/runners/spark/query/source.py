@@ -24,6 +24,8 @@ from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runners.spark.failures import encodes_errors
 from headrace.runners.spark.planned import PlannedBatch
 from headrace.runners.spark.query.driver_plan import DriverPlan, read_plan
+from headrace.runners.spark.query.plan_names import source_labels
+from headrace.runners.spark.query.read_counts import records_read, with_counts
 from headrace.runners.spark.query.wire import WIRE_DDL, empty_batch, to_arrow
 from headrace.runners.spark.query.worker import ProgramRef, batch_id, wire_rows, worker_job
 from headrace.runners.spark.query.writing import write_in_place, writes_where_it_reads
@@ -76,11 +78,13 @@ def _read_task(
     assert isinstance(partition, TaskPartition)
     job = worker_job(ref)
     task: SourceTaskInput = pickle.loads(partition.data)
+    counts: dict[int, int] = {}
 
     def envelopes() -> Iterator[Envelope]:
         yield from job.source().run(task)
         metrics = job.metrics_envelope(task.sender, 0)
         if metrics is not None:
+            counts.update(records_read(job.program, metrics.payload))
             yield metrics
 
     def sent() -> Iterator[Envelope]:
@@ -90,7 +94,8 @@ def _read_task(
             yield write_in_place(job, task.sender, envelopes(), writing)
 
     yield empty_batch()
-    yield from to_arrow(wire_rows(job, sent()))
+    rows = wire_rows(job, sent())
+    yield from to_arrow(rows if job.program.batch else with_counts(rows, counts))
 
 
 class StreamReader(DataSourceStreamReader):
@@ -109,6 +114,8 @@ class StreamReader(DataSourceStreamReader):
         self._committed_epoch = 0
         self._planned_file = plan.query.planned_file
         self._plan_ns = 0
+        self._labels = source_labels(plan.program)
+        self._available: dict[str, Any] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         return {
@@ -123,6 +130,8 @@ class StreamReader(DataSourceStreamReader):
             "_committed_epoch": 0,
             "_planned_file": None,
             "_plan_ns": 0,
+            "_labels": {},
+            "_available": None,
         }
 
     @property
@@ -178,8 +187,27 @@ class StreamReader(DataSourceStreamReader):
             return start
         if pacer is not None:
             pacer.begin_epoch(end.epoch, moment.monotonic_ms)
+        self._available = self._available_by_source(end)
         self._plan_ns = time.perf_counter_ns() - began_ns
         return end.to_json()
+
+    def _available_by_source(self, offset: Offset) -> dict[str, Any]:
+        """Return the number of splits at an offset, and the records after it, if known."""
+        pending = self._coordinator.pending(offset)
+        found = {}
+        for source_id, label in self._labels.items():
+            splits = len(offset.source(source_id).positions)
+            left = pending[source_id].records if source_id in pending else None
+            found[label] = {"splits": splits} | ({} if left is None else {"pendingRecords": left})
+        return found
+
+    @encodes_errors
+    def reportLatestOffset(self) -> dict[str, Any] | None:
+        """Return what each source has, by name, for the progress of Spark's query.
+
+        Spark calls this after each ``latestOffset``.
+        """
+        return self._available
 
     @encodes_errors
     def partitions(self, start: dict[str, Any], end: dict[str, Any]) -> Sequence[InputPartition]:

@@ -31,7 +31,7 @@ def test_a_worker_that_has_seen_nothing_of_a_job_knows_its_program(
     program = program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job")
     schema = StructType([StructField("n", IntegerType())])
     (sink,) = program.sinks
-    decode = _SinkRows(ProgramRef("run", dumps(program, [])), sink.id, ["n"], schema.json())
+    decode = _SinkRows(ProgramRef("run", dumps(program, [])), sink, ["n"], schema.json())
     block = Block(None, [(1,), (2,)], None, False, [], None, 0)
     rows = to_arrow(pack([Envelope(1, 0, sink.id, Kind.DATA, 0, 0, block)], 1))
     (found,) = decode(rows)
@@ -49,7 +49,7 @@ def test_a_record_that_does_not_fit_names_its_sink(monkeypatch: pytest.MonkeyPat
     program = program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job")
     schema = StructType([StructField("n", IntegerType())])
     (sink,) = program.sinks
-    decode = _SinkRows(ProgramRef("run", dumps(program, [])), sink.id, ["n"], schema.json())
+    decode = _SinkRows(ProgramRef("run", dumps(program, [])), sink, ["n"], schema.json())
     block = Block(None, [(1, 2)], None, False, [], None, 0)
     with pytest.raises(TaskFailure) as raised:
         list(decode(to_arrow(pack([Envelope(1, 0, sink.id, Kind.DATA, 0, 0, block)], 1))))

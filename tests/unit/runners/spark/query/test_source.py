@@ -131,6 +131,14 @@ def test_a_stream_logs_both_ends(plan: DriverPlan) -> None:
     assert [r for each in taken for r in ranges(again.partitions(*each))] == read
 
 
+def test_the_progress_of_the_query_shows_what_each_source_has(plan: DriverPlan) -> None:
+    reader = StreamReader(plan)
+    start = json.loads(json.dumps(reader.initialOffset()))
+    assert reader.reportLatestOffset() is None
+    reader.latestOffset(start, ReadAllAvailable())
+    assert reader.reportLatestOffset() == {"middle": {"splits": 1}}
+
+
 def test_a_source_knows_at_once_what_is_committed(plan: DriverPlan) -> None:
     """Spark reports a micro-batch when the next one is planned; on a quiet topic that is never."""
     reader = StreamReader(plan)
