@@ -36,6 +36,8 @@ class Kind(IntEnum):
     """Counters of one task, for the driver."""
     WRITTEN = 3
     """What a task that has written its records itself has for the commit."""
+    OUTPUT = 4
+    """Lines that functions have printed and logged in one task, for the driver."""
 
 
 class Mark(NamedTuple):

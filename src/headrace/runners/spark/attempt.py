@@ -7,7 +7,7 @@ import shutil
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from tempfile import gettempdir
 from typing import Any
@@ -23,7 +23,7 @@ from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, started_jvm
 from headrace.runners.spark.checkpoint.damage import causes_of, damage_in, java_reason
 from headrace.runners.spark.checkpoint.progress import is_committed
 from headrace.runners.spark.checkpoint.spark_files import commit_size_bytes
-from headrace.runners.spark.failures import failure_in
+from headrace.runners.spark.failures import failure_in, output_in
 from headrace.runners.spark.jvm import lost_jvm_error, without_py4j_logging
 from headrace.runners.spark.link import DriverLink
 from headrace.runners.spark.losses import LossWatch
@@ -41,6 +41,7 @@ from headrace.runners.spark.reasons import explain_failure, full_disk_error
 from headrace.runners.spark.reports import Reports
 from headrace.runners.spark.startup.fork_server import WORKERS_VARIABLE
 from headrace.runners.spark.startup.session import settings_of_query
+from headrace.runners.spark.task_output import OutputLine
 from headrace.runners.spark.workers_lack import import_hint
 from headrace.runners.temporary_files import log_path
 from headrace.runtime.coordination.replay_fingerprints import commits_by_task
@@ -59,6 +60,7 @@ class Attempt:
     Fields:
         name: the query's name, for Spark's listeners and logs.
         group: Spark's job group, by which a batch is cancelled.
+        show_output: prints and logs what the functions of a failed task have.
         cancelled: the attempt stops when this is set; it is checked every 0.1 s.
         is_outdated: whether another attempt must go on, as with expiring tokens no worker could.
     """
@@ -72,6 +74,7 @@ class Attempt:
     reports: Reports
     name: str
     group: str
+    show_output: Callable[[Sequence[OutputLine]], None]
     cancelled: threading.Event
     is_outdated: Callable[[], bool] = lambda: False
     outdated: bool = field(default=False, init=False)
@@ -106,6 +109,7 @@ class Attempt:
             )
         if isinstance(error, ConnectionError):
             return error
+        self.show_output(output_in(str(self._write_error or error)))
         failure = self._find_damage_error(error) or user_error(self._write_error or error)
         if isinstance(failure, StorageError):
             failure.where.update(self._disk_space())

@@ -19,6 +19,7 @@ from typing import NoReturn, ParamSpec, TypeVar
 import cloudpickle
 
 from headrace.errors import JobError
+from headrace.runners.spark.task_output import OutputLine, take_last_output
 from headrace.runtime.failure import to_job_failure, user_frames, user_traceback
 from headrace.tracebacks import (
     FrameLocation,
@@ -80,7 +81,8 @@ def raise_encoded(error: BaseException) -> NoReturn:
         raise error
     error = to_job_failure(error)
     text = user_traceback(error)
-    packed = pickle.dumps((_pack(error, _MAX_CAUSES, user_frames(error)), text))
+    sent = _pack(error, _MAX_CAUSES, user_frames(error)), text, take_last_output()
+    packed = pickle.dumps(sent)
     message = f"[headrace-failure:{base64.b64encode(packed).decode()}]"
     raise TaskFailure(f"{type(error).__name__}: {error}\n{text}\n{message}") from None
 
@@ -141,12 +143,21 @@ def reason_in(text: str) -> str:
     return first if len(first) <= _MAX_REASON_CHARS else f"{first[:_MAX_REASON_CHARS]} …"
 
 
+def output_in(text: str) -> list[OutputLine]:
+    """Return the last lines that the failed task has printed and logged on a cluster."""
+    match = _PATTERN.search(text)
+    if match is None:
+        return []
+    lines: list[OutputLine] = pickle.loads(base64.b64decode(match.group(1)))[2]
+    return lines
+
+
 def failure_in(text: str) -> BaseException | None:
     """Return the exception of a worker that is encoded in ``text``; None if there is none."""
     match = _PATTERN.search(text)
     if match is None:
         return None
-    packed, text = pickle.loads(base64.b64decode(match.group(1)))
+    packed, text, _ = pickle.loads(base64.b64decode(match.group(1)))
     error = trim_tracebacks(_unpack(packed))
     if wants_full_tracebacks():
         error.__cause__ = WorkerTraceback(text)

@@ -79,8 +79,14 @@ class SparkJob:
         self._plans = PlanFolder(
             program, lambda unpickled: dumps(unpickled, folders, None, provided)
         )
+        self._warning_forwarder = WarningForwarder(self._plans.warnings_file)
         self._reports = Reports(
-            program, delivery, listeners, self._observers, self._plans.planned_file
+            program,
+            delivery,
+            listeners,
+            self._observers,
+            self._plans.planned_file,
+            self._warning_forwarder.show,
         )
         self._link = DriverLink(self._reports.receive)
         staying = [source.source for source in program.sources]
@@ -89,7 +95,6 @@ class SparkJob:
         if program.settings.capture_dir:
             used = program.connectors
             self._for_replay = dumps(program.for_replay(), folders, used, provided, secrets=False)
-        self._warning_forwarder = WarningForwarder(self._plans.warnings_file)
         if self._observers:
             self._observers.start(self._info())
         self._thread = threading.Thread(target=self._run, name="headrace-job", daemon=True)
@@ -236,6 +241,7 @@ class SparkJob:
             self._reports,
             name=f"{program.name}-{program.run_id[:8]}-{attempt_number}",
             group=str(self.job_id),
+            show_output=self._warning_forwarder.show,
             cancelled=self._cancelled,
             is_outdated=TokenWatch(self._spark, self._storage).has_new_tokens,
         )

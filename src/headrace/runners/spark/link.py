@@ -20,6 +20,7 @@ from multiprocessing.connection import (
 from typing import Any
 
 from headrace.metrics._merging import MetricId, MetricValue
+from headrace.runners.spark.task_output import OutputLine
 from headrace.runtime.failure import to_job_failure
 
 _HANDSHAKE_SECONDS = 30.0
@@ -36,13 +37,15 @@ class BatchReport:
     """The report of a committed micro-batch.
 
     ``delivered``: by sink id, a list of (group, records) in order. ``metrics``: of the attempts
-    that were committed. ``watermarks``: by source id, the minimum watermark (ms) of its splits.
-    ``ended``: whether all sources are at their end. ``commit_ms``: how long the sinks' commit took.
+    that were committed. ``output``: what their functions have printed and logged, on a cluster.
+    ``watermarks``: by source id, the minimum watermark (ms) of its splits. ``ended``: whether all
+    sources are at their end. ``commit_ms``: how long the sinks' commit took.
     """
 
     batch_id: int
     delivered: dict[str, list[tuple[int, list[Any]]]] = field(default_factory=dict)
     metrics: dict[MetricId, MetricValue] = field(default_factory=dict)
+    output: list[OutputLine] = field(default_factory=list)
     watermarks: dict[str, int] = field(default_factory=dict)
     ended: bool = False
     commit_ms: float = 0.0

@@ -15,6 +15,7 @@ from headrace.runners.observers import BatchProgress, Observers, Phases
 from headrace.runners.reporting import Reporting
 from headrace.runners.spark.link import BatchReport
 from headrace.runners.spark.planned import PlannedBatch, read_planned
+from headrace.runners.spark.task_output import OutputLine
 from headrace.runners.subtasks import OperatorMetrics, metrics_by_subtask
 from headrace.runtime.failure import sink_error_notes
 from headrace.runtime.program import JobProgram
@@ -40,17 +41,19 @@ class Reports:
         listeners: Sequence[JobListener] = (),
         observers: Observers | None = None,
         planned_file: str = "",
+        show_output: Callable[[Sequence[OutputLine]], None] = lambda lines: None,
     ) -> None:
         self.last: BatchReport | None = None
         self._program, self._delivery = program, delivery
         self._reporting = Reporting(program, listeners)
         self._observers = observers or Observers()
-        self._planned_file = planned_file
+        self._planned_file, self._show_output = planned_file, show_output
         self._unobserved: deque[_Unobserved] = deque()
         self._began_ms = wall_clock_ms()
 
     def receive(self, report: BatchReport) -> None:
-        """Add the metrics of a micro-batch, and deliver its printed and collected records."""
+        """Add the metrics of a micro-batch, show its tasks' output, and deliver its records."""
+        self._show_output(report.output)
         self._reporting.add(report.metrics)
         for sink_id, parts in sorted(report.delivered.items()):
             sink = self._program.sink(sink_id)

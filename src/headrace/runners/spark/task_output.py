@@ -1,8 +1,8 @@
 """What functions print and log in Spark's Python processes, with the operator and the task.
 
-It goes to Spark's log, as before, and through the file of ``worker_warnings`` to the user's
-process, which prints and logs it again. On a cluster there is no such file: there it is in the
-executors' logs only.
+It goes to Spark's log, as before, and to the user's process, which prints and logs it again: on one
+machine at once, through the file of ``worker_warnings``; on a cluster with what the task sends, so
+when its micro-batch is committed. Lines of a task that fails go with its exception.
 """
 
 from __future__ import annotations
@@ -16,21 +16,37 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import FrameType
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from headrace.runtime.operator import NodeProgram
 
 LINES_PER_SECOND = 100
-"""So many lines of a process are forwarded; of more only the number."""
+"""So many lines of a process are forwarded through the file; of more only the number."""
+
+LINES_PER_TASK = 100
+"""So many lines of a task go with what it sends; of more only the number."""
+
+_CHARACTERS_PER_TASK = 32 << 10
+_FAILURE_LINES = 20
+_FAILURE_CHARACTERS = 200
 
 _OURS = "headrace"
+
+
+class OutputLine(NamedTuple):
+    """A line that a function has printed (``logger`` None) or logged in a task, and where."""
+
+    logger: str | None
+    level: int
+    text: str
+    where: str
 
 
 class TaskOutput:
     """Forwards what this process prints and logs; installed by ``forward_output``.
 
-    ``path``: the file that the user's process reads; None: only Spark's log. ``task``: returns the
-    number of the current task.
+    ``path``: the file that the user's process reads; None: lines are kept, for ``take``. ``task``:
+    returns the number of the current task.
     """
 
     def __init__(
@@ -40,6 +56,8 @@ class TaskOutput:
         self._task, self._clock = task, clock
         self._lock = threading.Lock()
         self._second, self._lines, self._left_out = 0, 0, 0
+        self._kept: list[OutputLine] = []
+        self._kept_characters = 0
 
     def where(self) -> str:
         """Return the operator and the task at work, such as ``[sums, task 3]``."""
@@ -48,28 +66,51 @@ class TaskOutput:
         return f"[{operator}, {task}]" if operator else f"[{task}]"
 
     def send(self, logger: str | None, level: int, text: str, where: str) -> None:
-        """Append a line to the file; ``logger`` None: it was printed."""
-        if self.path is None:
-            return
+        """Append a line to the file, or keep it; ``logger`` None: it was printed."""
         with self._lock:
+            if self.path is None:
+                self._keep(OutputLine(logger, level, text, where))
+                return
             second = int(self._clock())
             if second != self._second:
                 left_out, self._left_out = self._left_out, 0
                 self._second, self._lines = second, 0
                 if left_out:
-                    summary = f"and {left_out:,} more lines, which are in Spark's log"
-                    self._append([None, logging.INFO, summary, where])
+                    self._append([*_left_out_line(left_out, "Spark's log", where)])
             self._lines += 1
             if self._lines > LINES_PER_SECOND:
                 self._left_out += 1
                 return
             self._append([logger, level, text, where])
 
+    def _keep(self, line: OutputLine) -> None:
+        self._kept_characters += len(line.text)
+        if len(self._kept) < LINES_PER_TASK and self._kept_characters <= _CHARACTERS_PER_TASK:
+            self._kept.append(line)
+        else:
+            self._left_out += 1
+
+    def take(self) -> list[OutputLine]:
+        """Return the lines that were kept since the last call, and how many were left out."""
+        if self.path is not None or not (self._kept or self._left_out):
+            return []
+        with self._lock:
+            lines, left_out = self._kept, self._left_out
+            self._kept, self._kept_characters, self._left_out = [], 0, 0
+        if left_out:
+            lines.append(_left_out_line(left_out, "the executor's log", f"[task {self._task()}]"))
+        return lines
+
     def _append(self, entry: list[Any]) -> None:
         assert self.path is not None
         # The job may have ended, and its folder may be removed.
         with contextlib.suppress(FileNotFoundError), Path(self.path).open("ab", 0) as file:
             file.write(f"{json.dumps(entry)}\n".encode())  # one write: others write, too
+
+
+def _left_out_line(count: int, log: str, where: str) -> OutputLine:
+    lines = "1 more line, which is" if count == 1 else f"{count:,} more lines, which are"
+    return OutputLine(None, logging.INFO, f"and {lines} in {log}", where)
 
 
 def _operator_at_work(frame: FrameType | None) -> str:
@@ -109,7 +150,7 @@ class _PrintedLines:
 
 
 class _LoggedRecords(logging.Handler):
-    """Forwards log records, but for our own: their warnings have a way of their own."""
+    """Forwards log records; of our own only warnings, which have another way to the file."""
 
     def __init__(self, output: TaskOutput) -> None:
         super().__init__()
@@ -117,7 +158,8 @@ class _LoggedRecords(logging.Handler):
         self.setFormatter(logging.Formatter("%(message)s"))  # and the traceback, if there is one
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.name.partition(".")[0] != _OURS:
+        ours = record.name.partition(".")[0] == _OURS
+        if not ours or (self.output.path is None and record.levelno >= logging.WARNING):
             where = self.output.where()
             text = self.format(record)
             self.output.send(record.name, record.levelno, text, where)
@@ -127,7 +169,10 @@ _installed: TaskOutput | None = None
 
 
 def forward_output(path: str | None, levels: Mapping[str, str], task: Callable[[], int]) -> None:
-    """Forward what this process prints and logs from now on; ``levels``: by logger."""
+    """Forward what this process prints and logs from now on; ``levels``: by logger.
+
+    Called when a worker begins to work for another run.
+    """
     global _installed
     if _installed is None:
         _installed = TaskOutput(task)
@@ -136,8 +181,25 @@ def forward_output(path: str | None, levels: Mapping[str, str], task: Callable[[
         if not root.handlers:  # otherwise what is logged would be missing in Spark's log
             root.addHandler(logging.StreamHandler())
         root.addHandler(_LoggedRecords(_installed))
+    _installed.take()  # the lines of another run
     _installed.path = path
     set_levels(levels)
+
+
+def take_output() -> list[OutputLine]:
+    """Return the lines of the current task that go with what it sends."""
+    return [] if _installed is None else _installed.take()
+
+
+def take_last_output() -> list[OutputLine]:
+    """Return the last lines of the current task, cut, to go with the exception that ends it."""
+    lines = take_output()[-_FAILURE_LINES:]
+    return [
+        line
+        if len(line.text) <= _FAILURE_CHARACTERS
+        else line._replace(text=f"{line.text[:_FAILURE_CHARACTERS]} …")
+        for line in lines
+    ]
 
 
 def set_levels(levels: Mapping[str, str]) -> None:

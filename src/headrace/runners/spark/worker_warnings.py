@@ -11,10 +11,10 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from headrace.runners.spark.task_output import repeat_output
+from headrace.runners.spark.task_output import OutputLine, repeat_output
 
 _LOGGER = logging.getLogger("headrace")
 _POLL_SECONDS = 0.2
@@ -54,6 +54,7 @@ class WarningForwarder:
         self._path.touch()
         self._read_bytes = 0
         self._logged_s: dict[tuple[str, str], float] = {}
+        self._lock = threading.Lock()
         self._closing = threading.Event()
         self._thread = threading.Thread(target=self._run, name="headrace-notices", daemon=True)
         self._thread.start()
@@ -78,11 +79,22 @@ class WarningForwarder:
             else:
                 self._log(name, level, text)
 
+    def show(self, lines: Sequence[OutputLine]) -> None:
+        """Print and log what tasks have sent; equal warnings of Headrace once."""
+        for line in lines:
+            if line.logger is not None and line.logger.partition(".")[0] == _LOGGER.name:
+                self._log(line.logger, line.level, line.text)
+            else:
+                repeat_output(*line)
+
     def _log(self, name: str, level: int, text: str) -> None:
         now_s = self._clock()
-        before_s = self._logged_s.get((name, text))
-        if before_s is None or now_s - before_s >= REPEAT_SECONDS:
-            self._logged_s[name, text] = now_s
+        with self._lock:
+            before_s = self._logged_s.get((name, text))
+            is_new = before_s is None or now_s - before_s >= REPEAT_SECONDS
+            if is_new:
+                self._logged_s[name, text] = now_s
+        if is_new:
             logging.getLogger(name).log(level, "%s", text)
 
     def close(self) -> None:

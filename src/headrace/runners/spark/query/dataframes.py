@@ -167,9 +167,7 @@ class _DataFrameChain:
             raise
         if started:
             yield from chain.drain()
-            metrics = job.metrics_envelope(sender, 0)
-            if metrics is not None:
-                yield metrics
+            yield from job.reports(sender, 0)
 
 
 def write_dataframes(frame: DataFrame, program: JobProgram, ref: ProgramRef, batch: int) -> None:

@@ -208,12 +208,11 @@ class StageProcessor(StatefulProcessor):
                 yield from run_group(job, work, group, of_group, backend_of, extra)
         received.close()
         # Collected before vertices without a group run, as their counts must not be reported.
-        metrics = job.metrics_envelope(sender, sender)
+        reports = job.reports(sender, sender)
         broadcasts.run_without_group(work, backend_of)
         yield from broadcasts.drain(work)
         state.flush()
-        if metrics is not None:
-            yield metrics
+        yield from reports
 
     def close(self) -> None:
         """Do nothing: workers are kept."""
@@ -264,9 +263,7 @@ class BatchStage:
         if group is not None and broadcasts is not None:
             yield from self._process_group(job, work, group, received, broadcasts, None)
             yield from broadcasts.drain(work)
-            metrics = job.metrics_envelope(sender, max(group, 0))
-            if metrics is not None:
-                yield metrics
+            yield from job.reports(sender, max(group, 0))
 
     def _process_group(
         self,

@@ -127,6 +127,7 @@ def _report(messages: Sequence[TaskMessage], batch: int, watermarks: dict[str, i
             report.delivered.setdefault(index, []).extend(committables)
         for part_metrics in message.metrics:
             merge(report.metrics, part_metrics)
+        report.output += message.output
     return report
 
 

@@ -30,7 +30,7 @@ from headrace.runners.spark.query.wire import WIRE_DDL, empty_batch, to_arrow
 from headrace.runners.spark.query.worker import ProgramRef, batch_id, wire_rows, worker_job
 from headrace.runners.spark.query.writing import write_in_place, writes_where_it_reads
 from headrace.runners.splits import splits_of
-from headrace.runtime.block import Envelope
+from headrace.runtime.block import Envelope, Kind
 from headrace.runtime.coordination.coordinator import Coordinator, States
 from headrace.runtime.coordination.offset import Offset
 from headrace.runtime.job_time import JobTime
@@ -82,10 +82,10 @@ def _read_task(
 
     def envelopes() -> Iterator[Envelope]:
         yield from job.source().run(task)
-        metrics = job.metrics_envelope(task.sender, 0)
-        if metrics is not None:
-            counts.update(records_read(job.program, metrics.payload))
-            yield metrics
+        for report in job.reports(task.sender, 0):
+            if report.kind == Kind.METRICS:
+                counts.update(records_read(job.program, report.payload))
+            yield report
 
     def sent() -> Iterator[Envelope]:
         if writing is None:

@@ -24,7 +24,7 @@ from headrace.runners.spark.query.shipped_dependencies import NO_DEPENDENCIES, S
 from headrace.runners.spark.query.spill import SpilledOverflow
 from headrace.runners.spark.query.traffic import Traffic
 from headrace.runners.spark.query.wire import Row, encode_errors, pack, pack_singly
-from headrace.runners.spark.task_output import forward_output
+from headrace.runners.spark.task_output import forward_output, take_output
 from headrace.runners.spark.worker_warnings import write_warnings_to
 from headrace.runners.tasks import Tasks
 from headrace.runtime.block import Envelope, Kind
@@ -83,17 +83,18 @@ class WorkerJob(Tasks):
             )
         return chain
 
-    def metrics_envelope(self, sender: int, group: int) -> Envelope | None:
-        """Return an envelope with the metrics of the task's current attempt, for the driver.
+    def reports(self, sender: int, group: int) -> list[Envelope]:
+        """Return what the task's current attempt has for the driver: metrics, and printed lines.
 
-        It is sent with the attempt's records, so the metrics count only if the records are
-        committed.
+        It is sent with the attempt's records, so it counts only if the records are committed.
         """
-        counted = self.metrics.nonzero_values(partition_id())
-        if not counted:
-            return None
-        stage = self.program.sink_stage
-        return Envelope(stage, group, "", Kind.METRICS, sender, 1 << 41, counted)
+        counted, lines = self.metrics.nonzero_values(partition_id()), take_output()
+        found = ((Kind.METRICS, counted), (Kind.OUTPUT, lines))
+        return [
+            Envelope(self.program.sink_stage, group, "", kind, sender, _REPORTS + kind, payload)
+            for kind, payload in found
+            if payload
+        ]
 
     def close(self) -> None:
         """Close functions, and resources of writers."""
@@ -102,6 +103,9 @@ class WorkerJob(Tasks):
             for chain in self._dataframe_chains.values():
                 stack.callback(chain.close)
 
+
+_REPORTS = 1 << 41
+"""The sequence numbers of reports, after those of all records of a task."""
 
 _MAX_RUNS = 16
 _GC_THRESHOLD = 50_000

@@ -37,6 +37,7 @@ from headrace.runners.spark.query.worker import (
     partition_id,
     worker_job,
 )
+from headrace.runners.spark.task_output import OutputLine, take_output
 from headrace.runtime.block import Envelope, Kind, records_of
 from headrace.runtime.coordination.coordinator import StateChanges
 from headrace.runtime.program import JobProgram, SinkProgram
@@ -60,6 +61,7 @@ class TaskMessage:
     states: list[tuple[int, int, StateChanges]] = field(default_factory=list)
     """Sender, epoch, and changes of split states."""
     metrics: list[dict[MetricId, MetricValue]] = field(default_factory=list)
+    output: list[OutputLine] = field(default_factory=list)
 
 
 def writes_where_it_reads(program: JobProgram) -> bool:
@@ -128,6 +130,8 @@ class _SinkTask:
             self.message.states.append((envelope.sender, epoch, states))
         elif envelope.kind == Kind.METRICS:
             self.message.metrics.append(payload_of(envelope))
+        elif envelope.kind == Kind.OUTPUT:
+            self.message.output += payload_of(envelope)
         else:
             sink = self._job.program.sink(envelope.target)
             self._traffic.count(envelope)
@@ -158,6 +162,7 @@ class _SinkTask:
         counted = self._metrics.nonzero_values(partition_id())
         if counted:
             self.message.metrics.append(counted)
+        self.message.output += take_output()
 
     def _write(self, envelope: Envelope) -> None:
         sink_id = envelope.target
