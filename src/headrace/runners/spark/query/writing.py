@@ -91,8 +91,10 @@ def write_task(ref: ProgramRef, batches: Iterator[pa.RecordBatch], batch: int) -
         rows = chain.from_iterable(map(rows_of, batches))
         envelopes = chain.from_iterable(spilled.open(row.payload, row.stage) for row in rows)
         first = next(envelopes, None)
-        if first is not None and first.kind == Kind.WRITTEN:  # then it is the only one
-            return SentMessage(payload_bytes(first))
+        if first is not None and first.kind == Kind.WRITTEN:
+            message = SentMessage(payload_bytes(first))
+            assert next(envelopes, None) is None, "this task has the messages of several tasks"
+            return message
         with _open_sinks(worker_job(ref), batch, spilled, in_order=False) as sinks:
             for envelope in chain([] if first is None else [first], envelopes):
                 sinks.receive(envelope, spilled.store_opened)
