@@ -94,6 +94,7 @@ def test_the_room_on_the_disks_is_shown(monkeypatch: pytest.MonkeyPatch, tmp_pat
     monkeypatch.setattr(attempt, "user_error", lambda error: StorageError("full"))
     monkeypatch.delenv("SPARK_LOCAL_DIRS", raising=False)
     running: Any = object.__new__(Attempt)
+    running.show_output = lambda lines: None
     running._write_error, running.program = None, SimpleNamespace(batch=True)
     running.checkpoint = SimpleNamespace(directory=str(tmp_path))
     context = SimpleNamespace(master="local[2]", getConf=lambda: {"spark.local.dir": "/"})
