@@ -509,7 +509,8 @@ def checkpoint_settings(checkpoint: str) -> dict[str, str]:
     ``FileSystemBasedCheckpointFileManager`` forks twelve, and none on our local file system
     (``startup/local_file_system.py``). On S3 it needs less than half of the requests of the usual
     one (40 in place of 88 for a micro-batch with two partitions), and neither has an atomic rename
-    there; HDFS and ABFS have one, and keep the usual one. Remote storage has checksums of its own: Spark's would double its files.
+    there; HDFS and ABFS have one, and keep the usual one. Remote storage has checksums of its own:
+    Spark's would double its files.
     """
     if not is_url(checkpoint):
         return _FILE_MANAGER
