@@ -29,9 +29,14 @@ demo: $(STAMP) ## a trading day on Spark: as a stream with a live display, then 
 	@$(BIN)/headrace demo trades $(ARGS)
 
 .PHONY: test
-test: $(STAMP) ## all tests but the proofs: those without Spark, servers and further processes first
-	$(BIN)/python -m pytest -m "not (spark or slow or proof)" -n auto --durations=10 $(ARGS)
-	$(BIN)/python -m pytest -m "(spark or slow) and not proof" -n 2 --dist loadgroup --durations=10 $(ARGS)
+test: $(STAMP) ## the tests: those without Spark, servers and further processes first
+	$(BIN)/python -m pytest -m "not (spark or slow or proof or long)" -n auto --durations=10 $(ARGS)
+	$(BIN)/python -m pytest -m "(spark or slow) and not (proof or long)" -n 2 --dist loadgroup --durations=10 $(ARGS)
+
+.PHONY: test-long
+test-long: $(STAMP) ## the long tests, which tests/long.txt names (CI runs them, too)
+	$(BIN)/python -m pytest -m "long and not (spark or slow or proof)" -n auto --durations=10 $(ARGS)
+	$(BIN)/python -m pytest -m "long and (spark or slow) and not proof" -n 2 --dist loadgroup --durations=10 $(ARGS)
 
 .PHONY: test-spark
 test-spark: $(SPARK_VENV)/.installed ## the tests with Spark on another Spark: SPARK=4.2, the oldest (ARGS=tests/spark for a part)

@@ -40,10 +40,10 @@ _INTRODUCTION = """\
 
 <!-- Written by scripts/capabilities.py; do not edit. -->
 
-Each row stands for the tests named in it, and they pass: `make test` runs them. *Local* is one
-plain Python process, *batch* is a Spark batch job, *streaming* is a Spark Structured Streaming
-query. An empty cell has no test. What is not there at all stands in [Limits](limits.md); whether a
-name of PyFlink's works, in [PyFlink's names](api-coverage.md).
+Each row stands for the tests named in it, and they pass: `make test` and `make test-long` run
+them. *Local* is one plain Python process, *batch* is a Spark batch job, *streaming* is a Spark
+Structured Streaming query. An empty cell has no test. What is not there at all stands in
+[Limits](limits.md); whether a name of PyFlink's works, in [PyFlink's names](api-coverage.md).
 """
 
 

@@ -16,6 +16,7 @@ import pytest
 from hypothesis import settings
 
 from tests.effort import examples
+from tests.long_tests import long_tests
 
 # The suites' assertions explain themselves, as those of tests do.
 pytest.register_assert_rewrite(
@@ -86,9 +87,13 @@ def pytest_collection() -> Generator[None, object, object]:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """With ``--dist loadgroup`` a worker takes whole files, or all that use one server.
 
-    So each server is started once, and what a file makes for all its tests is made once.
+    So each server is started once, and what a file makes for all its tests is made once. The tests
+    of ``long.txt`` are marked.
     """
+    long = long_tests()
     for item in items:
+        if item.nodeid.partition("[")[0] in long:
+            item.add_marker(pytest.mark.long)
         used = {SERVERS[name] for name in getattr(item, "fixturenames", ()) if name in SERVERS}
         item.add_marker(pytest.mark.xdist_group(min(used, default=str(item.path))))
 
