@@ -108,6 +108,7 @@ def _headrace_requirements() -> list[str]:
 
 
 def _headrace_finding() -> Finding:
+    """Return the installed version of Headrace, or a note that it is not installed."""
     if version := _installed_version("headrace"):
         return Finding("headrace", "ok", version)
     return Finding(

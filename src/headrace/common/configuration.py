@@ -68,7 +68,7 @@ class Configuration:
         return result
 
     def set_integer(self, key: str, value: int) -> Configuration:
-        """Set the value to an int."""
+        """Set ``key`` to an int."""
         return self._set(key, value)
 
     def get_boolean(self, key: str, default_value: bool) -> bool:
@@ -77,7 +77,7 @@ class Configuration:
         return result
 
     def set_boolean(self, key: str, value: bool) -> Configuration:
-        """Set the value to a bool."""
+        """Set ``key`` to a bool."""
         return self._set(key, value)
 
     def get_float(self, key: str, default_value: float) -> float:
@@ -86,7 +86,7 @@ class Configuration:
         return result
 
     def set_float(self, key: str, value: float) -> Configuration:
-        """Set the value to a float."""
+        """Set ``key`` to a float."""
         return self._set(key, value)
 
     def get_bytearray(self, key: str, default_value: bytearray) -> bytearray:
@@ -97,7 +97,7 @@ class Configuration:
         return bytearray(value if isinstance(value, bytearray) else text_of(value).encode())
 
     def set_bytearray(self, key: str, value: bytearray) -> Configuration:
-        """Set the value to a copy of the bytes."""
+        """Set ``key`` to a copy of the bytes."""
         return self._set(key, bytearray(value))
 
     @staticmethod

@@ -179,6 +179,7 @@ def check_layout_change(
 
 
 def _unclaimed_error(part: StatefulPart, now: Layout, states: States) -> CheckpointError:
+    """Return the error for a part of the checkpoint that the program no longer has."""
     names = ", ".join(sorted(states.get(part.id, ())))
     kept = {
         SOURCE: "the positions up to which it was read",

@@ -64,7 +64,9 @@ class Row:
         return row
 
     def as_dict(self, recursive: bool = False) -> dict[str, Any]:
-        """Return the fields as a dict; with ``recursive``, also rows in fields, lists and dicts.
+        """Return the fields as a dict.
+
+        ``recursive``: convert also rows in fields, lists and dicts.
 
         Raises:
             TypeError: the fields have no names.

@@ -16,7 +16,7 @@ _WHOLE_NUMBERS = {BasicType.BYTE, BasicType.SHORT, BasicType.INT}
 
 
 def known_type(edges: Iterable[Edge]) -> TypeInformation | None:
-    """Return the type of the records of some edges; None if it is unknown, or they differ."""
+    """Return the type that all edges' records have; None if it is unknown, or they differ."""
     types = [*map(_edge_type, edges)]
     return types[0] if all(one == types[0] for one in types) else None
 

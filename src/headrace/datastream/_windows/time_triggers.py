@@ -51,7 +51,7 @@ class EventTimeTrigger(Trigger[Any, TimeWindow]):
             ctx.register_event_time_timer(window.max_timestamp())
 
     def clear(self, window: TimeWindow, ctx: Context) -> None:
-        """Delete the timer."""
+        """Delete the timer at the window's end."""
         ctx.delete_event_time_timer(window.max_timestamp())
 
     def __repr__(self) -> str:
@@ -91,7 +91,7 @@ class ProcessingTimeTrigger(Trigger[Any, TimeWindow]):
             ctx.register_processing_time_timer(window.max_timestamp())
 
     def clear(self, window: TimeWindow, ctx: Context) -> None:
-        """Delete the timer."""
+        """Delete the timer at the window's end."""
         ctx.delete_processing_time_timer(window.max_timestamp())
 
     def __repr__(self) -> str:
@@ -162,7 +162,7 @@ class ContinuousEventTimeTrigger(Trigger[Any, TimeWindow]):
             ctx.register_event_time_timer(next_ms)
 
     def clear(self, window: TimeWindow, ctx: Context) -> None:
-        """Delete the timer."""
+        """Delete the timer of the next fire, and the state that holds its time."""
         state: Any = ctx.get_partitioned_state(self.state_desc)
         next_ms = state.get()
         if next_ms is not None:
@@ -231,7 +231,7 @@ class ContinuousProcessingTimeTrigger(Trigger[Any, TimeWindow]):
             ctx.register_processing_time_timer(next_ms)
 
     def clear(self, window: TimeWindow, ctx: Context) -> None:
-        """Delete the timer."""
+        """Delete the timer of the next fire, and the state that holds its time."""
         state: Any = ctx.get_partitioned_state(self.state_desc)
         next_ms = state.get()
         if next_ms is not None:

@@ -44,8 +44,8 @@ class DataFrameSource(Source):
     def __getstate__(self) -> dict[str, Any]:
         return {"dataframe": None, "ends": self.ends}
 
-    def written(self, schema: Any, path: str) -> Source:
-        """Return a source of the same rows in a folder of Parquet files.
+    def parquet_source(self, schema: Any, path: str) -> Source:
+        """Return a source that reads the rows from Parquet files that the caller has written.
 
         ``schema`` is pyarrow's.
         """

@@ -69,7 +69,7 @@ class HybridSource(Source):
 
     @property
     def kind(self) -> str:
-        """``hybrid(…)`` with the kinds of all sources."""
+        """``hybrid(kafka, files)``, say: the kinds of all sources, in order."""
         return f"hybrid({', '.join(source.kind for source in self.sources)})"
 
     @property

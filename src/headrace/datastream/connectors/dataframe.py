@@ -75,8 +75,10 @@ class DataFrameSink(Sink):
     def require_columns(self, declared: Any, stream: str, site: Any) -> None:
         """Check that the sink or the stream declares the columns.
 
+        ``declared``: the stream's type. ``stream`` and ``site`` describe it in the error.
+
         Raises:
-            PlanError: both do not declare any columns.
+            PlanError: neither of them declares columns.
         """
         if self.schema is None and not isinstance(self.type_info or declared, RowTypeInfo):
             raise PlanError(

@@ -167,7 +167,7 @@ class _GeneratedRecords:
 
 
 def _private_copy(make: Callable[[int], Any], index: int) -> Any:
-    """Make a record; copy it if the function may still refer to it or to a part of it."""
+    """Make a record; copy it if ``make`` may still refer to it or to a part of it."""
     value, holders = _with_holders(make, index)
     if is_immutable(value) or (holders <= _ALONE and _holds_plain(value)):
         return value

@@ -27,8 +27,8 @@ from headrace.runtime.coordination.progress_rules import (
 from headrace.runtime.coordination.stops import (
     check_not_drained,
     progress_to_record,
+    sources_to_resume,
     stop_changed,
-    suspended_sources,
 )
 from headrace.runtime.job_time import JobTime
 from headrace.runtime.program import JobProgram, Settings, SourceProgram
@@ -107,7 +107,7 @@ class Coordinator:
             after = self._advance_source(source, start, share, monotonic_ms, waiting)
             sources[source_key(source.id)] = after
             moved = moved or after.differs_from(start.source(source.id))
-            self._suspended_sources(start).discard(source.id)
+            self._sources_to_resume(start).discard(source.id)
         wanted = self._job.needs_ticks and (running or self._has_dataframes)
         tick = wanted and monotonic_ms - start.monotonic_ms >= settings.tick_ms
         if not moved and not tick:
@@ -138,14 +138,14 @@ class Coordinator:
         """Return whether this run continues a source that an earlier run stopped."""
         if source_key(source.id) not in start.sources:
             return False
-        return source.id in self._suspended_sources(start) or stop_changed(
+        return source.id in self._sources_to_resume(start) or stop_changed(
             source, start.source(source.id)
         )
 
-    def _suspended_sources(self, start: Offset) -> set[Any]:
+    def _sources_to_resume(self, start: Offset) -> set[Any]:
         """Return the sources to wake, as the first offset of this run says."""
         if self._suspended is None:
-            self._suspended = suspended_sources(self._sources.values(), start)
+            self._suspended = sources_to_resume(self._sources.values(), start)
         return self._suspended
 
     def _advance_source(

@@ -33,11 +33,11 @@ def stop_changed(source: SourceProgram, before: SourceProgress) -> bool:
     return before.until is not None and before.until != describe_stop(source.source)
 
 
-def suspended_sources(sources: Iterable[SourceProgram], offset: Offset) -> set[Any]:
-    """Return the sources that stopped in an earlier run, and continue in this run.
+def sources_to_resume(sources: Iterable[SourceProgram], offset: Offset) -> set[Any]:
+    """Return the sources that an earlier run left at their stop, and that this run continues.
 
-    If another source has not reached its stop position yet, the earlier run was interrupted: then
-    stopped sources stay stopped, as a rule such as "latest" would now give another position.
+    Empty if a source has not reached its (unchanged) stop yet: the earlier run was interrupted.
+    Then stopped sources stay stopped, as a rule such as "latest" would now give another position.
     """
     known = [source for source in sources if source_key(source.id) in offset.sources]
     for source in known:
@@ -103,6 +103,6 @@ __all__ = [
     "check_not_drained",
     "describe_stop",
     "progress_to_record",
+    "sources_to_resume",
     "stop_changed",
-    "suspended_sources",
 ]

@@ -75,7 +75,10 @@ class SendContext:
             self.buffered_bytes = 0
 
     def estimate_size(self, buffer: BlockBuffer) -> None:
-        """Estimate the bytes of a buffer that has reached its limit. Too many are put aside."""
+        """Add the estimated size of new records in a buffer; if the sum is too large, spill all.
+
+        Called when the buffer has ``estimate_at`` records; sets the next ``estimate_at``.
+        """
         count, size_bytes = len(buffer.values), estimate_new_bytes(buffer)
         self.buffered_bytes += size_bytes
         more = _ESTIMATE_EVERY_BYTES * (count - buffer.estimated_count) // max(size_bytes, 1)

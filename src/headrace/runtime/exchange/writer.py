@@ -254,7 +254,10 @@ class KeyedExchangeWriter(ExchangeWriter):
         return {group for group, mark in self._announced.items() if mark != self._last}
 
     def _gets_watermark_from(self, group: int, announces: set[int]) -> bool:
-        """Return whether a receiver without a record gets the watermark from ``announces``."""
+        """Return whether a group in ``announces`` sends the watermark to receiver ``group``.
+
+        It is the group with the receiver's number, modulo the number of groups.
+        """
         return group % self.send_context.group_count in announces
 
     def _mark_announced(self, announces: set[int]) -> None:

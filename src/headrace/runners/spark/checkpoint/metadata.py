@@ -228,7 +228,7 @@ def streaming_dataframes(program: JobProgram) -> list[str]:
 def _check_movable(before: Layout, program: JobProgram, location: str) -> None:
     """Raise CheckpointError if a streaming DataFrame of the checkpoint would lose its position.
 
-    Called if the state must move to other stages. A new DataFrame is read from its start anyway.
+    Called if the state must move to other stages. A DataFrame that is new has no position to lose.
     """
     known, streaming = {part.id for part in before.parts}, streaming_dataframes(program)
     for source in program.sources:

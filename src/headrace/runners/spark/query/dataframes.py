@@ -86,7 +86,7 @@ def materialize_dataframes(
             elif not file_system_of(path).exists(posixpath.join(path, "_SUCCESS")):
                 rows.write.mode("overwrite").parquet(hadoop_url(path))
             schema = pa.schema(to_arrow_schema(rows.schema))
-            files = source.source.written(schema, path)
+            files = source.source.parquet_source(schema, path)
             source = dataclasses.replace(source, source=files, reader=files.reader())
             dropped.update(Channel(e.id, group=ALL_TASKS) for e in source.chain.exchanges)
         sources.append(source)

@@ -430,15 +430,16 @@ class ChunkedTimes(TimeBuffer):
     def _write_directory(self) -> None:
         top, recent = self._top, self._recent
         while len(recent.firsts) > LEAF_CHUNKS:
-            self._add_leaf(len(top.firsts), recent.cut(0, LEAF_CHUNKS))
+            self._insert_leaf(len(top.firsts), recent.cut(0, LEAF_CHUNKS))
         for name in [*self._changed_leaves]:
             leaf = self._leaves[name]
             while (count := len(leaf.firsts)) > 2 * LEAF_CHUNKS:
-                self._add_leaf(top.numbers.index(name) + 1, leaf.cut(count - LEAF_CHUNKS, count))
+                self._insert_leaf(top.numbers.index(name) + 1, leaf.cut(count - LEAF_CHUNKS, count))
             self._store.put(self._record_name(name), leaf.data())
         self._changed_leaves.clear()
 
-    def _add_leaf(self, place: int, leaf: _Leaf) -> None:
+    def _insert_leaf(self, place: int, leaf: _Leaf) -> None:
+        """Store a new leaf, and insert it in the directory at a place."""
         name = self._new_number()
         self._top.insert(place, leaf.firsts[0], name)
         self._store.put(self._record_name(name), leaf.data())

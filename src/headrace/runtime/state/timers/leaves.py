@@ -117,7 +117,7 @@ class LeafWriter:
         """Ids of narrow leaves that were dissolved."""
 
     def add(self, first_ms: int, id_: int, wide: tuple[int, int] | None = None) -> None:
-        """Append a leaf to the directory."""
+        """Append a leaf to the directory; ``wide``: the (buckets, timers) of a wide leaf."""
         firsts, ids, wides = self.leaves
         firsts.append(first_ms)
         ids.append(id_)

@@ -203,7 +203,7 @@ class KafkaRecordSerializationSchemaBuilder:
     def set_value_serialization_schema(
         self, value_serialization_schema: SerializationSchema
     ) -> KafkaRecordSerializationSchemaBuilder:
-        """Set the schema of values. If it returns None, the record deletes its key."""
+        """Set the schema of values. If it returns None, the record is a tombstone for its key."""
         self._value = _require_schema(value_serialization_schema)
         return self
 

@@ -161,7 +161,7 @@ class KafkaSink(Sink):
 
     @property
     def writes_in_thread(self) -> bool:
-        """True if its records come encoded: otherwise the writer calls a schema of the user."""
+        """True unless the schema is a custom one: the user's code must not run in a thread."""
         return self.record_encoder is not None
 
     def writer(self, context: WriterContext) -> SinkWriter:
