@@ -6,11 +6,20 @@ A test with Spark finds out whether the classes are those of the source.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from pyspark import SparkContext
 
 from headrace.runners.spark.startup.java import ensure_java
-from headrace.runners.spark.startup.local_file_system import JAVA, compiled
+from headrace.runners.spark.startup.local_file_system import JAVA, PACKAGE, SOURCE
+
+
+def compiled(jvm: Any) -> dict[str, bytes]:
+    """Return the classes that Spark's compiler makes of the source, by name."""
+    compiler = jvm.org.codehaus.janino.SimpleCompiler()
+    compiler.cook((JAVA / f"{SOURCE}.java").read_text("utf-8"))
+    classes = compiler.getBytecodes()
+    return {name.removeprefix(f"{PACKAGE}."): bytes(classes[name]) for name in classes}
 
 
 def main() -> None:

@@ -11,8 +11,9 @@ import pytest
 from py4j.protocol import Py4JError
 
 from headrace.runners.spark.startup import session
-from headrace.runners.spark.startup.local_file_system import JAVA, PACKAGE, SOURCE, compiled
+from headrace.runners.spark.startup.local_file_system import JAVA, PACKAGE, SOURCE
 from headrace.runners.spark.startup.session import get_session
+from scripts.java_classes import compiled
 
 pytestmark = pytest.mark.spark
 

@@ -288,15 +288,14 @@ class JobProgram:
         A shuffle would make a stage of its own, with a task and a Python process, for one reader. A
         user's DataFrame is read in as many tasks as Spark chooses.
         """
-        by_spark = any(
-            each is not None and each.executed_by is ExecutedBy.SPARK
-            for each in (
-                *(source.source for source in self.sources),
-                *(sink.sink for sink in self.sinks),
-            )
-        )
         alone = self.parallelism == 1 and self.partitions == 1
-        return alone and bool(self.stages) and not self.batch and not by_spark
+        return alone and bool(self.stages) and not self.batch and not self.has_dataframes
+
+    @property
+    def has_dataframes(self) -> bool:
+        """Whether Spark reads or writes DataFrames in the job."""
+        connectors = [*(each.source for each in self.sources), *(each.sink for each in self.sinks)]
+        return any(each is not None and each.executed_by is ExecutedBy.SPARK for each in connectors)
 
     @property
     def chains(self) -> list[ChainProgram]:

@@ -29,7 +29,6 @@ from headrace.runners.spark.link import DriverLink
 from headrace.runners.spark.losses import LossWatch
 from headrace.runners.spark.query.dataframes import (
     dataframe_sinks,
-    has_dataframes,
     write_dataframes,
 )
 from headrace.runners.spark.query.driver_plan import PlanFolder, QueryPlan
@@ -173,7 +172,7 @@ class Attempt:
         checkpoint, program = self.checkpoint, self.program
         plan = self._write_plan()
         with settings_of_query(
-            self.spark, program.partitions, checkpoint.spark, dataframes=has_dataframes(program)
+            self.spark, program.partitions, checkpoint.spark, dataframes=program.has_dataframes
         ):
             frame = streaming_frame(
                 self.spark,
@@ -263,7 +262,7 @@ class Attempt:
         spark, program = self.spark, self.program
         plan = self._write_plan()
         spark.sparkContext.setJobGroup(self.group, program.name, True)
-        with settings_of_query(spark, program.partitions, None, dataframes=has_dataframes(program)):
+        with settings_of_query(spark, program.partitions, None, dataframes=program.has_dataframes):
             self._write(batch_frame(spark, program, self.ref, plan), plan, 0)
 
     def _write_batch(self, frame: DataFrame, plan: str, batch: int) -> None:

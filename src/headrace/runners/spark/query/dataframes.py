@@ -57,11 +57,6 @@ def dataframe_sinks(program: JobProgram) -> list[SinkProgram]:
     return [sink for sink in program.sinks if sink.sink.executed_by is ExecutedBy.SPARK]
 
 
-def has_dataframes(program: JobProgram) -> bool:
-    """Return whether Spark reads or writes DataFrames in the job."""
-    return bool(dataframe_sinks(program)) or bool(dataframe_sources(program))
-
-
 def materialize_dataframes(
     program: JobProgram, directory: str, started: frozenset[str] = frozenset()
 ) -> JobProgram:

@@ -17,14 +17,14 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 
-from headrace.connector import Budget, ExecutedBy
+from headrace.connector import Budget
 from headrace.runners.clock import RunClock, monotonic_ms, wall_clock_ms
 from headrace.runners.spark.checkpoint.generations import Origin
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runners.spark.failures import encodes_errors
 from headrace.runners.spark.planned import PlannedBatch
 from headrace.runners.spark.query.driver_plan import DriverPlan, read_plan
-from headrace.runners.spark.query.plan_names import source_labels
+from headrace.runners.spark.query.plan_names import source_labels, sources_of_headrace
 from headrace.runners.spark.query.read_counts import records_read, with_counts
 from headrace.runners.spark.query.wire import WIRE_DDL, empty_batch, to_arrow
 from headrace.runners.spark.query.worker import ProgramRef, batch_id, wire_rows, worker_job
@@ -57,8 +57,7 @@ class TaskPartition(InputPartition):
 def _make_coordinator(plan: DriverPlan) -> Coordinator:
     enumerators = {
         source.id: source.source.enumerator(plan.query.checkpoint_folder.of_source(source.id))
-        for source in plan.program.sources
-        if source.source is not None and source.source.executed_by is not ExecutedBy.SPARK
+        for source in sources_of_headrace(plan.program)
     }
     load = (
         _no_states if plan.program.batch else SplitStates(plan.query.checkpoint_folder.store).load

@@ -22,7 +22,6 @@ from headrace.metrics._merging import MetricId, MetricValue
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runners.delivery import Delivery
 from headrace.runners.sinks import SinkWriting, has_committer
-from headrace.runners.spark.query.dataframes import has_dataframes
 from headrace.runners.spark.query.packets import (
     payload_bytes,
     payload_of,
@@ -69,7 +68,7 @@ def writes_where_it_reads(program: JobProgram) -> bool:
 
     ``program`` must be that of the driver, which has the sources.
     """
-    return not program.stages and not has_dataframes(program)
+    return not program.stages and not program.has_dataframes
 
 
 def write_in_place(
@@ -147,17 +146,14 @@ class _SinkTask:
         in_threads = []
         for sink_id in self._spilled.readers():
             sink = self._job.program.sink(sink_id)
-            if sink.sink.writes_in_thread:
-                in_threads.append(sink)
-                continue
-            received = self._spilled.pop(sink_id)
             if Delivery.takes(sink):
+                received = self._spilled.pop(sink_id)
                 records = [(each.group, records_of(payload_of(each))) for each in received]
                 self.message.delivered[sink_id] = records
+            elif sink.sink.writes_in_thread:
+                in_threads.append(sink)
             else:
-                for envelope in received:
-                    self._write(envelope)
-                self._prepare_commit(sink_id)
+                self._write_stored(sink)
         self._write_in_threads(in_threads)
         for sink_id in [*self._open]:
             self._prepare_commit(sink_id)
@@ -179,20 +175,20 @@ class _SinkTask:
 
         All have ended when the first error is raised.
         """
-        contexts = [_make_context(self._job, sink, self._batch) for sink in sinks]
         if len(sinks) < 2:
-            committables = [*map(self._write_stored, sinks, contexts)]
-        else:
-            with ThreadPoolExecutor(min(len(sinks), _MAX_THREADS)) as threads:
-                committables = [*threads.map(self._write_stored, sinks, contexts)]
-        for sink, committable in zip(sinks, committables, strict=True):
-            self.message.committables[sink.id] = committable
+            for sink in sinks:
+                self._write_stored(sink)
+            return
+        with ThreadPoolExecutor(min(len(sinks), _MAX_THREADS)) as threads:
+            for _ in threads.map(self._write_stored, sinks):
+                pass  # raises the error of a thread
 
-    def _write_stored(self, sink: SinkProgram, context: WriterContext) -> Any:
-        with SinkWriting(sink, context) as writing:
+    def _write_stored(self, sink: SinkProgram) -> None:
+        """Write a sink's stored envelopes, and prepare its commit."""
+        with SinkWriting(sink, _make_context(self._job, sink, self._batch)) as writing:
             for envelope in self._spilled.pop(sink.id):
                 writing.write(payload_of(envelope))
-            return writing.prepare_commit()
+            self.message.committables[sink.id] = writing.prepare_commit()
 
     def _prepare_commit(self, sink_id: str) -> None:
         self.message.committables[sink_id] = self._open.pop(sink_id).prepare_commit()

@@ -36,11 +36,3 @@ def define_local_file_system(jvm: Any) -> str:
     # Hadoop keeps the file systems that it has made, whatever the setting says afterwards.
     jvm.org.apache.hadoop.fs.FileSystem.closeAll()
     return f"{PACKAGE}.{SOURCE}"
-
-
-def compiled(jvm: Any) -> dict[str, bytes]:
-    """Return the classes that Spark's compiler makes of the source, by name."""
-    compiler = jvm.org.codehaus.janino.SimpleCompiler()
-    compiler.cook((JAVA / f"{SOURCE}.java").read_text("utf-8"))
-    classes = compiler.getBytecodes()
-    return {name.removeprefix(f"{PACKAGE}."): bytes(classes[name]) for name in classes}
