@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import signal
 import sys
 import traceback
@@ -88,7 +89,9 @@ class FailsOnce(MapFunction):
         return value
 
 
-def test_a_task_that_spark_tries_again_counts_once(tmp_path: Path) -> None:
+def test_a_task_that_spark_tries_again_counts_once_and_is_told_of(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     env = environment()
     numbers = env.from_sequence(0, 9).map(FailsOnce(tmp_path / "one")).name("one")
     keyed = numbers.key_by(lambda n: n % 2).map(FailsOnce(tmp_path / "two")).name("two")
@@ -97,3 +100,7 @@ def test_a_task_that_spark_tries_again_counts_once(tmp_path: Path) -> None:
     counted = client.get_job_execution_result().result().get_all_accumulator_results()
     assert (tmp_path / "one").exists() and (tmp_path / "two").exists()
     assert {name: counted[f"{name}.seen"] for name in ("one", "two")} == {"one": 10, "two": 10}
+    told = re.findall(
+        r"headrace: (a|\d+) tasks? of Spark's job \d+ failed", capsys.readouterr().err
+    )
+    assert sum(1 if number == "a" else int(number) for number in told) == 2

@@ -194,9 +194,9 @@ class Attempt:
                 )
             else:
                 writer = writer.format(SINKS).option("plan", plan)
+            losses = LossWatch(self.spark.sparkContext)
             query = writer.trigger(**trigger).start()
         self._stop_by = None
-        losses = LossWatch(self.spark.sparkContext)
         while query.isActive:
             losses.look()
             if self._should_stop():
@@ -207,6 +207,7 @@ class Attempt:
             else:
                 time.sleep(_ANSWER_POLL_SECONDS)
         self._observe(query)
+        losses.look_last()
         query.awaitTermination()
 
     def _observe(self, query: StreamingQuery) -> None:

@@ -8,15 +8,25 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
 
-from py4j.protocol import Py4JError
+from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkContext
 
 LOOK_SECONDS = 1.0
+_EVENTS_MS = 2_000
+"""How long the last look waits for Spark to count what its last tasks did."""
+
+_FAILED = "FAILED"
 
 
 class LossWatch:
-    """Looks once a second at the executors and the running stages of a job's Spark context.
+    """Looks at the executors and at Spark's jobs of a context: all jobs since it was made.
+
+    Spark counts the failed tasks of a job, and keeps the counts when the job has ended. So no
+    failure is missed, however short the jobs are. Of a job that failed as a whole it says nothing
+    when that is known: its error says why.
 
     ``tell`` takes a sentence.
     """
@@ -30,7 +40,9 @@ class LossWatch:
         self._context, self._tell, self._clock = context, tell, clock
         self._looked_s = float("-inf")
         self._executors: set[str] = set()
+        self._next_job = self._count_jobs()
         self._failed_tasks: dict[int, int] = {}
+        """How many failed tasks have been told of, by the jobs that have not ended."""
 
     def look(self) -> None:
         """Tell what has been lost since the last look; not more often than once a second."""
@@ -38,9 +50,18 @@ class LossWatch:
         if now_s - self._looked_s < LOOK_SECONDS:
             return
         self._looked_s = now_s
+        self._look()
+
+    def look_last(self) -> None:
+        """Tell what has been lost since the last look, when no more jobs come."""
+        with suppress(Py4JError):  # the context stops, or a listener of the user is slow
+            self._context._jsc.sc().listenerBus().waitUntilEmpty(_EVENTS_MS)
+        self._look()
+
+    def _look(self) -> None:
         try:
             self._look_at_executors()
-            self._look_at_tasks()
+            self._look_at_jobs()
         except Py4JError:  # the context stops: the attempt notices it, too
             return
 
@@ -54,18 +75,41 @@ class LossWatch:
             )
         self._executors = found
 
-    def _look_at_tasks(self) -> None:
-        tracker = self._context.statusTracker()
-        failed: dict[int, int] = {}
-        for stage in tracker.getActiveStageIds():
-            info = tracker.getStageInfo(stage)
-            if info is not None:
-                failed[stage] = info.numFailedTasks
-                more = info.numFailedTasks - self._failed_tasks.get(stage, 0)
-                if more > 0:
-                    tasks = "a task" if more == 1 else f"{more} tasks"
-                    self._tell(f"{tasks} of Spark's stage {stage} failed and will be tried again")
-        self._failed_tasks = failed
+    def _look_at_jobs(self) -> None:
+        count = self._count_jobs()
+        self._failed_tasks.update(dict.fromkeys(range(self._next_job, count), 0))
+        self._next_job = count
+        later_known = False
+        for job in sorted(self._failed_tasks, reverse=True):
+            data = self._find_job(job)
+            if data is None:
+                if later_known:  # jobs are known in their order: Spark has forgotten it
+                    del self._failed_tasks[job]
+                continue
+            later_known = True
+            self._look_at_tasks(job, data)
+
+    def _look_at_tasks(self, job: int, data: Any) -> None:
+        ended = data.completionTime().isDefined()
+        failed = data.numFailedTasks()
+        more = failed - self._failed_tasks[job]
+        if more > 0 and not (ended and data.status().toString() == _FAILED):
+            tasks, them = ("a task", "it") if more == 1 else (f"{more} tasks", "them")
+            again = "ran" if ended else "runs"
+            self._tell(f"{tasks} of Spark's job {job} failed, and Spark {again} {them} again")
+        if ended:
+            del self._failed_tasks[job]
+        else:
+            self._failed_tasks[job] = failed
+
+    def _count_jobs(self) -> int:
+        return int(self._context._jsc.sc().dagScheduler().numTotalJobs())
+
+    def _find_job(self, job: int) -> Any | None:
+        try:
+            return self._context._jsc.sc().statusStore().job(job)
+        except Py4JJavaError:  # not known yet, or not any more
+            return None
 
 
 def executors_of(context: SparkContext) -> set[str]:

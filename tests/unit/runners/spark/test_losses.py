@@ -2,29 +2,51 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
-from py4j.protocol import Py4JError
+import pytest
+from py4j.protocol import Py4JError, Py4JJavaError
 
 from headrace.runners.spark.losses import LossWatch
 
 
+class NoSuchElement(Py4JJavaError):
+    """What Spark throws of a job that it does not know."""
+
+    def __init__(self) -> None:
+        pass
+
+
+@dataclass
+class Job:
+    """What Spark's store says of a job."""
+
+    failed: int = 0
+    state: str = "RUNNING"
+
+    def numFailedTasks(self) -> int:
+        return self.failed
+
+    def status(self) -> Any:
+        return SimpleNamespace(toString=lambda: self.state)
+
+    def completionTime(self) -> Any:
+        return SimpleNamespace(isDefined=lambda: self.state != "RUNNING")
+
+
 class Context:
-    """A Spark context whose executors and stages a test sets."""
+    """A Spark context whose executors and jobs a test sets. A job may be unknown (None).
+
+    ``late``: what the store learns only when the last events have arrived.
+    """
 
     def __init__(self) -> None:
         self.ports: list[int] = [1, 2, 3]
-        self.failed: dict[int, int] = {7: 0}
+        self.jobs: list[Job | None] = [Job(failed=9, state="SUCCEEDED")]
+        self.late: dict[int, Job] = {}
         self.stopped = False
-
-    def statusTracker(self) -> Any:
-        if self.stopped:
-            raise Py4JError("stopped")
-        return SimpleNamespace(
-            getActiveStageIds=lambda: [*self.failed],
-            getStageInfo=lambda stage: SimpleNamespace(numFailedTasks=self.failed[stage]),
-        )
 
     @property
     def _jsc(self) -> Any:
@@ -33,7 +55,30 @@ class Context:
             for port in self.ports
         ]
         tracker = SimpleNamespace(getExecutorInfos=lambda: infos)
-        return SimpleNamespace(sc=lambda: SimpleNamespace(statusTracker=lambda: tracker))
+        scheduler = SimpleNamespace(numTotalJobs=lambda: len(self.jobs))
+
+        def status_tracker() -> Any:
+            if self.stopped:
+                raise Py4JError("stopped")
+            return tracker
+
+        context = SimpleNamespace(
+            statusTracker=status_tracker,
+            dagScheduler=lambda: scheduler,
+            statusStore=lambda: SimpleNamespace(job=self._job),
+            listenerBus=lambda: SimpleNamespace(waitUntilEmpty=self._receive_events),
+        )
+        return SimpleNamespace(sc=lambda: context)
+
+    def _job(self, number: int) -> Job:
+        job = self.jobs[number]
+        if job is None:
+            raise NoSuchElement
+        return job
+
+    def _receive_events(self, timeout_ms: int) -> None:
+        for number, job in self.late.items():
+            self.jobs[number] = job
 
 
 class Looking:
@@ -52,6 +97,7 @@ class Looking:
 
 def test_nothing_is_told_of_a_sound_job() -> None:
     looking = Looking()
+    looking.context.jobs.append(Job())
     assert looking.look() == []
 
 
@@ -72,25 +118,77 @@ def test_the_driver_is_not_counted_among_those_left() -> None:
     assert text.endswith("(1 executor is left)")
 
 
-def test_failed_tasks_are_told_by_stage() -> None:
+def test_failed_tasks_are_told_while_their_job_runs() -> None:
     looking = Looking()
-    looking.context.failed = {7: 1}
-    (text,) = looking.look()
-    assert text == "a task of Spark's stage 7 failed and will be tried again"
-    looking.context.failed = {7: 3, 8: 0}
-    (text,) = looking.look()
-    assert text.startswith("2 tasks of Spark's stage 7")
+    job = Job(failed=1)
+    looking.context.jobs.append(job)
+    assert looking.look() == ["a task of Spark's job 1 failed, and Spark runs it again"]
+    job.failed = 3
+    assert looking.look() == ["2 tasks of Spark's job 1 failed, and Spark runs them again"]
+    job.state = "SUCCEEDED"
     assert looking.look() == []
+
+
+def test_jobs_that_end_between_two_looks_are_told_of() -> None:
+    looking = Looking()
+    looking.context.jobs += [
+        Job(state="SUCCEEDED"),
+        Job(failed=2, state="SUCCEEDED"),
+        Job(failed=1, state="SUCCEEDED"),
+    ]
+    found = sorted(looking.look())
+    assert [text.partition(" failed")[0] for text in found] == [
+        "2 tasks of Spark's job 2",
+        "a task of Spark's job 3",
+    ]
+    assert looking.look() == []
+
+
+def test_a_job_that_failed_is_left_to_its_error() -> None:
+    looking = Looking()
+    looking.context.jobs.append(Job(failed=4, state="FAILED"))
+    assert looking.look() == []
+
+
+def test_a_job_that_is_not_known_yet_is_told_of_later() -> None:
+    looking = Looking()
+    looking.context.jobs += [Job(), None]
+    assert looking.look() == []
+    looking.context.jobs[2] = Job(failed=1, state="SUCCEEDED")
+    (text,) = looking.look()
+    assert "Spark's job 2" in text
+
+
+def test_a_job_that_spark_has_forgotten_is_not_asked_for_again() -> None:
+    looking = Looking()
+    looking.context.jobs += [None, Job()]
+    assert looking.look() == []
+    looking.context.jobs[1] = Job(failed=1)
+    assert looking.look() == []
+
+
+def test_the_last_look_waits_for_what_the_last_tasks_did() -> None:
+    looking = Looking()
+    looking.context.jobs.append(None)
+    looking.context.late[1] = Job(failed=1, state="SUCCEEDED")
+    assert looking.look(after_s=0.5) == []
+    looking.watch.look_last()
+    assert len(looking.told) == 1
 
 
 def test_it_looks_once_a_second() -> None:
     looking = Looking()
-    looking.context.failed = {7: 1}
+    looking.context.jobs.append(Job(failed=1))
     assert looking.look(after_s=0.5) == []
     assert len(looking.look(after_s=0.5)) == 1
 
 
-def test_a_context_that_stops_is_left_to_the_attempt() -> None:
+@pytest.mark.parametrize("last", [False, True])
+def test_a_context_that_stops_is_left_to_the_attempt(last: bool) -> None:
     looking = Looking()
     looking.context.stopped = True
-    assert looking.look() == []
+    if last:
+        looking.watch.look_last()
+        assert looking.told == []
+    else:
+        assert looking.look() == []
