@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -123,6 +124,19 @@ def build(env: StreamExecutionEnvironment, began_ms: int, seconds: int, scale: i
     discard(revenue, "revenue table")
     discard(both, "dashboard")
     discard(paid.filter(lambda o: o[3] > 95).name("suspicious"), "alerts")
+
+
+def two_hundred(env: StreamExecutionEnvironment) -> None:
+    """Add ten streams of twenty operators each."""
+    now_ms = time.time_ns() // 1_000_000
+    for number in range(10):
+        clicks = stream(env, f"source {number}", None, 200, now_ms)
+        for step in range(6):
+            clicks = clicks.map(lambda v: v).name(f"clean {number}.{step}")
+            keyed = clicks.key_by(lambda v: v[1] % 5)
+            clicks = keyed.reduce(lambda a, b: b).name(f"totals {number}.{step}")
+            clicks = clicks.filter(lambda v: True).name(f"check {number}.{step}")
+        discard(clicks, f"table {number}")
 
 
 def start_watched(

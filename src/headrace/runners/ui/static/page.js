@@ -373,7 +373,7 @@ function showDetail() {
   const box = element("detail");
   const parts = rows.get(page.chosen);
   const figures = parts && page.state && page.state.operators[page.chosen];
-  box.hidden = !figures;
+  box.toggleAttribute("hidden", !figures);
   if (!figures) return;
   if (box.dataset.id !== page.chosen) {
     box.dataset.id = page.chosen;
@@ -558,18 +558,17 @@ function showBars(list, entries, none) {
     }
     const [what, label, meter] = row.children;
     setText(what, name);
-    what.title = name;
+    setAttribute(what, "title", name);
     setText(label, text);
-    meter.max = most;
-    meter.value = size;
+    setAttribute(meter, "max", most);
+    setAttribute(meter, "value", size);
   });
 }
 
 // What is on the page.
 
 function level(node, name) {
-  node.classList.remove("warm", "hot");
-  if (name) node.classList.add(name);
+  for (const each of ["warm", "hot"]) node.classList.toggle(each, each === name);
 }
 
 function showState(state) {
@@ -577,7 +576,7 @@ function showState(state) {
   document.title = `${state.name} · ${state.status.toLowerCase()}`;
   const status = element("status");
   setText(status, state.status);
-  status.dataset.status = state.status;
+  setAttribute(status, "data-status", state.status);
   const where = [state.runner ? `${state.runner} (${state.location}${state.cores > 1 ? `, ${state.cores} cores` : ""})` : "starting"];
   if (state.checkpoint) where.push(`checkpoint ${state.checkpoint}`);
   if (state.restarts) where.push(`${state.restarts} restart${state.restarts > 1 ? "s" : ""}`);
@@ -631,10 +630,10 @@ function showState(state) {
     }
   }
   splits.sort((a, b) => b[1] - a[1]);
-  element("splits-panel").hidden = !splits.length;
+  element("splits-panel").toggleAttribute("hidden", !splits.length);
   showBars(element("splits"), splits.slice(0, 8), "");
   const figures = Object.entries(state.figures);
-  element("figures-panel").hidden = !figures.length;
+  element("figures-panel").toggleAttribute("hidden", !figures.length);
   pairs(element("figures"), figures.slice(0, 14).map(([name, value]) => [name, formatCount(value)]));
   drawCharts();
 }
@@ -683,11 +682,11 @@ setTheme(theme());
 async function refreshJobs() {
   const jobs = await ask("page/jobs");
   const list = element("jobs");
-  element("jobs-label").hidden = jobs.length < 2;
+  element("jobs-label").toggleAttribute("hidden", jobs.length < 2);
   while (list.children.length > jobs.length) list.lastChild.remove();
   jobs.forEach((job, number) => {
     const option = list.children[number] || makeHtml(list, "option");
-    option.value = job.number;
+    setAttribute(option, "value", job.number);
     setText(option, `${job.name} (${job.status.toLowerCase()})`);
   });
   if (page.job === null && jobs.length) {
