@@ -6,7 +6,6 @@ Whether one is in a checkpoint is asked in ``test_kafka_on_spark``.
 from __future__ import annotations
 
 import logging
-import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,7 +27,7 @@ from headrace.dev import topics
 from headrace.dev.kafka import kafka
 from headrace.dev.ports import HOST, free_ports
 from headrace.errors import JobError
-from headrace.runners.spark.startup.java import find_java
+from tests.certificates import STORE_PASSWORD, make_certificate
 
 pytest.importorskip("confluent_kafka", reason="missing: pip install 'headrace[kafka]'")
 
@@ -43,15 +42,15 @@ listener.name.sasl_ssl.plain.sasl.jaas.config=\
 org.apache.kafka.common.security.plain.PlainLoginModule required user_ann="{password}";
 ssl.keystore.type=PKCS12
 ssl.keystore.location={keystore}
-ssl.keystore.password=of-the-store
+ssl.keystore.password={store_password}
 """
 
 
 @contextmanager
 def secured(folder: Path) -> Iterator[tuple[str, str, Path]]:
     """A broker: its open address, the one with logins over TLS, and its certificate's file."""
-    keystore, certificate = certificates(folder)
-    more = _LISTENER.format(password=PASSWORD, keystore=keystore)
+    keystore, certificate = make_certificate(folder)
+    more = _LISTENER.format(password=PASSWORD, keystore=keystore, store_password=STORE_PASSWORD)
     try:
         service = kafka(folder / "kafka", 0, memory="512m", more=more)
     except JobError as error:
@@ -67,26 +66,6 @@ def secured(folder: Path) -> Iterator[tuple[str, str, Path]]:
         yield running.url, secure, certificate
     finally:
         running.stop(force=True)
-
-
-def certificates(folder: Path) -> tuple[Path, Path]:
-    """The broker's key store, and its certificate as PEM, which is its own authority."""
-    try:
-        keytool = find_java().home / "bin" / "keytool"
-    except JobError as error:
-        pytest.skip(f"missing: {error.message}; {error.hint}")
-    if not keytool.exists():
-        pytest.skip("missing: keytool, which comes with Java")
-    keystore, certificate = folder / "broker.p12", folder / "broker.pem"
-    common = ["-alias", "broker", "-keystore", str(keystore), "-storepass", "of-the-store"]
-    kind = ["-keyalg", "EC", "-groupname", "secp256r1", "-storetype", "PKCS12", "-validity", "2"]
-    names = ["-dname", "CN=localhost", "-ext", f"SAN=ip:{HOST},dns:localhost"]
-    for arguments in (
-        ["-genkeypair", *common, *kind, *names],
-        ["-exportcert", "-rfc", *common, "-file", str(certificate)],
-    ):
-        subprocess.run([str(keytool), *arguments], check=True, capture_output=True)
-    return keystore, certificate
 
 
 def login(certificate: Path, password: str) -> dict[str, Any]:

@@ -25,6 +25,7 @@ from headrace.dev.ports import HOST, choose_port, free_ports
 from headrace.dev.service import Service
 from headrace.errors import JobError
 from headrace.runners.spark.startup.java import find_java
+from tests.certificates import STORE_PASSWORD, make_certificate
 from tests.servers import Server
 
 LISTED = Path(__file__).with_name("pinned.txt")
@@ -46,6 +47,8 @@ class Storage:
     spark: Mapping[str, str]
     """Further settings of Spark."""
     server: Server
+    certificate: Path | None = None
+    """Whom to trust, where it is used over HTTPS."""
 
     @property
     def access(self) -> StorageAccess:
@@ -62,32 +65,61 @@ class Storage:
 
 
 @contextmanager
-def hdfs() -> Iterator[Storage]:
-    """Hadoop's own cluster for tests: a name node and a data node in one JVM."""
+def hdfs(*, https: bool = False) -> Iterator[Storage]:
+    """Hadoop's own cluster for tests: a name node and a data node in one JVM.
+
+    ``https``: WebHDFS is there over HTTPS only, with a certificate of its own.
+    """
     with _folder() as folder:
         try:
             jars = install_server("hdfs", parts=read_pinned_files("hdfs", LISTED))
             java = find_java().home / "bin" / "java"
         except JobError as error:
             pytest.skip(f"missing: hdfs: {error.message}; {error.hint}")
-        rpc, http = choose_port(0, 0), choose_port(0, 0)
+        rpc, http, secure = free_ports(3)
+        public = {"dfs.namenode.http-address": f"{HOST}:{http}"}
+        private = {"hdfs.minidfs.basedir": f"{folder}/data", "dfs.permissions.enabled": "false"}
+        certificate = None
+        if https:
+            certificate = _certify(folder)
+            public = {
+                "dfs.http.policy": "HTTPS_ONLY",
+                "dfs.namenode.https-address": f"{HOST}:{secure}",
+            }
+            private["dfs.datanode.https.address"] = f"{HOST}:0"
         spark = Path(str(find_spec("pyspark").origin)).parent / "jars"  # type: ignore[union-attr]
         command = [
             str(java),
             *("-Xmx384m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"),
-            *("-cp", f"{jars}/*:{spark}/*", "org.apache.hadoop.test.MiniDFSClusterManager"),
+            *("-cp", f"{folder}:{jars}/*:{spark}/*"),
+            "org.apache.hadoop.test.MiniDFSClusterManager",
             *("-format", "-nnport", str(rpc), "-httpport", str(http)),
             *("-writeDetails", str(folder / "details.json")),
-            *("-D", f"hdfs.minidfs.basedir={folder}/data"),
-            *("-D", "dfs.permissions.enabled=false"),
+            *(part for pair in {**public, **private}.items() for part in ("-D", "=".join(pair))),
         ]
         details = folder / "details.json"
         service = Service(
             "hdfs", folder, command, f"hdfs://{HOST}:{rpc}", lambda: _is_whole(details)
         )
         with _running(service) as server:
-            address = {"dfs.namenode.http-address": f"{HOST}:{http}"}
-            yield Storage(f"hdfs://localhost:{rpc}/tests", address, {}, server)
+            base = f"hdfs://localhost:{rpc}/tests"
+            yield Storage(base, public, {}, server, certificate)
+
+
+def _certify(folder: Path) -> Path:
+    """Make a certificate of this machine, and Hadoop's settings of it; return it as PEM."""
+    keystore, certificate = make_certificate(folder)
+    settings = {
+        "keystore.location": str(keystore),
+        "keystore.password": STORE_PASSWORD,
+        "keystore.keypassword": STORE_PASSWORD,
+    }
+    properties = "".join(
+        f"<property><name>ssl.server.{name}</name><value>{value}</value></property>\n"
+        for name, value in settings.items()
+    )
+    (folder / "ssl-server.xml").write_text(f"<configuration>\n{properties}</configuration>\n")
+    return certificate
 
 
 def _is_whole(details: Path) -> bool:

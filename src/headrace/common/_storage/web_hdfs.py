@@ -29,6 +29,14 @@ _ERRORS: dict[str, type[OSError]] = {
 }
 
 
+_BROKEN = (http.client.HTTPException, ConnectionError, TimeoutError, ssl.SSLError)
+"""How a connection to a data node breaks."""
+
+
+class _UntrustedError(OSError):
+    """A certificate is not trusted: to ask again does not help."""
+
+
 class Address(NamedTuple):
     """The HTTP address of a name node."""
 
@@ -106,7 +114,7 @@ class WebHdfs:
         for pause_s in (*_PAUSES_S, None):
             try:
                 return attempt()
-            except (http.client.HTTPException, ConnectionError, TimeoutError) as error:
+            except _BROKEN as error:
                 if pause_s is None:
                     raise OSError(f"{operation} of {path} failed: {error}") from error
                 self.pause(pause_s)
@@ -154,9 +162,10 @@ class WebHdfs:
         connection = kept.pop(address, None)
         is_new = connection is None
         if connection is None:
-            connection = _connect(address)
             try:
-                connection.connect()
+                connection = _connect(address)
+            except _UntrustedError:
+                raise
             except OSError as error:
                 raise _Unanswered(error) from error
         try:
@@ -230,9 +239,24 @@ def _json_answer(data: bytes) -> dict[str, Any]:
 
 
 def _connect(address: Address) -> http.client.HTTPConnection:
+    """Return an open connection.
+
+    Raises:
+        _UntrustedError: the certificate of the address is not trusted.
+    """
     if address.is_secure:
         context = ssl.create_default_context()
-        return http.client.HTTPSConnection(
+        connection: http.client.HTTPConnection = http.client.HTTPSConnection(
             address.host, address.port, timeout=_TIMEOUT_S, context=context
         )
-    return http.client.HTTPConnection(address.host, address.port, timeout=_TIMEOUT_S)
+    else:
+        connection = http.client.HTTPConnection(address.host, address.port, timeout=_TIMEOUT_S)
+    try:
+        connection.connect()
+    except ssl.SSLCertVerificationError as error:
+        raise _UntrustedError(
+            f"the certificate of {address.host}:{address.port} is not trusted:"
+            f" {error.verify_message}. The variable SSL_CERT_FILE of driver and workers names a"
+            " file of the authorities that are"
+        ) from error
+    return connection

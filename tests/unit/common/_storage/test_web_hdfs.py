@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import http.client
 import io
 import json
+import ssl
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -76,7 +78,8 @@ def _handler(node: Node) -> type[BaseHTTPRequestHandler]:
             data = answer if isinstance(answer, bytes) else json.dumps(answer).encode()
             self.send_response(status)
             if status == 307:
-                self.send_header("Location", f"http://127.0.0.1:{node.port}/data?x=1")
+                scheme = answer.get("scheme", "http")
+                self.send_header("Location", f"{scheme}://127.0.0.1:{node.port}/data?x=1")
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)
@@ -147,6 +150,34 @@ def test_a_broken_write_is_written_anew_from_the_start(nodes: list[Node]) -> Non
     web, pauses = client(nodes[0])
     web.write("/x", io.BytesIO(b"content"))
     assert nodes[0].requests == ["PUT CREATE", "PUT data"] * 2 and len(pauses) == 1
+
+
+def test_a_data_node_whose_tls_breaks_is_asked_for_again(nodes: list[Node]) -> None:
+    nodes[0].answers = [(307, {"scheme": "https"}), (307, {}), (200, b"content")]
+    web, pauses = client(nodes[0])
+    assert web.read("/x") == b"content"
+    assert len(pauses) == 1
+
+
+def test_a_certificate_that_is_not_trusted_is_named_at_once(
+    nodes: list[Node], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def connect(connection: http.client.HTTPSConnection) -> None:
+        error = ssl.SSLCertVerificationError()
+        error.verify_message = "self-signed certificate"
+        raise error
+
+    monkeypatch.setattr(http.client.HTTPSConnection, "connect", connect)
+    pauses: list[float] = []
+    secure = nodes[0].address._replace(is_secure=True)
+    web = WebHdfs("nn", [secure], {}, pauses.append)
+    message = rf"127.0.0.1:{secure.port} is not trusted: self-signed certificate.*SSL_CERT_FILE"
+    with pytest.raises(OSError, match=message):
+        web.call("GET", "GETFILESTATUS", "/x")
+    nodes[0].answers = [(307, {"scheme": "https"})]
+    with pytest.raises(OSError, match=message):
+        WebHdfs("nn", [nodes[0].address], {}, pauses.append).read("/x")
+    assert pauses == []
 
 
 def test_nobody_answers_in_a_sentence() -> None:
