@@ -11,7 +11,12 @@ from headrace.common.types import Row
 from headrace.errors import HeadraceError, PlanError, UnstableKeyError
 from headrace.runtime.exchange.writer import ExchangeWriter
 from headrace.runtime.immutability import ATOMIC_TYPES, all_atomic, is_immutable
-from headrace.runtime.keys.key_groups import KeyGroups, class_has_no_stable_hash, key_group_of
+from headrace.runtime.keys.key_groups import (
+    KeyGroups,
+    class_has_no_stable_hash,
+    int_key_group,
+    key_group_of,
+)
 from headrace.runtime.keys.serialized_key import SerializedKey, contains_maps, sort_map_entries
 from headrace.runtime.loops import Step
 from headrace.runtime.operator import NodeProgram
@@ -75,16 +80,18 @@ def key_step(writer: ExchangeWriter, program: ExchangeProgram, unshared: bool = 
     lines = (
         "node = $node",
         *(_KEY_OF_PARTIAL if program.combined else ("$key = $key_of(value)",)),
-        "try:",
-        "    if type($key) in $atoms or type($key) is tuple and $all_atomic(map(type, $key)):",
-        "        $group = $groups[$key]",
-        "    else: $key, $group = $key_and_group($key)",
-        "except TypeError:",
+        f"if type($key) is int: $group = {int_key_group('$key', program.groups)}",
+        "else:",
         "    try:",
-        "        $key = $serialize_key($key)",
-        "    except $unstable as $error:",
-        "        raise $unstable_key_error($key, $error) from None",
-        "    $group = $groups[$key]",
+        "        if type($key) in $atoms or type($key) is tuple and $all_atomic(map(type, $key)):",
+        "            $group = $groups[$key]",
+        "        else: $key, $group = $key_and_group($key)",
+        "    except TypeError:",
+        "        try:",
+        "            $key = $serialize_key($key)",
+        "        except $unstable as $error:",
+        "            raise $unstable_key_error($key, $error) from None",
+        "        $group = $groups[$key]",
         "$buffer = $buffers[$group]",
         "if $buffer is None: $buffer = $open_buffer($group)",
         *_buffer_lines(writer, unshared),

@@ -262,6 +262,16 @@ def key_group_of(key: Any, max_parallelism: int) -> int:
     return stable_hash(key) % max_parallelism
 
 
+def int_key_group(key: str, max_parallelism: int) -> str:
+    """Return the expression of the key group of an int; ``key``: the variable that has the int.
+
+    It takes no longer than finding a key in ``KeyGroups``, however many keys there are.
+    """
+    if max_parallelism & (max_parallelism - 1):
+        return f"(hash({key}) * {MIX} >> 32 & {_MASK >> 32}) % {max_parallelism}"
+    return f"hash({key}) * {MIX} >> 32 & {max_parallelism - 1}"
+
+
 class KeyGroups(dict[Any, int]):
     """A mapping from key to key group, computed at the first access; for a sender's hot loop.
 
@@ -277,7 +287,13 @@ class KeyGroups(dict[Any, int]):
         self._misses = 0
 
     def __missing__(self, key: Any) -> int:
-        group = stable_hash(key) % self.count
+        # ``stable_hash`` is written out for the usual keys: among many keys most are not stored.
+        kind = type(key)
+        if kind is str:
+            raw = crc32(key.encode("utf-8", "surrogatepass"))
+        else:
+            raw = hash(key) if kind is int else _raw_hash(key)
+        group = ((raw * MIX & _MASK) >> 32) % self.count
         if len(self) < _CACHED_KEYS:
             self[key] = group
         else:
@@ -290,14 +306,16 @@ class KeyGroups(dict[Any, int]):
 
 def page_hasher(max_parallelism: int) -> Callable[[Any], int]:
     """Return a hash function for pages: the part of a key's hash that its key group leaves."""
-    return lambda key: stable_hash(key) // max_parallelism
+
+    def hash_of(key: Any) -> int:
+        raw = hash(key) if type(key) is int else _raw_hash(key)  # ``stable_hash``, written out
+        return ((raw * MIX & _MASK) >> 32) // max_parallelism
+
+    return hash_of
 
 
 def pair_page_hasher(max_parallelism: int) -> Callable[[tuple[Any, Any]], int]:
-    """Return ``page_hasher`` for pairs of key and namespace; the namespace has no effect.
-
-    ``stable_hash`` is written out: it is called for every pair that a micro-batch touches.
-    """
+    """Return ``page_hasher`` for pairs of key and namespace; the namespace has no effect."""
 
     def hash_of(pair: tuple[Any, Any]) -> int:
         key = pair[0]

@@ -20,13 +20,20 @@ from zoneinfo import ZoneInfo
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, reject, settings
+from hypothesis import example, given, reject, settings
 from hypothesis import strategies as st
 
 from headrace.common import Row
 from headrace.errors import UnstableKeyError
 from headrace.runtime.keys import key_groups
-from headrace.runtime.keys.key_groups import KeyGroups, key_group_of, stable_hash, subtask_of
+from headrace.runtime.keys.key_groups import (
+    KeyGroups,
+    int_key_group,
+    key_group_of,
+    page_hasher,
+    stable_hash,
+    subtask_of,
+)
 from tests.effort import examples
 from tests.unit.runtime.sample_keys import (
     EAST,
@@ -437,6 +444,19 @@ def test_the_cache_gives_what_the_hash_gives(monkeypatch: pytest.MonkeyPatch) ->
     for _ in range(2):
         assert [groups[key] for key in KEYS] == [key_group_of(key, 7) for key in KEYS]
         assert len(groups) <= 10
+
+
+def test_pages_take_what_the_key_group_leaves_of_the_hash() -> None:
+    hash_of = page_hasher(7)
+    assert [hash_of(key) for key in KEYS] == [stable_hash(key) // 7 for key in KEYS]
+
+
+@given(key=st.integers(), count=st.sampled_from([1, 7, 128, 1000, 1024]))
+@example(key=-1, count=7)
+@example(key=(1 << 61) - 1, count=128)
+@example(key=-(1 << 63), count=128)
+def test_the_expression_for_ints_gives_what_the_hash_gives(key: int, count: int) -> None:
+    assert eval(int_key_group("key", count), {"key": key}) == key_group_of(key, count)
 
 
 def test_subtasks_own_contiguous_groups_of_about_equal_number() -> None:
