@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime as dt
 import decimal
 import uuid
+from collections.abc import Collection
 from itertools import chain
 from typing import Any
 
@@ -49,7 +50,7 @@ def is_immutable(value: Any) -> bool:
     return all_atomic(map(type, items)) or all(map(is_immutable, items))
 
 
-def all_immutable(values: list[Any]) -> bool:
+def all_immutable(values: Collection[Any]) -> bool:
     """Return True if all values are immutable; three times faster for tuples of atoms."""
     kinds = set(map(type, values))
     if kinds <= ATOMIC_TYPES:

@@ -7,7 +7,6 @@ instead of an entry per key, halves what a key costs that a micro-batch sees onl
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 
 from headrace.runtime.immutability import all_immutable, is_immutable
@@ -16,13 +15,14 @@ from headrace.runtime.state.page import Page
 from headrace.runtime.state.pages.entries import EntryPages
 
 _PART = 16
-"""Once more keys than a page's entries divided by this were asked for, all its values are here."""
+"""Once more keys were asked for than a page's entries divided by this, and by its scale, all of its
+values are here: the larger pages are, the more of their keys have been touched."""
 
 
 class PagedValues(Values):
     """For one call, from the first key to ``write_back``. ``slot`` holds a value, no container."""
 
-    __slots__ = ("_asked", "_deserialized", "_pages", "_slot")
+    __slots__ = ("_asked", "_deserialized", "_loaded", "_pages", "_slot")
 
     def __init__(self, pages: EntryPages, slot: str) -> None:
         super().__init__()
@@ -30,6 +30,8 @@ class PagedValues(Values):
         self._slot = slot
         self._asked: dict[int, list[Any]] = {}
         """The keys of each page that were asked for one by one."""
+        self._loaded: set[int] = set()
+        """The pages of which all values are here."""
         self._deserialized: dict[Any, Entry] = {}
         """The entries of keys that were pickled alone: they may have been changed in place."""
 
@@ -47,11 +49,13 @@ class PagedValues(Values):
         self[key] = value
         asked = self._asked.setdefault(number, [])
         asked.append(key)
-        if len(asked) == 1 + len(page.plain) // _PART:
-            others = page.plain.copy()
-            for known in asked:
-                others.pop(known, None)
-            self.update(others)
+        if len(asked) == 1 + len(page.plain) // (_PART * pages.table.scale):
+            self._loaded.add(number)
+            current = {known: self[known] for known in asked}
+            if len(self) == len(current):
+                self.clear()  # Python copies a dictionary into an empty one without hashing
+            self.update(page.plain)
+            self.update(current)
         return value
 
     def drop(self, key: Any) -> None:
@@ -61,6 +65,8 @@ class PagedValues(Values):
     def write_back(self) -> None:
         """Write the changed values to their pages."""
         pages = self._pages
+        if pages.table.count == 1 and self._replace_only_page():
+            return
         live = dict.fromkeys(self._deserialized)
         pending = pages.changed.difference(live)
         for number in self._asked:
@@ -68,7 +74,7 @@ class PagedValues(Values):
             known = page.plain.keys() & pending
             if known:
                 pending -= known
-                live.update(dict.fromkeys(self._write_values(page, known)))
+                live.update(dict.fromkeys(self._write_values(page, [*known])))
         new: dict[int, list[Any]] = {}
         for key in pending:
             new.setdefault(pages.number_of(key), []).append(key)
@@ -77,16 +83,34 @@ class PagedValues(Values):
             live.update(dict.fromkeys(self._write_values(page, keys)))
         self._to_live(live)
 
-    def _write_values(self, page: Page, keys: Iterable[Any]) -> list[Any]:
+    def _replace_only_page(self) -> bool:
+        """Make the values those of the only page, if all are here and stored plain."""
+        pages = self._pages
+        page, changed = pages.page(0), pages.changed
+        if (
+            2 * len(changed) <= len(self)
+            or page.packed
+            or page.live
+            or 0 not in self._loaded
+            or not all_immutable(self.values())  # ``MISSING`` is no immutable value
+        ):
+            return False
+        page.plain = dict(self)
+        page.dirty = True
+        return True
+
+    def _write_values(self, page: Page, keys: list[Any]) -> list[Any]:
         """Write values to their page; return the keys whose values cannot be stored plain."""
-        pairs = [*zip(keys, map(self.__getitem__, keys), strict=True)]
-        odd: list[Any] = []
-        if page.packed or page.live or not all_immutable([value for _, value in pairs]):
+        values = [*map(self.__getitem__, keys)]
+        if page.packed or page.live or not all_immutable(values):
             taken = page.packed.keys() | page.live.keys()
+            pairs = [*zip(keys, values, strict=True)]
             odd = [key for key, value in pairs if key in taken or not is_immutable(value)]
             left_out = {*odd}
-            pairs = [pair for pair in pairs if pair[0] not in left_out]
-        page.plain.update(pairs)
+            page.plain.update(pair for pair in pairs if pair[0] not in left_out)
+        else:
+            odd = []
+            page.plain.update(zip(keys, values, strict=True))
         page.dirty = True
         return odd
 
