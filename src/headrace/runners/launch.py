@@ -54,7 +54,7 @@ from headrace.tracebacks import format_error, trim_tracebacks
 
 DEFAULT_NAME = "Headrace Streaming Job"
 _LOCAL_RECORDS_PER_BATCH = 50_000
-_RECORDS_PER_TASK = 2_000_000
+_RECORDS_PER_TASK = 4_000_000
 _BYTES_PER_TASK = 128 << 20
 _PRINT_FAILURE_SECONDS = 5.0
 _MAX_TARGET_FACTOR = 6

@@ -26,7 +26,7 @@ def settings_of(values: dict[str, str]) -> Settings:
 @pytest.mark.parametrize("tasks", [1, 2, 400])
 def test_a_micro_batch_may_grow_with_the_tasks_that_share_it(tasks: int) -> None:
     found = settings_of({"parallelism.default": str(tasks)})
-    assert (found.max_records, found.max_bytes) == (2_000_000 * tasks, (128 << 20) * tasks)
+    assert (found.max_records, found.max_bytes) == (4_000_000 * tasks, (128 << 20) * tasks)
     assert found.pace is not None and found.pace.max_records == found.max_records
 
 

@@ -232,7 +232,7 @@ MAX_RECORDS_PER_BATCH: ConfigOption[int | None] = ConfigOption(
     ValueKind.INT,
     None,
     "The largest number of records in a micro-batch, divided among the running sources; by"
-    " default 2,000,000 for each task of a stage (local runner: 50,000 in all).",
+    " default 4,000,000 for each task of a stage (local runner: 50,000 in all).",
 )
 MIN_RECORDS_PER_BATCH: ConfigOption[int] = ConfigOption(
     "headrace.source.min-records-per-batch",
