@@ -120,19 +120,32 @@ def test_a_time_to_live_neither_comes_nor_goes(expires: bool) -> None:
         call(value(not expires))
 
 
+def an_immutable_value(rng: random.Random) -> Any:
+    """Values that a page holds as they are."""
+    return rng.choice([rng.randrange(1000), (rng.randrange(9), "x" * rng.randrange(40)), None])
+
+
+@pytest.mark.parametrize("a_value", [a_value, an_immutable_value])
 @pytest.mark.parametrize("seed", range(12))
-def test_walks_as_a_dictionary_does(reopen: Reopen, seed: int) -> None:
+def test_walks_as_a_dictionary_does(
+    reopen: Reopen, seed: int, a_value: Callable[[random.Random], Any]
+) -> None:
     rng = random.Random(seed)
     task, model = Task(reopen), dict[Any, Any]()
+    calmness = rng.choice([1, 1, 30])  # many values, most of them changed, and nothing else
     for _ in range(rng.choice([30, 1500])):
         key = rng.choice([rng.randrange(rng.choice([3, 500])), "a", 2.5, None])
         handle = task.enter(key)
         assert handle.value() == model.get(key)
         step = rng.random()
+        if 0.6 <= step < 0.75 and rng.random() * calmness >= 1:
+            step = 0.0
         if step < 0.6:
             value = a_value(rng)
             handle.update(value)
             model[key] = list(value) if isinstance(value, list) else value
+            if value is None:  # as PyFlink does
+                del model[key]
         elif step < 0.75:
             handle.clear()
             model.pop(key, None)

@@ -22,7 +22,7 @@ values are here: the larger pages are, the more of their keys have been touched.
 class PagedValues(Values):
     """For one call, from the first key to ``write_back``. ``slot`` holds a value, no container."""
 
-    __slots__ = ("_asked", "_deserialized", "_loaded", "_pages", "_slot")
+    __slots__ = ("_asked", "_complete", "_deserialized", "_missing", "_pages", "_slot")
 
     def __init__(self, pages: EntryPages, slot: str) -> None:
         super().__init__()
@@ -30,13 +30,18 @@ class PagedValues(Values):
         self._slot = slot
         self._asked: dict[int, list[Any]] = {}
         """The keys of each page that were asked for one by one."""
-        self._loaded: set[int] = set()
-        """The pages of which all values are here."""
+        self._complete = False
+        """Whether all values of the table are here, and were stored plain."""
+        self._missing: list[Any] = []
+        """The keys that had no value at some time in this call."""
         self._deserialized: dict[Any, Entry] = {}
         """The entries of keys that were pickled alone: they may have been changed in place."""
 
     def absent(self, key: Any) -> Any:
         """Load the value of a key; after several loads from a page, load all of its values."""
+        if self._complete:
+            self.drop(key)
+            return MISSING
         pages = self._pages
         number = pages.number_of(key)
         page = pages.page(number)
@@ -46,11 +51,13 @@ class PagedValues(Values):
             if stored is not None:
                 entry = self._deserialized[key] = pages.deserialize(stored)
                 value = entry.get(self._slot, MISSING)
+            else:
+                self._missing.append(key)
         self[key] = value
         asked = self._asked.setdefault(number, [])
         asked.append(key)
         if len(asked) == 1 + len(page.plain) // (_PART * pages.table.scale):
-            self._loaded.add(number)
+            self._complete = pages.table.count == 1 and not page.packed
             current = {known: self[known] for known in asked}
             if len(self) == len(current):
                 self.clear()  # Python copies a dictionary into an empty one without hashing
@@ -61,11 +68,12 @@ class PagedValues(Values):
     def drop(self, key: Any) -> None:
         """Remove a key that has a value."""
         self[key] = MISSING
+        self._missing.append(key)
 
     def write_back(self) -> None:
         """Write the changed values to their pages."""
         pages = self._pages
-        if pages.table.count == 1 and self._replace_only_page():
+        if self._complete and self._replace_only_page():
             return
         live = dict.fromkeys(self._deserialized)
         pending = pages.changed.difference(live)
@@ -84,19 +92,17 @@ class PagedValues(Values):
         self._to_live(live)
 
     def _replace_only_page(self) -> bool:
-        """Make the values those of the only page, if all are here and stored plain."""
-        pages = self._pages
-        page, changed = pages.page(0), pages.changed
-        if (
-            2 * len(changed) <= len(self)
-            or page.packed
-            or page.live
-            or 0 not in self._loaded
-            or not all_immutable(self.values())  # ``MISSING`` is no immutable value
-        ):
+        """Put all values into the only page, if many have changed and all can be stored plain."""
+        page = self._pages.page(0)
+        if 4 * len(self._pages.changed) <= len(self) or page.live:
             return False
-        page.plain = dict(self)
-        page.dirty = True
+        plain = dict(self)
+        for key in self._missing:
+            if plain.get(key) is MISSING:
+                del plain[key]
+        if not all_immutable(plain.values()):
+            return False
+        page.plain, page.dirty = plain, True
         return True
 
     def _write_values(self, page: Page, keys: list[Any]) -> list[Any]:
