@@ -14,10 +14,12 @@ from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
 
+from headrace.common._storage.locations import file_system_of
 from headrace.common.time import Duration, Time
 from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.datastream import AsyncDataStream, DataStream, OutputTag, StreamExecutionEnvironment
+from headrace.datastream.connectors.file_system import FileSource, StreamFormat
 from headrace.datastream.window import (
     EventTimeSessionWindows,
     EventTimeTrigger,
@@ -63,6 +65,7 @@ from .special import (
     modelled_kind,
     of_kind,
     of_python,
+    of_text,
     place,
     with_float,
     with_kind,
@@ -211,20 +214,27 @@ class Program:
         env: StreamExecutionEnvironment,
         changes: Sequence[int] = (),
         stops: Sequence[int | None] = (),
+        folder: str | None = None,
     ) -> Built:
         """The program in an environment, and in the model.
 
         ``changes``: what stands before each operator with state, in turn (see ``Built.keyed``).
         ``stops``: where the sources stop, in turn; then they are logs of one split.
+        ``folder``: its sources are the files there (see ``write``), each of them a split.
         """
-        strategy = WatermarkStrategy.for_bounded_out_of_orderness(
-            Duration.of_millis(BOUND_MS)
-        ).with_timestamp_assigner(lambda value: value[2])
+        bounded = WatermarkStrategy.for_bounded_out_of_orderness(Duration.of_millis(BOUND_MS))
+        strategy = bounded.with_timestamp_assigner(lambda value: value[2])
+        by_line = bounded.with_timestamp_assigner(lambda line: of_text(line)[2])
         built = Built(changes=itertools.cycle(changes or [0]))
         nowhere = WatermarkStrategy.no_watermarks()
         for number, records in enumerate(self.sources):
             dealt = self.dealt[number] if self.dealt and not stops else Dealt()
-            if dealt.splits > 1:
+            if folder is not None:
+                lines = FileSource.for_record_stream_format(
+                    StreamFormat.text_line_format(), _input_of(folder, number)
+                )
+                stream = env.from_source(lines.build(), by_line, "files").map(of_text)
+            elif dealt.splits > 1:
                 stream = env.from_source(SplitLog(dealt.of(records)), strategy, "splits")
             else:
                 if stops:
@@ -243,6 +253,19 @@ class Program:
                 built.read.add(second)
             _STEPS[step.kind](built, built.flows[first], built.flows[second], step.number)
         return built
+
+    def write(self, folder: str) -> None:
+        """Write each split of each source to a file, a line for a record."""
+        for number, records in enumerate(self.sources):
+            dealt = self.dealt[number] if self.dealt else Dealt()
+            for split, of_split in enumerate(dealt.of(records)):
+                path = f"{_input_of(folder, number)}/{split}.txt"
+                text = "".join(f"{record!r}\n" for record in of_split)
+                file_system_of(path).replace(path, text.encode())
+
+
+def _input_of(folder: str, source: int) -> str:
+    return f"{folder}/source-{source}"
 
 
 def _map(built: Built, flow: Flow, _: Flow, number: int) -> None:

@@ -66,6 +66,12 @@ def modelled_kind(number: int) -> int:
     return number * len(KINDS) + number % len(KINDS)
 
 
+def of_text(line: str) -> Any:
+    """A value from its ``repr``: of Python's and numpy's values, NaN and infinity among them."""
+    floats = {name: float(name) for name in ("nan", "inf")}
+    return eval(line, {"__builtins__": {}, "np": np, **floats})
+
+
 def place(number: float) -> tuple[bool, float, float]:
     """Where a float stands among others: -0.0 before 0.0, and NaN last, as in Flink."""
     if math.isnan(number):

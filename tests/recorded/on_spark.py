@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.pipelines.test_property_on_spark import by_name, joined
+from tests.pipelines.on_spark import by_name, joined
 
 from .answers import Seed, answer
 from .recording import Digests

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from collections import Counter
 from pathlib import Path
 
@@ -12,7 +9,8 @@ import pytest
 
 from headrace.common._storage.locations import file_system_of
 from tests.faults import sums_job
-from tests.faults.processes import ROOT, log_of, start
+from tests.faults.processes import log_of, start
+from tests.storage.jobs import run_job
 from tests.storage.servers import Storage
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("storage")]
@@ -30,16 +28,9 @@ def lines_in(folder: str) -> Counter[str]:
 
 
 def run(storage: Storage, base: str, fails_at: int = LINES, **further: str) -> str | None:
-    """Run ``lines_job`` in a process of its own; return its error output if it failed."""
-    settings = {**storage.settings, **{key.replace("_", "."): v for key, v in further.items()}}
-    command = [sys.executable, "-m", "tests.storage.lines_job", base, str(fails_at)]
-    command += [f"{key}={value}" for key, value in settings.items()]
-    path = os.pathsep.join([str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")])
-    environ = {**os.environ, "PYTHONPATH": path.rstrip(os.pathsep)}
-    done = subprocess.run(
-        command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=200, check=False
-    )
-    return done.stderr if done.returncode else None
+    """Run ``lines_job``; return its error output if it failed."""
+    settings = {key.replace("_", "."): value for key, value in further.items()}
+    return run_job("tests.storage.lines_job", storage, [base, str(fails_at)], settings)
 
 
 @pytest.fixture
