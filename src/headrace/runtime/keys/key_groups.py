@@ -265,11 +265,13 @@ def key_group_of(key: Any, max_parallelism: int) -> int:
 def int_key_group(key: str, max_parallelism: int) -> str:
     """Return the expression of the key group of an int; ``key``: the variable that has the int.
 
-    It takes no longer than finding a key in ``KeyGroups``, however many keys there are.
+    It takes about as long as finding one of a few keys in ``KeyGroups``, however many there are.
     """
     if max_parallelism & (max_parallelism - 1):
         return f"(hash({key}) * {MIX} >> 32 & {_MASK >> 32}) % {max_parallelism}"
-    return f"hash({key}) * {MIX} >> 32 & {max_parallelism - 1}"
+    # Higher bits of the factor have no effect on the group, and make the product longer.
+    factor = MIX & ((max_parallelism << 32) - 1)
+    return f"hash({key}) * {factor} >> 32 & {max_parallelism - 1}"
 
 
 class KeyGroups(dict[Any, int]):
