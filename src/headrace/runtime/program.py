@@ -149,6 +149,25 @@ class SourceProgram:
     number: int = 0
 
 
+def _distributes_all(source: SourceProgram) -> bool:
+    chain = source.chain
+    exchanges = {exchange.id: exchange for exchange in chain.exchanges}
+    seen, waiting = {chain.root}, [chain.root]
+    while waiting:
+        node_id = waiting.pop()
+        for link in chain.nodes[node_id].links:
+            if node_id == chain.root and link.tag is not None and link.tag == source.bad_record_tag:
+                continue
+            if link.kind == "sink":
+                return False
+            if link.kind == "exchange" and exchanges[link.target].mode == "forward":
+                return False
+            if link.kind == "node" and link.target not in seen:
+                seen.add(link.target)
+                waiting.append(link.target)
+    return True
+
+
 @dataclass(frozen=True)
 class VertexProgram:
     """The operators after an exchange, run by ``groups`` key groups (``keyed``) or subtasks.
@@ -290,6 +309,16 @@ class JobProgram:
         """
         alone = self.parallelism == 1 and self.partitions == 1
         return alone and bool(self.stages) and not self.batch and not self.has_dataframes
+
+    @property
+    def may_read_in_fewer_tasks(self) -> bool:
+        """Whether fewer source tasks change nothing but where the chains of the sources run.
+
+        False if a sink or an operator gets records from the source task alone, without an exchange
+        that distributes them: fewer tasks would make it less parallel, too. Bad records do not
+        count.
+        """
+        return bool(self.stages) and all(_distributes_all(source) for source in self.sources)
 
     @property
     def has_dataframes(self) -> bool:

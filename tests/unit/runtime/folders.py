@@ -103,17 +103,25 @@ class Harness:
         self.offset = self.coordinator.initial(0)
 
     def latest(
-        self, now_ms: int = 0, budget: Budget | None = None, monotonic_ms: int | None = None
+        self,
+        now_ms: int = 0,
+        budget: Budget | None = None,
+        monotonic_ms: int | None = None,
+        task_records: int = 1,
     ) -> Offset:
         """``monotonic_ms``: where it is another time than ``now_ms``."""
         time = JobTime(now_ms, now_ms if monotonic_ms is None else monotonic_ms)
-        return self.coordinator.latest(self.offset, time, budget)
+        return self.coordinator.latest(self.offset, time, budget, task_records)
 
     def step(
-        self, now_ms: int = 0, budget: Budget | None = None, monotonic_ms: int | None = None
+        self,
+        now_ms: int = 0,
+        budget: Budget | None = None,
+        monotonic_ms: int | None = None,
+        task_records: int = 1,
     ) -> list[SourceTaskInput]:
         """The tasks of the next micro-batch, which is then over."""
-        end = self.latest(now_ms, budget, monotonic_ms)
+        end = self.latest(now_ms, budget, monotonic_ms, task_records)
         # an offset goes through Spark's log as JSON
         end = Offset.from_json(json.loads(json.dumps(end.to_json())))
         tasks = self.coordinator.plan(self.offset, end)

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
 
+from headrace.datastream import DataStream, StreamExecutionEnvironment
+from headrace.graph.stream_graph import StreamGraph
+from headrace.runners.launch import program_of
+from headrace.runtime.program import JobProgram
 from tests.unit.runtime.programs import job_of
 
 
@@ -28,3 +33,31 @@ def test_a_program_is_the_one_before_it_only_if_nothing_came_between(
     program = replace(job_of(), fingerprint="one").as_successor_of(last, copied)
     assert program.identity == now
     assert program.as_successor_of(now) == program
+
+
+def reading_program(build: Callable[[DataStream], object]) -> JobProgram:
+    """The program of a job with one source, from which ``build`` goes on."""
+    env = StreamExecutionEnvironment.get_execution_environment()
+    build(env.from_collection([1, 2, 3]))
+    return program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job")
+
+
+def keyed(stream: DataStream) -> DataStream:
+    return stream.key_by(lambda value: value % 2).reduce(lambda a, b: a + b)
+
+
+@pytest.mark.parametrize(
+    ("build", "expected"),
+    [
+        (lambda stream: stream.print(), False),
+        (lambda stream: keyed(stream).print(), True),
+        (lambda stream: keyed(stream.map(str).map(int)).print(), True),
+        (lambda stream: stream.rebalance().map(str).print(), True),
+        (lambda stream: stream.forward().map(str).print(), False),
+        (lambda stream: (keyed(stream).print(), stream.map(str).print()), False),
+    ],
+)
+def test_fewer_source_tasks_may_not_make_others_less_parallel(
+    build: Callable[[DataStream], object], expected: bool
+) -> None:
+    assert reading_program(build).may_read_in_fewer_tasks is expected

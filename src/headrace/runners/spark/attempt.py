@@ -144,6 +144,7 @@ class Attempt:
                 None if self.program.batch else self.plans.stop,
                 self.plans.warnings_file,
                 self.plans.planned_file if self.reports.observed else None,
+                self.reports.reading_ms_file,
             )
         )
 

@@ -1,4 +1,4 @@
-"""What the source has planned last, written for the observers in the user's process."""
+"""What the source and the user's process tell each other of the last micro-batch, by files."""
 
 from __future__ import annotations
 
@@ -19,15 +19,32 @@ class PlannedBatch:
 
     def write(self, path: str) -> None:
         """Write it to a file, for ``read_planned``."""
-        aside = f"{path}.tmp"
-        Path(aside).write_bytes(pickle.dumps(self, 5))
-        os.replace(aside, path)
+        _replace(path, pickle.dumps(self, 5))
 
 
 def read_planned(path: str) -> PlannedBatch:
-    """Return what a file has; nothing if there is none yet."""
+    """Return what the source has planned last; nothing if there is no file yet."""
     try:
         planned: PlannedBatch = pickle.loads(Path(path).read_bytes())
     except FileNotFoundError:
         return PlannedBatch()
     return planned
+
+
+def write_reading_ms(path: str, reading_ms: float) -> None:
+    """Write how long the source tasks of the last committed micro-batch worked together."""
+    _replace(path, str(reading_ms).encode())
+
+
+def read_reading_ms(path: str) -> float | None:
+    """Return what ``write_reading_ms`` wrote last; None if there is no file yet."""
+    try:
+        return float(Path(path).read_bytes())
+    except FileNotFoundError:
+        return None
+
+
+def _replace(path: str, data: bytes) -> None:
+    aside = f"{path}.tmp"
+    Path(aside).write_bytes(data)
+    os.replace(aside, path)

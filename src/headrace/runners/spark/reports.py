@@ -14,7 +14,7 @@ from headrace.runners.delivery import Delivery
 from headrace.runners.observers import BatchProgress, Observers, Phases
 from headrace.runners.reporting import Reporting
 from headrace.runners.spark.link import BatchReport
-from headrace.runners.spark.planned import PlannedBatch, read_planned
+from headrace.runners.spark.planned import PlannedBatch, read_planned, write_reading_ms
 from headrace.runners.spark.task_output import OutputLine
 from headrace.runners.subtasks import OperatorMetrics, metrics_by_subtask
 from headrace.runtime.failure import sink_error_notes
@@ -42,18 +42,23 @@ class Reports:
         observers: Observers | None = None,
         planned_file: str = "",
         show_output: Callable[[Sequence[OutputLine]], None] = lambda lines: None,
+        reading_ms_file: str | None = None,
     ) -> None:
         self.last: BatchReport | None = None
         self._program, self._delivery = program, delivery
         self._reporting = Reporting(program, listeners)
         self._observers = observers or Observers()
         self._planned_file, self._show_output = planned_file, show_output
+        self.reading_ms_file = reading_ms_file
         self._unobserved: deque[_Unobserved] = deque()
         self._began_ms = wall_clock_ms()
 
     def receive(self, report: BatchReport) -> None:
         """Add the metrics of a micro-batch, show its tasks' output, and deliver its records."""
         self._show_output(report.output)
+        if self.reading_ms_file is not None:
+            reading_ms, _ = _working_ms(self._program, report.metrics)
+            write_reading_ms(self.reading_ms_file, reading_ms)
         self._reporting.add(report.metrics)
         for sink_id, parts in sorted(report.delivered.items()):
             sink = self._program.sink(sink_id)
@@ -149,10 +154,18 @@ def _progress(
 
 def _share_of_sources(program: JobProgram, metrics: Mapping[MetricId, MetricValue]) -> float:
     """Return the part of the tasks' working time that source tasks have worked."""
+    reading, working = _working_ms(program, metrics)
+    return reading / working if working else 1.0
+
+
+def _working_ms(
+    program: JobProgram, metrics: Mapping[MetricId, MetricValue]
+) -> tuple[float, float]:
+    """Return how long source tasks, and all tasks, have worked."""
     sources = {source.id for source in program.sources}
     reading = working = 0.0
     for key, entry in metrics.items():
         if key.metric == BUSY_MS:
             working += entry.value
             reading += entry.value if key.operator in sources else 0
-    return reading / working if working else 1.0
+    return reading, working

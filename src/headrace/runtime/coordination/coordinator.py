@@ -72,11 +72,14 @@ class Coordinator:
         """Return the offset at the start, when no source was asked yet."""
         return Offset(0, now_ms, now_ms, self._work_limits, {})
 
-    def latest(self, start: Offset, time: JobTime, budget: Budget | None = None) -> Offset:
+    def latest(
+        self, start: Offset, time: JobTime, budget: Budget | None = None, task_records: int = 1
+    ) -> Offset:
         """Return the end offset of the next micro-batch; return ``start`` itself if nothing is new.
 
-        ``budget`` defaults to the job's settings and is shared by the running sources. Sources,
-        idle splits and ticks wait by the monotonic time.
+        ``budget`` defaults to the job's settings and is shared by the running sources.
+        ``task_records``: of ``WorkLimits``. Sources, idle splits and ticks wait by the monotonic
+        time.
 
         Raises:
             JobError: an enumerator's answer breaks a rule of its contract.
@@ -112,8 +115,9 @@ class Coordinator:
         tick = wanted and monotonic_ms - start.monotonic_ms >= settings.tick_ms
         if not moved and not tick:
             return start
+        limits = replace(self._work_limits, task_records=task_records)
         identity = self._job.identity
-        return Offset(start.epoch + 1, now_ms, monotonic_ms, self._work_limits, sources, identity)
+        return Offset(start.epoch + 1, now_ms, monotonic_ms, limits, sources, identity)
 
     def has_ended(self, offset: Offset) -> bool:
         """Return True if every source planned here has ended, and none is to be continued."""
@@ -211,10 +215,8 @@ class Coordinator:
             for work in split_works
             if work.announce
         ]
-        tasks = [
-            tuple(task)
-            for task in distribute_work(split_works, end.work_limits.tasks, self._sources)
-        ]
+        task_count = end.work_limits.tasks_for(sum(work.records for work in split_works))
+        tasks = [tuple(task) for task in distribute_work(split_works, task_count, self._sources)]
         if announcements:
             tasks.insert(0, tuple(announcements))
         tasks = tasks or [()]
@@ -223,7 +225,9 @@ class Coordinator:
             SourceTaskInput(sender, end.epoch, end.now_ms, work, chunk_records=chunk_records)
             for sender, work in enumerate(tasks)
         ]
-        if self._job.needs_ticks:
+        if self._job.needs_ticks and tasks == [()]:
+            inputs = [replace(inputs[0], ticks=True)]
+        elif self._job.needs_ticks:
             tick = SourceTaskInput(len(inputs), end.epoch, end.now_ms, (), ticks=True)
             inputs.append(tick)
         return inputs

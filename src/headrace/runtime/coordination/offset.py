@@ -5,6 +5,7 @@
      "steady_ms": ms,                  for intervals and timeouts (``runtime.job_time``)
      "program": text,                  the identity of the program that planned this epoch
      "cut": {"tasks": n,               into how many tasks this epoch's work is cut at most
+             "task_records": n,        with how many records each at least; not there: 1
              "chunk_records": n},      how far apart watermarks are
      "sources": {"<id>": {
         "positions": {split: position},  of the splits that go on, at the end of this epoch
@@ -43,10 +44,19 @@ def source_key(source_id: object) -> str:
 
 @dataclass(frozen=True)
 class WorkLimits:
-    """The maximum number of tasks of an epoch, and the number of records between watermarks."""
+    """How the work of an epoch is cut into tasks.
+
+    ``tasks``: their maximum number. ``chunk_records``: the number of records between watermarks.
+    ``task_records``: the number of records for which there is a further task.
+    """
 
     tasks: int
     chunk_records: int
+    task_records: int = 1
+
+    def tasks_for(self, record_count: int) -> int:
+        """Return the maximum number of tasks for so many records."""
+        return max(min(self.tasks, -(-record_count // self.task_records)), 1)
 
 
 @dataclass(frozen=True)
@@ -118,6 +128,17 @@ class SourceProgress:
         )
 
 
+def _limits_to_json(limits: WorkLimits) -> dict[str, int]:
+    many = {"task_records": limits.task_records} if limits.task_records > 1 else {}
+    return {"tasks": limits.tasks, "chunk_records": limits.chunk_records, **many}
+
+
+def _limits_from_json(data: Mapping[str, Any]) -> WorkLimits:
+    return WorkLimits(
+        int(data["tasks"]), int(data["chunk_records"]), int(data.get("task_records", 1))
+    )
+
+
 def _require_mapping(data: Any) -> Mapping[str, Any]:
     """Return ``data``; raise TypeError if it is not a mapping."""
     if not isinstance(data, Mapping):
@@ -162,10 +183,7 @@ class Offset:
             "now_ms": self.now_ms,
             "steady_ms": self.monotonic_ms,
             "program": self.program,
-            "cut": {
-                "tasks": self.work_limits.tasks,
-                "chunk_records": self.work_limits.chunk_records,
-            },
+            "cut": _limits_to_json(self.work_limits),
             "sources": {key: source.to_json() for key, source in self.sources.items()},
         }
         ordered: dict[str, Any] = json.loads(json.dumps(plain, sort_keys=True))
@@ -186,7 +204,7 @@ class Offset:
                     f" reads format {VERSION}",
                     hint="go on with the version that wrote it, or start anew with --fresh",
                 )
-            work_limits = WorkLimits(int(data["cut"]["tasks"]), int(data["cut"]["chunk_records"]))
+            work_limits = _limits_from_json(data["cut"])
             sources = {
                 key: SourceProgress.from_json(source) for key, source in data["sources"].items()
             }

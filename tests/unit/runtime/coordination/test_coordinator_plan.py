@@ -24,9 +24,10 @@ from tests.unit.runtime.folders import Folder, Harness, records, works
     st.integers(1, 6),
     st.booleans(),
     st.lists(st.integers(1, 80), max_size=4),
+    st.integers(1, 50),
 )
 def test_everything_is_read_once_and_in_order(
-    sizes: list[int], parallelism: int, one_task: bool, budgets: list[int]
+    sizes: list[int], parallelism: int, one_task: bool, budgets: list[int], task_records: int
 ) -> None:
     folder = Folder({f"s{number}": size for number, size in enumerate(sizes)})
     harness = Harness(folder, parallelism=parallelism, one_task_per_split=one_task)
@@ -34,11 +35,11 @@ def test_everything_is_read_once_and_in_order(
     finished: list[str] = []
     for budget in [*budgets, 10**6]:
         before = harness.offset
-        tasks = harness.step(budget=Budget(budget, 10**9))
+        tasks = harness.step(budget=Budget(budget, 10**9), task_records=task_records)
         assert harness.coordinator.plan(before, harness.offset) == tasks  # a repetition is the same
-        assert len([task for task in tasks if any(work.ranges for work in task.work)]) <= (
-            parallelism
-        )
+        reading = [task for task in tasks if any(work.ranges for work in task.work)]
+        worth = -(-sum(task.records for task in tasks) // task_records)
+        assert len(reading) <= min(parallelism, worth)
         for split, ranges in records(tasks).items():
             read[split].extend(number for start, end in ranges for number in range(start, end))
         by_split: dict[str, int] = {}
@@ -61,6 +62,15 @@ def test_a_long_split_is_spread_over_tasks() -> None:
     assert [len(task.work[0].ranges) for task in tasks] == [2, 3, 2, 3]
     assert [task.work[0].finished for task in tasks] == [False, False, False, True]
     assert [task.work[0].announce for task in tasks] == [True, False, False, False]
+
+
+@pytest.mark.parametrize(
+    ("task_records", "sizes"),
+    [(1, [20, 30, 20, 30]), (40, [30, 40, 30]), (60, [50, 50]), (100, [100]), (1000, [100])],
+)
+def test_few_records_are_read_by_few_tasks(task_records: int, sizes: list[int]) -> None:
+    harness = Harness(Folder({"a": 100}), parallelism=4)
+    assert [task.records for task in harness.step(task_records=task_records)[1:]] == sizes
 
 
 def test_a_split_whose_watermarks_need_every_record_is_read_by_one() -> None:

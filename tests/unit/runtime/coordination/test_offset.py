@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -18,6 +19,12 @@ OFFSET = Offset(3, 1000, 900, WorkLimits(4, 4096), {"2": SOURCE, "10": SourcePro
 
 def test_json_gives_the_same_offset_back() -> None:
     assert Offset.from_json(json.loads(json.dumps(OFFSET.to_json()))) == OFFSET
+
+
+def test_the_records_of_a_task_are_in_an_offset() -> None:
+    large = replace(OFFSET, work_limits=WorkLimits(4, 4096, 100))
+    assert Offset.from_json(json.loads(json.dumps(large.to_json()))) == large
+    assert "task_records" not in OFFSET.to_json()["cut"]  # as in older builds
 
 
 def test_an_older_builds_offset_has_one_time() -> None:

@@ -46,6 +46,7 @@ class QueryPlan:
     ``generation``: that of Spark's checkpoint. ``stop``: where the driver requests a stop between
     two micro-batches; None for a batch. ``warnings_file``: where processes write their warnings.
     ``planned_file``: where the source writes what it has planned last, for observers; None: not.
+    ``reading_ms_file``: where the user's process writes how long source tasks worked; None: not.
     """
 
     program_ref: ProgramRef
@@ -57,6 +58,7 @@ class QueryPlan:
     stop: StopSignal | None = None
     warnings_file: str | None = None
     planned_file: str | None = None
+    reading_ms_file: str | None = None
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,11 @@ class PlanFolder:
     def planned_file(self) -> str:
         """The file for what is planned last (``PlannedBatch``)."""
         return str(self._path / "planned")
+
+    @property
+    def reading_ms_file(self) -> str:
+        """The file for the working time of source tasks (``write_reading_ms``)."""
+        return str(self._path / "reading-ms")
 
     @property
     def stop(self) -> StopSignal:

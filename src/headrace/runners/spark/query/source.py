@@ -22,7 +22,7 @@ from headrace.runners.clock import RunClock, monotonic_ms, wall_clock_ms
 from headrace.runners.spark.checkpoint.generations import Origin
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runners.spark.failures import encodes_errors
-from headrace.runners.spark.planned import PlannedBatch
+from headrace.runners.spark.planned import PlannedBatch, read_reading_ms
 from headrace.runners.spark.query.driver_plan import DriverPlan, read_plan
 from headrace.runners.spark.query.plan_names import source_labels, sources_of_headrace
 from headrace.runners.spark.query.read_counts import records_read, with_counts
@@ -35,6 +35,7 @@ from headrace.runtime.coordination.coordinator import Coordinator, States
 from headrace.runtime.coordination.offset import Offset
 from headrace.runtime.job_time import JobTime
 from headrace.runtime.pacing import Pacer
+from headrace.runtime.task_size import TaskSizer
 from headrace.runtime.tasks.source_task import SourceTaskInput
 
 FORMAT = "headrace"
@@ -112,6 +113,8 @@ class StreamReader(DataSourceStreamReader):
         self._first_batch = plan.query.generation.first_batch
         self._committed_epoch = 0
         self._planned_file = plan.query.planned_file
+        self._reading_ms_file = plan.query.reading_ms_file
+        self._sizer = TaskSizer()
         self._plan_ns = 0
         self._labels = source_labels(plan.program)
         self._available: dict[str, Any] | None = None
@@ -128,6 +131,8 @@ class StreamReader(DataSourceStreamReader):
             "_first_batch": self._first_batch,
             "_committed_epoch": 0,
             "_planned_file": None,
+            "_reading_ms_file": None,
+            "_sizer": None,
             "_plan_ns": 0,
             "_labels": {},
             "_available": None,
@@ -181,7 +186,7 @@ class StreamReader(DataSourceStreamReader):
             budget = Budget(
                 pacer.next_budget(offset.epoch, moment.monotonic_ms), settings.max_bytes
             )
-        end = self._coordinator.latest(offset, moment, budget)
+        end = self._coordinator.latest(offset, moment, budget, self._task_records(offset.epoch))
         if end is offset:
             return start
         if pacer is not None:
@@ -189,6 +194,14 @@ class StreamReader(DataSourceStreamReader):
         self._available = self._available_by_source(end)
         self._plan_ns = time.perf_counter_ns() - began_ns
         return end.to_json()
+
+    def _task_records(self, epoch: int) -> int:
+        """Return the number of records of a source task after ``epoch``, which is committed."""
+        if self._reading_ms_file is not None:
+            reading_ms = read_reading_ms(self._reading_ms_file)
+            if reading_ms is not None:
+                self._sizer.set_working_time(epoch, reading_ms)
+        return self._sizer.task_records
 
     def _available_by_source(self, offset: Offset) -> dict[str, Any]:
         """Return the number of splits at an offset, and the records after it, if known."""
@@ -216,8 +229,10 @@ class StreamReader(DataSourceStreamReader):
             return []  # the first micro-batch of a generation, without new records
         began_ns = time.perf_counter_ns()
         tasks = self._coordinator.reporting_plan(first, last)
+        record_count = sum(task.records for task in tasks)
+        self._sizer.set_record_count(last.epoch, record_count)
         if self._pacer is not None:
-            self._pacer.set_record_count(last.epoch, sum(task.records for task in tasks))
+            self._pacer.set_record_count(last.epoch, record_count)
         if self._planned_file is not None:
             plan_ns = self._plan_ns + time.perf_counter_ns() - began_ns
             splits = splits_of(last, self._coordinator.pending_by_split(last))

@@ -22,6 +22,7 @@ from headrace.runners.spark.checkpoint.generations import Generation, Origin
 from headrace.runners.spark.checkpoint.layout import CheckpointFolder
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runners.spark.failures import TaskFailure
+from headrace.runners.spark.planned import write_reading_ms
 from headrace.runners.spark.query.driver_plan import DriverPlan, QueryPlan, StopSignal
 from headrace.runners.spark.query.sink import BatchSinkWriter
 from headrace.runners.spark.query.source import BatchReader, StreamReader
@@ -129,6 +130,22 @@ def test_a_stream_logs_both_ends(plan: DriverPlan) -> None:
     assert read == [("a", 5, 5), ("a", 5, 7), ("a", 7, 8), ("b", 5, 6), ("b", 6, 8)]
     again = StreamReader(plan)
     assert [r for each in taken for r in ranges(again.partitions(*each))] == read
+
+
+def test_a_micro_batch_after_fast_ones_has_fewer_tasks(plan: DriverPlan, tmp_path: Path) -> None:
+    file = str(tmp_path / "reading-ms")
+    reader = StreamReader(replace(plan, query=replace(plan.query, reading_ms_file=file)))
+    start, task_records = reader.initialOffset(), []
+    reading_ms = iter([0.1, 0.1, 20.0, 20.0])  # of 1, 1, 2 and 1 ranges, each of which counts as 1
+    for _ in range(8):
+        end = reader.latestOffset(start, ReadAllAvailable())
+        if end["epoch"] > start["epoch"]:
+            task_records.append(end["cut"].get("task_records", 1))
+            reader.partitions(start, end)
+            SplitStates(plan.query.checkpoint_folder.store).save(end["epoch"], {})
+            write_reading_ms(file, next(reading_ms))
+            start = end
+    assert task_records == [1, 200, 200, 2]
 
 
 def test_the_progress_of_the_query_shows_what_each_source_has(plan: DriverPlan) -> None:
