@@ -34,6 +34,7 @@ from bench.measure import (
     latency,
     lookups,
     memory,
+    stages,
     start,
     trickle,
 )
@@ -46,6 +47,7 @@ Rows = list[dict[str, Any]]
 MEASURES: dict[str, Callable[[Plan], Rows]] = {
     "latency": latency.measure,
     "trickle": trickle.measure,
+    "stages": stages.measure,
     "doubling": doubling.measure,
     "layers": layers.rows_of,
     "start": start.measure,

@@ -5,7 +5,6 @@ record), ``rules`` (job rules: broadcast, or constant in the function), ``execut
 
 from __future__ import annotations
 
-import json
 import os
 import time
 from collections.abc import Callable
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from bench import jobs, two_stream_jobs, two_streams, workload
+from bench.peers import event_log
 from bench.peers.protocol import Outcome, Task, answer
 from bench.processes import processor_seconds
 from bench.tally import LastByKey
@@ -46,31 +46,13 @@ def settings(task: Task) -> dict[str, str]:
     if executors:
         cores = 2 // int(executors)
         chosen["headrace.spark.conf.spark.master"] = f"local-cluster[{executors},{cores},2048]"
-    if task.option("events", ""):
-        spark = "headrace.spark.conf.spark.eventLog"
-        events(task).mkdir(exist_ok=True)
-        chosen |= {f"{spark}.enabled": "true", f"{spark}.dir": events(task).as_uri()}
-        chosen |= {f"{spark}.compress": "false", f"{spark}.rolling.enabled": "false"}
+    if event_log.is_wanted(task):
+        events = event_log.settings(task).items()
+        chosen |= {f"headrace.spark.conf.{name}": value for name, value in events}
     for name, value in task.options.items():
         if name.startswith("conf:"):
             chosen[name.removeprefix("conf:")] = value
     return chosen
-
-
-def events(task: Task) -> Path:
-    """Where Spark writes down what it did."""
-    return task.folder / "events"
-
-
-def task_seconds(folder: Path) -> float:
-    """The time of all of Spark's tasks, from their launch to their end, added up."""
-    spent_ms = 0
-    for path in folder.iterdir():
-        for line in path.read_text().splitlines():
-            if line.startswith('{"Event":"SparkListenerTaskEnd"'):
-                info = json.loads(line)["Task Info"]
-                spent_ms += info["Finish Time"] - info["Launch Time"]
-    return spent_ms / 1000
 
 
 def micro_batches(checkpoints: Path) -> int:
@@ -187,8 +169,8 @@ def run(task: Task) -> Outcome:
     facts["processor_seconds"] = {kind: round(after[kind] - used[kind], 2) for kind in after}
     if "execution.checkpointing.dir" in chosen:
         facts["micro_batches"] = micro_batches(task.folder / "checkpoints")
-    if task.option("events", ""):
-        facts["task_seconds"] = task_seconds(events(task))
+    if event_log.is_wanted(task):
+        facts |= {"task_seconds": event_log.task_seconds(task), "phases": event_log.phases(task)}
     return Outcome(seconds, task.tally.total(), facts)
 
 

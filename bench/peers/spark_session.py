@@ -12,6 +12,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
+from bench.peers import event_log
 from bench.peers.protocol import Task
 
 _STREAMING = "org.apache.spark.sql.execution.streaming"
@@ -48,6 +49,8 @@ def session(task: Task) -> SparkSession:
     }
     if task.option("light", "0") == "1":
         values |= _LIGHT
+    if event_log.is_wanted(task):
+        values |= event_log.settings(task)
     builder = SparkSession.builder.master("local[2]").appName(f"bench-{task.job}")
     for key, value in values.items():
         builder = builder.config(key, value)

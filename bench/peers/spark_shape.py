@@ -22,6 +22,7 @@ from pyspark.sql.datasource import (
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 
 from bench import workload
+from bench.peers import event_log
 from bench.peers.protocol import Outcome, Task, answer
 from bench.peers.spark_session import session
 from bench.peers.spark_state import CountAndSum, wait_for
@@ -139,7 +140,8 @@ def run(task: Task) -> Outcome:
     wait_for(query, -(-task.records // batch))
     seconds = time.perf_counter() - started
     query.stop()
-    return Outcome(seconds, task.tally.total())
+    facts = {"phases": event_log.phases(task)} if event_log.is_wanted(task) else {}
+    return Outcome(seconds, task.tally.total(), facts)
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
 from bench import workload
+from bench.peers import event_log
 from bench.peers.protocol import Outcome, Task, answer
 from bench.peers.spark_session import session
 
@@ -85,7 +86,9 @@ def run(task: Task) -> Outcome:
     seconds = time.perf_counter() - started
     durations = [p["durationMs"]["triggerExecution"] for p in query.recentProgress]
     query.stop()
-    facts = {"batch_ms": durations[:batches]}
+    facts: dict[str, Any] = {"batch_ms": durations[:batches]}
+    if event_log.is_wanted(task):
+        facts["phases"] = event_log.phases(task)
     tally = spark.sql("SELECT count(*), sum(k), sum(c), sum(s) FROM outputs").first()
     return Outcome(seconds, [int(n or 0) for n in tally or ()], facts)
 

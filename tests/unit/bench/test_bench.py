@@ -31,7 +31,7 @@ from bench.__main__ import is_whole
 from bench.contenders import CASES, CONTENDERS, Case, Contender, size
 from bench.environments import OWN, versions
 from bench.measure import doubling, memory, trickle
-from bench.peers.headrace_peer import micro_batches, run, task_seconds
+from bench.peers.headrace_peer import micro_batches, run
 from bench.peers.protocol import Task
 from bench.targets import TARGETS, Measured, ratio
 from bench.throughput import Plan, figures
@@ -355,17 +355,6 @@ def test_a_table_goes_between_its_marks(tmp_path: Path) -> None:
     page.write_text("before\n<!-- it -->\nold\n<!-- /it -->\nafter\n")
     report.put(page, "it", "new\n")
     assert page.read_text() == "before\n<!-- it -->\nnew\n<!-- /it -->\nafter\n"
-
-
-def test_the_time_of_tasks_is_that_of_sparks_events(tmp_path: Path) -> None:
-    def ended(launched: int, finished: int) -> str:
-        task = {"Launch Time": launched, "Finish Time": finished}
-        event = {"Event": "SparkListenerTaskEnd", "Task Info": task}
-        return json.dumps(event, separators=(",", ":"))
-
-    lines = [ended(100, 1_100), '{"Event":"SparkListenerJobEnd"}', ended(0, 500)]
-    (tmp_path / "local-1").write_text("\n".join(lines))
-    assert task_seconds(tmp_path) == 1.5
 
 
 def test_a_micro_batch_costs_its_tasks_and_the_driver(monkeypatch: pytest.MonkeyPatch) -> None:
