@@ -49,7 +49,7 @@ def micro_batch(number: int, slower_ms: int = 0) -> list[dict[str, Any]]:
 
 @pytest.fixture
 def task(tmp_path: Path) -> Task:
-    return Task("a", 1, 1, "uniform", tmp_path, tmp_path, {"events": "1"})
+    return Task("a", 1, 1, "uniform", {"events": "1"}, tmp_path, tmp_path)
 
 
 def write(task: Task, events: list[dict[str, Any]]) -> None:
