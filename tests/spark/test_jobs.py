@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import time
 import traceback
 from collections import Counter
@@ -77,6 +78,16 @@ def written(folder: Path) -> Counter[str]:
     return Counter(line for path in files for line in path.read_text().splitlines())
 
 
+def task_records(folder: Path) -> list[int]:
+    """How many records a source task was worth in each micro-batch that the job has planned."""
+    files = (folder / "checkpoint").glob("*/spark/offsets/[0-9]*")
+    offsets = [
+        json.loads(path.read_text().splitlines()[2])
+        for path in sorted(files, key=lambda path: int(path.name))
+    ]
+    return [offset["cut"].get("task_records", 1) for offset in offsets]
+
+
 @pytest.mark.beam("Misc/Checkpoint", runners="streaming")
 def test_a_cancelled_job_goes_on_where_it_stopped(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
@@ -107,6 +118,9 @@ def test_a_cancelled_job_goes_on_where_it_stopped(
     monkeypatch.setenv(FRESH_VARIABLE, "1")
     start(tmp_path).get_job_execution_result().result()
     assert written(tmp_path) == sums() + sums()
+    first, *later = task_records(tmp_path)
+    assert first == 1  # nothing is known yet of what a record costs
+    assert max(later) > 1
 
 
 def test_a_source_that_is_added_to_a_finished_job_is_read(tmp_path: Path) -> None:
