@@ -122,5 +122,9 @@ def send_report(address: tuple[str, int], token: bytes, report: BatchReport) -> 
         OSError, EOFError: that process has ended.
     """
     with Client(address, authkey=token) as connection:
+        # The handshake ends with a message of this side. Without this, the report would wait until
+        # the other side acknowledges it, which it delays by 40 ms.
+        with socket.socket(fileno=os.dup(connection.fileno())) as same:
+            same.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.send(report)
         connection.recv()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import multiprocessing
+import os
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -158,3 +159,39 @@ def test_behind_its_end_a_link_takes_nothing(harness: Harness) -> None:
 def test_a_silent_peer_does_not_hold_up_the_end(harness: Harness) -> None:
     with harness.connect():
         in_time(harness.link.close)
+
+
+def test_a_report_does_not_wait_until_the_handshake_is_acknowledged(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    sent_at_once: list[int] = []
+
+    class Watched:
+        """A client's connection that looks at its socket when a report is sent."""
+
+        def __init__(self, *args: Any, **options: Any) -> None:
+            self.connection = Client(*args, **options)
+
+        def __enter__(self) -> Watched:
+            return self
+
+        def __exit__(self, *error: object) -> None:
+            self.connection.close()
+
+        def fileno(self) -> int:
+            return self.connection.fileno()
+
+        def send(self, report: BatchReport) -> None:
+            with socket.socket(fileno=os.dup(self.fileno())) as same:
+                sent_at_once.append(same.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY))
+            self.connection.send(report)
+
+        def recv(self) -> Any:
+            return self.connection.recv()
+
+    monkeypatch.setattr(link_module, "Client", Watched)
+    harness = Harness()
+    harness.send(BatchReport(0))
+    harness.link.close()
+    assert [report.batch_id for report in harness.taken] == [0]
+    assert sent_at_once == [1]

@@ -13,6 +13,7 @@ import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JError
@@ -91,6 +92,8 @@ _API_MODE = "spark.api.mode"
 
 WORKERS_PYTHON = "spark.pyspark.python"
 """The setting of the workers' interpreter, for a new session."""
+
+_LONGEST_SOCKET_FOLDER = 61  # Spark refuses longer ones (4.3.0)
 
 _SPARKS_PYTHON = "python3"  # what Spark's executors run if nothing else is set (4.3.0)
 
@@ -409,6 +412,7 @@ def _local_settings(
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.log.level": "WARN",
         _DAEMON[0]: _DAEMON[1],
+        **_socket_settings(process_folder()),
     }
     return {
         **_without(outside, {**_NEW_SESSION, **defaults}),
@@ -416,6 +420,19 @@ def _local_settings(
         # Of two contradicting options the JVM takes the last one: the user's.
         _JAVA_OPTIONS: f"{to_log} {settings.get(_JAVA_OPTIONS, outside.get(_JAVA_OPTIONS, ''))}",
     }
+
+
+def _socket_settings(folder: Path, platform: str = sys.platform) -> dict[str, str]:
+    """Return the settings by which Spark reaches its Python processes over sockets in a folder.
+
+    Over TCP, what Spark sends to a process may wait until the process has acknowledged what came
+    before, which it delays by 40 ms. The path of a socket may not be long. Elsewhere than on Linux
+    such sockets keep too little for calls that are under way (``state_calls``).
+    """
+    if platform != "linux" or len(str(folder)) > _LONGEST_SOCKET_FOLDER:
+        return {}
+    key = "spark.python.unix.domain.socket"
+    return {f"{key}.enabled": "true", f"{key}.dir": str(folder)}
 
 
 def _cluster_settings(settings: Mapping[str, str], outside: Mapping[str, str]) -> dict[str, str]:

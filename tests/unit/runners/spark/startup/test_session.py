@@ -17,6 +17,7 @@ from headrace.runners.spark.startup.session import (
     WORKERS_PYTHON,
     _cluster_settings,
     _local_settings,
+    _socket_settings,
     _warn_ignored,
     _workers_start_as,
     checkpoint_settings,
@@ -204,3 +205,18 @@ def test_how_a_checkpoint_is_written_depends_on_its_storage() -> None:
     assert {*checkpoint_settings("/data/checkpoint")} == {manager}
     assert {*checkpoint_settings("s3a://bucket/checkpoint")} == {manager, checksums}
     assert checkpoint_settings("hdfs://nn/checkpoint") == {checksums: "false"}
+
+
+def test_sockets_lie_in_a_folder_where_their_paths_are_short_enough() -> None:
+    fits = Path("/tmp/" + "f" * 56)
+    enabled, folder = _socket_settings(fits, "linux").values()
+    assert (enabled, folder) == ("true", str(fits))
+    assert _socket_settings(Path(f"{fits}f"), "linux") == {}
+    assert _socket_settings(fits, "darwin") == {}
+
+
+def test_a_user_may_have_spark_reach_its_processes_over_tcp() -> None:
+    key = "spark.python.unix.domain.socket.enabled"
+    assert _local_settings({}, 2)[key] == "true"
+    assert _local_settings({key: "false"}, 2)[key] == "false"
+    assert key not in _local_settings({}, 2, {key: "false"})  # Spark has it from elsewhere
