@@ -49,9 +49,11 @@ _TASK_ATTEMPTS = 4
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
 # The JVM only moves bytes between Python processes, for which code compiled by C1 is fast enough
-# (docs/adr/0009-start-up.md); C2 takes a third of a cold start. The JVM's messages at its start go
-# to the log, not to the user's output.
-_QUICK_START = ("-XX:TieredStopAtLevel=1", "-Xlog:disable", "-Xlog:all=warning:stderr")
+# (docs/adr/0009-start-up.md); C2 takes a third of a cold start. On a cluster it takes half of the
+# driver's processor time in the first minute. The JVM's messages at its start go to the log, not
+# to the user's output.
+_C1_ONLY = "-XX:TieredStopAtLevel=1"
+_QUICK_START = (_C1_ONLY, "-Xlog:disable", "-Xlog:all=warning:stderr")
 _ARCHIVE = "Archive"  # the JVM's options about archives of classes all have it in their names
 
 _log = logging.getLogger(__name__)
@@ -437,7 +439,8 @@ def _socket_settings(folder: Path, platform: str = sys.platform) -> dict[str, st
 
 def _cluster_settings(settings: Mapping[str, str], outside: Mapping[str, str]) -> dict[str, str]:
     """Return the settings of a new session on a cluster: few defaults, and the user's."""
-    return {**_without(outside, _NEW_SESSION), **settings}
+    defaults = {**_NEW_SESSION, _JAVA_OPTIONS: _C1_ONLY}
+    return {**_without(outside, defaults), **settings}
 
 
 def _print_contradictions(settings: Mapping[str, str]) -> None:

@@ -131,8 +131,10 @@ def test_a_cluster_gets_no_setting_of_this_machine() -> None:
     found = _cluster_settings(
         {"spark.executor.memory": "3g"}, {"spark.app.name": "theirs", "spark.master": "yarn"}
     )
-    machine = ("spark.driver", "spark.ui.enabled", "spark.python.daemon", "spark.master")
-    assert not [key for key in found if key.startswith(machine)]
+    machine = ("spark.driver", "spark.ui.enabled", "spark.python", "spark.master")
+    ours = [key for key in found if key.startswith(machine)]
+    assert ours == ["spark.python.worker.reuse", "spark.driver.extraJavaOptions"]
+    assert found["spark.driver.extraJavaOptions"] == "-XX:TieredStopAtLevel=1"
     assert "spark.app.name" not in found
     assert found["spark.executor.memory"] == "3g"
 
