@@ -135,6 +135,14 @@ _PACKAGES = {"pushgateway": "prometheus-pushgateway"}
 """Debian's names, where they differ."""
 
 
+def promtool() -> str:
+    """The path of Prometheus's own checker; the test is skipped where it is not installed."""
+    found = find_program("promtool")
+    if found is None:
+        pytest.skip("missing: promtool is not installed: apt-get install prometheus")
+    return str(found)
+
+
 def _made(name: str, folder: Path) -> Service:
     """How it is started; the test is skipped where this machine cannot have it."""
     try:

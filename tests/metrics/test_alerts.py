@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from headrace.dev.from_machine import find_program
+from tests.servers import promtool
 
 JOB = "flink_jobmanager_job"
 TASK = "flink_taskmanager_job_task"
@@ -186,13 +186,6 @@ CASES = [
         "Its watermark may stand still, as one feed is silent.",
     ),
 ]
-
-
-def promtool() -> str:
-    found = find_program("promtool")
-    if found is None:
-        pytest.skip("missing: promtool is not installed: apt-get install prometheus")
-    return str(found)
 
 
 def test_every_rule_has_a_case() -> None:

@@ -13,6 +13,7 @@ from headrace.datastream import StreamExecutionEnvironment
 from headrace.dev.ports import free_ports
 from tests.metrics.conftest import Influxdb, Prometheus, wait_for
 from tests.metrics.jobs import FLINKS, HELD_AT, RECORDS, running
+from tests.servers import promtool
 
 pytestmark = pytest.mark.spark  # it needs servers, as the tests of databases do
 
@@ -61,6 +62,7 @@ def test_prometheus_scrapes_a_job(prometheus: Prometheus) -> None:
 
 
 def test_promtool_finds_nothing_wrong_with_the_page() -> None:
+    checker = promtool()
     (port,) = free_ports(1)
 
     def fetch() -> bytes:
@@ -71,7 +73,7 @@ def test_promtool_finds_nothing_wrong_with_the_page() -> None:
     with running(**prometheus_keys(port)):
         page = wait_for(fetch)
     done = subprocess.run(
-        ["promtool", "check", "metrics"], input=page, capture_output=True, check=False
+        [checker, "check", "metrics"], input=page, capture_output=True, check=False
     )
     words = done.stderr.decode() + done.stdout.decode()
     # Flink's names are in camel case, which promtool's style does not like.
