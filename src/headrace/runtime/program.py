@@ -312,13 +312,15 @@ class JobProgram:
 
     @property
     def may_read_in_fewer_tasks(self) -> bool:
-        """Whether fewer source tasks change nothing but where the chains of the sources run.
+        """Whether a stream may have fewer source tasks than its parallelism.
 
-        False if a sink or an operator gets records from the source task alone, without an exchange
-        that distributes them: fewer tasks would make it less parallel, too. Bad records do not
-        count.
+        Fewer tasks must change nothing but where the chains of the sources run. False if a sink or
+        an operator gets records from the source task alone, without an exchange that distributes
+        them: fewer tasks would make it less parallel, too. Bad records do not count.
         """
-        return bool(self.stages) and all(_distributes_all(source) for source in self.sources)
+        if self.batch or self.parallelism == 1 or not self.stages:
+            return False
+        return all(map(_distributes_all, self.sources))
 
     @property
     def has_dataframes(self) -> bool:

@@ -61,3 +61,10 @@ def test_fewer_source_tasks_may_not_make_others_less_parallel(
     build: Callable[[DataStream], object], expected: bool
 ) -> None:
     assert reading_program(build).may_read_in_fewer_tasks is expected
+
+
+def test_a_batch_and_a_single_task_are_read_as_before() -> None:
+    program = reading_program(lambda stream: keyed(stream).print())
+    assert program.may_read_in_fewer_tasks
+    assert not replace(program, batch=True).may_read_in_fewer_tasks
+    assert not replace(program, parallelism=1).may_read_in_fewer_tasks

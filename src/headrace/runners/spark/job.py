@@ -87,7 +87,7 @@ class SparkJob:
             self._observers,
             self._plans.planned_file,
             self._warning_forwarder.show,
-            self._plans.reading_ms_file if _may_read_in_fewer_tasks(program) else None,
+            self._plans.reading_ms_file if program.may_read_in_fewer_tasks else None,
         )
         self._link = DriverLink(self._reports.receive)
         staying = [source.source for source in program.sources]
@@ -255,7 +255,3 @@ class SparkJob:
                 if has_committer(sink):
                     with sink_error_notes(sink, "publishing its pending data"):
                         make_committer(self._program, sink).finish()
-
-
-def _may_read_in_fewer_tasks(program: JobProgram) -> bool:
-    return program.may_read_in_fewer_tasks and program.parallelism > 1 and not program.batch

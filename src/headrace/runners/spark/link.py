@@ -107,12 +107,17 @@ class DriverLink:
         self._listener.close()
 
 
+def _socket_of(connection: Connection) -> socket.socket:
+    """Return a connection's socket under another descriptor, which the caller closes."""
+    return socket.socket(fileno=os.dup(connection.fileno()))
+
+
 def _set_read_timeout(connection: Connection, seconds: float) -> None:
     """Set the timeout of reads; 0 for none."""
     limit = struct.pack("ll", int(seconds), int(seconds % 1 * 1e6))
-    with socket.socket(fileno=os.dup(connection.fileno())) as same:
-        same.setblocking(True)  # a default timeout would make the shared socket non-blocking
-        same.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
+    with _socket_of(connection) as receiver:
+        receiver.setblocking(True)  # a default timeout would make the shared socket non-blocking
+        receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
 
 
 def send_report(address: tuple[str, int], token: bytes, report: BatchReport) -> None:
@@ -124,7 +129,7 @@ def send_report(address: tuple[str, int], token: bytes, report: BatchReport) -> 
     with Client(address, authkey=token) as connection:
         # The handshake ends with a message of this side. Without this, the report would wait until
         # the other side acknowledges it, which it delays by 40 ms.
-        with socket.socket(fileno=os.dup(connection.fileno())) as same:
-            same.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        with _socket_of(connection) as sender:
+            sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.send(report)
         connection.recv()

@@ -42,7 +42,7 @@ class LossWatch:
         self._executors: set[str] = set()
         self._next_job = self._count_jobs()
         self._failed_tasks: dict[int, int] = {}
-        """How many failed tasks have been told of, by the jobs that have not ended."""
+        """The number of failed tasks that were reported, by Spark job; ended jobs are left out."""
 
     def look(self) -> None:
         """Tell what has been lost since the last look; not more often than once a second."""

@@ -55,7 +55,7 @@ class WorkLimits:
     task_records: int = 1
 
     def tasks_for(self, record_count: int) -> int:
-        """Return the maximum number of tasks for so many records."""
+        """Return the maximum number of tasks for an epoch that reads ``record_count`` records."""
         return max(min(self.tasks, -(-record_count // self.task_records)), 1)
 
 
