@@ -1,4 +1,4 @@
-"""What 100 executors would do with job (a), worked out from what two cores did."""
+"""Computes the rate of job (a) on 100 executors from measurements on two cores."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from headrace.runtime.block import Block, encode
 EXECUTORS, CORES_EACH = 100, 4
 CORES = EXECUTORS * CORES_EACH
 BATCH_SECONDS, LONGEST_SECONDS, FIXED_PARTS = 10, 60, 3
-"""How the engine paces itself (docs/adr/0011-pacing.md): by this duration, or by so many times the
-fixed price of a micro-batch up to the longest."""
+"""The engine's pacing (docs/adr/0011-pacing.md): a micro-batch takes ``BATCH_SECONDS``, or
+``FIXED_PARTS`` times its fixed price if that is longer, up to ``LONGEST_SECONDS``."""
 
 KEY_GROUPS = 128
 MORE_KEY_GROUPS = 1_024
 STAGE = ("decode", "stage in pages")
-"""The layers of a record that run where its key is."""
+"""The layers that process a record on the core of its key."""
 
 _LEAST_US = 0.005
 """Anything below this would be printed as 0.00."""
@@ -31,7 +31,7 @@ Line = tuple[str, str, str]
 
 
 class _Price(NamedTuple):
-    """What a micro-batch costs that holds next to nothing: the driver, and all tasks together."""
+    """Processor time of an almost empty micro-batch: of the driver, and of all tasks together."""
 
     partitions: int
     driver_ms: float
@@ -39,7 +39,7 @@ class _Price(NamedTuple):
 
 
 def lines(measured: Measured) -> Iterator[Line]:
-    """What is asked, the figure, and what it comes from; nothing where a measure is missing."""
+    """Yield rows (what, figure, where it comes from); none if a measurement is missing."""
     used = _record(measured)
     prices = [price for at in PARTITIONS if (price := _fixed(measured, at)) is not None]
     if not used or len(prices) < len(PARTITIONS):
@@ -49,7 +49,7 @@ def lines(measured: Measured) -> Iterator[Line]:
     costs = ", ".join(f"{kind} {us:.2f}" for kind, us in used.items())
     at = f"with {MORE_KEY_GROUPS:,} key groups: {costs}"
     yield "processor time of a record", f"{record_us:.2f} us", f"measured {at}"
-    yield f"{CORES} cores at that price", _rate(ideal), "if nothing else cost anything"
+    yield f"{CORES} cores at that price", _rate(ideal), "if nothing else had a cost"
     for price in prices:
         yield (
             f"a micro-batch's fixed price with {price.partitions} partitions",
@@ -60,15 +60,15 @@ def lines(measured: Measured) -> Iterator[Line]:
     slope = (many.driver_ms - some.driver_ms) / (many.partitions - some.partitions)
     driver_ms = many.driver_ms + slope * (CORES - many.partitions)
     yield (
-        f"the driver's part with {CORES}",
+        f"the driver's part of it with {CORES} partitions",
         f"{driver_ms:,.0f} ms",
-        f"on the line through {some.partitions} and {many.partitions}",
+        f"extrapolated from {some.partitions} and {many.partitions} partitions",
     )
     seconds = (driver_ms + many.tasks_ms / many.partitions) / 1000
     yield (
-        "an almost empty micro-batch: the least latency",
+        "duration of an almost empty micro-batch: the lowest latency",
         f"{seconds:.1f} s",
-        "that, and a core for the tasks of each partition",
+        "the driver's part, then the tasks, with one core for each partition",
     )
     batch_seconds = max(BATCH_SECONDS, min(FIXED_PARTS * seconds, LONGEST_SECONDS))
     share = min(seconds / batch_seconds, 1)
@@ -76,7 +76,7 @@ def lines(measured: Measured) -> Iterator[Line]:
     yield (
         f"rate in micro-batches of {batch_seconds:.0f} s",
         _rate(rate),
-        f"{share:.0%} of them are that price",
+        f"{share:.0%} of each micro-batch is the fixed price",
     )
     yield from _lines_of_keys(measured)
     yield from _lines_of_shuffle(rate)
@@ -91,14 +91,14 @@ def _lines_of_keys(measured: Measured) -> Iterator[Line]:
     for keys in (FEW_KEYS, MANY_KEYS):
         share = workload.ZipfRecords(keys).share_of_first()
         yield (
-            f"rate at which the first of {keys:,} Zipf keys fills its core",
+            f"rate at which the most frequent of {keys:,} Zipf keys uses all of its core",
             _rate(1e6 / stage_us / share),
-            f"it has {share:.1%} of the records; decode and stage {stage_us:.2f} us",
+            f"the key has {share:.1%} of the records; decode and stage cost {stage_us:.2f} us",
         )
     yield (
-        f"cores at work in a keyed stage with {KEY_GROUPS} key groups",
+        f"busy cores in a keyed stage with {KEY_GROUPS} key groups",
         f"{min(KEY_GROUPS, CORES)} of {CORES}",
-        "a key group is on one core",
+        "all records of a key group are on one core",
     )
 
 
@@ -108,14 +108,14 @@ def _lines_of_shuffle(rate: float) -> Iterator[Line]:
     block = Block([value[0] for value in values], values, None, False, [], None, 0)
     size = len(encode(block)) / len(values)
     yield (
-        "what each machine sends in an exchange",
+        "data that each machine sends in an exchange",
         f"{rate * size / EXECUTORS / 1e6:,.0f} MB/s",
         f"{size:.0f} bytes a record",
     )
     yield (
         f"blocks between two keyed stages with {MORE_KEY_GROUPS:,} key groups",
         f"up to {MORE_KEY_GROUPS**2:,}",
-        "in each micro-batch, from each group to each; groups of few records share theirs",
+        "in each micro-batch: from each group to each group; groups with few records share a block",
     )
 
 

@@ -150,7 +150,11 @@ def put_into_pages(root: Path, results: Path) -> None:
     put(root / "docs/benchmarks.md", "latency", _measure(measured.rows("latency"))[0])
     both = measured.rows(CATCHING_UP) + measured.rows(LIVE)
     put(root / "docs/benchmarks.md", "ysb", ysb.table(both))
-    put(root / "docs/growth.md", "cluster", table(["", "", "from"], cluster.lines(measured)))
+    put(
+        root / "docs/growth.md",
+        "cluster",
+        table(["what", "figure", "where it comes from"], cluster.lines(measured)),
+    )
     put(root / "docs/benchmarks.md", "windows", _in_short(measured, WINDOWS_IN_SHORT))
     put(root / "README.md", "rates", _in_short(measured, IN_SHORT))
     _copy_plots(results, root / "docs")

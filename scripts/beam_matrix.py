@@ -109,13 +109,13 @@ ROWS = (
     Row(
         "Misc",
         "Drain",
-        limit="A cancelled job keeps its open windows in the checkpoint, and does not close them.",
+        limit="`headrace stop --drain` ends event time. A cancelled job keeps its open windows.",
     ),
     Row(
         "Misc",
         "Checkpoint",
-        "Every micro-batch; a job goes on from the last one.",
-        "Streams on Spark only. There are no savepoints.",
+        "Every micro-batch; a job goes on from the last one. Savepoints on command.",
+        "Streams on Spark only.",
     ),
     Row("Misc", "Key-ordered delivery", "From each task; in a batch by timestamp."),
 )

@@ -31,8 +31,8 @@ _INTRODUCTION = """\
 
 <!-- Written by scripts/configuration_page.py from the catalogue of options; do not edit. -->
 
-A job is configured by keys. Flink's keys keep their names where they mean something here; those
-that begin with `headrace.` are our own.
+A job is configured by keys. Flink's keys have the same names as in Flink. Keys that begin with
+`headrace.` exist only in Headrace.
 
 ```python
 from headrace.common import Configuration
@@ -44,9 +44,10 @@ configuration.set_string("execution.checkpointing.dir", "/var/lib/clicks")
 env = StreamExecutionEnvironment.get_execution_environment(configuration)
 ```
 
-A key that is not known is an error when it is set, and so is a value that does not parse; the error
-names the nearest keys. Durations are written `200 ms`, `5 s`, `1 min` (a bare number is in
-milliseconds), sizes `16 kb`, `64 mb` (a bare number is in bytes), maps `a:1,b:2`.
+An unknown key raises an error when it is set; the error names similar keys. A value that cannot be
+parsed raises an error too. Write durations as `200 ms`, `5 s` or `1 min` (a number without unit is
+in milliseconds), sizes as `16 kb` or `64 mb` (a number without unit is in bytes), and maps as
+`a:1,b:2`.
 """
 
 
@@ -62,16 +63,18 @@ def page() -> str:
         _table(o for o in with_effect if not o.key.startswith("headrace.")),
         "## Headrace's own keys",
         _table(o for o in with_effect if o.key.startswith("headrace.")),
-        f"`{options.SPARK_CONF_PREFIX}*`: the rest of the key is set in the Spark session, where"
-        " Headrace makes one. A session that is active already is used as it is.",
+        f"`{options.SPARK_CONF_PREFIX}*`: the rest of the key is set in the Spark session, unless"
+        " the session is active already. An active session keeps its settings.",
+        f"`{options.LOG_LEVEL_PREFIX}*`: the rest of the key is the name of a logger, which gets"
+        " this level.",
         "## Metric reporters",
-        "Flink's keys: each has the reporter's name in the place of `<name>`"
+        "These are Flink's keys. Replace `<name>` by the name of your reporter"
         " ([how to report metrics](how-to/metrics.md)).",
         _table({o.key: o for o in metric_reporters.REPORTER_OPTIONS.values()}.values()),
         "## Accepted, without effect",
-        "A program that sets these runs, and what was set can be read back.",
+        "A program may set these keys, and read them back. They have no effect.",
         _reasons([*kept, *WITHOUT_EFFECT]),
-        "Whole families are accepted too, with any value:",
+        "All keys with these beginnings are accepted too, with any value:",
         _families(),
     ]
     return "\n\n".join(part.strip("\n") for part in parts) + "\n"
@@ -121,7 +124,7 @@ def _families() -> str:
 
 def _family_rows() -> Iterator[str]:
     for prefix, text in options.PREFIXES.items():
-        if prefix != options.SPARK_CONF_PREFIX:
+        if prefix not in (options.SPARK_CONF_PREFIX, options.LOG_LEVEL_PREFIX):
             yield f"| `{prefix}*` | {text.removeprefix('No effect: ').rstrip('.')} |"
 
 

@@ -34,10 +34,10 @@ TASK = "flink_taskmanager_job_task"
 OPERATOR = "flink_taskmanager_job_task_operator"
 PARTITION = f"{OPERATOR}_KafkaSourceReader_topic_partition"
 MINE = 'job_name=~"$job"'
-"""Selects the jobs that are chosen above the panels."""
+"""The label filter for the jobs that the user has selected above the panels."""
 
 _NO_END = 9e15
-"""Smaller than the watermark at the end of all input, which would hide all others."""
+"""A limit below the final watermark, whose value would hide all others in a chart."""
 
 
 @dataclass(frozen=True)
@@ -53,12 +53,12 @@ class Panel:
     height: int = 8
     stacked: bool = False
     limits: Sequence[tuple[float | None, str]] = ()
-    """Values from which on a colour is shown."""
+    """The lower limit of each color."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A heading, and the panels under it."""
+    """A row of the dashboard: a heading and its panels."""
 
     title: str
     panels: Sequence[Panel]
@@ -66,7 +66,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Dashboard:
-    """A dashboard, and the metric whose jobs can be chosen in it."""
+    """A dashboard, and the metric whose jobs can be selected in it."""
 
     name: str
     title: str
@@ -111,12 +111,12 @@ _HEALTH = Row(
             "Records in",
             f'sum({OPERATOR}_numRecordsOutPerSecond{{{MINE},operator_name=~"Source:.*"}})',
             "cps",
-            text="Records that all sources read in a second.",
+            text="Records per second that all sources read.",
         ),
         _stat(
             "Unread records",
             f"sum({OPERATOR}_pendingRecords{{{MINE}}})",
-            text="What the sources had not read when the last micro-batch was planned.",
+            text="Records that were unread when the last micro-batch was planned.",
         ),
         _stat(
             "Busiest task",
@@ -164,7 +164,7 @@ OVERVIEW = Dashboard(
                 Panel(
                     "Unread records, by source",
                     [(_sum(f"{OPERATOR}_pendingRecords", "operator_name"), "{{operator_name}}")],
-                    text="A line that only rises: the job is slower than its input.",
+                    text="If the line only rises, the job is slower than its input.",
                 ),
                 Panel(
                     "Late records that were dropped",
@@ -276,7 +276,7 @@ KAFKA = Dashboard(
                         )
                     ],
                     "s",
-                    text="At the rate of the last minute, if nothing were added.",
+                    text="At the rate of the last minute, without new records.",
                 ),
                 Panel(
                     "Watermark behind the clock, by source",
@@ -388,7 +388,7 @@ STATE = Dashboard(
                     "Since the last commit",
                     [(_AGE, "{{job_name}}")],
                     "ms",
-                    text="Of a job without input it rises, too.",
+                    text="It also rises while a job has no input.",
                 ),
                 Panel(
                     "Commits in a minute",

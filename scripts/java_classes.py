@@ -11,13 +11,13 @@ from typing import Any
 from pyspark import SparkContext
 
 from headrace.runners.spark.startup.java import ensure_java
-from headrace.runners.spark.startup.local_file_system import JAVA, PACKAGE, SOURCE
+from headrace.runners.spark.startup.local_file_system import CLASS_FOLDER, PACKAGE, SOURCE
 
 
 def compiled(jvm: Any) -> dict[str, bytes]:
     """Return the classes that Spark's compiler makes of the source, by name."""
     compiler = jvm.org.codehaus.janino.SimpleCompiler()
-    compiler.cook((JAVA / f"{SOURCE}.java").read_text("utf-8"))
+    compiler.cook((CLASS_FOLDER / f"{SOURCE}.java").read_text("utf-8"))
     classes = compiler.getBytecodes()
     return {name.removeprefix(f"{PACKAGE}."): bytes(classes[name]) for name in classes}
 
@@ -27,7 +27,7 @@ def main() -> None:
     ensure_java()
     SparkContext._ensure_initialized()
     for name, data in compiled(SparkContext._jvm).items():
-        Path(str(JAVA / f"{name}.class")).write_bytes(data)
+        Path(str(CLASS_FOLDER / f"{name}.class")).write_bytes(data)
 
 
 if __name__ == "__main__":

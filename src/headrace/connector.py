@@ -383,8 +383,8 @@ class Source(ABC):
     ) -> Sequence[SplitMetrics]:
         """Return the metrics of splits, and of all of them together; by default none.
 
-        Called by metric reporters, in the user's process. ``splits``: the committed position of
-        each split, and the records after it, as far as they are known.
+        Called by metric reporters, in the user's process. ``splits``: by split, its committed
+        position and the number of its unread records (None if not known).
         """
         return ()
 
@@ -593,9 +593,9 @@ class Sink(ABC):
     too: a changed program that would distribute records differently is refused. The ``batch_id`` of
     a partition never decreases. It may not rely on which records are in which partition in
     *different* micro-batches, nor on a partition being written in each: one without records has no
-    writer. Readers may see the partitions of a micro-batch one by one. A job without a keyed stage
-    that reads a DataFrame has the partitions that Spark chooses. The plan of a batch job is not
-    stored: after a restart it is the same as long as its input is.
+    writer. Readers may see the partitions of a micro-batch one after another. A job without a keyed
+    stage that reads a DataFrame has the partitions that Spark chooses. The plan of a batch job is
+    not stored: after a restart it is the same as long as its input is.
 
     **Older copies.** A checkpoint may be replaced by an older copy. Then the next micro-batches
     have numbers that the sink has already committed, and other records. The engine detects this by
@@ -631,10 +631,10 @@ class Sink(ABC):
 
     @property
     def writes_in_thread(self) -> bool:
-        """Whether a task may run the writer in a thread, beside the writers of other sinks.
+        """Whether a task may run the writer in a thread, in parallel with other sinks' writers.
 
-        It shortens a task that waits for several servers. The writer must call no function of the
-        user, and its values in ``WriterContext.shared`` must not be those of another sink.
+        This shortens a task that waits for several servers. The writer must not call functions of
+        the user, and must not share values in ``WriterContext.shared`` with other sinks.
         """
         return False
 
@@ -653,8 +653,8 @@ class Sink(ABC):
         """Return the highest micro-batch that was committed as ``context.sink_id``; -1 for none.
 
         It is the highest of all partitions: some may not have been written for long, and earlier
-        runs may have had more of them. Called once beside the driver when a job resumes; it must
-        change nothing, and should wait for a server that is down as a writer would.
+        runs may have had more of them. Called once on the driver's machine when a job resumes; it
+        must change nothing, and should wait for a server that is down as a writer would.
 
         None, the default: the sink does not know. Then an older copy of the checkpoint is not
         detected, and an exactly-once sink may lose or duplicate records.

@@ -86,7 +86,7 @@ class Page:
 
 @pytest.fixture
 def server() -> Iterator[UiServer]:
-    found = UiServer("127.0.0.1", 0, "open sesame")
+    found = UiServer("127.0.0.1", 0)
     yield found
     found.close()
 
@@ -102,6 +102,7 @@ def run(
 ) -> Any:
     """Start a job whose page the server has."""
     record = JobRecord(name)
+    record.token = "open sesame"
     server.add(record)
     return shop.start_watched(build, record, name)
 

@@ -12,7 +12,8 @@ pytest.importorskip("confluent_kafka", reason="missing: pip install 'headrace[ka
 
 from headrace.demo.trades import generator
 from headrace.runners.dependencies.folder import extract
-from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
+from headrace.runners.spark.checkpoint.layout import CheckpointFolder
+from headrace.runners.spark.checkpoint.metadata import CheckpointMetadata
 from tests.cluster.commands import (
     PROGRAM,
     Trades,
@@ -100,4 +101,6 @@ def test_an_archive_on_yarn(
     )
     assert program.wait(timeout=500) == 0, log_of(tmp_path)
     assert Trades.read(tmp_path) == expected
-    assert Checkpoint.read_partitions(str(tmp_path / "checkpoint"), "trades") == 3
+    folder = CheckpointFolder.of_job(str(tmp_path / "checkpoint"), "trades")
+    metadata = CheckpointMetadata.read(folder.store)
+    assert metadata is not None and metadata.partitions == 3

@@ -1,8 +1,9 @@
 """``RUN=n python -m tests.faults.moved_job OUTPUT SHAPE KILL``: two counts by key.
 
 There is a stage for each; with ``rebalance`` in SHAPE a further one before them, and with ``later``
-an operator with state after them. KILL is ``<micro-batch>-<moment>``: the driver is killed at the
-commit of the micro-batch, ``before`` or ``after`` the first sink has published; or ``never``.
+an operator with state after them; with ``p3`` there are three tasks. KILL is
+``<micro-batch>-<moment>``: the driver is killed at the commit of the micro-batch, ``before`` or
+``after`` the first sink has published; or ``never``.
 A test calls ``run`` in its own process: there the commit fails at that moment.
 """
 
@@ -45,7 +46,9 @@ def run(
     env = StreamExecutionEnvironment.get_execution_environment(
         Configuration.from_dict(
             {
-                "parallelism.default": "2",
+                "parallelism.default": next(
+                    (part[1:] for part in shape.split(",") if part[1:].isdigit()), "2"
+                ),
                 "headrace.source.max-records-per-batch": str(PER_BATCH),
                 "execution.checkpointing.dir": f"{output}-checkpoint",
                 **settings,

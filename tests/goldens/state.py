@@ -30,7 +30,7 @@ from headrace.runtime.savepoint.arrow import from_batches, schema_of, to_batches
 from headrace.runtime.savepoint.header import export_headers
 from headrace.runtime.savepoint.manifest import Manifest, OperatorEntry
 from headrace.runtime.savepoint.records import SplitRecord, encode
-from headrace.runtime.savepoint.savepoint import PartWriter, Savepoint, part_name
+from headrace.runtime.savepoint.savepoint import MemorySavepoint, PartWriter, part_name
 from headrace.runtime.savepoint.sinks import export_sinks
 from headrace.runtime.savepoint.write import export_states, export_timers
 from headrace.runtime.state.backend import StateBackend, Timer
@@ -160,7 +160,7 @@ def header() -> dict[str, Any]:
     }
 
 
-def form() -> Savepoint:
+def form() -> MemorySavepoint:
     """All of it, as this version writes it."""
     program, parts = Program(), PartWriter()
     backends = {group: PagedBackend(MemoryPages(), GROUPS) for group in range(GROUPS)}
@@ -186,7 +186,7 @@ def form() -> Savepoint:
     shared = rules.kinds()
     operator = OperatorEntry("sums", "process", "Sums", "sums", GROUPS, kinds, spaced, {}, shared)
     manifest = Manifest("golden", GROUPS, 9, (operator,), OFFSET.to_json(), parts.checksums)
-    return Savepoint(manifest, parts.records)
+    return MemorySavepoint(manifest, parts.records)
 
 
 def _rules() -> StateBackend:
@@ -213,7 +213,7 @@ def _holding(files: FileSink) -> Any:
     return committer
 
 
-def store(whole: Savepoint, folder: Path) -> None:
+def store(whole: MemorySavepoint, folder: Path) -> None:
     """Write a form as files: the manifest as JSON, each part as an Arrow stream."""
     folder.mkdir(parents=True)
     (folder / "manifest.json").write_text(whole.manifest.to_json())
@@ -225,7 +225,7 @@ def store(whole: Savepoint, folder: Path) -> None:
                 out.write_batch(batch)
 
 
-def load(folder: Path) -> Savepoint:
+def load(folder: Path) -> MemorySavepoint:
     """The form in files."""
     manifest = Manifest.from_json((folder / "manifest.json").read_text())
     parts = {}
@@ -233,4 +233,4 @@ def load(folder: Path) -> Savepoint:
         name = unquote(file.stem)
         with pa.ipc.open_stream(file.read_bytes()) as batches:
             parts[name] = [*from_batches(name.partition("/")[0], batches)]
-    return Savepoint(manifest, parts)
+    return MemorySavepoint(manifest, parts)

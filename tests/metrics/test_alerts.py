@@ -40,8 +40,9 @@ CASES = [
         "20m",
         "24m",
         "critical",
-        "j reports no longer",
-        "Its process has ended, or Prometheus cannot reach it. A batch job may just be done.",
+        "j no longer reports metrics",
+        "Its process has ended, or Prometheus cannot reach it. A batch job may have"
+        " finished normally.",
     ),
     Case(
         "HeadraceJobDown",
@@ -49,8 +50,8 @@ CASES = [
         "6m",
         "7m",
         "critical",
-        "j has failed, and has committed nothing since",
-        "It failed 110k ms ago. Its own output says why.",
+        "j has failed and does not run",
+        "It failed 110k ms ago. See the program's output for the reason.",
     ),
     Case(
         "HeadraceJobRestarts",
@@ -58,8 +59,8 @@ CASES = [
         "10m",
         "20m",
         "warning",
-        "j restarts again and again",
-        "5 restarts in 15 minutes.",
+        "j restarts repeatedly",
+        "5 restarts in 15 minutes. See the program's output for the reason.",
     ),
     Case(
         "HeadraceNothingCommitted",
@@ -70,8 +71,8 @@ CASES = [
         "10m",
         "11m",
         "critical",
-        "j has committed nothing for ten minutes, and has input",
-        "A micro-batch hangs, or takes very long.",
+        "j has unread records, and has committed nothing for ten minutes",
+        "A micro-batch hangs or takes very long. See Spark's page for its tasks.",
     ),
     Case(
         "HeadraceMicroBatchSlow",
@@ -80,7 +81,7 @@ CASES = [
         "12m",
         "warning",
         "Micro-batches of j take longer than a minute",
-        "The last one took 61k ms. Results come as late as that.",
+        "The last one took 61k ms. Results are delayed by this time.",
     ),
     Case(
         "HeadraceLagGrows",
@@ -89,7 +90,7 @@ CASES = [
         "20m",
         "warning",
         "j is slower than its input",
-        "400k records are unread, and they become more.",
+        "400k records are unread, and their number grows.",
     ),
     Case(
         "HeadraceKafkaPartitionLags",
@@ -112,8 +113,8 @@ CASES = [
         "19m",
         "21m",
         "warning",
-        "Event time of j is behind, by s",
-        "The watermark is 1.26M ms behind the clock: windows wait.",
+        "Event time of j is behind at s",
+        "The watermark is 1.26M ms behind the clock, so windows are delayed.",
         {"operator_name": "s"},
     ),
     Case(
@@ -136,7 +137,7 @@ CASES = [
         "15m",
         "warning",
         "s of j gets records that cannot be decoded",
-        "9 in ten minutes.",
+        "9 in ten minutes. Check the format of the input.",
         {"operator_name": "s"},
     ),
     Case(
@@ -149,7 +150,8 @@ CASES = [
         "25m",
         "warning",
         "w of j drops more than 1% of its records",
-        "They come after their window. Allow more disorder or lateness.",
+        "They arrive after their window has ended. Increase the watermark strategy's bound or"
+        " the allowed lateness.",
         {"operator_name": "w"},
     ),
     Case(
@@ -158,8 +160,8 @@ CASES = [
         "60m",
         "120m",
         "warning",
-        "The state of j will have doubled in a day",
-        "At its pace it will have 7.901GiB. A time to live may be missing.",
+        "The state of j will double within a day",
+        "In a day it will have 7.901GiB. Check whether a time to live is missing.",
     ),
     Case(
         "TradesAnomalies",
@@ -170,8 +172,8 @@ CASES = [
         "5m",
         "25m",
         "warning",
-        "More than 1% of what j reads is no valid order event",
-        "33.33m anomalies in a second.",
+        "More than 1% of the input of j is not valid",
+        "33.33m anomalies per second.",
     ),
     Case(
         "TradesDocumentsStop",
@@ -182,8 +184,8 @@ CASES = [
         "20m",
         "35m",
         "critical",
-        "j reads events and writes no documents",
-        "Its watermark may stand still, as one feed is silent.",
+        "j reads events but writes no documents",
+        "Its watermark may not advance because one feed sends nothing.",
     ),
 ]
 

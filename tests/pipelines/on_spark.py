@@ -16,6 +16,7 @@ from headrace.common.job_status import JobStatus
 from headrace.common.serialization import Encoder
 from headrace.datastream import DataStream, StreamExecutionEnvironment
 from headrace.datastream.connectors.file_system import FileSink
+from headrace.errors import JobError
 
 from .draws import Draws
 from .generated import Built, Program, drawn_program
@@ -111,26 +112,38 @@ class ChangedPrograms:
         most_records: in a micro-batch.
         versions: the parallelism of each version, and what differs in it (see ``joined``).
         cuts: after how many micro-batches each version but the last is stopped.
+        key_groups: of each version but the first, if it goes on from a savepoint of the one before;
+            None if it continues from its checkpoint.
     """
 
     programs: list[Program]
     most_records: int
     versions: list[tuple[int, list[list[int]]]]
     cuts: list[int]
+    key_groups: list[int | None]
 
     def run(self, base: str, settings: Mapping[str, str], inputs: str | None = None) -> None:
         """Run the versions one after another, and check the files that they write in turn."""
+        savepoint, checkpoint, key_groups = "", 0, 128
         for number, (parallelism, changes) in enumerate(self.versions):
+            if savepoint:
+                checkpoint, key_groups = number, self.key_groups[number - 1] or key_groups
             further = {
                 "pipeline.name": "changed",
+                "pipeline.max-parallelism": str(key_groups),
                 "parallelism.default": str(parallelism),
-                "execution.checkpointing.dir": f"{base}/checkpoint",
+                "execution.checkpointing.dir": f"{base}/checkpoint {checkpoint}",
+                "execution.state-recovery.path": savepoint,
                 "headrace.source.max-records-per-batch": str(self.most_records),
             }
             built, together = joined(self.programs, {**settings, **further}, changes, inputs)
-            until = self.cuts[number] if number < len(self.cuts) else None
-            run_until(together, f"{base}/out", until)
-        check(built, results_in(f"{base}/out", len(self.programs)), batch=False, where=self.cuts)
+            if number == len(self.cuts):
+                run_until(together, f"{base}/out")
+                continue
+            by_savepoint = self.key_groups[number] is not None
+            saved = f"{base}/saved" if by_savepoint else None
+            savepoint = run_until(together, f"{base}/out", self.cuts[number], saved) or ""
+        check(built, results_in(f"{base}/out", len(self.programs)), batch=False, where=self)
 
 
 def drawn_changed(draws: Draws, programs: int = PROGRAMS) -> ChangedPrograms:
@@ -143,16 +156,27 @@ def drawn_changed(draws: Draws, programs: int = PROGRAMS) -> ChangedPrograms:
         )
         return parallelism, changes
 
+    def key_groups(draws: Draws) -> int | None:
+        number = draws.integer(1, 9)
+        return number if number <= 5 else None
+
     return ChangedPrograms(
         draws.several(drawn_program, programs, programs),
         draws.integer(20, 40),
         draws.several(version, VERSIONS, VERSIONS),
         draws.several(lambda draws: draws.integer(1, 2), VERSIONS - 1, VERSIONS - 1),
+        draws.several(key_groups, VERSIONS - 1, VERSIONS - 1),
     )
 
 
-def run_until(results: DataStream, folder: str, micro_batches: int | None) -> None:
-    """Write a job's results to files: to its end, or cancel it once it has done so many more."""
+def run_until(
+    results: DataStream, folder: str, micro_batches: int | None = None, saved: str | None = None
+) -> str | None:
+    """Write a job's results to files: to its end, or stop it once it has done so many more.
+
+    ``saved``: stop it with a savepoint below this folder. Returns the savepoint; None if there is
+    none, as the job has ended before.
+    """
     rows = FileSink.for_row_format(folder, Encoder.simple_string_encoder()).build()
     results.sink_to(rows)
     client = results.get_execution_environment().execute_async()
@@ -163,8 +187,14 @@ def run_until(results: DataStream, folder: str, micro_batches: int | None) -> No
         if count is not None:
             first = count if first is None else first
             if count - first + 1 >= micro_batches:
+                if saved is not None:
+                    stopped = client.stop_with_savepoint(False, saved)
+                    if isinstance(stopped.exception(), JobError):
+                        break  # it had ended
+                    return stopped.result()
                 client.cancel().result()
                 assert client.get_job_status().result() in (JobStatus.CANCELED, JobStatus.FINISHED)
-                return
+                return None
         time.sleep(0.02)
     end.result()
+    return None

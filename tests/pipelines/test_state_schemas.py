@@ -26,9 +26,9 @@ from headrace.datastream.state import (
 )
 from headrace.datastream.window import EventTimeSessionWindows, TumblingEventTimeWindows
 from headrace.errors import CheckpointError
+from headrace.runners import local
 from headrace.runtime.savepoint.manifest import Manifest, OperatorEntry
 from headrace.runtime.savepoint.savepoint import Savepoint
-from headrace.testing import _pipeline as pipeline
 from headrace.testing import run_pipeline
 
 LONG, STRING = Types.LONG(), Types.STRING()
@@ -185,14 +185,14 @@ SCHEMAS: dict[str, tuple[Any, str, Mapping[str, Any]]] = {
 def savepoints(monkeypatch: pytest.MonkeyPatch) -> list[Manifest]:
     """The manifests of all savepoints, read back from their text."""
     found: list[Manifest] = []
-    original = pipeline.create_savepoint
+    original = local.create_savepoint
 
     def noted(*given: Any) -> Savepoint:
         form = original(*given)
         found.append(Manifest.from_json(form.manifest.to_json()))
         return form
 
-    monkeypatch.setattr(pipeline, "create_savepoint", noted)
+    monkeypatch.setattr(local, "create_savepoint", noted)
     return found
 
 

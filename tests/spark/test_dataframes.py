@@ -175,7 +175,9 @@ def test_streaming_dataframes_are_added_first_and_change_places(
     names = [*map(str, range(10)), *(f"{name}{n}" for name in "ab" for n in (1, 2, 3))]
     assert found == Counter(str((name, 1)) for name in names)
     (tmp_path / "c").mkdir()
-    with pytest.raises(CheckpointError, match="the streaming DataFrame 'a' would begin anew"):
+    with pytest.raises(
+        CheckpointError, match="the streaming DataFrame 'a' would be read from its beginning"
+    ):
         lines_of(spark, tmp_path, "a", "b", "c")
 
 

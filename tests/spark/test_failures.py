@@ -47,7 +47,7 @@ def imports(value: int) -> int:
     ("function", "kind", "message", "text"),
     [
         (leaves, JobError, r"sys\.exit\(1\)", "operator: leaves"),
-        (dies, JobError, "a Python worker of Spark died", "for want of memory"),
+        (dies, JobError, "a Python worker of Spark died", "because memory is short"),
         (imports, ModuleNotFoundError, "refdata", "spark.submit.pyFiles"),
     ],
 )

@@ -351,7 +351,7 @@ def test_new_tokens_of_hdfs_take_a_new_query(
     monkeypatch.setattr("headrace.runners.spark.job.TokenWatch", FindsNewTokens)
     start(tmp_path).get_job_execution_result().result()
     assert len(attempts) == 3
-    assert capfd.readouterr().err.count("'sums' goes on with new delegation tokens") == 2
+    assert capfd.readouterr().err.count("'sums' continues with new delegation tokens") == 2
     assert written(tmp_path) == sums()
 
 

@@ -11,7 +11,7 @@ import pytest
 from py4j.protocol import Py4JError
 
 from headrace.runners.spark.startup import session
-from headrace.runners.spark.startup.local_file_system import JAVA, PACKAGE, SOURCE
+from headrace.runners.spark.startup.local_file_system import CLASS_FOLDER, PACKAGE, SOURCE
 from headrace.runners.spark.startup.session import get_session
 from scripts.java_classes import compiled
 
@@ -30,7 +30,7 @@ def file_system(jvm: Any) -> Any:
 
 def test_the_classes_are_those_of_the_source(jvm: Any) -> None:
     classes = compiled(jvm)
-    assert classes == {name: (JAVA / f"{name}.class").read_bytes() for name in classes}
+    assert classes == {name: (CLASS_FOLDER / f"{name}.class").read_bytes() for name in classes}
     assert sorted(classes) == [SOURCE, f"{SOURCE}$Raw"]
 
 

@@ -1,41 +1,39 @@
-"""The savepoint on Spark: read from a checkpoint, and the beginning of another one."""
+"""Savepoints on Spark: taken while a job runs, and the beginning of other jobs."""
 
 from __future__ import annotations
 
-import json
+import shutil
 import time
 from collections import Counter
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
-from headrace.common import Configuration, Encoder, Types, WatermarkStrategy
+from headrace.cli import app
+from headrace.common import Configuration, Encoder, JobClient, JobStatus, Types, WatermarkStrategy
 from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from headrace.datastream.connectors.file_system import FileSink
 from headrace.datastream.state import ListStateDescriptor, ValueStateDescriptor
 from headrace.errors import CheckpointError
-from headrace.graph.stream_graph import StreamGraph
-from headrace.runners.launch import program_of
+from headrace.runners.savepoint_folders import is_savepoint
 from headrace.runners.spark.checkpoint.layout import CheckpointFolder
 from headrace.runners.spark.checkpoint.metadata import CheckpointMetadata
-from headrace.runners.spark.savepoints import export_savepoint, start_from_savepoint
-from headrace.runners.spark.startup.session import get_session
-from headrace.runtime.program import JobProgram, VertexProgram
-from headrace.runtime.savepoint.job_state import (
-    create_savepoint,
-    read_split_states,
-    restore_savepoint,
-)
-from headrace.runtime.savepoint.savepoint import Savepoint
-from headrace.runtime.state.heap import HeapBackend
-from headrace.testing._savepoints import round_trip
+from headrace.runtime.savepoint.folder import StoredSavepoint, read_manifest, write_manifest
+from headrace.runtime.savepoint.records import decode
 from tests.goldens.job import written
 
 pytestmark = pytest.mark.spark
 
 RECORDS, KEYS = 6_000, 40
+PER_BATCH = 100
+"""Of a job that is stopped: so few that it has not ended when the stop reaches it."""
+RESTORE = "execution.state-recovery.path"
+TO_THE_END = {"headrace.source.max-records-per-batch": str(RECORDS)}
+"""Settings of a job that is not stopped."""
 
 
 class Tally(KeyedProcessFunction):
@@ -69,16 +67,18 @@ def expected() -> Counter[str]:
     return lines
 
 
-def environment(folder: Path, number: int) -> StreamExecutionEnvironment:
+def environment(folder: Path, number: int, **settings: str) -> StreamExecutionEnvironment:
     """The n-th run's: another parallelism, another number of key groups, another checkpoint."""
-    per_batch = 500 if number < 2 else RECORDS
+    per_batch = PER_BATCH if number < 2 else RECORDS
     return StreamExecutionEnvironment(
         Configuration.from_dict(
             {
                 "parallelism.default": str(number + 1),
                 "pipeline.max-parallelism": str((128, 5, 16)[number]),
                 "headrace.source.max-records-per-batch": str(per_batch),
+                "headrace.source.min-records-per-batch": "1",
                 "execution.checkpointing.dir": str(folder / f"checkpoints {number}"),
+                **settings,
             }
         )
     )
@@ -96,27 +96,23 @@ def build(env: StreamExecutionEnvironment, folder: Path, number: int) -> None:
     tallies.sink_to(sink).uid("files")
 
 
-def program(folder: Path, number: int) -> JobProgram:
-    env = environment(folder, number)
+def start(folder: Path, number: int, **settings: str) -> JobClient:
+    env = environment(folder, number, **settings)
     build(env, folder, number)
-    return program_of(StreamGraph.of(env._take_sinks()), env._configuration, "tallies")
+    return env.execute_async("tallies")
 
 
-def run_some(folder: Path, number: int) -> None:
-    """Run the n-th version for a few micro-batches, and cancel it."""
-    env = environment(folder, number)
-    build(env, folder, number)
-    client = env.execute_async("tallies")
+def wait_for_batches(client: JobClient, number: int) -> None:
+    """Wait until the job has completed so many micro-batches more."""
     at_first = None
     deadline = time.monotonic() + 60
     while True:
         assert time.monotonic() < deadline and not client.get_job_execution_result().done()
         found = client.get_accumulators().result().get("microBatches")
         at_first = found if at_first is None else at_first
-        if at_first is not None and found >= at_first + 2:
-            break
+        if at_first is not None and found >= at_first + number:
+            return
         time.sleep(0.05)
-    client.cancel().result()
 
 
 def scope_of(folder: Path, number: int) -> str:
@@ -127,70 +123,160 @@ def scope_of(folder: Path, number: int) -> str:
     return metadata.scope
 
 
-def records_of(savepoint: Savepoint) -> dict[str, Counter[Any]]:
-    """Each table's records, in whatever order and key groups."""
-    found: dict[str, Counter[Any]] = {}
-    for name in savepoint.manifest.parts:
-        table = name.partition("/")[0]
-        plain = (
-            record._replace(key_group=0) if hasattr(record, "key_group") else record
-            for record in savepoint.read(name)
-        )
-        if table == "timers":
-            plain = (record._replace(order=0) for record in plain)
-        found.setdefault(table, Counter()).update(map(repr, plain))
-    return found
-
-
-def on_the_heap(savepoint: Savepoint, program: JobProgram) -> Savepoint:
-    """The form, read into backends on the heap and written from them."""
-    backends: dict[tuple[str, int], HeapBackend] = {}
-
-    def backend_of(vertex: VertexProgram, group: int) -> HeapBackend:
-        return backends.setdefault((vertex.id, group), HeapBackend())
-
-    restore_savepoint(savepoint, program, backend_of)
-    manifest = savepoint.manifest
-    return create_savepoint(
-        program, backends, read_split_states(savepoint), manifest.offset, manifest.batch_id
-    )
+@pytest.mark.timeout(240)
+def test_a_job_goes_on_elsewhere_from_its_savepoint(tmp_path: Path) -> None:
+    """Twice: with other key groups, partitions and stages, each record once in one sink."""
+    saved = str(tmp_path / "saved")
+    first = start(tmp_path, 0)
+    wait_for_batches(first, 2)
+    first_savepoint = savepoint = first.stop_with_savepoint(False, saved).result()
+    assert first.get_job_status().result() is JobStatus.FINISHED
+    assert not [*(tmp_path / "checkpoints 0" / "tallies" / "pins").iterdir()]
+    second = start(tmp_path, 1, **{RESTORE: savepoint})
+    wait_for_batches(second, 3)
+    savepoint = second.stop_with_savepoint(False, saved).result()
+    assert scope_of(tmp_path, 0) != scope_of(tmp_path, 1)
+    start(tmp_path, 2, **{RESTORE: savepoint}).get_job_execution_result().result()
+    assert written(tmp_path / "out") == expected()
+    assert not (tmp_path / "checkpoints 2" / "tallies" / "restored").exists()
+    # It has begun from the savepoint, so it continues from its checkpoint: nothing is left to do.
+    start(tmp_path, 2, **{RESTORE: savepoint}).get_job_execution_result().result()
+    assert written(tmp_path / "out") == expected()
+    with pytest.raises(CheckpointError, match="has a checkpoint already"):
+        start(tmp_path, 2, **{RESTORE: first_savepoint})
 
 
 @pytest.mark.timeout(240)
-def test_a_job_goes_on_elsewhere_from_its_savepoint(tmp_path: Path) -> None:
-    """Twice: with other key groups, partitions and stages. On the heap in between it is equal."""
-    run_some(tmp_path, 0)
-    spark = get_session({}, None)
-    for number in (0, 1):
-        base = str(tmp_path / f"checkpoints {number}")
-        savepoint = round_trip(export_savepoint(spark, base, program(tmp_path, number)))
-        following = program(tmp_path, number + 1)
-        there = on_the_heap(savepoint, following)
-        for table in ("states", "timers", "splits"):
-            assert records_of(there)[table] == records_of(savepoint)[table] != Counter()
-        start_from_savepoint(savepoint, str(tmp_path / f"checkpoints {number + 1}"), following)
-        with pytest.raises(CheckpointError, match="has a checkpoint already"):
-            start_from_savepoint(savepoint, str(tmp_path / f"checkpoints {number + 1}"), following)
-        scopes = {scope_of(tmp_path, each) for each in (number, number + 1)}
-        assert len(scopes) == 2  # no sink takes its micro-batches for those of the other checkpoint
-        if number == 0:
-            run_some(tmp_path, 1)
-    env = environment(tmp_path, 2)
-    build(env, tmp_path, 2)
-    env.execute("tallies")
+def test_a_savepoint_of_a_running_job_is_of_one_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The job goes on; from the savepoint another one ends with the same results."""
+    settings = {
+        "execution.checkpointing.savepoint-dir": str(tmp_path / "saved"),
+        "headrace.source.max-records-per-batch": "400",
+    }
+    client = start(tmp_path, 0, **settings)
+    wait_for_batches(client, 1)
+    savepoint = client.trigger_savepoint().result()
+    client.get_job_execution_result().result()
     assert written(tmp_path / "out") == expected()
-    assert not (tmp_path / "checkpoints 2" / "tallies" / "restored").exists()
-    end = export_savepoint(spark, str(tmp_path / "checkpoints 2"), program(tmp_path, 2))
-    assert all(json.loads(json.dumps(s))["ended"] for s in end.manifest.offset["sources"].values())
+    manifest = read_manifest(savepoint)
+    assert 0 < manifest.batch_id < RECORDS / 400
+    local = StoredSavepoint(savepoint)
+    totals = [state for group in range(128) for state in local.read(f"states/tally/{group}")]
+    assert {decode(state.key) for state in totals} <= {*range(KEYS)}
+    with pytest.raises(CheckpointError, match=r"uid=files\) has micro-batch \d+: records"):
+        start(tmp_path, 1, **{RESTORE: savepoint})
+    # A refusal removes nothing, not even with --fresh.
+    monkeypatch.setenv("HEADRACE_FRESH", "1")
+    job = tmp_path / "checkpoints 0" / "tallies" / "job"
+    with pytest.raises(CheckpointError, match=r"uid=files\) has micro-batch \d+: records"):
+        start(tmp_path, 0, **{RESTORE: savepoint})
+    monkeypatch.delenv("HEADRACE_FRESH")
+    assert job.exists()
+    (tmp_path / "out").rename(tmp_path / "out of the first")
+    start(tmp_path, 1, **TO_THE_END, **{RESTORE: savepoint}).get_job_execution_result().result()
+    # What the first had published before the savepoint is missing here.
+    later = written(tmp_path / "out")
+    assert later and not later - expected()
+
+
+@pytest.mark.timeout(240)
+def test_commands_reach_the_driver_beside_its_checkpoint(tmp_path: Path) -> None:
+    """And a claimed savepoint is removed once the next job has taken its state over."""
+    base = ["tallies", "--dir", str(tmp_path / "checkpoints 0"), "--to", str(tmp_path / "saved")]
+    client = start(tmp_path, 0)
+    wait_for_batches(client, 1)
+    taken = CliRunner().invoke(app, ["savepoint", *base], catch_exceptions=False)
+    stopped = CliRunner().invoke(app, ["stop", *base, "--savepoint"], catch_exceptions=False)
+    client.get_job_execution_result().result()
+    first, second = (read_manifest(done.stdout.strip()) for done in (taken, stopped))
+    assert 0 < first.batch_id < second.batch_id <= RECORDS / PER_BATCH
+    assert client.get_job_status().result() is JobStatus.FINISHED
+    claim = {
+        **TO_THE_END,
+        RESTORE: stopped.stdout.strip(),
+        "execution.state-recovery.claim-mode": "CLAIM",
+    }
+    start(tmp_path, 1, **claim).get_job_execution_result().result()
+    assert written(tmp_path / "out") == expected()
+    assert not Path(stopped.stdout.strip()).exists() and Path(taken.stdout.strip()).exists()
+    # It has begun from the savepoint, which is gone: it continues from its checkpoint.
+    start(tmp_path, 1, **claim).get_job_execution_result().result()
+
+
+@pytest.mark.timeout(240)
+def test_a_drained_job_fires_everything_and_has_ended(tmp_path: Path) -> None:
+    client = start(tmp_path, 0)
+    wait_for_batches(client, 2)
+    savepoint = client.stop_with_savepoint(True, str(tmp_path / "saved")).result()
+    found = written(tmp_path / "out")
+    read = max(int(line.split()[1]) for line in found if "before" not in line)
+    assert read and any("before" in line for line in found)
+    assert all(source["ended"] for source in read_manifest(savepoint).offset["sources"].values())
+    fired = {line.split()[0] for line in found if "before" in line}
+    assert fired == {line.split()[0] for line in found if "before" not in line}
+
+
+@pytest.mark.timeout(240)
+def test_state_goes_to_the_local_runner_and_back(tmp_path: Path) -> None:
+    """From Spark's pages to the heap, and to pages again; each record once."""
+    saved = str(tmp_path / "saved")
+    local = {"execution.target": "local", "headrace.source.max-records-per-batch": "1"}
+    client = start(tmp_path, 0)
+    wait_for_batches(client, 2)
+    savepoint = client.stop_with_savepoint(False, saved).result()
+    client = start(tmp_path, 0, **local, **{RESTORE: savepoint})
+    savepoint = client.stop_with_savepoint(False, saved).result()
+    start(tmp_path, 2, **{RESTORE: savepoint}).get_job_execution_result().result()
+    assert written(tmp_path / "out") == expected()
 
 
 def test_what_the_program_does_not_claim_is_refused(tmp_path: Path) -> None:
-    run_some(tmp_path, 0)
-    base = str(tmp_path / "checkpoints 0")
-    savepoint = export_savepoint(get_session({}, None), base, program(tmp_path, 0))
-    env = environment(tmp_path, 1)
+    client = start(tmp_path, 0)
+    wait_for_batches(client, 1)
+    savepoint = client.stop_with_savepoint(False, str(tmp_path / "saved")).result()
+    env = environment(tmp_path, 1, **{RESTORE: savepoint})
     env.from_sequence(0, RECORDS - 1).uid("numbers").map(str).print()
-    other = program_of(StreamGraph.of(env._take_sinks()), env._configuration, "tallies")
     with pytest.raises(CheckpointError, match=r"uid=tally.*its states: seen, total"):
-        start_from_savepoint(savepoint, str(tmp_path / "elsewhere"), other)
-    assert not (tmp_path / "elsewhere" / "tallies" / "job").exists()
+        env.execute("tallies")
+    assert not (tmp_path / "checkpoints 1" / "tallies" / "job").exists()
+
+
+@pytest.mark.timeout(240)
+def test_periodic_savepoints_are_taken_and_removed(tmp_path: Path) -> None:
+    """Only those of this job: another one, and one that was asked for, stay."""
+    saved = tmp_path / "saved"
+    settings = {
+        "execution.checkpointing.savepoint-dir": str(saved),
+        "headrace.savepoint.interval": "200 ms",
+        "headrace.savepoint.num-retained": "2",
+    }
+    other = saved / "tallies-periodic-of-another"
+    client = start(tmp_path, 0, **settings)
+    wait_for_batches(client, 1)
+    asked = client.trigger_savepoint().result()
+    shutil.copytree(asked, other)
+    manifest = read_manifest(str(other))
+    write_manifest(replace(manifest, scope="another"), str(other))
+    seen: set[str] = set()
+    deadline = time.monotonic() + 90
+    while len(seen) < 4:
+        assert time.monotonic() < deadline and not client.get_job_execution_result().done()
+        seen |= {*periodic(saved)} - {other.name}
+        time.sleep(0.05)
+    client.cancel().result()
+    left = [name for name in periodic(saved) if is_savepoint(str(saved / name))]
+    assert other.name in left and is_savepoint(asked)
+    assert 3 <= len(left) <= 4  # the job may have been cancelled before it removed one
+    left.remove(other.name)
+    newest = max(left, key=lambda name: read_manifest(str(saved / name)).created_ms)
+    (tmp_path / "out").rename(tmp_path / "out of the first")
+    restored = {**TO_THE_END, RESTORE: str(saved / newest)}
+    start(tmp_path, 1, **restored).get_job_execution_result().result()
+    later = written(tmp_path / "out")
+    assert later and not later - expected()
+
+
+def periodic(saved: Path) -> list[str]:
+    return [found.name for found in saved.glob("tallies-periodic-*")]

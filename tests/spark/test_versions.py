@@ -97,7 +97,7 @@ def run_in_two_halves(folder: Path, begin: Environment, end: Environment) -> tup
     (folder / "fails").unlink()
     second = run(folder, end)
     assert job.written(folder / "out") == job.expected(), second[-3000:]
-    assert "it goes on from" in second
+    assert "it continues from" in second
     return first, second
 
 

@@ -45,7 +45,7 @@ def run(base: str, changed: ChangedPrograms, settings: dict[str, str]) -> None:
     write_inputs(changed.programs, inputs)
     batch = {**settings, "execution.runtime-mode": "BATCH"}
     built, together = joined(changed.programs, batch, inputs=inputs)
-    run_until(together, f"{base}/batch", None)
+    run_until(together, f"{base}/batch")
     results = results_in(f"{base}/batch", len(changed.programs))
     check(built, results, batch=True, where="batch")
     changed.run(f"{base}/stream", settings, inputs)

@@ -49,6 +49,6 @@ def test_a_job_outlives_its_tokens(tmp_path: Path) -> None:
             check=False,
         )
         assert job.returncode == 0, job.stderr
-        assert "goes on with new delegation tokens of HDFS" in job.stderr
+        assert "continues with new delegation tokens of HDFS" in job.stderr
         hdfs.download(f"{hdfs.base}/out", tmp_path / "out")
     assert lines_in(str(tmp_path / "out")) == SUMS

@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 from headrace.common._storage.locations import file_system_of
+from headrace.runners.spark.checkpoint.layout import CheckpointFolder
+from headrace.runners.spark.checkpoint.retained import restore
 from tests.faults import sums_job
 from tests.faults.processes import log_of, start
 from tests.storage.jobs import run_job
@@ -57,6 +59,20 @@ def test_a_failed_job_goes_on_and_names_what_is_lost(storage: Storage, filled: s
     assert splits in str(run(storage, filled))
     files.replace(splits, before)
     assert run(storage, filled) is None
+    assert lines_in(f"{filled}/out") == SUMS
+
+
+def test_a_job_goes_on_from_a_savepoint(storage: Storage, filled: str) -> None:
+    """With other key groups and partitions; the restore point of the first job is in order."""
+    module = "tests.storage.savepoints_job"
+    failed = run_job(module, storage, [filled])
+    assert failed is None, failed
+    (saved,) = file_system_of(filled).names(f"{filled}/saved")
+    name = "sums with savepoints"
+    restore(CheckpointFolder.of_job(f"{filled}/checkpoint", name), None)
+    path = {"execution.state-recovery.path": f"{filled}/saved/{saved}"}
+    failed = run_job(module, storage, [filled], path)
+    assert failed is None, failed
     assert lines_in(f"{filled}/out") == SUMS
 
 

@@ -1,4 +1,4 @@
-"""Patterns of events (Flink CEP), which are not there."""
+"""Patterns of events (Flink CEP): not supported."""
 
 from headrace.common._unsupported import refuse_module
 

@@ -10,7 +10,21 @@ import sys
 
 import typer
 
-from headrace.cli import demo, dev, doctor, init, jobs, package, prepare, pyflink, replay, run
+from headrace.cli import (
+    checkpoints,
+    demo,
+    dev,
+    doctor,
+    init,
+    jobs,
+    package,
+    prepare,
+    pyflink,
+    replay,
+    run,
+    savepoints,
+    state,
+)
 from headrace.cli.check import command
 from headrace.errors import HeadraceError
 
@@ -31,6 +45,13 @@ app.command("run", context_settings=run.CONTEXT_SETTINGS)(run.run)
 app.command("pyflink", context_settings=run.CONTEXT_SETTINGS)(pyflink.pyflink)
 app.command("replay")(replay.replay)
 app.add_typer(jobs.app, name="jobs")
+app.add_typer(checkpoints.app, name="checkpoints")
+app.command("savepoint")(savepoints.savepoint)
+app.command("stop")(savepoints.stop)
+app.command("rescale")(savepoints.rescale)
+app.add_typer(savepoints.app, name="savepoints")
+app.add_typer(state.app, name="state")
+app.command("compare")(state.compare)
 app.add_typer(demo.app, name="demo")
 app.add_typer(dev.app, name="dev")
 

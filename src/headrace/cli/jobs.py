@@ -9,16 +9,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from headrace.cli.places import AsJson, Dir, folder_of_checkpoints, reach
+
 if TYPE_CHECKING:
     from headrace.runners.spark.checkpoint.listing import StoredJob
 
 app = typer.Typer(help="List the jobs that have a checkpoint.", invoke_without_command=True)
 
-Dir = Annotated[
-    str | None,
-    typer.Option("--dir", help="The folder of checkpoints (execution.checkpointing.dir)."),
-]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 _SPLITS = 50
 
 
@@ -32,7 +29,7 @@ def jobs(context: typer.Context, directory: Dir = None, as_json: AsJson = False)
     if as_json:
         typer.echo(json.dumps([job.to_json() for job in found], indent=2))
     elif not found:
-        typer.echo(f"no job has a checkpoint in {_folder(directory)}")
+        typer.echo(f"no job has a checkpoint in {folder_of_checkpoints(directory)}")
     else:
         for line in _table(found):
             typer.echo(line)
@@ -45,7 +42,7 @@ def show(
     directory: Dir = None,
     as_json: AsJson = False,
 ) -> None:
-    """Show one job: where each split is, the watermarks, and what has state."""
+    """Show one job: the position of each split, the watermarks, and the operators with state."""
     from headrace.errors import ConfigurationError
 
     place = directory or context.obj
@@ -54,7 +51,8 @@ def show(
     if job is None:
         names = ", ".join(each.name for each in found) or "none"
         raise ConfigurationError(
-            f"no job {name!r} has a checkpoint in {_folder(place)}", hint=f"there are: {names}"
+            f"no job {name!r} has a checkpoint in {folder_of_checkpoints(place)}",
+            hint=f"there are: {names}",
         )
     if as_json:
         typer.echo(json.dumps(job.to_json(), indent=2))
@@ -63,29 +61,23 @@ def show(
         typer.echo(line)
 
 
-def _folder(directory: str | None) -> str:
-    """Return the folder of checkpoints.
+def _read(directory: str | None) -> list[StoredJob]:
+    """Return the jobs of the folder.
 
     Raises:
-        ConfigurationError: none is given.
+        ConfigurationError: none is given, or it cannot be read.
     """
-    from headrace.common._options import catalogue as options
-    from headrace.datastream._build.job_settings import environment_settings
     from headrace.errors import ConfigurationError
-
-    folder = directory or options.read(environment_settings(), options.CHECKPOINT_DIR)
-    if not folder:
-        raise ConfigurationError(
-            "it is not known where the checkpoints are",
-            hint=f"headrace jobs --dir FOLDER: what programs have as {options.CHECKPOINT_DIR.key}",
-        )
-    return folder
-
-
-def _read(directory: str | None) -> list[StoredJob]:
     from headrace.runners.spark.checkpoint.listing import stored_jobs
 
-    return stored_jobs(_folder(directory))
+    folder = folder_of_checkpoints(directory)
+    reach(folder)
+    try:
+        return stored_jobs(folder)
+    except OSError as error:
+        raise ConfigurationError(
+            f"the folder of checkpoints cannot be read: {error}", where={"folder": folder}
+        ) from error
 
 
 def _table(found: Sequence[StoredJob]) -> list[str]:
@@ -134,6 +126,10 @@ def _details(job: StoredJob) -> list[str]:
     ]
     lines = [f"{name + ':':<13}{value}" for name, value in facts if value]
     lines += [f"{'state of:':<13}{part}" for part in job.stateful]
+    for restart in job.restarts:
+        what = "started again" if restart.of_driver else "restarted"
+        reason = restart.reason.strip().partition("\n")[0]
+        lines.append(f"{what} {format_moment(restart.at_ms)} on {restart.host}: {reason}")
     for source, splits in (job.positions or {}).items():
         watermark = (job.watermarks or {}).get(source)
         lines.append(f"source {source}: watermark {format_moment(watermark)}")

@@ -1,4 +1,4 @@
-"""``headrace package``: an archive of a program with all that it needs on a cluster."""
+"""``headrace package``: makes an archive of a program and its dependencies, for a cluster."""
 
 from __future__ import annotations
 
@@ -34,13 +34,15 @@ def package(
 ) -> None:
     """Make an archive of PROGRAM, its modules, Headrace, and the packages that they import.
 
-    Machines of the cluster need Spark and a Python of the same minor version. The command that
-    runs it is printed.
+    The machines of the cluster need Spark, and Python in the same minor version. The command that
+    runs the archive is printed.
     """
     from headrace.runners.dependencies.environment import LAUNCHER, PROGRAM, make_environment
 
     if not output.name.endswith((".tar.gz", ".tgz")):
-        raise typer.BadParameter("Spark extracts it by its name, which must end in .tar.gz or .tgz")
+        raise typer.BadParameter(
+            "the name must end in .tar.gz or .tgz, by which Spark recognizes an archive"
+        )
     content = make_environment(program, output, added or (), left_out or ())
     size_mb = max(1, output.stat().st_size >> 20)
     version = f"{sys.version_info[0]}.{sys.version_info[1]}"

@@ -33,8 +33,8 @@ def replay(
     only files that you trust. It has no passwords of lookups: they are read from environment
     variables, and the names of missing variables are printed.
 
-    The exit status is 1 when the call fails again, 0 when it does not, and 3 when it comes to state
-    that FILE does not hold.
+    The exit status is 1 if the call fails again, 0 if it does not, and 3 if it needs state that
+    FILE does not contain.
     """
     from headrace.runners import captures
 
@@ -59,7 +59,7 @@ def replay(
 
     if _run_or_show_error(run, pdb):
         print(
-            "\nIt does not fail any more. The file does not contain what functions kept in their"
+            "\nIt no longer fails. The file does not contain what functions kept in their"
             " attributes between calls, nor answers of other systems."
         )
         return

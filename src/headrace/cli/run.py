@@ -14,8 +14,13 @@ import typer
 
 from headrace.common._options.catalogue import (
     FRESH_VARIABLE,
+    IGNORE_UNCLAIMED_STATE,
     LOCAL_VARIABLE,
+    RESTORE_MODE,
+    RESTORE_PATH,
     SETTINGS_VARIABLE,
+    STANDBY_VARIABLE,
+    START_VARIABLE,
     STOP_DRAIN,
     UI_VARIABLE,
 )
@@ -40,7 +45,52 @@ NoDrain = Annotated[
     bool,
     typer.Option(
         "--no-drain",
-        help="Keep windows and timers open where sources stop: a later run goes on there.",
+        help="Keep windows and timers open when sources stop: a later run continues there.",
+    ),
+]
+
+FromSavepoint = Annotated[
+    str | None,
+    typer.Option(
+        "--from-savepoint", metavar="URL", help="Begin from a savepoint, without a checkpoint."
+    ),
+]
+AllowNonRestored = Annotated[
+    bool,
+    typer.Option(
+        "--allow-non-restored-state",
+        help="Drop the state of operators, sources and sinks that the program no longer has.",
+    ),
+]
+ClaimMode = Annotated[
+    str | None,
+    typer.Option(
+        "--claim-mode",
+        help="no-claim (default): the savepoint stays; claim: it is removed once the job has"
+        " committed its first micro-batch.",
+    ),
+]
+
+Supervise = Annotated[
+    bool,
+    typer.Option(
+        "--supervise",
+        help="Start the program again when its process, or its Spark, has died.",
+    ),
+]
+MaxRestarts = Annotated[
+    int,
+    typer.Option(
+        "--max-restarts",
+        min=0,
+        metavar="N",
+        help="With --supervise: how often in a row, without ten minutes between.",
+    ),
+]
+Standby = Annotated[
+    bool,
+    typer.Option(
+        "--standby", help="Wait while another driver runs on the checkpoint, and then take over."
     ),
 ]
 
@@ -62,54 +112,88 @@ def run(
     settings: Settings = None,
     master: Master = None,
     conf: Conf = None,
+    from_savepoint: FromSavepoint = None,
+    allow_non_restored_state: AllowNonRestored = False,
+    claim_mode: ClaimMode = None,
+    supervise: Supervise = False,
+    max_restarts: MaxRestarts = 10,
+    standby: Standby = False,
 ) -> None:
-    """Run PROGRAM; started again, it goes on from its checkpoint unless --fresh is given.
+    """Run PROGRAM. It continues from its checkpoint, unless --fresh is given.
 
-    Options come before PROGRAM; what follows is the program's own. Only --fresh may also follow,
-    unless a `--` stands before it. It does not remove what sinks have written.
+    Options come before PROGRAM; arguments after PROGRAM belong to the program. Only --fresh may
+    also follow PROGRAM, unless a `--` comes before it. --fresh does not remove what sinks have
+    written.
     """
-    drained = [f"{STOP_DRAIN.key}=false"] if no_drain else []
-    export_settings(local, [*(settings or []), *drained])
+    given = [f"{STOP_DRAIN.key}=false"] if no_drain else []
+    if from_savepoint is not None:
+        given.append(f"{RESTORE_PATH.key}={from_savepoint}")
+    elif claim_mode is not None:
+        raise ConfigurationError("--claim-mode is about a savepoint", hint="give --from-savepoint")
+    if allow_non_restored_state:
+        given.append(f"{IGNORE_UNCLAIMED_STATE.key}=true")
+    if claim_mode is not None:
+        given.append(f"{RESTORE_MODE.key}={claim_mode.upper().replace('-', '_')}")
+    export_settings(local, [*(settings or []), *given])
     export_spark_settings(local, master, conf or [])
+    if standby:
+        os.environ[STANDBY_VARIABLE] = "1"
     fresh_given, program_arguments = split_fresh(arguments or [])
-    for option in ("--local", "--no-drain", "--master", "--conf"):
+    for option in (
+        *("--local", "--no-drain", "--master", "--conf", "--from-savepoint"),
+        *("--supervise", "--standby"),
+    ):
         if (
             option
             in program_arguments[
                 : program_arguments.index("--") if "--" in program_arguments else None
             ]
         ):
-            note = f"headrace: {option} after {program} is passed to the program; ours comes before"
+            note = (
+                f"headrace: {option} after {program} is passed to the program; as an option of"
+                f" headrace run, put it before {program}"
+            )
             print(note, file=sys.stderr)
-    execute(program, program_arguments, fresh=fresh or fresh_given)
+    fresh = fresh or fresh_given
+    if supervise:
+        from headrace.cli.supervise import Supervisor
+
+        if fresh:
+            os.environ[FRESH_VARIABLE] = "1"
+        # All other options are in the environment by now.
+        command = [sys.executable, "-m", "headrace", "run", str(program), *program_arguments]
+        raise SystemExit(Supervisor(command, max_restarts).run())
+    execute(program, program_arguments, fresh=fresh)
 
 
 def export_settings(local: bool, settings: list[str]) -> None:
-    """Store the settings of the program's jobs in the environment.
+    """Add the settings of the program's jobs to those that the environment has.
 
     Raises:
         ConfigurationError: a setting is not ``key=value``, or unknown.
     """
-    # Without options, none of it is needed.
-    from headrace.common.configuration import Configuration
-
     if local:
         os.environ[LOCAL_VARIABLE] = "1"
     if not settings:
         return
+    # Without options, none of it is needed.
+    from headrace.common.configuration import Configuration
+    from headrace.datastream._build.job_settings import environment_settings
+
     pairs = [setting.partition("=") for setting in settings]
     for key, equals, _ in pairs:
         if not equals:
             raise ConfigurationError(f"-D {key} has no value", hint="-D key=value")
     given = {key.strip(): value for key, _, value in pairs}
-    Configuration.from_dict(given)
-    os.environ[SETTINGS_VARIABLE] = json.dumps(given)
+    configuration = environment_settings()
+    configuration.add_all(Configuration.from_dict(given))
+    os.environ[SETTINGS_VARIABLE] = json.dumps(configuration.to_dict())
 
 
 def export_spark_settings(local: bool, master: str | None, settings: list[str]) -> None:
-    """Store Spark's master and settings where Spark looks for those of a submitted program.
+    """Store Spark's master and settings in the environment, as for a submitted program.
 
-    A session that the program makes by itself has them, too.
+    A session that the program itself makes gets them too.
 
     Raises:
         ConfigurationError: a setting is not ``spark.key=value``, or jobs do not run on Spark.
@@ -125,7 +209,7 @@ def export_spark_settings(local: bool, master: str | None, settings: list[str]) 
         key, equals, _ = setting.partition("=")
         if not equals or not key.strip().startswith("spark."):
             raise ConfigurationError(
-                f"--conf {key} is no setting of Spark",
+                f"--conf {key} is not a setting of Spark",
                 hint="--conf spark.key=value; settings of Headrace are given as -D key=value",
             )
     from headrace.runners.spark.startup.outside_settings import SUBMIT_ARGUMENTS, with_arguments
@@ -150,7 +234,8 @@ def execute(program: Path, arguments: list[str], *, fresh: bool) -> None:
 
     Raises:
         ConfigurationError: there is no such file.
-        SystemExit: with 1 if the program raised; the program's own exit is not changed.
+        SystemExit: with 1 if the program raised, or with what its supervisor is to know; the
+            program's own exit is not changed.
     """
     if not program.is_file():
         raise ConfigurationError(
@@ -169,6 +254,10 @@ def execute(program: Path, arguments: list[str], *, fresh: bool) -> None:
         # Also set on the exception: Python's hook prints that one, not its third argument.
         error.__traceback__ = _from_first_frame_of(error.__traceback__, program)
         sys.excepthook(type(error), error, error.__traceback__)
+        if START_VARIABLE in os.environ:
+            from headrace.cli.supervise import exit_code_of
+
+            raise SystemExit(exit_code_of(error)) from None
         raise SystemExit(1) from None
 
 

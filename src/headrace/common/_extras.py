@@ -51,7 +51,7 @@ def _missing_extra_error(module: str, lacks: str, reason: str) -> MissingExtraEr
         f"{purpose} needs the package {lacks.partition('.')[0]!r}, which cannot be imported",
         where={"reason": reason},
         hint=f'pip install "headrace[{extra}]", where the program runs and on the workers'
-        " (headrace package brings it to those of a cluster)",
+        " (for a cluster, headrace package puts it into the archive)",
     )
 
 

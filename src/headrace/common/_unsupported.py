@@ -3,7 +3,7 @@
     KafkaSource = unsupported("headrace.datastream.connectors.kafka.KafkaSource", "comes with …")
 
     class JobClient:
-        trigger_savepoint = unsupported_method("there are no savepoints")
+        get_job_graph = unsupported_method("there is no JVM that has one")
 
 Importing such a name works; using it raises ``UnsupportedError`` with the reason.
 """

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Protocol
 
-from headrace.common._unsupported import unsupported_method
 from headrace.common.completable_future import CompletableFuture
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
@@ -25,11 +24,21 @@ class JobHandle(Protocol):
     def status(self) -> JobStatus:
         """Return the current status of the job."""
 
-    def cancel(self) -> None:
-        """Stop the job and wait for its end; no effect on a job that has ended."""
+    def cancel(self, *, final: bool = False) -> None:
+        """Stop the job and wait for its end; no effect on a job that has ended.
+
+        ``final``: the job is not to be started again, so its checkpoint may be removed
+        (``execution.checkpointing.externalized-checkpoint-retention``).
+        """
 
     def wait(self) -> JobExecutionResult:
         """Wait for the end of the job; raise its error if it failed."""
+
+    def savepoint(self, folder: str | None) -> Callable[[], str]:
+        """Request a savepoint below ``folder``; what is returned waits for its own folder."""
+
+    def stop_with_savepoint(self, folder: str | None, drain: bool) -> Callable[[], str]:
+        """Request a stop with a savepoint; what is returned waits for the savepoint's folder."""
 
     def accumulators(self) -> Mapping[str, Any]:
         """Return the current values of the accumulators, by name."""
@@ -40,9 +49,6 @@ class JobHandle(Protocol):
 
 class JobClient:
     """Controls one job: its status, its accumulators, its result, and its cancellation."""
-
-    trigger_savepoint = unsupported_method("there are no savepoints")
-    stop_with_savepoint = unsupported_method("there are no savepoints")
 
     def __init__(self, handle: JobHandle) -> None:
         self._handle = handle
@@ -59,7 +65,37 @@ class JobClient:
 
     def cancel(self) -> CompletableFuture[None]:
         """Stop the job; the future is done when the job has ended."""
-        return CompletableFuture.run_in_thread(self._handle.cancel)
+        return CompletableFuture.run_in_thread(lambda: self._handle.cancel(final=True))
+
+    def trigger_savepoint(self, savepoint_directory: str | None = None) -> CompletableFuture[str]:
+        """Take a savepoint while the job runs; the future has the savepoint's folder.
+
+        Args:
+            savepoint_directory: the folder below which it is written; by default
+                ``execution.checkpointing.savepoint-dir``.
+
+        The future fails with a ``HeadraceError`` if the job has no savepoints (it is a batch, or
+        reads a streaming DataFrame), has ended, or the storage fails. The job goes on.
+        """
+        return _requested(lambda: self._handle.savepoint(savepoint_directory))
+
+    def stop_with_savepoint(
+        self, advance_to_end_of_event_time: bool, savepoint_directory: str | None = None
+    ) -> CompletableFuture[str]:
+        """Stop the job with a savepoint; the future has the savepoint's folder.
+
+        When this returns, the job knows that it has to stop after its micro-batch.
+
+        Args:
+            advance_to_end_of_event_time: end event time before, so that all windows and timers
+                fire. A job cannot go on from such a savepoint: it has ended.
+            savepoint_directory: as of ``trigger_savepoint``.
+
+        The future fails as that of ``trigger_savepoint``. If the savepoint cannot be written, the
+        job has stopped all the same, and continues from its checkpoint when it is started again.
+        """
+        drain = advance_to_end_of_event_time
+        return _requested(lambda: self._handle.stop_with_savepoint(savepoint_directory, drain))
 
     def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
         """Return a future with the current values of the accumulators, by name."""
@@ -91,3 +127,9 @@ class JobClient:
     def is_waited_for(self) -> bool:
         """Return whether a caller waits or waited for the result, and so sees the job's error."""
         return self._end is not None and self._end.is_waited_for()
+
+
+def _requested(request: Callable[[], Callable[[], str]]) -> CompletableFuture[str]:
+    """Request something now; return a future for what is waited for in a thread."""
+    requested = CompletableFuture.of(request)
+    return CompletableFuture.run_in_thread(lambda: requested.result()())

@@ -1,7 +1,7 @@
-"""Checkpoint settings, which are stored and have no effect on Spark.
+"""Checkpoint settings.
 
-Each micro-batch is a checkpoint, made and kept by Spark. The settings are stored so that a program
-can read them back.
+Each micro-batch is a checkpoint, made and kept by Spark. Some settings say how often and for how
+long restore points are kept; the others are stored so that a program can read them back.
 """
 
 from __future__ import annotations
@@ -21,11 +21,16 @@ __all__ = ["CheckpointConfig"]
 _PREFIX = "execution.checkpointing."
 
 
-@no_effect("every micro-batch is a checkpoint, made and kept by Spark")
+_BATCH = no_effect("every micro-batch is a checkpoint, made and kept by Spark")
+_ALIGNED = no_effect("a micro-batch has no barriers, so there is nothing to align")
+
+
 class CheckpointConfig:
     """A view of a ``Configuration``: both read and write the same settings.
 
-    None of the settings has an effect on Spark, where each micro-batch is a checkpoint.
+    On Spark each micro-batch is a checkpoint. Interval, pause, timeout, tolerable failures and
+    retention are about restore points, which are kept if
+    ``execution.checkpointing.num-retained`` is more than 1.
     """
 
     DEFAULT_MODE = CheckpointingMode.EXACTLY_ONCE
@@ -58,6 +63,7 @@ class CheckpointConfig:
         """Return the configured mode (default EXACTLY_ONCE)."""
         return CheckpointingMode[options.read(self._configuration, options.CHECKPOINTING_MODE)]
 
+    @_BATCH
     def set_checkpointing_mode(self, checkpointing_mode: CheckpointingMode) -> CheckpointConfig:
         """Store the checkpointing mode; it has no effect on Spark."""
         mode = arguments.require_instance(CheckpointingMode, checkpointing_mode)
@@ -69,7 +75,7 @@ class CheckpointConfig:
         return int(self._read("interval")) or -1
 
     def set_checkpoint_interval(self, checkpoint_interval: TimeAmount) -> CheckpointConfig:
-        """Store the interval; it has no effect on Spark, where each micro-batch is a checkpoint."""
+        """Set how often a restore point is kept; it does not delay output."""
         return self._set_time("interval", checkpoint_interval, 1)
 
     def get_checkpoint_timeout(self) -> int:
@@ -77,7 +83,7 @@ class CheckpointConfig:
         return int(self._read("timeout"))
 
     def set_checkpoint_timeout(self, checkpoint_timeout: TimeAmount) -> CheckpointConfig:
-        """Store the timeout; it has no effect on Spark."""
+        """Set the time after which a restore point has failed."""
         return self._set_time("timeout", checkpoint_timeout, 1)
 
     def get_min_pause_between_checkpoints(self) -> int:
@@ -87,13 +93,14 @@ class CheckpointConfig:
     def set_min_pause_between_checkpoints(
         self, min_pause_between_checkpoints: TimeAmount
     ) -> CheckpointConfig:
-        """Store the least pause between two checkpoints; it has no effect on Spark."""
+        """Set the least pause between two restore points."""
         return self._set_time("min-pause", min_pause_between_checkpoints, 0)
 
     def get_max_concurrent_checkpoints(self) -> int:
         """Return the configured number (default 1)."""
         return int(self._read("max-concurrent-checkpoints"))
 
+    @_BATCH
     def set_max_concurrent_checkpoints(self, max_concurrent_checkpoints: int) -> CheckpointConfig:
         """Store the largest number of concurrent checkpoints; it has no effect on Spark."""
         return self._set_count("max-concurrent-checkpoints", max_concurrent_checkpoints, 1)
@@ -105,22 +112,19 @@ class CheckpointConfig:
     def set_fail_on_checkpointing_errors(
         self, fail_on_checkpointing_errors: bool
     ) -> CheckpointConfig:
-        """Store that no failures (True) or any number of failures (False) are tolerated.
-
-        It has no effect on Spark.
-        """
+        """Set that no failed restore points (True) or any number (False) are tolerated."""
         return self.set_tolerable_checkpoint_failure_number(
             0 if fail_on_checkpointing_errors else 2**31 - 1
         )
 
     def get_tolerable_checkpoint_failure_number(self) -> int:
-        """Return the number of checkpoint failures to tolerate (default 0)."""
-        return int(self._read("tolerable-failed-checkpoints"))
+        """Return how many failed restore points in a row are tolerated (PyFlink's default: 0)."""
+        return max(int(self._read("tolerable-failed-checkpoints")), 0)
 
     def set_tolerable_checkpoint_failure_number(
         self, tolerable_checkpoint_failure_number: int
     ) -> CheckpointConfig:
-        """Store the number of checkpoint failures to tolerate; it has no effect on Spark."""
+        """Set how many failed restore points in a row the job tolerates."""
         return self._set_count(
             "tolerable-failed-checkpoints", tolerable_checkpoint_failure_number, 0
         )
@@ -128,7 +132,7 @@ class CheckpointConfig:
     def set_externalized_checkpoint_retention(
         self, retention_mode: ExternalizedCheckpointRetention
     ) -> CheckpointConfig:
-        """Store when externalized checkpoints are deleted; it has no effect on Spark."""
+        """Set when the checkpoint and restore points of the job are deleted."""
         mode = arguments.require_instance(ExternalizedCheckpointRetention, retention_mode)
         self._configuration.set_string(_PREFIX + "externalized-checkpoint-retention", mode.name)
         return self
@@ -139,23 +143,31 @@ class CheckpointConfig:
         return retention is not ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
 
     def get_externalized_checkpoint_retention(self) -> ExternalizedCheckpointRetention:
-        """Return the configured retention (default NO_EXTERNALIZED_CHECKPOINTS)."""
-        name = self._read("externalized-checkpoint-retention")
-        return ExternalizedCheckpointRetention[name or "NO_EXTERNALIZED_CHECKPOINTS"]
+        """Return the configured retention.
+
+        Without one it is NO_EXTERNALIZED_CHECKPOINTS, as in PyFlink. But then the checkpoint is
+        kept all the same: see ``execution.checkpointing.externalized-checkpoint-retention``.
+        """
+        if self._configuration.value_of(options.CHECKPOINT_RETENTION.key) is None:
+            return ExternalizedCheckpointRetention.NO_EXTERNALIZED_CHECKPOINTS
+        return ExternalizedCheckpointRetention[self._read("externalized-checkpoint-retention")]
 
     def is_unaligned_checkpoints_enabled(self) -> bool:
         """Return whether unaligned checkpoints are configured (default False)."""
         return bool(self._read("unaligned.enabled"))
 
+    @_ALIGNED
     def enable_unaligned_checkpoints(self, enabled: bool = True) -> CheckpointConfig:
         """Store whether checkpoints are unaligned; on Spark they are always aligned."""
         self._configuration.set_boolean(_PREFIX + "unaligned.enabled", enabled)
         return self
 
+    @_ALIGNED
     def disable_unaligned_checkpoints(self) -> CheckpointConfig:
         """Store that checkpoints are aligned, as they always are on Spark."""
         return self.enable_unaligned_checkpoints(False)
 
+    @_ALIGNED
     def set_aligned_checkpoint_timeout(self, alignment_timeout: TimeAmount) -> CheckpointConfig:
         """Store the timeout; it has no effect on Spark."""
         return self._set_time("aligned-checkpoint-timeout", alignment_timeout, 0)
@@ -164,6 +176,7 @@ class CheckpointConfig:
         """Return the configured timeout (default 0 ms)."""
         return Duration.of_millis(int(self._read("aligned-checkpoint-timeout")))
 
+    @_ALIGNED
     def set_alignment_timeout(self, alignment_timeout: TimeAmount) -> CheckpointConfig:
         """Store the timeout; the older name of ``set_aligned_checkpoint_timeout``."""
         return self.set_aligned_checkpoint_timeout(alignment_timeout)
@@ -172,6 +185,7 @@ class CheckpointConfig:
         """Return the configured timeout; the older name of ``get_aligned_checkpoint_timeout``."""
         return self.get_aligned_checkpoint_timeout()
 
+    @_ALIGNED
     def set_force_unaligned_checkpoints(
         self, force_unaligned_checkpoints: bool = True
     ) -> CheckpointConfig:

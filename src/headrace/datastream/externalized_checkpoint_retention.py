@@ -1,4 +1,4 @@
-"""Whether Flink keeps a checkpoint when its job is cancelled."""
+"""Whether a checkpoint is kept when its job is cancelled."""
 
 from enum import Enum
 
@@ -8,10 +8,7 @@ __all__ = [
 
 
 class ExternalizedCheckpointRetention(Enum):
-    """The values of ``execution.checkpointing.externalized-checkpoint-retention``.
-
-    They have no effect on Spark.
-    """
+    """The values of ``execution.checkpointing.externalized-checkpoint-retention``."""
 
     DELETE_ON_CANCELLATION = "DELETE_ON_CANCELLATION"
     RETAIN_ON_CANCELLATION = "RETAIN_ON_CANCELLATION"

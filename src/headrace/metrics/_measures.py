@@ -1,4 +1,4 @@
-"""The metrics that the engine itself keeps: counts of records, and figures of key groups."""
+"""The engine's own metrics: counts of records, and values of key groups."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from headrace.metrics.metricbase import Metric
 
 
 class Measure(Protocol):
-    """Counts what passes a point of a chain: records, or nanoseconds. ``count`` never falls."""
+    """Counts records or nanoseconds at a point of a chain. ``count`` never decreases."""
 
     @property
     def count(self) -> int:
@@ -39,7 +39,7 @@ class MeasuredSum(Metric):
         self._before = 0
 
     def add(self, measures: Iterable[Measure]) -> None:
-        """Add measures; their counts until now are left out."""
+        """Add measures; their counts before this call are not included."""
         added = [*measures]
         self._measures += added
         self._before += sum(measure.count for measure in added)
@@ -64,7 +64,7 @@ class Milliseconds(MeasuredSum):
 
 
 class KeyGroupValues(Metric):
-    """A value for each key group that was run; values of other key groups stay unchanged.
+    """A value for each key group that was processed; values of other key groups stay unchanged.
 
     For all key groups together, values are added.
     """
@@ -79,7 +79,7 @@ class KeyGroupValues(Metric):
         self._found[group] = value
 
     def figures(self) -> dict[str, Number]:
-        """Return nothing: each key group has a value of its own, see ``by_subtask``."""
+        """Return an empty dictionary: ``by_subtask`` has a value for each key group."""
         return {}
 
     def by_subtask(self, subtask: int) -> Iterator[tuple[int, dict[str, Number]]]:

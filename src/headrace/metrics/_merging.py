@@ -26,11 +26,13 @@ class MergeRule(Enum):
 
 
 class MetricId(NamedTuple):
-    """Whose figure it is. ``operator``: its id, empty for the job's own metrics.
+    """The id of a metric. ``operator``: the operator's id, empty for the job's own metrics.
 
-    ``name`` is the operator's name, which other operators may have too; ``metric`` is dotted;
-    ``subtask`` is the number of the Spark task that reported it. A figure of a key group (the size
-    of its state, its watermark) has the number of the group there: any task may report it next.
+    ``name``: the operator's name; other operators may have the same name. ``metric``: a dotted
+    name.
+    ``subtask``: the number of the Spark task that reported the value. A metric of a key group (the
+    size of its state, its watermark) has the number of the group instead, because any task may
+    report it next.
     """
 
     operator: str
@@ -115,9 +117,10 @@ def _combine(
 
 
 def figures(metrics: Mapping[MetricId, MetricValue]) -> dict[str, Number]:
-    """Return the figures as users see them: by ``operator name.metric``, over all subtasks.
+    """Return the values for users: by ``operator name.metric``, over all subtasks.
 
-    Operators that share a name are one figure under it; then each has one under its id as well.
+    If several operators share a name, their values are merged under the name, and each operator's
+    own value is under its id.
     """
     operators: dict[str, set[str]] = {}
     for key in metrics:
@@ -145,5 +148,6 @@ def select_numbers(metrics: Mapping[str, MetricValue]) -> dict[str, Number]:
     for name, entry in metrics.items():
         if entry.rule is MergeRule.MEAN:
             of = name.removesuffix("mean")
-            found[name] = found.get(f"{of}sum", 0) / found[f"{of}count"]  # sums of 0 are left out
+            # a sum of 0 may be missing
+            found[name] = found.get(f"{of}sum", 0) / found[f"{of}count"]
     return found

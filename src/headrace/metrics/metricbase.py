@@ -31,7 +31,7 @@ class Metric(ABC):
     """How each value is merged with that of another task, by suffix."""
 
     kind: ClassVar[str] = ""
-    """What functions know it as; empty for the engine's own."""
+    """The name of the class for functions; empty for the engine's own metrics."""
 
     time_span_in_seconds = 0
 
@@ -81,7 +81,7 @@ class Counter(Metric):
 
 
 class Gauge(Metric):
-    """A number that a user's function returns each time a snapshot is taken."""
+    """The number that a user's function returns when a snapshot is taken."""
 
     merge_rules: ClassVar = {"": MergeRule.LAST}
     kind = "gauge"
@@ -97,7 +97,9 @@ class Gauge(Metric):
         """
         value = self._ask()
         if not isinstance(value, int | float):
-            raise TypeMismatchError(f"a gauge gave {value!r}, a {type(value).__name__}")
+            raise TypeMismatchError(
+                f"a gauge's function returned {value!r} ({type(value).__name__}), not a number"
+            )
         return {"": int(value) if isinstance(value, bool) else value}
 
     def begin_attempt(self) -> None:
@@ -105,10 +107,12 @@ class Gauge(Metric):
 
 
 class Meter(Metric):
-    """Counts events, so that their rate can be computed.
+    """Counts events; the driver computes their rate over ``time_span_in_seconds``.
 
-    The meter reads no clock: whoever takes snapshots computes the rate over
-    ``time_span_in_seconds``.
+    The meter itself reads no clock.
+
+    Raises:
+        PlanError: the time span is less than 1 s.
     """
 
     merge_rules: ClassVar = {"count": MergeRule.SUM}
@@ -116,7 +120,9 @@ class Meter(Metric):
 
     def __init__(self, time_span_in_seconds: int = 60) -> None:
         if time_span_in_seconds < 1:
-            raise PlanError(f"a meter's time span is {time_span_in_seconds} s: 1 is the least")
+            raise PlanError(
+                f"a meter's time span is {time_span_in_seconds} s; it must be at least 1 s"
+            )
         self.time_span_in_seconds = time_span_in_seconds
         self._count = self._before = 0
 
@@ -180,7 +186,7 @@ M = TypeVar("M", bound=Metric)
 
 
 class MetricGroup:
-    """A named group of metrics and of further groups. The same name returns the same metric.
+    """A named group of metrics and of inner groups. The same name returns the same metric.
 
     ``operator`` and ``name``: the id and the name of the operator that the group belongs to, if
     any. ``path``: the names of ``scope`` as ``add_group`` got them, some with a value.
@@ -240,7 +246,7 @@ class MetricGroup:
         return self._get_metric(name, Counter, Counter)
 
     def gauge(self, name: str, obj: Callable[[], Number]) -> None:
-        """Register a function that is called for a number each time a snapshot is taken."""
+        """Register a function, which returns the gauge's number when a snapshot is taken."""
         self._get_metric(name, Gauge, lambda: Gauge(obj))
 
     def meter(self, name: str, time_span_in_seconds: int = 60) -> Meter:
@@ -261,8 +267,8 @@ class MetricGroup:
             metric = self._metrics[name] = make()
         if not isinstance(metric, kind):
             raise PlanError(
-                f"{self._format_name(name)} is a {type(metric).__name__.lower()} already, "
-                f"it cannot be a {kind.__name__.lower()} too"
+                f"{self._format_name(name)} is a {type(metric).__name__.lower()} already: "
+                f"give the {kind.__name__.lower()} another name"
             )
         return metric
 
@@ -284,7 +290,7 @@ class MetricGroup:
         return figures(self.values())
 
     def values(self, subtask: int = 0) -> dict[MetricId, MetricValue]:
-        """Return the same values, for merging with those of other tasks."""
+        """Return the values of ``snapshot``, for merging with those of other tasks."""
         result: dict[MetricId, MetricValue] = {}
         for name, metric in self._metrics.items():
             scope = ".".join((*self._scope, name))
@@ -310,7 +316,7 @@ class MetricGroup:
         return MetricOrigin(metric.kind, self._path, name, suffix, span_s)
 
     def nonzero_values(self, subtask: int = 0) -> dict[MetricId, MetricValue]:
-        """Return the same values without sums of 0."""
+        """Return the values of ``values``, without sums of 0."""
         values = self.values(subtask)
         return {
             k: entry

@@ -1,4 +1,4 @@
-"""How remote storage is reached without Spark: by Hadoop's own files, and the job's settings."""
+"""Access to remote storage without Spark: from Hadoop's files and the job's settings."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def access_without_spark(
     """Return the settings of the files in ``HADOOP_CONF_DIR``, overridden by ``spark.hadoop.*``.
 
     Raises:
-        ConfigurationError: one of the files is no XML.
+        ConfigurationError: a file is not valid XML.
     """
     found: dict[str, str] = {}
     folder = environ.get("HADOOP_CONF_DIR")
@@ -38,7 +38,9 @@ def _properties(path: Path) -> Iterable[tuple[str, str]]:
         root = ElementTree.parse(path).getroot()
     except ElementTree.ParseError as error:
         raise ConfigurationError(
-            "a file of Hadoop's configuration is no XML", where={"file": f"{path}: {error}"}
+            "a file of Hadoop's configuration is not valid XML",
+            where={"file": f"{path}: {error}"},
+            hint="correct the file, or unset HADOOP_CONF_DIR",
         ) from error
     for each in root.iter("property"):
         name, value = each.findtext("name"), each.findtext("value")

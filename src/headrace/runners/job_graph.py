@@ -1,4 +1,4 @@
-"""The graph of a job for those who watch it: operators, vertices and edges, as plain data."""
+"""The graph of a job for observers: operators, vertices and edges, as plain data."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class OperatorInfo:
 
 @dataclass(frozen=True)
 class VertexInfo:
-    """Operators that run in one task: a source, what is after an exchange, or a sink.
+    """Operators that run in one task. The first one is a source, a sink, or follows an exchange.
 
     ``id``: that of the first operator. ``stage``: 0 for sources. ``operators``: ids, in order.
     """

@@ -6,16 +6,11 @@ import atexit
 import itertools
 import logging
 import os
-import signal
 import sys
 import threading
-import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
-from functools import partial
-from types import TracebackType
 from typing import Any
 
 from headrace.common._options import catalogue as options
@@ -25,16 +20,13 @@ from headrace.common._storage.locations import location_of, use_access, uses_url
 from headrace.common.configuration import Configuration
 from headrace.common.job_client import JobClient, JobHandle
 from headrace.common.job_execution_result import JobExecutionResult
-from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
 from headrace.errors import ConfigurationError, PlanError
 from headrace.graph.stream_graph import StreamGraph
 from headrace.metrics._operator_counts import JobListener
 from headrace.planner.explain import explain_text, plan_json
 from headrace.planner.plan import PlanOptions, plan
-from headrace.runners.clock import wall_clock_ms
 from headrace.runners.delivery import Delivery
-from headrace.runners.dependencies import activation
 from headrace.runners.dependencies.declared import (
     Dependencies,
     declared_dependencies,
@@ -42,15 +34,13 @@ from headrace.runners.dependencies.declared import (
 )
 from headrace.runners.dependencies.folder import dependencies_folder, working_folder
 from headrace.runners.hadoop_files import access_without_spark
-from headrace.runners.job_graph import job_graph
-from headrace.runners.local import LocalRun
-from headrace.runners.observers import JobInfo, JobObserver, Observers
-from headrace.runners.subtasks import OperatorMetrics, metrics_by_subtask
-from headrace.runners.ui.start import display_observers
-from headrace.runtime.failure import to_job_failure
+from headrace.runners.local_job import LocalJob
+from headrace.runners.observers import JobObserver
+from headrace.runners.signals import default_interrupts, ending_signals, wait_or_cancel
+from headrace.runners.ui.start import display_observers, let_command
 from headrace.runtime.pacing import Pace
 from headrace.runtime.program import JobProgram, Settings
-from headrace.tracebacks import format_error, trim_tracebacks
+from headrace.tracebacks import format_error
 
 DEFAULT_NAME = "Headrace Streaming Job"
 _LOCAL_RECORDS_PER_BATCH = 50_000
@@ -61,105 +51,25 @@ _MAX_TARGET_FACTOR = 6
 """A micro-batch with large fixed costs may take this many times its target duration."""
 
 
-class LocalJob:
-    """A job of the local runner, in its own thread; a ``JobHandle``."""
-
-    def __init__(
-        self,
-        program: JobProgram,
-        delivery: Delivery,
-        dependencies: Dependencies | None = None,
-        listeners: Sequence[JobListener] = (),
-        observers: Sequence[JobObserver] = (),
-    ) -> None:
-        self.job_id = JobID(program.run_id)
-        self.delivery = delivery
-        dependencies = dependencies or Dependencies()
-        activation.activate(str(dependencies_folder(dependencies) or ""), dependencies.worker_path)
-        try:
-            self._observers = Observers(observers)
-            self._run = LocalRun(program, delivery, listeners=listeners, observers=self._observers)
-        except BaseException:
-            activation.deactivate()
-            raise
-        self._cancelled = threading.Event()
-        self._status = JobStatus.RUNNING
-        self._failure: BaseException | None = None
-        self._trace: TracebackType | None = None
-        self._started = time.monotonic()
-        self._net_runtime_ms = 0
-        if self._observers:
-            self._observers.start(_local_info(self._run.program))
-        self._thread = threading.Thread(target=self._run_job, name="headrace-job", daemon=True)
-        self._thread.start()
-
-    def _run_job(self) -> None:
-        try:
-            self._run.run(self._cancelled.is_set)
-            self._status = JobStatus.CANCELED if self._cancelled.is_set() else JobStatus.FINISHED
-        except BaseException as error:
-            self._failure = trim_tracebacks(to_job_failure(error))
-            self._trace = self._failure.__traceback__
-            self._status = JobStatus.FAILED
-            self._observers.failure(self._failure, None)
-        finally:
-            self._net_runtime_ms = round((time.monotonic() - self._started) * 1000)
-            self._observers.end(self._status)
-            activation.deactivate()
-            self.delivery.close()
-
-    def status(self) -> JobStatus:
-        """Return the job's status."""
-        return self._status
-
-    def cancel(self) -> None:
-        """Cancel the job and wait for its end."""
-        self._cancelled.set()
-        self._thread.join()
-
-    def wait(self) -> JobExecutionResult:
-        """Wait for the job's end. Raises the exception that it failed with."""
-        self._thread.join()
-        if self._failure is not None:
-            raise self._failure.with_traceback(self._trace)
-        return JobExecutionResult(self.job_id, self._net_runtime_ms, self.accumulators())
-
-    def accumulators(self) -> Mapping[str, Any]:
-        """Return the current values of the job's counters."""
-        return self._run.accumulators()
-
-    def metrics(self) -> OperatorMetrics:
-        """Return the current metrics by operator and subtask."""
-        return metrics_by_subtask(self._run.program, self._run.reporting.totals)
-
-
-def _local_info(program: JobProgram) -> JobInfo:
-    return JobInfo(
-        job_id=program.run_id,
-        name=program.name,
-        runner="local",
-        location=f"process {os.getpid()}",
-        cores=1,
-        checkpoint=None,
-        started_ms=wall_clock_ms(),
-        graph=job_graph(program),
-        program=program,
-    )
+ChooseParallelism = Callable[[int | None], int]
+"""Returns the parallelism of a job; is given the one that is configured."""
 
 
 def _local_cores() -> int:
     return os.cpu_count() or 1
 
 
+def _configured_or_local_cores(configured: int | None) -> int:
+    return configured or _local_cores()
+
+
 def program_of(
     graph: StreamGraph,
     configuration: Configuration,
     job_name: str | None,
-    default_parallelism: Callable[[], int] = _local_cores,
+    choose_parallelism: ChooseParallelism = _configured_or_local_cores,
 ) -> JobProgram:
     """Plan a graph under a configuration.
-
-    ``default_parallelism`` is called if no parallelism is configured.
 
     Raises:
         PlanError: batch mode is configured and a source is unbounded.
@@ -179,7 +89,7 @@ def program_of(
             where={options.RUNTIME_MODE.key: mode},
             hint="use RuntimeExecutionMode.STREAMING: it reads up to the same offsets, and ends",
         )
-    parallelism = options.read(configuration, options.PARALLELISM) or default_parallelism()
+    parallelism = choose_parallelism(options.read(configuration, options.PARALLELISM))
     local = _is_local(configuration)
     max_records = options.read(configuration, options.MAX_RECORDS_PER_BATCH)
     if max_records is None:
@@ -198,6 +108,7 @@ def program_of(
         tick_ms=options.read(configuration, options.PROCESSING_TIME_TICK),
         capture_dir=_absolute_folder(options.read(configuration, options.FAILURE_CAPTURE_DIR)),
         drain=drain,
+        stop_ms=options.read(configuration, options.STOP_TIMEOUT),
         job_parameters=options.read(configuration, options.JOB_PARAMETERS),
         log_levels=options.log_levels(configuration.to_dict()),
     )
@@ -254,14 +165,17 @@ def start(
     shown = display_observers(configuration, name, lambda: _is_on_cluster(configuration))
     observers = (*shown, *observers, *_metric_reporting(configuration))
     _set_log_levels(options.log_levels(configuration.to_dict()))
-    program = program_of(
-        graph, configuration, job_name, _default_parallelism(configuration, job_name)
-    )
+    dependencies = declared_dependencies(configuration)
+
+    def planned(choose_parallelism: ChooseParallelism) -> JobProgram:
+        program = program_of(graph, configuration, job_name, choose_parallelism)
+        if _is_on_cluster(configuration) or working_folder(dependencies_folder(dependencies)):
+            program = _with_absolute_paths(program)
+        return program
+
+    program = planned(_parallelism(configuration, job_name))
     _check_checkpoint_dir(program, configuration, job_name)
     _require_checkpoint_without_drain(program, configuration)
-    dependencies = declared_dependencies(configuration)
-    if working_folder(dependencies_folder(dependencies)) is not None:
-        program = _with_absolute_paths(program)
     delivery = Delivery()
     if _is_local(configuration):
         _warn_ignored(configuration)
@@ -269,41 +183,51 @@ def start(
         if uses_urls(program.locators):
             settings = options.spark_settings(configuration.to_dict())
             use_access(access_without_spark(settings, os.environ))
-        return LocalJob(program, delivery, dependencies, listeners, observers)
-    from headrace.runners.spark.start import start_on_spark
+        job: JobHandle = LocalJob(
+            program, delivery, dependencies, listeners, observers, configuration
+        )
+    else:
+        from headrace.runners.spark.start import start_on_spark
 
-    return start_on_spark(
-        program,
-        delivery,
-        configuration,
-        fresh=os.environ.get(options.FRESH_VARIABLE) == "1",
-        dependencies=dependencies,
-        listeners=listeners,
-        observers=observers,
-    )
+        job = start_on_spark(
+            program,
+            delivery,
+            configuration,
+            dependencies=dependencies,
+            listeners=listeners,
+            observers=observers,
+            replan=lambda parallelism: planned(lambda _: parallelism),
+        )
+    let_command(shown, job)
+    return job
 
 
-def _default_parallelism(configuration: Configuration, job_name: str | None) -> Callable[[], int]:
+def _parallelism(configuration: Configuration, job_name: str | None) -> ChooseParallelism:
     if _is_local(configuration):
-        return _local_cores
+        return _configured_or_local_cores
 
-    def default_parallelism() -> int:
+    def parallelism(configured: int | None) -> int:
         batch = options.read(configuration, options.RUNTIME_MODE) == "BATCH"
         folder = None if batch else _checkpoint_dir(configuration)
         from headrace.runners.spark import start
 
-        return start.default_parallelism(configuration, folder, _name_of(configuration, job_name))
+        name = _name_of(configuration, job_name)
+        return start.choose_parallelism(configured, configuration, folder, name)
 
-    return default_parallelism
+    return parallelism
 
 
-def _planned_parallelism(configuration: Configuration) -> int:
-    """Return the default parallelism for a plan that is only shown: no session is started."""
-    if not _is_local(configuration):
+def _planned_parallelism(configuration: Configuration) -> ChooseParallelism:
+    """Choose the parallelism of a plan that is only shown, without starting a session."""
+    if _is_local(configuration):
+        return _configured_or_local_cores
+
+    def parallelism(configured: int | None) -> int:
         from headrace.runners.spark.start import running_cores
 
-        return running_cores() or _local_cores()
-    return _local_cores()
+        return configured or running_cores() or _local_cores()
+
+    return parallelism
 
 
 def _metric_reporting(configuration: Configuration) -> Sequence[JobObserver]:
@@ -317,7 +241,7 @@ def _metric_reporting(configuration: Configuration) -> Sequence[JobObserver]:
 
 
 def _set_log_levels(levels: Mapping[str, str]) -> None:
-    """Set the levels of loggers; what they log is printed, unless the program has a handler."""
+    """Set the levels of loggers; without a handler of the program, records go to stderr."""
     if levels and not logging.getLogger().handlers:
         logging.basicConfig(format="%(asctime)s %(levelname)s %(name)s %(message)s")
     for name, level in levels.items():
@@ -366,7 +290,7 @@ def _check_checkpoint_dir(
         ConfigurationError: there is a checkpoint folder, but the job has no name.
     """
     if program.batch or _is_local(configuration):
-        return  # neither keeps a checkpoint
+        return  # neither the local runner nor a batch keeps a checkpoint
     folder = _checkpoint_dir(configuration)
     if not folder:
         return
@@ -385,7 +309,8 @@ def _require_checkpoint_without_drain(program: JobProgram, configuration: Config
         return
     if not options.read(configuration, options.CHECKPOINT_DIR):
         raise ConfigurationError(
-            f"{options.STOP_DRAIN.key} is false, and what the run leaves open is kept nowhere",
+            f"{options.STOP_DRAIN.key} is false, but there is no checkpoint to keep open windows"
+            " and timers",
             hint=f"set {options.CHECKPOINT_DIR.key}",
         )
 
@@ -397,7 +322,8 @@ def _warn_ignored(configuration: Configuration) -> None:
         print(f"headrace: the local runner ignores {', '.join(ignored)}", file=sys.stderr)
     if not options.read(configuration, options.STOP_DRAIN):
         print(
-            "headrace: the local runner keeps no checkpoint: what stays open is gone at the end",
+            "headrace: the local runner keeps no checkpoint: open windows and timers are lost at"
+            " the end",
             file=sys.stderr,
         )
 
@@ -417,43 +343,12 @@ def execute(
     job_name: str | None,
     listeners: Sequence[JobListener] = (),
 ) -> JobExecutionResult:
-    """Run a job to its end; an interrupt cancels it."""
-    with _default_interrupts():
+    """Run a job to its end. SIGINT, SIGTERM and SIGHUP cancel it; a second one stops waiting."""
+    timeout_s = options.read(configuration, options.STOP_TIMEOUT) / 1000
+    with ending_signals(), default_interrupts():
         job = start(graph, configuration, job_name, listeners)
-        with _default_interrupts():  # the new session may have set a handler
-            return _wait(job)
-
-
-def _wait(job: JobHandle) -> JobExecutionResult:
-    try:
-        return job.wait()
-    except KeyboardInterrupt as interrupt:
-        print("cancelling the job", file=sys.stderr)
-        try:
-            job.cancel()
-        except KeyboardInterrupt:
-            print("headrace: the job's end is not waited for", file=sys.stderr)
-        raise interrupt.with_traceback(None) from None  # its traceback would only show this wait
-
-
-@contextmanager
-def _default_interrupts() -> Iterator[None]:
-    """Replace PySpark's handler of Ctrl-C by Python's default within a ``with`` block.
-
-    PySpark's handler calls into the JVM, even in the middle of another call. That breaks the
-    connection and fails the micro-batch with which a cancelled job ends (Spark 4.3). A handler of
-    the user stays.
-    """
-    before = signal.getsignal(signal.SIGINT)
-    of_pyspark = str(getattr(before, "__module__", "")).startswith("pyspark")
-    if not of_pyspark or threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
+        with default_interrupts():  # the new session may have set PySpark's handler
+            return wait_or_cancel(job, timeout_s)
 
 
 def execute_async(
@@ -516,11 +411,11 @@ def execute_and_collect(
 
 def execution_plan(graph: StreamGraph, configuration: Configuration) -> str:
     """Return the plan as JSON, in the format of Flink's plan visualizer."""
-    cores = partial(_planned_parallelism, configuration)
-    return plan_json(graph, program_of(graph, configuration, None, cores))
+    parallelism = _planned_parallelism(configuration)
+    return plan_json(graph, program_of(graph, configuration, None, parallelism))
 
 
 def explain(graph: StreamGraph, configuration: Configuration) -> str:
     """Return the physical plan as text."""
-    cores = partial(_planned_parallelism, configuration)
-    return explain_text(program_of(graph, configuration, None, cores))
+    parallelism = _planned_parallelism(configuration)
+    return explain_text(program_of(graph, configuration, None, parallelism))

@@ -37,6 +37,15 @@ from headrace.runtime.coordination.coordinator import Coordinator, merge_states,
 from headrace.runtime.coordination.offset import Offset
 from headrace.runtime.failure import sink_error_notes, to_job_failure
 from headrace.runtime.program import JobProgram, SinkProgram, VertexProgram
+from headrace.runtime.savepoint.claims import check_claims
+from headrace.runtime.savepoint.enumerators import export_enumerators, import_enumerators
+from headrace.runtime.savepoint.job_state import (
+    create_savepoint,
+    read_split_states,
+    restore_savepoint,
+)
+from headrace.runtime.savepoint.savepoint import MemorySavepoint, Savepoint
+from headrace.runtime.savepoint.sinks import import_sinks
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.tasks.keyed_task import TaskInput
@@ -91,8 +100,7 @@ class LocalRun:
         self._heap: dict[tuple[str, int], StateBackend] = {}
         self._directory = tempfile.TemporaryDirectory(prefix="headrace-local-")
         enumerators = {
-            s.id: s.source.enumerator(f"{self._directory.name}/source-{quote(s.id, safe='')}")
-            for s in program.sources
+            s.id: s.source.enumerator(self._enumerator_folder(s.id)) for s in program.sources
         }
         self._coordinator = Coordinator(program, enumerators, lambda epoch: self._states)
         here = TaskInfo(clock_ns=clock_ns)
@@ -111,6 +119,50 @@ class LocalRun:
     def ended(self) -> bool:
         """Whether all sources have been read to their end, or to where they stop."""
         return self._coordinator.has_ended(self._offset)
+
+    def savepoint(
+        self, backends: Mapping[tuple[str, int], StateBackend] | None = None
+    ) -> MemorySavepoint:
+        """Return a savepoint after the last micro-batch.
+
+        ``backends``: those by operator and key group, if another has made them.
+        """
+        known = {vertex.id for stage in self.program.stages for vertex in stage}
+        backends = self._heap if backends is None else backends
+        savepoint = create_savepoint(
+            self.program,
+            {at: backend for at, backend in backends.items() if at[0] in known},
+            self._states,
+            self._offset.to_json(),
+            self.batch_id,
+            self._committers,
+        )
+        kept = export_enumerators(self.program.sources, self._enumerator_folder)
+        savepoint.add("enumerators", kept)
+        return savepoint
+
+    def _enumerator_folder(self, source_id: str) -> str:
+        return f"{self._directory.name}/source-{quote(source_id, safe='')}"
+
+    def restore(self, savepoint: Savepoint, ignore_unclaimed: bool = False) -> None:
+        """Continue from a savepoint; before the first micro-batch.
+
+        Raises:
+            CheckpointError: it is damaged, or the program has no owner for some of its state.
+        """
+        check_claims(savepoint, self.program, ignore_unclaimed)
+        restore_savepoint(savepoint, self.program, self._get_backend)
+        import_enumerators(savepoint.read("enumerators"), self._enumerator_folder)
+        import_sinks(savepoint.read("sinks"), self._committers, ignore_unclaimed)
+        self._states = read_split_states(savepoint)
+        self._offset = self._planned = Offset.from_json(savepoint.manifest.offset)
+        self.batch_id = savepoint.manifest.batch_id
+
+    def drain(self) -> None:
+        """Run a last micro-batch, which ends event time where the sources are."""
+        if not self.ended:
+            self._planned = self._coordinator.drained(self._offset, self._clock.time(self._offset))
+            self._run_to(self._planned)
 
     def accumulators(self) -> dict[str, Number]:
         """Return the values of the counters in committed micro-batches, by name."""
@@ -131,11 +183,18 @@ class LocalRun:
             raise failure from None
 
     def _run_batch(self) -> bool:
-        started_ms = wall_clock_ms()
-        moments = [time.perf_counter_ns()]  # between the phases
+        began_ns = time.perf_counter_ns()
         end = self._next_offset()
         if end is self._offset:
             return False
+        self._run_to(end, began_ns)
+        return True
+
+    def _run_to(self, end: Offset, began_ns: int | None = None) -> None:
+        """Run the micro-batch up to an offset, the planning of which began at ``began_ns``."""
+        started_ms = wall_clock_ms()
+        # Between the phases:
+        moments = [time.perf_counter_ns() if began_ns is None else began_ns]
         self.metrics.begin_attempt()
         sink_envelopes: list[Envelope] = []
         pending_by_stage: dict[int, list[Envelope]] = {}
@@ -181,7 +240,6 @@ class LocalRun:
                     self.program,
                 )
             )
-        return True
 
     def _next_offset(self) -> Offset:
         budget = None
@@ -307,12 +365,22 @@ class LocalRun:
         with sink_error_notes(sink, "publishing its pending data"):
             self._committers[sink.id].finish()
 
-    def run(self, cancelled: Callable[[], bool] = lambda: False) -> None:
-        """Run micro-batches until the input ends or ``cancelled`` returns True; then close."""
+    def run(
+        self,
+        cancelled: Callable[[], bool] = lambda: False,
+        between: Callable[[], None] = lambda: None,
+        at_end: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Run micro-batches until the input ends or ``cancelled`` returns True; then close.
+
+        ``between`` is called between two micro-batches, ``at_end`` after the last.
+        """
         try:
             while not self.ended and not cancelled():
                 if not self.step():
                     time.sleep(IDLE_SLEEP_SECONDS)
+                between()
+            at_end()
         except BaseException as error:
             try:
                 self.close()

@@ -1,10 +1,10 @@
-"""Observers of a running job: reporters of metrics, the display in a terminal, the web page."""
+"""Observers of a running job: metric reporters, the display in a terminal, and the page."""
 
 from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Protocol
 
@@ -12,13 +12,13 @@ from headrace.common.job_status import JobStatus
 from headrace.connector import JsonValue
 from headrace.metrics._merging import MetricId, MetricValue
 from headrace.metrics._operator_counts import BatchCounts, operator_counts, source_counts
-from headrace.runners.job_graph import JobGraph
+from headrace.runners.job_graph import JobGraph, job_graph
 from headrace.runtime.program import JobProgram
 
 
 @dataclass(frozen=True)
 class JobInfo:
-    """What is known of a job when it starts.
+    """The description of a job at its start.
 
     ``runner``: ``spark`` or ``local``. ``location``: Spark's master, or the process.
     ``checkpoint``: its folder; None without one. ``started_ms``: the wall clock.
@@ -34,14 +34,19 @@ class JobInfo:
     graph: JobGraph
     program: JobProgram = field(repr=False)
 
+    def rescaled(self, program: JobProgram) -> JobInfo:
+        """Return the description of a job that is run by another plan of its program."""
+        return replace(self, graph=job_graph(program), program=program)
+
 
 @dataclass(frozen=True)
 class Phases:
     """The parts of a micro-batch's duration, in ms; None: not known.
 
-    ``plan``: to decide what is read. ``read``: sources, and what is chained to them. ``process``:
-    the operators after exchanges. ``commit``: sinks, and the checkpoint. On Spark sinks write while
-    the tasks read and process; these two are divided by the working time of their tasks.
+    ``plan``: deciding what is read. ``read``: sources, and the operators chained to them.
+    ``process``: the operators after exchanges. ``commit``: the commits of sinks and of the
+    checkpoint. On Spark, sinks write during ``read`` and ``process``; the duration of these two
+    together is divided in proportion to the working time of their tasks.
     """
 
     plan_ms: float | None = None
@@ -52,10 +57,10 @@ class Phases:
 
 @dataclass(frozen=True)
 class SplitStatus:
-    """Where a split is: its position in the source's own form, and the records after it.
+    """The position of a split, in the source's own form, and its unread records.
 
-    ``pending_records`` and ``pending_bytes``: what was unread when the micro-batch was planned, as
-    far as the source knew.
+    ``pending_records`` and ``pending_bytes``: unread when the micro-batch was planned; None if the
+    source does not know.
     """
 
     position: JsonValue
@@ -72,10 +77,11 @@ SplitsBySource = Mapping[str, Mapping[str, SplitStatus]]
 class BatchProgress:
     """A committed micro-batch.
 
-    ``started_ms``: the wall clock. ``now_ms``: the wall clock at the end. ``metrics``: of this
-    micro-batch. ``totals``: since the run began; it is not changed later. ``watermarks``: the
-    lowest of each source, by id. ``counts`` and ``splits`` are computed when they are first read;
-    ``splits`` must be read within ``on_batch``.
+    ``started_ms`` and ``now_ms``: the wall clock at its start and its end. ``metrics``: of this
+    micro-batch only. ``totals``: since the run began; later micro-batches do not change it.
+    ``program``: the plan that ran it, of another parallelism once the job is rescaled.
+    ``watermarks``: the minimum (ms) of each source, by id. ``counts`` and ``splits`` are computed
+    when they are first read; ``splits`` must be read within ``on_batch``.
     """
 
     batch_id: int
@@ -89,7 +95,7 @@ class BatchProgress:
     find_splits: Callable[[], SplitsBySource] = field(repr=False)
     program: JobProgram = field(repr=False)
     find_checkpoint_bytes: Callable[[], int | None] = field(default=lambda: None, repr=False)
-    """Looks up the size of what the micro-batch has added to the checkpoint; None: not known."""
+    """Returns how many bytes the micro-batch added to the checkpoint; None if not known."""
 
     @cached_property
     def splits(self) -> SplitsBySource:
@@ -128,9 +134,9 @@ def batch_counts(
 class JobObserver(Protocol):
     """Watches a job, in the process that started it.
 
-    All methods but ``on_start`` are called by a thread of the job, one after another; the job waits
-    for them, so they must return soon. An observer that raises is reported once and not called
-    again; the job goes on.
+    A thread of the job calls all methods except ``on_start``, one after another, and waits for
+    each, so they must return quickly. If a method raises an exception, it is printed, the observer
+    is not called again, and the job continues.
     """
 
     def on_start(self, job: JobInfo) -> None:
@@ -143,11 +149,11 @@ class JobObserver(Protocol):
         """Called when an attempt fails; ``restarts_in_ms`` None: the job has failed."""
 
     def on_end(self, status: JobStatus) -> None:
-        """Called once, at the job's end; not if the process ends before."""
+        """Called once at the end of the job, unless the process ends before."""
 
 
 class Observers:
-    """The observers of one job; false if there are none."""
+    """The observers of one job; False in a condition if there are none."""
 
     def __init__(self, observers: Sequence[JobObserver] = ()) -> None:
         self._observers = [*observers]
@@ -179,6 +185,6 @@ class Observers:
                 self._observers.remove(observer)
                 print(
                     f"headrace: {type(observer).__name__} has failed and is off for this job;"
-                    f" the job goes on: {type(error).__name__}: {error}",
+                    f" the job continues: {type(error).__name__}: {error}",
                     file=sys.stderr,
                 )

@@ -18,7 +18,7 @@ class Reporting:
 
     def __init__(self, program: JobProgram, listeners: Sequence[JobListener]) -> None:
         self.totals: Mapping[MetricId, MetricValue] = {}
-        self._program, self._listeners = program, (*listeners,)
+        self.program, self._listeners = program, (*listeners,)
 
     def add(self, metrics: Mapping[MetricId, MetricValue]) -> None:
         """Add the metrics of a committed micro-batch."""
@@ -38,7 +38,7 @@ class Reporting:
         """
         if not self._listeners:
             return
-        counts = batch_counts(self._program, batch_id, metrics, self.totals, watermarks, now_ms)
+        counts = batch_counts(self.program, batch_id, metrics, self.totals, watermarks, now_ms)
         for listener in self._listeners:
             try:
                 listener.on_batch(counts)

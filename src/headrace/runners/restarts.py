@@ -102,19 +102,19 @@ def restart_strategy(
     """Return the strategy that ``restart-strategy.*`` configures."""
 
     read = options.read
-    kind = read(configuration, options.RESTART_STRATEGY)
-    if kind == "fixed-delay":
+    kind = read(configuration, options.RESTART_STRATEGY).replace("-", "")
+    if kind == "fixeddelay":
         return FixedDelay(
             read(configuration, options.FIXED_DELAY_ATTEMPTS),
             read(configuration, options.FIXED_DELAY),
         )
-    if kind == "failure-rate":
+    if kind == "failurerate":
         return FailureRate(
             read(configuration, options.FAILURE_RATE_MAX),
             read(configuration, options.FAILURE_RATE_INTERVAL),
             read(configuration, options.FAILURE_RATE_DELAY),
         )
-    if kind == "exponential-delay":
+    if kind == "exponentialdelay":
         return ExponentialDelay(
             read(configuration, options.EXPONENTIAL_INITIAL_BACKOFF),
             read(configuration, options.EXPONENTIAL_MAX_BACKOFF),

@@ -34,6 +34,11 @@ def make_committer(program: JobProgram, sink: SinkProgram) -> Committer:
         return committer
 
 
+def committers_of(program: JobProgram) -> dict[str, Committer]:
+    """Return a committer for each sink that has one, by the sink's id."""
+    return {sink.id: make_committer(program, sink) for sink in program.sinks if has_committer(sink)}
+
+
 class SinkWriting:
     """Writes the records of one task to one sink: any number of writes, then ``prepare_commit``.
 

@@ -22,7 +22,7 @@ OperatorMetrics = Mapping[str, Mapping[int, Mapping[str, Number]]]
 
 
 class Subtasks:
-    """The subtasks of a job's operators; ``partitions``: of each keyed stage on Spark."""
+    """The subtasks of a job's operators; ``partitions``: per keyed stage, on Spark."""
 
     def __init__(self, graph: JobGraph, partitions: int) -> None:
         self._partitions = max(partitions, 1)
@@ -36,7 +36,7 @@ class Subtasks:
         return number % max(self._parallelism.get(operator, 1), 1)
 
     def values(self, metrics: Mapping[MetricId, MetricValue]) -> dict[CountKey, MetricValue]:
-        """Return metrics by operator, subtask and name; the job's own are left out."""
+        """Return metrics by operator, subtask and name, without those of the job itself."""
         found: dict[CountKey, MetricValue] = {}
         for metric, value in metrics.items():
             if metric.operator:

@@ -1,9 +1,9 @@
 """A block: the records that one sender has for one group, and the marks between them.
 
-Records never travel one by one. What is emitted is final: if its owner (a user's function) can
-still change a record, the block holds the record's content at the moment it was emitted. Dicts,
-lists and objects can be changed. Plain values (numbers, strings, tuples and frozen dataclasses of
-them) cannot, and are stored as they are.
+Records are never sent one by one. An emitted record is final: if the user's function can still
+change it, the block has a copy of its content at the time of emission. Dicts, lists and objects are
+copied. Immutable values (numbers, strings, tuples and frozen dataclasses of them) are stored
+without a copy.
 """
 
 from __future__ import annotations
@@ -224,8 +224,8 @@ def encode(block: Block) -> bytes:
 def encode_into(block: Block, out: io.BytesIO) -> None:
     """Append the bytes of a block to ``out``; if that fails, ``out`` is unchanged.
 
-    If the records may be mutable, and the first one is, each is copied on its own first, so that an
-    object which one record refers to twice stays one object.
+    If the block may have mutable records, and its first record is mutable, each record is first
+    copied separately. So an object to which one record refers twice stays one object.
 
     Raises:
         TypeError, pickle.PicklingError, AttributeError: a record cannot be pickled.

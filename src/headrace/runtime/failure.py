@@ -1,9 +1,9 @@
-"""What a user sees when code of theirs fails in a task.
+"""Adds operator, key and record to an exception that the user's code raises in a task.
 
-The operators' loops hold no ``try``: when an exception arrives at the task, the frames of its
-traceback tell which operator was at work on which record. A frame belongs to an operator when
-it has a local variable ``node`` that is a ``NodeProgram``; the innermost such frame counts. What
-fires windows tells its ``key`` and ``window`` besides.
+The operators' loops have no ``try``. When an exception arrives at the task, the frames of its
+traceback show which operator was processing which record. A frame belongs to an operator if it has
+a local variable ``node`` that is a ``NodeProgram``; the innermost such frame is used. When windows
+fire, the frame also has the variables ``key`` and ``window``.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def to_job_failure(error: BaseException) -> BaseException:
     said = f"sys.exit({error.code!r})" if isinstance(error, SystemExit) else type(error).__name__
     failure = JobError(
         f"a function of the job raised {said}, which is for a program to end with",
-        hint="raise an exception to fail the job, or leave the record out to go on",
+        hint="raise an exception to fail the job, or leave the record out to continue",
     )
     for note in getattr(error, "__notes__", []):
         failure.add_note(note)
@@ -246,4 +246,5 @@ def _shorten(value: Any) -> str:
         text = repr(value)
     except Exception as error:  # a user's __repr__ must not hide the user's exception
         text = f"<{type(value).__name__} whose repr() raised {type(error).__name__}>"
+    text = text.replace("\n", "\\n")  # Spark's log and the page hide the line of a value
     return text if len(text) <= _SHOWN_CHARACTERS else text[: _SHOWN_CHARACTERS - 3] + "..."

@@ -1,7 +1,8 @@
-"""What a checkpoint knows of the program that wrote it, and whether another program may go on.
+"""The description of a program in its checkpoint, and whether another program may continue.
 
-A program may go on where every state that was kept still has an owner: an operator of the same id
-and kind. Operators without state come and go as they like; one with state that is new starts empty.
+A program may continue if every state in the checkpoint has an owner: an operator of the same id and
+kind. Operators without state may be added and removed freely. A new operator with state starts
+empty.
 """
 
 from __future__ import annotations
@@ -76,7 +77,7 @@ class Layout:
             raise CheckpointError(
                 f"the layout of the checkpoint has format {data.get('format')},"
                 f" this version reads {FORMAT}",
-                hint="go on with the version of Headrace that wrote it",
+                hint="use the version of Headrace that wrote it",
             )
         parts = tuple(StatefulPart(**part) for part in data["parts"])
         stages = tuple(tuple(stage) for stage in data["stages"])
@@ -149,7 +150,7 @@ def check_layout_change(
         if given_up in claimed:
             raise CheckpointError(
                 f"what the checkpoint kept for the {claimed[given_up]} was given up before",
-                hint="give it another uid: it begins anew under that",
+                hint="give it another uid: its state then begins empty",
             )
     for part in before.parts:
         found = claimed.get(part.id)
@@ -165,7 +166,7 @@ def check_layout_change(
                     "was": f"{part.role} of kind {part.kind!r}",
                     "is now": f"{found.role} of kind {found.kind!r}",
                 },
-                hint="give the new one a uid of its own, or start anew",
+                hint="give the new one another uid",
             )
         if part.key_groups != found.key_groups and not found.instances:
             raise CheckpointError(
@@ -174,7 +175,7 @@ def check_layout_change(
                     "was": f"max_parallelism {part.key_groups}",
                     "is now": f"max_parallelism {found.key_groups}",
                 },
-                hint=f"set max_parallelism to {part.key_groups}, as it was, or start anew",
+                hint=f"set max_parallelism to {part.key_groups}, as it was",
             )
 
 

@@ -1,7 +1,8 @@
-"""What leaves a task in the middle of a call: measured in bytes, put aside until the call is over.
+"""Queues for output that a task produces during a call; it is sent when the call has ended.
 
-A user's function may emit without end from one call. What is pushed cannot leave then, as the call
-is not over: from time to time it is put aside, out of the buffers, in the order in which it leaves.
+A user's function may emit any number of records in one call, but output cannot be sent during the
+call. So full buffers are moved to a queue, in the order in which they will be sent. Sizes are
+measured in bytes.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ _DEPTH = 4
 
 
 class Overflow(Protocol):
-    """A queue for output that cannot be sent yet, as a call is not over; first in, first out."""
+    """A queue for output that cannot be sent before the end of a call; first in, first out."""
 
     def put(self, envelope: Envelope) -> None:
         """Store an envelope; later changes of its records have no effect."""
@@ -31,7 +32,7 @@ class Overflow(Protocol):
         """Remove all envelopes."""
 
     def __bool__(self) -> bool:
-        """Return whether something was put aside."""
+        """Return whether the queue has envelopes."""
 
 
 class MemoryOverflow:

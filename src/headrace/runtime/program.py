@@ -239,6 +239,7 @@ class Settings:
     source that stops sends the final watermark (Flink's stop with drain). ``tick_ms``: the interval
     of ticks, which send the processing time to all groups. ``pace``: the limits of the ``Pacer``;
     None: each micro-batch has at most ``max_records``. ``log_levels``: by logger; empty: the root.
+    ``stop_ms``: how long a job that ends may take to complete its micro-batch.
     """
 
     object_reuse: bool = False
@@ -252,6 +253,7 @@ class Settings:
     tick_ms: int = 200
     capture_dir: str = ""
     drain: bool = True
+    stop_ms: int = 20_000
     job_parameters: dict[str, str] = field(default_factory=dict)
     log_levels: dict[str, str] = field(default_factory=dict)
 

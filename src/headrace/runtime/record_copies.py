@@ -20,10 +20,11 @@ from headrace.common.types import Row, RowKind, row_of
 from headrace.runtime.immutability import all_atomic, has_only_attributes, is_immutable
 
 RecordLayout = tuple[type, tuple[str, ...] | None, type, int]
-"""What several records have in common: their class, the names of their values, if they have names,
-whether a row holds these as a list or as a tuple, and the value of the row's kind.
+"""The common form of several records: class, names of values, container type, and row kind.
 
-So the kind of a row is in the number that each record has anyway."""
+The names are None if the values have no names. The container type says whether a row has its values
+as a list or a tuple. A record refers to its layout by a number, which so includes the row's kind.
+"""
 
 SerializedRecord = bytes | tuple[Any, ...]
 """A pickled record, or the number of its layout followed by its values."""

@@ -1,4 +1,4 @@
-"""The Table API and SQL, which are not there."""
+"""The Table API and SQL: not supported."""
 
 from headrace.common._unsupported import refuse_module
 

@@ -28,19 +28,13 @@ from headrace.runners.local import LocalRun
 from headrace.runtime.coordination.offset import Offset
 from headrace.runtime.layout import Layout, check_layout_change
 from headrace.runtime.program import JobProgram, SinkProgram, VertexProgram
-from headrace.runtime.savepoint.job_state import (
-    create_savepoint,
-    read_split_states,
-    restore_savepoint,
-)
-from headrace.runtime.savepoint.savepoint import Savepoint
-from headrace.runtime.savepoint.sinks import import_sinks
+from headrace.runtime.savepoint.savepoint import MemorySavepoint
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
 from headrace.runtime.state.pages.backend import PagedBackend
 from headrace.runtime.state.pages.memory import MemoryPages
 from headrace.testing._clock import ManualClock
-from headrace.testing._savepoints import round_trip
+from headrace.testing._savepoints import stored
 
 Streams = DataStream | Mapping[str, DataStream]
 Build = Callable[[StreamExecutionEnvironment], Streams]
@@ -117,7 +111,8 @@ def run_pipeline(
             share one.
         parallelism: for operators that set none; by default that of the environment, or 1.
         restarts: after every micro-batch, continue in a new run from the stored state, as after
-            a crash; needs ``backends="paged"``. With ``"savepoint"``, continue from a savepoint.
+            a crash; needs ``backends="paged"``. With ``"savepoint"``, continue from a savepoint
+            that was written to a folder.
         regroup: key groups and parallelism after each restart from a savepoint, in turn.
         successors: later versions of the program, with streams of the same names. Each restart
             continues with the next one; after the last comes the program itself.
@@ -346,7 +341,7 @@ class _RestartingRun:
     def _continue_with(self, job: bytes, by_savepoint: bool) -> None:
         before = self.run
         if by_savepoint:
-            savepoint = round_trip(self._create_savepoint())
+            savepoint = stored(self._create_savepoint())
             self._stores, self._heap = {}, {}
         next_job: JobProgram = pickle.loads(job)
         after = self._start(next_job.as_successor_of(before.program.identity, copied=by_savepoint))
@@ -354,32 +349,21 @@ class _RestartingRun:
             _state_layout(before.program), _state_layout(after.program), ignore_unclaimed=True
         )
         if by_savepoint:
-            restore_savepoint(savepoint, after.program, self._get_backend)
-            import_sinks(savepoint.read("sinks"), after._committers)
-        # Files of enumerators are part of the checkpoint.
-        shutil.copytree(before._directory.name, after._directory.name, dirs_exist_ok=True)
-        offset = json.loads(json.dumps(before._offset.to_json()))
-        after._offset = after._planned = Offset.from_json(offset)
-        after._states = pickle.loads(pickle.dumps(before._states))
-        after.batch_id = before.batch_id
+            after.restore(savepoint, ignore_unclaimed=True)
+        else:
+            # Files of enumerators are part of the checkpoint.
+            shutil.copytree(before._directory.name, after._directory.name, dirs_exist_ok=True)
+            offset = json.loads(json.dumps(before._offset.to_json()))
+            after._offset = after._planned = Offset.from_json(offset)
+            after._states = pickle.loads(pickle.dumps(before._states))
+            after.batch_id = before.batch_id
         after.reporting.add(before.reporting.totals)
-        if by_savepoint:
-            after._states = read_split_states(savepoint)
-            after._offset = after._planned = Offset.from_json(savepoint.manifest.offset)
-            after.batch_id = savepoint.manifest.batch_id
         before.close()
         self.run = after
 
-    def _create_savepoint(self) -> Savepoint:
-        run = self.run
-        vertices = {vertex.id: vertex for stage in run.program.stages for vertex in stage}
+    def _create_savepoint(self) -> MemorySavepoint:
+        vertices = {vertex.id: vertex for stage in self.run.program.stages for vertex in stage}
         known = self._stores if self._paged else self._heap
-        backends = {
-            (at, group): self._get_backend(vertices[at], group)
-            for at, group in known
-            if at in vertices  # the others have no state but the time
-        }
-        offset = run._offset.to_json()
-        return create_savepoint(
-            run.program, backends, run._states, offset, run.batch_id, run._committers
-        )
+        # Vertices that are not known have no state but the time.
+        at_hand = [at for at in known if at[0] in vertices]
+        return self.run.savepoint({at: self._get_backend(vertices[at[0]], at[1]) for at in at_hand})

@@ -1,18 +1,19 @@
-"""Encoding and decoding of a savepoint, for tests."""
+"""Savepoints on disk, for tests."""
 
 from __future__ import annotations
 
-from headrace.runtime.savepoint.manifest import Manifest
-from headrace.runtime.savepoint.savepoint import Savepoint
+import tempfile
+
+from headrace.runtime.savepoint.savepoint import MemorySavepoint
 
 
-def round_trip(savepoint: Savepoint) -> Savepoint:
-    """Return the savepoint after encoding to, and decoding from, JSON and Arrow batches."""
+def stored(savepoint: MemorySavepoint) -> MemorySavepoint:
+    """Return the savepoint as it comes back from a folder."""
     # Imported here because it imports pyarrow, which most tests do not need.
-    from headrace.runtime.savepoint.arrow import from_batches, to_batches
+    from headrace.runtime.savepoint.folder import StoredSavepoint, write_savepoint
 
-    parts = {}
-    for name, records in savepoint.parts.items():
-        table = name.partition("/")[0]
-        parts[name] = list(from_batches(table, to_batches(table, records)))
-    return Savepoint(Manifest.from_json(savepoint.manifest.to_json()), parts)
+    with tempfile.TemporaryDirectory(prefix="headrace-savepoint-") as folder:
+        write_savepoint(savepoint, folder)
+        found = StoredSavepoint(folder)
+        parts = {name: [*found.read(name)] for name in found.manifest.parts}
+        return MemorySavepoint(found.manifest, parts)

@@ -67,13 +67,21 @@ def test_the_folder_may_come_from_the_settings(
 
 def test_without_a_folder_it_is_said_how_to_give_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("HEADRACE_SETTINGS", raising=False)
-    with pytest.raises(ConfigurationError, match="where the checkpoints are"):
+    with pytest.raises(ConfigurationError, match="no folder of checkpoints is given"):
         told()
 
 
 def test_an_empty_folder_has_no_jobs(tmp_path: Path) -> None:
     assert told("--dir", str(tmp_path)).startswith("no job has a checkpoint in ")
     assert json.loads(told("--dir", str(tmp_path), "--json")) == []
+
+
+@pytest.mark.parametrize("command", [[], ["--json"], ["show", "golden"]])
+def test_a_folder_that_cannot_be_read_is_an_error(checkpoints: Path, command: list[str]) -> None:
+    folder = str(checkpoints / "a file")
+    with pytest.raises(ConfigurationError, match="cannot be read") as error:
+        told("--dir", folder, *command)
+    assert error.value.where == {"folder": folder}
 
 
 def test_a_job_that_is_not_there_is_an_error(checkpoints: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -10,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from headrace.cli.run import split_fresh
+from headrace.common import Configuration
 
 pytestmark = pytest.mark.slow
 
@@ -125,6 +127,19 @@ def test_settings_from_outside_count_where_the_program_has_none(tmp_path: Path) 
     assert "runs on" not in done.stderr
 
 
+def test_settings_are_added_to_those_of_the_environment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "job.py").write_text("import os\nprint(os.environ['HEADRACE_SETTINGS'])")
+    outside = {"state.checkpoints.dir": "old", "parallelism.default": "3", "pipeline.name": "a"}
+    monkeypatch.setenv("HEADRACE_SETTINGS", json.dumps(outside))
+    given = ["-D", "parallelism.default=2", "-D", "execution.checkpointing.dir=new"]
+    done = headrace(tmp_path, "run", *given, "job.py")
+    settings = Configuration.from_dict(json.loads(done.stdout)).to_dict()
+    assert settings["parallelism.default"] == "2" and settings["pipeline.name"] == "a"
+    assert settings["execution.checkpointing.dir"] == "new", done.stderr
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [("parallelism.default", "has no value"), ("parallelism.defalt=2", "parallelism.default")],
@@ -148,7 +163,7 @@ def test_the_cluster_is_given_as_to_spark_submit(tmp_path: Path) -> None:
     ("given", "said"),
     [
         (["--local", "--master", "yarn"], "--local runs jobs without Spark"),
-        (["--conf", "spark.a"], "--conf spark.a is no setting of Spark"),
+        (["--conf", "spark.a"], "--conf spark.a is not a setting of Spark"),
         (["--conf", "parallelism.default=2"], "are given as -D key=value"),
     ],
 )

@@ -15,7 +15,7 @@ from headrace.common import (
     RestartStrategies,
 )
 from headrace.common._options import catalogue as options
-from headrace.errors import JobError, PlanError, UnsupportedError
+from headrace.errors import JobError, PlanError
 
 ID = JobID("0123456789abcdef" * 2)
 
@@ -37,8 +37,14 @@ class Handle:
     def status(self):
         return self.now
 
-    def cancel(self):
+    def cancel(self, *, final=False):
         self.end(JobStatus.CANCELED)
+
+    def savepoint(self, folder):
+        return lambda: f"{folder or 'default'}/1"
+
+    def stop_with_savepoint(self, folder, drain):
+        return lambda: f"{folder or 'default'}/{'drained' if drain else 'stopped'}"
 
     def wait(self):
         self.waits += 1
@@ -88,10 +94,11 @@ def test_a_failure_reaches_whoever_asks():
     assert isinstance(end.exception(10), JobError)
 
 
-@pytest.mark.parametrize("name", ["trigger_savepoint", "stop_with_savepoint"])
-def test_savepoints_are_declared(name):
-    with pytest.raises(UnsupportedError, match=f"JobClient.{name}"):
-        getattr(JobClient(Handle()), name)("directory")
+def test_savepoints_have_their_folder():
+    client = JobClient(Handle())
+    assert client.trigger_savepoint("below").result(10) == "below/1"
+    assert client.stop_with_savepoint(True, "below").result(10) == "below/drained"
+    assert client.stop_with_savepoint(False).result(10) == "default/stopped"
 
 
 def test_futures():

@@ -55,10 +55,7 @@ def test_what_does_not_work_is_a_connectors_or_the_jvms() -> None:
         and not name.module.startswith(("datastream.connectors.", "datastream.formats."))
         and "JVM" not in finding.reason
     ]
-    assert others == [
-        "common.job_client.JobClient.stop_with_savepoint",
-        "common.job_client.JobClient.trigger_savepoint",
-    ]
+    assert others == []
 
 
 def test_parameters_are_called_as_in_pyflink() -> None:

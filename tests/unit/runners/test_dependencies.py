@@ -193,7 +193,7 @@ def test_what_the_configuration_says() -> None:
     [
         ("python.files", "nowhere.py", "no file or folder 'nowhere.py'"),
         ("python.archives", "nowhere.zip", "no file or folder"),
-        ("python.archives", f"{__file__}#a", "no archive"),
+        ("python.archives", f"{__file__}#a", "not an archive"),
         ("python.requirements", "nowhere.txt", "no file or folder"),
         ("pipeline.cached-files", "path:/tmp", "without a name and a path"),
         ("pipeline.cached-files", f"name:../out,path:{__file__}", "not within"),

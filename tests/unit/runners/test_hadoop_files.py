@@ -35,6 +35,6 @@ def test_without_files_there_is_a_user() -> None:
 
 def test_a_broken_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "hdfs-site.xml").write_text("<configuration>")
-    with pytest.raises(ConfigurationError, match="is no XML") as caught:
+    with pytest.raises(ConfigurationError, match="is not valid XML") as caught:
         access_without_spark({}, {"HADOOP_CONF_DIR": str(tmp_path)})
     assert "hdfs-site.xml" in str(caught.value)

@@ -186,6 +186,16 @@ def test_a_record_that_cannot_be_shown_does_not_hide_the_failure() -> None:
     assert noted(raised)[1] == "record:   <Shy whose repr() raised RuntimeError>"
 
 
+def test_a_record_is_shown_in_one_line() -> None:
+    class Matrix:
+        def __repr__(self) -> str:
+            return "[1\n 2]"
+
+    with pytest.raises(KeyError) as raised:
+        running(chain_of(node(1, mapping(lambda value: fail("x"))))).push(Matrix(), None)
+    assert noted(raised)[1] == "record:   [1\\n 2]"
+
+
 def test_an_exception_is_annotated_once() -> None:
     harness = Harness(Keyed())
     with pytest.raises(ValueError) as raised:

@@ -22,6 +22,16 @@ T = TypeVar("T")
 FRESH_VARIABLE = "HEADRACE_FRESH"
 """Environment variable: "1" starts the program anew, not from its checkpoint."""
 
+START_VARIABLE = "HEADRACE_START"
+"""Environment variable: names a start of the program that is repeated after a crash. What it begins
+anew, it begins anew once."""
+
+RESTARTED_VARIABLE = "HEADRACE_RESTARTED"
+"""Environment variable: why a supervisor has started the program again."""
+
+STANDBY_VARIABLE = "HEADRACE_STANDBY"
+"""Environment variable: "1" waits while another driver runs on the checkpoint."""
+
 SETTINGS_VARIABLE = "HEADRACE_SETTINGS"
 """Environment variable: settings as a JSON object; the program's own settings take precedence."""
 
@@ -75,13 +85,13 @@ COLUMNS: ConfigOption[bool] = ConfigOption(
     "headrace.columns.enabled",
     ValueKind.BOOLEAN,
     True,
-    "Whether columnar sources (Parquet, say) pass columns to operators that accept them.",
+    "Whether columnar sources, such as Parquet files, pass columns to operators that accept them.",
 )
 CHAINING_ACROSS_MAX_PARALLELISM: ConfigOption[bool] = ConfigOption(
     "pipeline.operator-chaining.chain-operators-with-different-max-parallelism",
     ValueKind.BOOLEAN,
     True,
-    "Whether operators of different maximal parallelism may be chained.",
+    "Whether operators with different maximum parallelism may be chained.",
 )
 JOB_PARAMETERS: ConfigOption[dict[str, str]] = ConfigOption(
     "pipeline.global-job-parameters",
@@ -93,9 +103,11 @@ PARALLELISM: ConfigOption[int | None] = ConfigOption(
     "parallelism.default",
     ValueKind.INT,
     None,
-    "The number of tasks of a stage. By default that of the job's checkpoint; without a checkpoint,"
-    " the number of cores: on a cluster spark.default.parallelism, or all executors that the"
-    " settings allow times their cores, or else the cores of the executors that have registered.",
+    "The number of tasks of a stage. By default the parallelism of the job's checkpoint."
+    " Without a checkpoint, the default is the number of cores. On a cluster this is"
+    " spark.default.parallelism; otherwise the largest number of executors in the settings times"
+    " their cores; otherwise the cores of the executors that have registered."
+    " Keyed stages keep the number with which the checkpoint was made.",
 )
 RUNTIME_MODE: ConfigOption[str] = ConfigOption(
     "execution.runtime-mode",
@@ -115,8 +127,8 @@ CHECKPOINT_DIR: ConfigOption[str | None] = ConfigOption(
     "execution.checkpointing.dir",
     ValueKind.STRING,
     None,
-    "The folder of checkpoints; a job that is started again with the same name continues from"
-    " its checkpoint.",
+    "The folder of checkpoints, or a URL of one. If a job is started again with the same name,"
+    " it continues from its checkpoint.",
     fallback_keys=("state.checkpoints.dir",),
 )
 IGNORE_UNCLAIMED_STATE: ConfigOption[bool] = ConfigOption(
@@ -130,9 +142,9 @@ RESTORE_WRITE_AGAIN: ConfigOption[bool] = ConfigOption(
     "headrace.restore.write-again",
     ValueKind.BOOLEAN,
     False,
-    "If a sink has later micro-batches than the checkpoint, the checkpoint is an older copy. If"
-    " false, the job is then refused. If true, it continues from the copy, and writes the later"
-    " records a second time.",
+    "What happens if a sink has later micro-batches than the checkpoint: the checkpoint is then"
+    " an older copy. If false, the job is refused. If true, it continues from the copy, and"
+    " writes the later records a second time.",
 )
 CHECKPOINTING_MODE: ConfigOption[str] = ConfigOption(
     "execution.checkpointing.mode",
@@ -147,9 +159,87 @@ SAVEPOINT_DIR: ConfigOption[str | None] = ConfigOption(
     "execution.checkpointing.savepoint-dir",
     ValueKind.STRING,
     None,
-    "No effect: there are no savepoints.",
+    "The folder of savepoints that are taken without a folder of their own.",
     fallback_keys=("state.savepoints.dir",),
-    has_effect=False,
+)
+SAVEPOINT_INTERVAL: ConfigOption[int] = ConfigOption(
+    "headrace.savepoint.interval",
+    ValueKind.DURATION,
+    0,
+    "How often a savepoint is taken below `execution.checkpointing.savepoint-dir` while the job"
+    " runs; 0: never. It does not delay output.",
+)
+SAVEPOINTS_RETAINED: ConfigOption[int] = ConfigOption(
+    "headrace.savepoint.num-retained",
+    ValueKind.INT,
+    1,
+    "How many of these savepoints are kept. Older ones of the same job are removed once a newer one"
+    " is complete.",
+)
+CHECKPOINT_INTERVAL: ConfigOption[int] = ConfigOption(
+    "execution.checkpointing.interval",
+    ValueKind.DURATION,
+    0,
+    "How often a restore point is kept, if `execution.checkpointing.num-retained` is more than 1;"
+    " 0: every 10 minutes. It does not delay output: every micro-batch is a checkpoint, from which"
+    " the job continues.",
+)
+CHECKPOINTS_RETAINED: ConfigOption[int] = ConfigOption(
+    "execution.checkpointing.num-retained",
+    ValueKind.INT,
+    1,
+    "How many checkpoints are kept: the job's own, which every micro-batch brings up to date, and"
+    " restore points, which stay as they are.",
+    fallback_keys=("state.checkpoints.num-retained",),
+)
+CHECKPOINT_MIN_PAUSE: ConfigOption[int] = ConfigOption(
+    "execution.checkpointing.min-pause",
+    ValueKind.DURATION,
+    0,
+    "The least time between the end of one restore point and the start of the next.",
+)
+CHECKPOINT_TIMEOUT: ConfigOption[int] = ConfigOption(
+    "execution.checkpointing.timeout",
+    ValueKind.DURATION,
+    600_000,
+    "A restore point that is not complete after this time has failed.",
+)
+CHECKPOINT_FAILURES: ConfigOption[int] = ConfigOption(
+    "execution.checkpointing.tolerable-failed-checkpoints",
+    ValueKind.INT,
+    -1,
+    "After more failed restore points in a row the job fails, and restarts by its restart"
+    " strategy. -1: it never does, as a micro-batch is committed without them.",
+)
+CHECKPOINT_RETENTION: ConfigOption[str] = ConfigOption(
+    "execution.checkpointing.externalized-checkpoint-retention",
+    ValueKind.CHOICE,
+    "RETAIN_ON_CANCELLATION",
+    "What happens to the job's checkpoint and restore points when `JobClient.cancel` ends the job,"
+    " or (NO_EXTERNALIZED_CHECKPOINTS) when it has read its input to the end. A signal or a failure"
+    " never removes them.",
+    choices=(
+        "RETAIN_ON_CANCELLATION",
+        "DELETE_ON_CANCELLATION",
+        "NO_EXTERNALIZED_CHECKPOINTS",
+    ),
+)
+RESTORE_PATH: ConfigOption[str | None] = ConfigOption(
+    "execution.state-recovery.path",
+    ValueKind.STRING,
+    None,
+    "The folder of a savepoint, with which a job begins that has no checkpoint yet"
+    " (`headrace run --from-savepoint`).",
+    fallback_keys=("execution.savepoint.path",),
+)
+RESTORE_MODE: ConfigOption[str] = ConfigOption(
+    "execution.state-recovery.claim-mode",
+    ValueKind.CHOICE,
+    "NO_CLAIM",
+    "Whose the savepoint is with which a job begins. NO_CLAIM: it stays. CLAIM: it is removed once"
+    " the job has committed its first micro-batch.",
+    choices=("NO_CLAIM", "CLAIM"),
+    fallback_keys=("execution.savepoint-restore-mode",),
 )
 STATE_BACKEND: ConfigOption[str] = ConfigOption(
     "state.backend.type",
@@ -164,7 +254,10 @@ RESTART_STRATEGY: ConfigOption[str] = ConfigOption(
     ValueKind.CHOICE,
     "none",
     "The restart strategy: whether a failed job is restarted, and after which delay.",
-    choices=("none", "off", "disable", "fixed-delay", "exponential-delay", "failure-rate"),
+    choices=(
+        *("none", "off", "disable", "fixed-delay", "exponential-delay", "failure-rate"),
+        *("fixeddelay", "exponentialdelay", "failurerate"),
+    ),
     fallback_keys=("restart-strategy",),
 )
 FIXED_DELAY_ATTEMPTS: ConfigOption[int] = ConfigOption(
@@ -195,19 +288,19 @@ EXPONENTIAL_RESET: ConfigOption[int] = ConfigOption(
     "restart-strategy.exponential-delay.reset-backoff-threshold",
     ValueKind.DURATION,
     3_600_000,
-    "After this time without a failure the delay is the initial one again.",
+    "After this time without a failure, the delay is set back to the initial delay.",
 )
 EXPONENTIAL_JITTER: ConfigOption[float] = ConfigOption(
     "restart-strategy.exponential-delay.jitter-factor",
     ValueKind.DOUBLE,
     0.1,
-    "The random part of the delay, as a share of it.",
+    "The random part of the delay, as a fraction of the delay.",
 )
 EXPONENTIAL_ATTEMPTS: ConfigOption[int] = ConfigOption(
     "restart-strategy.exponential-delay.attempts-before-reset-backoff",
     ValueKind.INT,
     2**31 - 1,
-    "The number of restarts without a reset of the delay, after which the job fails.",
+    "The job fails after this many restarts without a reset of the delay.",
 )
 FAILURE_RATE_MAX: ConfigOption[int] = ConfigOption(
     "restart-strategy.failure-rate.max-failures-per-interval",
@@ -231,45 +324,56 @@ MAX_RECORDS_PER_BATCH: ConfigOption[int | None] = ConfigOption(
     "headrace.source.max-records-per-batch",
     ValueKind.INT,
     None,
-    "The largest number of records in a micro-batch, divided among the running sources; by"
-    " default 4,000,000 for each task of a stage (local runner: 50,000 in all).",
+    "The largest number of records in a micro-batch, divided among the running sources. The"
+    " default is 4,000,000 for each task of a stage; on the local runner 50,000 in total.",
 )
 MIN_RECORDS_PER_BATCH: ConfigOption[int] = ConfigOption(
     "headrace.source.min-records-per-batch",
     ValueKind.INT,
     1_000,
-    "A micro-batch may always have this many records, however long the last ones took; not more"
-    " than the maximum.",
+    "The smallest limit for the records of a micro-batch, however long earlier micro-batches"
+    " took. It is never above the maximum.",
 )
 INITIAL_RECORDS_PER_BATCH: ConfigOption[int] = ConfigOption(
     "headrace.source.first-records-per-batch",
     ValueKind.INT,
     50_000,
-    "The largest number of records in the first micro-batch; later sizes depend on how long it"
-    " took.",
+    "The largest number of records in the first micro-batch. The limits of later micro-batches"
+    " depend on how long the earlier ones took.",
 )
 BATCH_TARGET: ConfigOption[int] = ConfigOption(
     "headrace.source.batch-duration",
     ValueKind.DURATION,
     10_000,
-    "The target duration of a micro-batch while there is a backlog: on Spark the number of records"
-    " is adapted, between the minimum and the maximum. If the fixed cost of a micro-batch is more"
-    " than a third of the target, the target grows, up to six times. 0: always the maximum.",
+    "The target duration of a micro-batch while there is a backlog. On Spark the number of"
+    " records is adapted to it, between the minimum and the maximum. If the fixed cost of a"
+    " micro-batch is more than a third of the target, the target grows, up to six times. 0:"
+    " every micro-batch may have the maximum.",
 )
 MAX_BYTES_PER_BATCH: ConfigOption[int | None] = ConfigOption(
     "headrace.source.max-bytes-per-batch",
     ValueKind.MEMORY,
     None,
-    "The largest number of bytes in a micro-batch, divided among the running sources; by default"
-    " 128 MiB for each task of a stage.",
+    "The largest number of bytes in a micro-batch, divided among the running sources. The"
+    " default is 128 MiB for each task of a stage.",
 )
 STOP_DRAIN: ConfigOption[bool] = ConfigOption(
     "headrace.stop.drain",
     ValueKind.BOOLEAN,
     True,
-    "What happens where a source stops although it has more records (Kafka's stopping offsets). If"
-    " true, event time ends, and windows and timers fire. If false, they stay open, and a later"
-    " run on the checkpoint continues.",
+    "What happens when a source stops although it has more records (Kafka's stopping offsets)."
+    " If true, event time ends, and windows and timers fire. If false, windows and timers stay"
+    " open, and a later run continues from the checkpoint.",
+)
+STOP_TIMEOUT: ConfigOption[int] = ConfigOption(
+    "headrace.stop.timeout",
+    ValueKind.DURATION,
+    20_000,
+    "How long a job may take to complete its micro-batch when it is cancelled, also by SIGINT,"
+    " SIGTERM or SIGHUP. After this time it ends at once, and the next start repeats the"
+    " micro-batch. A job on Spark has one second if it has neither keyed state nor sinks that"
+    " commit in their tasks. Set it below the time that the scheduler allows (30 s for a"
+    " Kubernetes pod).",
 )
 PROCESSING_TIME_TICK: ConfigOption[int] = ConfigOption(
     "headrace.processing-time.tick",
@@ -281,8 +385,9 @@ WATERMARK_CHUNK_RECORDS: ConfigOption[int] = ConfigOption(
     "headrace.watermark.chunk-records",
     ValueKind.INT,
     4096,
-    "The watermark generator is asked after this many records of a split, but at most 16 times in"
-    " a micro-batch: then after each sixteenth of the split's records.",
+    "After this many records of a split, the watermark generator is asked for a watermark. In"
+    " large micro-batches it is asked less often: at most 16 times for each split, after each"
+    " sixteenth of the split's records.",
 )
 STATE_PAGE_BYTES: ConfigOption[int] = ConfigOption(
     "headrace.state.page-bytes",
@@ -294,65 +399,76 @@ STATE_VALUE_BYTES: ConfigOption[int] = ConfigOption(
     "headrace.state.max-value-bytes",
     ValueKind.MEMORY,
     64 << 20,
-    "The largest pickled size of a value in state on Spark; for a list or a map, of each element."
-    " Spark needs many times as much memory for such a value.",
+    "The largest pickled size of a value in state on Spark. For a list or a map it is the limit"
+    " of each element. Spark needs many times this memory for such a value.",
 )
 CACHE_DIR: ConfigOption[str | None] = ConfigOption(
     "headrace.cache.dir",
     ValueKind.STRING,
     None,
-    "A folder for the records of cached streams (`cache()`); the program and all workers must reach"
-    " it. The default, a temporary folder, is right for the local runner and for Spark on one"
+    "The folder for the records of cached streams (`cache()`). The program and all workers must"
+    " reach it. The default, a temporary folder, works on the local runner and for Spark on one"
     " machine. The records are deleted when the environment is closed, or when the program ends.",
 )
 FAILURE_CAPTURE_DIR: ConfigOption[str | None] = ConfigOption(
     "headrace.failure.capture-dir",
     ValueKind.STRING,
     None,
-    "A local folder for failed calls of keyed tasks: one file for each, at most ten, for"
-    " `headrace replay`. On a cluster it is on the worker's machine. By default none is written.",
+    "A local folder for the files of failed calls of keyed tasks, which `headrace replay`"
+    " reads. There is one file for each failed call, at most ten. On a cluster the folder is on"
+    " the worker's machine. By default no file is written.",
 )
 UI_TERMINAL: ConfigOption[str] = ConfigOption(
     "headrace.ui.terminal",
     ValueKind.CHOICE,
     "auto",
-    "How a running job is shown on stderr. auto: a live display in a terminal or a notebook, and"
-    " elsewhere a line every ten seconds in which micro-batches are committed. lines: lines in a"
-    " terminal too. off: nothing.",
+    "How a running job is shown on stderr. auto: a live display in a terminal or a notebook;"
+    " elsewhere a line every ten seconds, as long as micro-batches are committed. lines: lines,"
+    " in a terminal too. off: nothing.",
     choices=("auto", "lines", "off"),
 )
 UI_PORT: ConfigOption[int | None] = ConfigOption(
     "headrace.ui.port",
     ValueKind.INT,
     None,
-    "The port of the page that shows a running job in a browser, and answers as Flink's REST API"
-    " does. 0: any that is free; -1: no page. By default `headrace run` has it on port 8081, or on"
-    " a free one if that is in use, unless the job runs on a cluster; other programs have none.",
+    "The port of the page that shows a running job in a browser, and of the endpoints of"
+    " Flink's REST API. 0: any free port; -1: no page. The default under `headrace run` is 8081,"
+    " or a free port if 8081 is in use; on a cluster, and in other programs, there is no page by"
+    " default.",
     fallback_keys=("rest.port",),
 )
 UI_HOST: ConfigOption[str] = ConfigOption(
     "headrace.ui.host",
     ValueKind.STRING,
     "127.0.0.1",
-    "The address on which the page is served: by default to this machine only; 0.0.0.0: to all that"
-    " reach it.",
+    "The address on which the page is served. By default only this machine can connect."
+    " 0.0.0.0: every machine that reaches this one can connect.",
     fallback_keys=("rest.bind-address",),
+)
+UI_ADDRESS: ConfigOption[str | None] = ConfigOption(
+    "headrace.ui.address",
+    ValueKind.STRING,
+    None,
+    "The host name by which browsers reach the page, if it is not a name of this machine, for"
+    " example that of an ingress or of a Kubernetes service. The page refuses requests to other"
+    " names (status 421).",
+    fallback_keys=("rest.address",),
 )
 UI_TOKEN: ConfigOption[str | None] = ConfigOption(
     "headrace.ui.token",
     ValueKind.STRING,
     None,
-    "A word that shows values of records on the page: messages of exceptions, their records and"
-    " keys. It is given after the address, as `#token=WORD`, or as a bearer token. Without it the"
-    " page shows none.",
+    "A password of your choice, which a reader needs to see values of records on the page:"
+    " messages of exceptions, their records and keys. It is given after the address, as"
+    " `#token=WORD`, or as a bearer token. If it is not set, the page shows no such values.",
 )
 LOG_LEVEL: ConfigOption[str | None] = ConfigOption(
     "headrace.logging.level",
     ValueKind.CHOICE,
     None,
-    "The level of the root logger, in the program's process and in the tasks: what functions log"
-    " below it is dropped. By default it is left as it is (Python's is WARNING). A level for one"
-    " logger is set by headrace.logging.level.LOGGER.",
+    "The level of the root logger, in the program's process and in the tasks. Messages below"
+    " this level are dropped. By default the level is not changed (Python's default is WARNING)."
+    " headrace.logging.level.LOGGER sets the level of one logger.",
     choices=("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"),
     fallback_keys=("python.logging.default.level",),
 )
@@ -360,7 +476,7 @@ LOG_LEVELS: ConfigOption[dict[str, str]] = ConfigOption(
     "python.logging.level.overrides",
     ValueKind.MAP,
     {},
-    "Levels of single loggers, by name.",
+    "The levels of single loggers, by the logger's name.",
 )
 
 _HERE: tuple[ConfigOption[Any], ...] = tuple(
@@ -449,7 +565,7 @@ def log_levels(settings: Mapping[str, Any]) -> dict[str, str]:
     """Return the levels of loggers by name, that of the root logger by the empty name.
 
     Raises:
-        ConfigurationError: a level is none.
+        ConfigurationError: a value is not a level.
     """
     configuration = _Given(settings)
     root = read(configuration, LOG_LEVEL)

@@ -141,104 +141,111 @@ FACTORY_CLASS: ConfigOption[ReporterKind | None] = CheckedOption(
     f"{REPORTER_PREFIX}{NAME}.factory.class",
     ValueKind.STRING,
     None,
-    "Which reporter it is, by the name of Flink's class: PrometheusReporterFactory,"
-    " PrometheusPushGatewayReporterFactory, InfluxdbReporterFactory or Slf4jReporterFactory,"
-    " with the package before it.",
+    "The kind of reporter, as the name of Flink's class with its package:"
+    " PrometheusReporterFactory, PrometheusPushGatewayReporterFactory, InfluxdbReporterFactory"
+    " or Slf4jReporterFactory.",
     fallback_keys=(f"{REPORTER_PREFIX}{NAME}.class",),
     convert=_parse_class,
 )
 INTERVAL = _option(
-    "interval", ValueKind.DURATION, 10_000, "The time between two reports; not for Prometheus."
+    "interval",
+    ValueKind.DURATION,
+    10_000,
+    "The time between two reports. It has no effect for Prometheus.",
 )
 DELIMITER: ConfigOption[str | None] = _option(
     "scope.delimiter",
     ValueKind.STRING,
     None,
-    "What separates the parts of an identifier; by default `metrics.scope.delimiter`.",
+    "The separator of the parts of an identifier. The default is `metrics.scope.delimiter`.",
 )
 EXCLUDED_VARIABLES: ConfigOption[list[str]] = _option(
     "scope.variables.excludes",
     ValueKind.LIST,
     [],
-    "Labels that are left out: `job_id;task_attempt_num`.",
+    "The labels that are left out: `job_id;task_attempt_num`.",
 )
 ADDITIONAL_VARIABLES: ConfigOption[dict[str, str]] = _option(
     "scope.variables.additional",
     ValueKind.MAP,
     {},
-    "Labels that all metrics get: `cluster:blue,team:data`.",
+    "Labels that are added to all metrics: `cluster:blue,team:data`.",
 )
 INCLUDES: ConfigOption[list[str]] = _option(
     "filter.includes",
     ValueKind.LIST,
     [_ALL_METRICS],
-    "The metrics that are reported, as `scope:name,name:type,type`; several are separated by"
-    " semicolons, and `*` stands for any text: `*.operator:numRecords*:counter`.",
+    "The metrics that are reported, as `scope:name,name:type,type`. Separate several filters by"
+    " semicolons. `*` matches any text: `*.operator:numRecords*:counter`.",
 )
 EXCLUDES: ConfigOption[list[str]] = _option(
     "filter.excludes",
     ValueKind.LIST,
     [],
-    "The metrics that are not reported, in the same form.",
+    "The metrics that are not reported. The syntax is that of `filter.includes`.",
 )
 HOST: ConfigOption[str | None] = _option(
     "host",
     ValueKind.STRING,
     None,
-    "InfluxDB, pushgateway: the server's host. Prometheus: the address to listen on, by default"
-    " 127.0.0.1; 0.0.0.0 is any.",
+    "InfluxDB, pushgateway: the server's host. Prometheus: the address to listen on; the"
+    " default is 127.0.0.1, and 0.0.0.0 means all addresses.",
 )
 PORT: ConfigOption[tuple[range, ...] | None] = CheckedOption(
     f"{REPORTER_PREFIX}{NAME}.port",
     ValueKind.STRING,
     None,
-    "InfluxDB, pushgateway: the server's port, by default 8086 and 9091. Prometheus: the port to"
-    " listen on, by default 9249; of a range (`9250-9260`) the first that is free.",
+    "InfluxDB, pushgateway: the server's port; the defaults are 8086 and 9091. Prometheus: the"
+    " port to listen on; the default is 9249. Of a range (`9250-9260`) the first free port is"
+    " used.",
     convert=_parse_ports,
 )
 FILTER_LABELS = _option(
     "filterLabelValueCharacters",
     ValueKind.BOOLEAN,
     True,
-    "Prometheus, pushgateway: whether characters other than `[a-zA-Z0-9:_]` become `_` in the"
-    " values of labels.",
+    "Prometheus, pushgateway: whether `_` replaces the characters other than `[a-zA-Z0-9:_]` in"
+    " the values of labels.",
 )
 HOST_URL: ConfigOption[str | None] = _option(
-    "hostUrl", ValueKind.STRING, None, "Pushgateway: its address, such as http://localhost:9091."
+    "hostUrl",
+    ValueKind.STRING,
+    None,
+    "Pushgateway: the server's URL, such as http://localhost:9091.",
 )
 JOB_NAME = _option(
-    "jobName", ValueKind.STRING, "", "Pushgateway: the job under which metrics are pushed."
+    "jobName", ValueKind.STRING, "", "Pushgateway: the job name under which metrics are pushed."
 )
 RANDOM_SUFFIX = _option(
     "randomJobNameSuffix",
     ValueKind.BOOLEAN,
     True,
-    "Pushgateway: whether a random text is added to `jobName`.",
+    "Pushgateway: whether a random suffix is added to `jobName`.",
 )
 DELETE_ON_SHUTDOWN = _option(
     "deleteOnShutdown",
     ValueKind.BOOLEAN,
     True,
-    "Pushgateway: whether the metrics are deleted there when the job ends.",
+    "Pushgateway: whether the job's metrics are deleted from the server when the job ends.",
 )
 GROUPING_KEY = _option(
     "groupingKey",
     ValueKind.STRING,
     "",
-    "Pushgateway: further labels of the group, as `k1=v1;k2=v2`.",
+    "Pushgateway: additional labels of the group, as `k1=v1;k2=v2`.",
 )
 SCHEME = _option(
     "scheme",
     ValueKind.CHOICE,
     "http",
-    "InfluxDB: how it is spoken to.",
+    "InfluxDB: the protocol.",
     choices=("http", "https"),
 )
 DB: ConfigOption[str | None] = _option(
-    "db", ValueKind.STRING, None, "InfluxDB: the database; it must exist."
+    "db", ValueKind.STRING, None, "InfluxDB: the database. It must exist."
 )
 USERNAME: ConfigOption[str | None] = _option(
-    "username", ValueKind.STRING, None, "InfluxDB: the user; by default none."
+    "username", ValueKind.STRING, None, "InfluxDB: the user. The default is no user."
 )
 PASSWORD: ConfigOption[str | None] = _option(
     "password", ValueKind.STRING, None, "InfluxDB: the user's password."
@@ -247,20 +254,23 @@ RETENTION_POLICY = _option(
     "retentionPolicy",
     ValueKind.STRING,
     "",
-    "InfluxDB: the retention policy; by default that of the database.",
+    "InfluxDB: the retention policy. The default is that of the database.",
 )
 CONSISTENCY = _option(
     "consistency",
     ValueKind.CHOICE,
     "ONE",
-    "InfluxDB: how many nodes of a cluster must have a point.",
+    "InfluxDB: how many nodes of a cluster must confirm a write.",
     choices=("ALL", "ANY", "ONE", "QUORUM"),
 )
 CONNECT_TIMEOUT = _option(
-    "connectTimeout", ValueKind.INT, 10_000, "InfluxDB: the time to connect, in milliseconds."
+    "connectTimeout",
+    ValueKind.INT,
+    10_000,
+    "InfluxDB: the timeout of a connection attempt, in milliseconds.",
 )
 WRITE_TIMEOUT = _option(
-    "writeTimeout", ValueKind.INT, 10_000, "InfluxDB: the time to write, in milliseconds."
+    "writeTimeout", ValueKind.INT, 10_000, "InfluxDB: the timeout of a write, in milliseconds."
 )
 
 _BEFORE_REST = f"{REPORTER_PREFIX}{NAME}."

@@ -7,12 +7,12 @@ from typing import Any
 from headrace.common._options.option import ConfigOption
 from headrace.common._options.values import ValueKind
 
-_JVM = "Flink's JVM and its serializers are not there"
-_BATCH = "every micro-batch is a checkpoint, made and kept by Spark"
+_JVM = "Headrace has no Flink JVM and none of its serializers"
+_BATCH = "every micro-batch is a checkpoint, which Spark makes and keeps"
 _MEMORY = "Spark's configuration sets memory and slots: headrace.spark.conf.*"
 _WORKER = "Spark starts and feeds the Python workers"
 _STATE = "state lives in Spark's state store, in pages"
-_BARRIER = "barriers travel with the data of a micro-batch and never wait"
+_BARRIER = "there are no barriers: a micro-batch is committed as a whole"
 
 _ROWS: tuple[tuple[str, ValueKind, Any, str], ...] = (
     ("pipeline.closure-cleaner-level", ValueKind.STRING, "RECURSIVE", _JVM),
@@ -27,19 +27,17 @@ _ROWS: tuple[tuple[str, ValueKind, Any, str], ...] = (
     ("execution.buffer-timeout.enabled", ValueKind.BOOLEAN, True, "records travel in blocks"),
     ("execution.buffer-timeout.interval", ValueKind.DURATION, 100, "records travel in blocks"),
     ("execution.batch-shuffle-mode", ValueKind.STRING, "", "Spark exchanges the data"),
-    ("execution.attached", ValueKind.BOOLEAN, False, "execute waits, execute_async does not"),
-    ("execution.shutdown-on-attached-exit", ValueKind.BOOLEAN, False, "the driver is the job"),
-    ("execution.state-recovery.path", ValueKind.STRING, "", "there are no savepoints"),
-    ("execution.checkpointing.interval", ValueKind.DURATION, 0, _BATCH),
-    ("execution.checkpointing.timeout", ValueKind.DURATION, 600_000, _BATCH),
-    ("execution.checkpointing.min-pause", ValueKind.DURATION, 0, _BATCH),
+    ("execution.attached", ValueKind.BOOLEAN, False, "execute waits, execute_async does not wait"),
+    (
+        "execution.shutdown-on-attached-exit",
+        ValueKind.BOOLEAN,
+        False,
+        "the job runs in the driver, and ends with it",
+    ),
     ("execution.checkpointing.max-concurrent-checkpoints", ValueKind.INT, 1, _BATCH),
-    ("execution.checkpointing.tolerable-failed-checkpoints", ValueKind.INT, 0, _BATCH),
     ("execution.checkpointing.incremental", ValueKind.BOOLEAN, False, _BATCH),
-    ("execution.checkpointing.num-retained", ValueKind.INT, 1, _BATCH),
     ("execution.checkpointing.storage", ValueKind.STRING, "", _BATCH),
     ("execution.checkpointing.snapshot-compression", ValueKind.BOOLEAN, False, _BATCH),
-    ("execution.checkpointing.externalized-checkpoint-retention", ValueKind.STRING, "", _BATCH),
     ("execution.checkpointing.interval-during-backlog", ValueKind.DURATION, 0, _BATCH),
     ("execution.checkpointing.local-backup.enabled", ValueKind.BOOLEAN, False, _BATCH),
     ("execution.checkpointing.file-merging.enabled", ValueKind.BOOLEAN, False, _BATCH),
@@ -47,7 +45,7 @@ _ROWS: tuple[tuple[str, ValueKind, Any, str], ...] = (
     ("execution.checkpointing.unaligned.enabled", ValueKind.BOOLEAN, False, _BARRIER),
     ("execution.checkpointing.unaligned.forced", ValueKind.BOOLEAN, False, _BARRIER),
     ("execution.checkpointing.aligned-checkpoint-timeout", ValueKind.DURATION, 0, _BARRIER),
-    ("metrics.latency.interval", ValueKind.DURATION, 0, "Spark's progress reports latencies"),
+    ("metrics.latency.interval", ValueKind.DURATION, 0, "Spark's progress reports durations"),
     ("task.cancellation.interval", ValueKind.DURATION, 30_000, "Spark cancels tasks"),
     ("task.cancellation.timeout", ValueKind.DURATION, 180_000, "Spark cancels tasks"),
     ("state.backend.incremental", ValueKind.BOOLEAN, False, _STATE),

@@ -1,9 +1,10 @@
-"""S3 and Azure Blob Storage by ``obstore``, with what Spark's Hadoop configuration says of them."""
+"""S3 and Azure Blob Storage with ``obstore``, configured by Spark's Hadoop settings."""
 
 from __future__ import annotations
 
 import hashlib
 import posixpath
+import re
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -16,14 +17,14 @@ from headrace.common._storage.remote import Entry, RemoteFiles
 from headrace.errors import UnsupportedError
 
 _WRITER = "headrace_writer"
-"""The attribute of an object that says which call wrote it. Azure allows letters, digits and _."""
+"""The attribute of an object: which call wrote it. Azure allows letters, digits and _."""
 
 
 def open_s3(location: Location, access: StorageAccess) -> FileSystem:
     """Return the file system of a bucket.
 
     Raises:
-        UnsupportedError: a setting cannot be carried over.
+        UnsupportedError: a setting has no equivalent in obstore.
         MissingExtraError: obstore is not installed.
     """
     config, client = s3_settings(location.authority, access.settings)
@@ -38,7 +39,7 @@ def open_azure(location: Location, access: StorageAccess) -> FileSystem:
     """Return the file system of a container.
 
     Raises:
-        UnsupportedError: a setting cannot be carried over.
+        UnsupportedError: a setting has no equivalent in obstore.
         MissingExtraError: obstore is not installed.
     """
     container, _, host = location.authority.partition("@")
@@ -50,7 +51,7 @@ def open_azure(location: Location, access: StorageAccess) -> FileSystem:
     )
 
 
-# What S3A's settings are called in obstore. A credentials provider is known by its class's name.
+# From the names of S3A's settings to those of obstore. Credential providers go by class name.
 
 _S3_KEYS = {
     "access.key": "access_key_id",
@@ -83,12 +84,20 @@ _S3_REFUSED = (
     "s3.signing-algorithm",
 )
 
+_CENTRAL_ENDPOINT = "s3.amazonaws.com"
+_REGION_OF_ENDPOINT = re.compile(
+    r"\bs3(?:-fips)?(?:\.dualstack)?[.-]([a-z]{2}(?:-[a-z]+)+-\d+)\.(?:vpce\.)?amazonaws\.com"
+)
+_MACHINE_ROLES = "169.254.169.254"
+"""Where a machine of AWS or Azure is asked for its role, after all other credentials."""
+_DEFAULT_REGION = "us-east-1"  # of servers other than Amazon's
+
 
 def s3_settings(bucket: str, settings: Mapping[str, str]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return obstore's settings of a bucket, and those of its HTTP client, for those of S3A.
+    """Convert S3A's settings of a bucket to those of obstore, and of its HTTP client.
 
     Raises:
-        UnsupportedError: a setting cannot be carried over.
+        UnsupportedError: a setting has no equivalent in obstore.
     """
     of = {
         **_with_prefix(settings, "fs.s3a."),
@@ -121,13 +130,16 @@ def s3_settings(bucket: str, settings: Mapping[str, str]) -> tuple[dict[str, Any
         config["server_side_encryption"] = _S3_ENCRYPTION[algorithm.upper()]
     is_secure = of.get("connection.ssl.enabled", "true").lower() != "false"
     endpoint = of.get("endpoint", "")
+    if endpoint.rpartition("/")[2] == _CENTRAL_ENDPOINT:
+        endpoint = ""  # S3A, too, asks the region's own instead: this one only redirects to it
     if endpoint:
         if "://" not in endpoint:
             endpoint = f"{'https' if is_secure else 'http'}://{endpoint}"
         path_style = of.get("path.style.access", "false").lower() == "true"
         config["endpoint"] = endpoint if path_style else _with_bucket(endpoint, bucket)
         config["virtual_hosted_style_request"] = not path_style
-        config.setdefault("region", "us-east-1")
+        found = _REGION_OF_ENDPOINT.search(endpoint)
+        config.setdefault("region", _DEFAULT_REGION if found is None else found[1])
         client["allow_http"] = endpoint.startswith("http://")
     if of.get("requester.pays.enabled", "false").lower() == "true":
         config["request_payer"] = True
@@ -148,7 +160,7 @@ def azure_settings(host: str, settings: Mapping[str, str]) -> tuple[dict[str, An
     ``host``: ``account.dfs.core.windows.net``, or as the URL has it.
 
     Raises:
-        UnsupportedError: a setting cannot be carried over.
+        UnsupportedError: a setting has no equivalent in obstore.
     """
 
     def of(key: str) -> str:
@@ -199,15 +211,15 @@ def _with_prefix(settings: Mapping[str, str], prefix: str) -> dict[str, str]:
 
 def _refused(setting: str) -> UnsupportedError:
     return UnsupportedError(
-        f"the setting {setting} cannot be carried over to Python workers",
+        f"Python workers cannot use the setting {setting}",
         where={"setting": setting},
-        hint="give this bucket or account keys, a session token or the machine's role, or use"
-        " hdfs:// or a mounted folder",
+        hint="configure keys, a session token or the machine's role for this bucket or account;"
+        " or use hdfs:// or a mounted folder",
     )
 
 
 class CloudFiles(RemoteFiles):
-    """Objects of one bucket or container. A folder is the beginning of the names of objects."""
+    """Objects of one bucket or container. A folder is a prefix of the names of objects."""
 
     def __init__(self, base: str, store: Any) -> None:
         self._base, self._store = base, store
@@ -222,10 +234,10 @@ class CloudFiles(RemoteFiles):
             self._obstore.put(self._store, self._key(path), data, use_multipart=False)
 
     def put_if_absent(self, path: str, data: bytes) -> bool:
-        """Store an object with a condition.
+        """Store an object if there is none of this name; return whether it was stored.
 
-        The client repeats a request whose answer was lost, which is then refused because of itself:
-        the attribute tells.
+        The client repeats a request if its answer is lost. The repeated request is refused, because
+        the first one succeeded. The attribute shows that this call has written the object.
         """
         writer, exists = uuid.uuid4().hex, self._obstore.exceptions.AlreadyExistsError
         with self._errors("PUT", path):
@@ -244,9 +256,9 @@ class CloudFiles(RemoteFiles):
         return True
 
     def publish(self, source: str, target: str) -> bool:
-        """Copy an object where no other is, and remove it.
+        """Copy an object unless the target exists, and remove the source; False if it exists.
 
-        A target that has the same content is the result of an earlier call.
+        If the target has the same content, an earlier call has made it, and the result is True.
         """
         with self._errors("COPY", source):
             try:
@@ -322,14 +334,14 @@ class CloudFiles(RemoteFiles):
         ]
         files = []
         for each in found["objects"]:
-            if each["path"] == key:  # marks this folder
+            if each["path"] == key:  # the marker of this folder
                 continue
             listed, name = self._listed(each), posixpath.basename(each["path"])
             files.append(Entry(name, False, listed.size_bytes, listed.mtime_ms))
         return sorted([*folders, *files], key=lambda each: each.name)
 
     def walk(self, directory: str) -> Iterator[ListedFile]:
-        """Yield the files below a folder. Empty ones are left out: most mark a folder."""
+        """Yield the files below a folder, without empty ones: most of these mark folders."""
         return (file for file in super().walk(directory) if file.size_bytes)
 
     def all_files(self, folder: str) -> list[ListedFile]:
@@ -358,7 +370,11 @@ class CloudFiles(RemoteFiles):
         except (kinds.PermissionDeniedError, kinds.UnauthenticatedError) as error:
             raise PermissionError(f"{operation} of {path}: {_first_line(error)}") from error
         except kinds.BaseError as error:
-            raise OSError(f"{operation} of {path}: {_first_line(error)}") from error
+            text = _first_line(error)
+            if _MACHINE_ROLES in text:
+                text = f"there are no credentials, and this machine has no role ({text})"
+                raise PermissionError(f"{operation} of {path}: {text}") from error
+            raise OSError(f"{operation} of {path}: {text}") from error
 
 
 def _first_line(error: BaseException) -> str:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import posixpath
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -54,10 +53,12 @@ class FileStore(ObjectStore):
         return self._path_of(name) if name else self._folder
 
     def tidy(self) -> None:
-        """Remove drafts older than a day, which no writer uses any more."""
+        """Remove temporary files older than a day, which no writer uses any more."""
         with self._raises_checkpoint_error("", "tidied"):
-            oldest_ms = time.time() * 1000 - _STALE_DRAFT_MS
-            for file in self._files.all_files(self._folder):
+            found = self._files.all_files(self._folder)
+            # By the clock of the storage: the owner has just written its lease.
+            oldest_ms = max((file.mtime_ms for file in found), default=0) - _STALE_DRAFT_MS
+            for file in found:
                 if posixpath.basename(file.path).startswith(DRAFT) and file.mtime_ms < oldest_ms:
                     self._files.remove(file.path)
 

@@ -1,6 +1,6 @@
-"""``FileSystem``: what file connectors and checkpoints need of a storage for files.
+"""``FileSystem``: the operations on files that file connectors and checkpoints need.
 
-Paths are local paths, or URLs as Spark takes them; a path belongs to one file system
+Paths are local paths, or URLs of Spark; a path belongs to one file system
 (``locations.file_system_of``). Names in URLs are not percent-encoded, as in Hadoop.
 """
 
@@ -27,7 +27,7 @@ def is_hidden(name: str) -> bool:
 
 
 class FileSystem(ABC):
-    """Files by path. Each operation that can fail is a method of its own, for tests.
+    """Files by path. Each operation that can fail is a separate method, so that tests can fail it.
 
     Raises:
         OSError: from every method, if the storage fails; ``FileNotFoundError`` where a file that
@@ -35,7 +35,7 @@ class FileSystem(ABC):
     """
 
     def use_tokens(self, tokens: Mapping[str, str]) -> None:
-        """Use other tokens from now on, by service; a storage without tokens has nothing to do."""
+        """Set new tokens, by service. Storage without tokens ignores them."""
 
     @abstractmethod
     def create(self, path: str) -> IO[bytes]:

@@ -1,4 +1,4 @@
-"""HDFS over WebHDFS: nothing needs to be installed, and no JVM runs."""
+"""HDFS over WebHDFS, without additional packages and without a JVM."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def open_hdfs(location: Location, access: StorageAccess) -> FileSystem:
     """Return the file system of an ``hdfs://`` URL.
 
     Raises:
-        UnsupportedError: the configuration does not say which HDFS it is, or WebHDFS is off.
+        UnsupportedError: the configuration has no name node for the URL, or WebHDFS is off.
     """
     settings = access.settings
     authority = location.authority or split_url(settings.get("fs.defaultFS", "")).authority
@@ -38,7 +38,7 @@ def open_hdfs(location: Location, access: StorageAccess) -> FileSystem:
         raise UnsupportedError(
             "HDFS is read and written over WebHDFS, and dfs.webhdfs.enabled is false",
             where={"url": str(location)},
-            hint="switch WebHDFS on at the name nodes, or use a mounted folder",
+            hint="turn WebHDFS on at the name nodes, or use a mounted folder",
         )
     client = WebHdfs(authority, name_nodes(authority, settings), _identity(authority, access))
     return HdfsFiles(client, access)
@@ -69,7 +69,7 @@ def _address(configured: str, rpc: str, port: int, secure: bool) -> Address:
 
 
 def _identity(authority: str, access: StorageAccess) -> dict[str, str]:
-    """Return who asks: a delegation token, where there is one."""
+    """Return the request parameters that identify the user: a delegation token, or the name."""
     for service in (authority, f"ha-hdfs:{authority}", *_by_number(authority)):
         if service in access.tokens:
             return {"delegation": access.tokens[service]}
@@ -77,17 +77,17 @@ def _identity(authority: str, access: StorageAccess) -> dict[str, str]:
 
 
 def _by_number(authority: str) -> list[str]:
-    """Return the authority with the numbers of its host, as Hadoop names the service of a token."""
+    """Return the authority with its host's IP address: Hadoop's name of a token's service."""
     host, _, port = authority.rpartition(":")
     try:
         found = socket.getaddrinfo(host or authority, None, type=socket.SOCK_STREAM)
-    except OSError:  # no host: the name of a service
+    except OSError:  # not a host, but the name of a service
         return []
     return [f"{address[4][0]}:{port or _RPC_PORT}" for address in found]
 
 
 class HdfsFiles(RemoteFiles):
-    """Files of one HDFS. Renames are atomic at the name node, and so are all of its requests."""
+    """Files of one HDFS. Every request to the name node is atomic, for example a rename."""
 
     def __init__(self, client: WebHdfs, access: StorageAccess) -> None:
         self._client, self._access = client, access
@@ -100,7 +100,7 @@ class HdfsFiles(RemoteFiles):
         self._client.write(_inner(path), content)
 
     def replace(self, path: str, data: bytes) -> None:
-        """Write a draft beside the file, and rename it."""
+        """Write a temporary file in the same folder, and rename it to the path."""
         draft = self._write_draft(path, data)
         self._rename(draft, path, replace=True)
 
@@ -175,7 +175,7 @@ class HdfsFiles(RemoteFiles):
         return status
 
     def entries(self, folder: str) -> list[Entry]:
-        """Return what is in a folder, drafts too."""
+        """Return the entries of a folder, with temporary files."""
         try:
             answer = self._client.call("GET", "LISTSTATUS", _inner(folder))
         except FileNotFoundError:
@@ -204,5 +204,5 @@ class HdfsFiles(RemoteFiles):
 
 
 def _inner(url: str) -> str:
-    """Return the path within the file system."""
+    """Return the path of a URL within its file system."""
     return split_url(url).path or "/"

@@ -1,8 +1,8 @@
 """Local paths and URLs, and the file systems that they belong to.
 
-Where a cluster's storage is, and as whom it is used, comes from Spark's Hadoop configuration: the
-driver reads it (``StorageAccess``), and it goes to workers with the job. ``use_access`` makes it
-known to a process.
+The addresses of remote storage, and the credentials, come from Spark's Hadoop configuration. The
+driver reads them (``StorageAccess``) and sends them to the workers with the job. ``use_access``
+sets them in a process.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ _FILE_SYSTEMS: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True)
 class StorageAccess:
-    """How storage is reached.
+    """The addresses and credentials of remote storage.
 
-    ``settings``: the keys of the Hadoop configuration that were set by someone; defaults are left
-    out. ``user``: the name under which HDFS is used without Kerberos. ``tokens``: HDFS delegation
-    tokens by service (``ip:port`` or ``ha-hdfs:name``), encoded for URLs.
+    ``settings``: the Hadoop configuration, without Hadoop's defaults. ``user``: the name under
+    which HDFS is used without Kerberos. ``tokens``: HDFS delegation tokens by service (``ip:port``
+    or ``ha-hdfs:name``), encoded for URLs.
     """
 
     settings: Mapping[str, str] = field(default_factory=dict, repr=False)
@@ -43,7 +43,7 @@ class StorageAccess:
 
 
 LOCAL_ONLY = StorageAccess()
-"""Says nothing: for jobs without remote storage."""
+"""Without settings: for jobs without remote storage."""
 
 
 class Location(NamedTuple):
@@ -79,12 +79,12 @@ def split_url(url: str) -> Location:
 def location_of(
     path: str | os.PathLike[str], what: str = "files", otherwise: str | None = None
 ) -> str:
-    """Return a local path for a local one or a ``file:`` URI, and a clean URL for a URL.
+    """Return the local path of a path or a ``file:`` URI; the normalized URL of another URL.
 
-    For the error, ``what`` names the files, and ``otherwise`` is another way to them.
+    For the error, ``what`` names the files, and ``otherwise`` is an alternative for the user.
 
     Raises:
-        UnsupportedError: the URL has a scheme that is not known.
+        UnsupportedError: the scheme is not supported.
     """
     text = os.fspath(path)
     scheme = _scheme_of(text)
@@ -105,17 +105,17 @@ def location_of(
 
 
 def absolute(path: str) -> str:
-    """Return a local path without the working directory that it depends on; a URL stays."""
+    """Return the absolute path of a local path; return a URL unchanged."""
     return path if is_url(path) else os.path.abspath(path)
 
 
 def hadoop_url(location: str) -> str:
-    """Return a location as Spark takes it: a local path with ``file:``, whatever its default is."""
+    """Return a location for Spark: a local path gets ``file:``, whatever Spark's default is."""
     return location if is_url(location) else f"file:{os.path.abspath(location)}"
 
 
 def uses_urls(locators: Iterable[str]) -> bool:
-    """Return whether one of the locators, each of which may be a list, is on remote storage."""
+    """Return whether one of the locators is on remote storage; a locator may be a list."""
     parts = (part.strip() for locator in locators for part in locator.split(","))
     return any(_scheme_of(part) in _FILE_SYSTEMS for part in parts)
 
@@ -131,10 +131,10 @@ _remove_with_markers: Callable[[str], None] | None = None
 def use_access(
     access: StorageAccess, remove_with_markers: Callable[[str], None] | None = None
 ) -> None:
-    """Use storage in this process as ``access`` says, from now on.
+    """Set how this process reaches remote storage.
 
-    ``remove_with_markers`` removes a folder with the empty objects by which Hadoop marks folders on
-    S3; only Hadoop can name them.
+    File systems that are already open get the new tokens. ``remove_with_markers``: removes a folder
+    together with Hadoop's markers of folders on S3, empty objects that only Hadoop can name.
     """
     global _access, _remove_with_markers
     _remove_with_markers = remove_with_markers
@@ -147,7 +147,7 @@ def use_access(
 
 
 def remove_folder_of_spark(path: str) -> None:
-    """Remove a folder that Spark writes to, if it exists."""
+    """Remove a folder that Spark has written to, if it exists."""
     if _remove_with_markers is not None and is_url(path):
         _remove_with_markers(path)
     else:
@@ -158,7 +158,7 @@ def file_system_of(path: str) -> FileSystem:
     """Return the file system of a path.
 
     Raises:
-        UnsupportedError: the scheme is not known, or a setting of it cannot be carried over.
+        UnsupportedError: the scheme is not supported, or Python cannot use one of its settings.
         MissingExtraError: the package for it is not installed.
     """
     if not is_url(path):
@@ -176,7 +176,7 @@ def file_system_of(path: str) -> FileSystem:
 
 
 def open_file(path: str) -> IO[bytes]:
-    """Open a file for reading, wherever it is.
+    """Open a local or remote file for reading.
 
     Raises:
         FileNotFoundError: it does not exist.
@@ -185,7 +185,7 @@ def open_file(path: str) -> IO[bytes]:
 
 
 def stat_file(path: str) -> ListedFile:
-    """Return the size and the time of modification of a file.
+    """Return a file with its size and time of modification.
 
     Raises:
         FileNotFoundError: it does not exist.

@@ -1,4 +1,4 @@
-"""File systems that are reached over the network: uploads of whole files, reads of ranges."""
+"""Remote file systems: files are uploaded as a whole, and read in ranges."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from headrace.common._storage.file_system import FileSystem, ListedFile, is_hidd
 from headrace.errors import StorageError
 
 SPOOL_BYTES = 16 << 20
-"""A file that is written is kept in memory up to this size, and above it on the local disk."""
+"""Up to this size a new file is kept in memory until its upload; larger ones on the local disk."""
 
 FIRST_READ_BYTES, READ_BYTES = 1 << 16, 8 << 20
-"""How much the first read of an open file fetches, and how much a later one in sequence."""
+"""The bytes that the first read of an open file fetches, and the limit of a sequential read."""
 
 DRAFT = ".draft-"
-"""The beginning of the names of files that will be renamed."""
+"""The prefix of the names of temporary files, which will be renamed."""
 
 SEGMENT_BYTES = 1 << 20
-"""A log begins a new object when its last one has reached this size."""
+"""If the last object of a log has this size, the next append begins a new object."""
 
 
 @dataclass(frozen=True)
@@ -40,7 +40,7 @@ class Entry:
 
 
 class Upload(io.RawIOBase):
-    """A file that is written locally; ``RemoteFiles.sync`` stores it."""
+    """A new file, kept locally until ``RemoteFiles.sync`` uploads it."""
 
     def __init__(self, path: str) -> None:
         self.path = path
@@ -66,9 +66,10 @@ class Upload(io.RawIOBase):
 
 
 class RangeReader(io.RawIOBase):
-    """A seekable file whose reads fetch ranges: small ones at first, larger ones in sequence.
+    """A seekable file that fetches ranges: small ones first, larger ones in sequential reads.
 
-    A failure of the storage is no ``OSError`` here: formats take one for a damaged file.
+    If the storage fails, it raises ``StorageError`` and not ``OSError``, because formats treat an
+    ``OSError`` as a damaged file.
     """
 
     def __init__(self, files: RemoteFiles, path: str, size_bytes: int) -> None:
@@ -95,7 +96,7 @@ class RangeReader(io.RawIOBase):
         return self._position
 
     def readinto(self, buffer: Any) -> int:
-        """Read from what was fetched, or fetch a range."""
+        """Fill the buffer from the fetched bytes, or fetch a range."""
         wanted = min(len(buffer), self._size - self._position)
         if wanted <= 0:
             return 0
@@ -117,7 +118,8 @@ class RangeReader(io.RawIOBase):
         except OSError as error:
             raise _unread_error(self._path, str(error)) from error
         if len(data) != length:
-            problem = f"{len(data)} bytes came from position {self._position}, not {length}"
+            found = f"{len(data)} of {length} bytes"
+            problem = f"the storage returned {found} at position {self._position}"
             raise _unread_error(self._path, problem)
         self._fetched, self._start = data, self._position
 
@@ -126,12 +128,12 @@ def _unread_error(path: str, problem: str) -> StorageError:
     return StorageError(
         f"a file could not be read: {problem}",
         where={"file": path},
-        hint="the job can be started again: it goes on from its checkpoint",
+        hint="start the job again: it continues from its checkpoint",
     )
 
 
 class RemoteFiles(FileSystem):
-    """A file system by a few requests, which subclasses implement."""
+    """A file system on top of a few requests, which subclasses implement."""
 
     @abstractmethod
     def store(self, path: str, content: IO[bytes]) -> None:
@@ -139,24 +141,24 @@ class RemoteFiles(FileSystem):
 
     @abstractmethod
     def put_if_absent(self, path: str, data: bytes) -> bool:
-        """Store a small file durably; False where there is one.
+        """Store a small file durably; False if it exists.
 
         Of several concurrent calls exactly one returns True.
         """
 
     @abstractmethod
     def read_range(self, path: str, start: int, length: int) -> bytes:
-        """Return a part of a file."""
+        """Return ``length`` bytes of a file; fewer at its end."""
 
     @abstractmethod
     def entries(self, folder: str) -> list[Entry]:
-        """Return what is in a folder, sorted by name; empty if it does not exist."""
+        """Return the entries of a folder, sorted by name; empty if it does not exist."""
 
     def create(self, path: str) -> IO[bytes]:
         return cast("IO[bytes]", Upload(path))
 
     def sync(self, file: IO[bytes]) -> None:
-        """Upload what was written; a second call uploads all of it again."""
+        """Upload the complete file; a second call uploads the complete file again."""
         upload = cast("Upload", file)
         end = upload.content.tell()
         upload.content.seek(0)
@@ -170,9 +172,9 @@ class RemoteFiles(FileSystem):
         return cast("IO[bytes]", io.BufferedReader(RangeReader(self, path, size)))
 
     def append(self, path: str, data: bytes) -> None:
-        """Write the last segment again with more data, or begin one.
+        """Replace the last segment by a longer one, or begin a new segment.
 
-        A log is a folder of numbered files, as stores of objects cannot append.
+        A log is a folder of numbered files, because object stores cannot append.
         """
         segments = self._segments(path)
         number, before = len(segments), b""
@@ -186,8 +188,8 @@ class RemoteFiles(FileSystem):
         return b"".join(data or b"" for data in found)
 
     def cut_log(self, path: str, size_bytes: int) -> None:
-        """Never needed: an append is there as a whole, or not at all."""
-        raise io.UnsupportedOperation(f"{path} has no torn end")
+        """Not supported and never needed: each append is stored completely or not at all."""
+        raise io.UnsupportedOperation(f"{path} cannot be shortened: its appends are atomic")
 
     def _segments(self, path: str) -> list[Entry]:
         return [each for each in self.entries(path) if each.name.isdigit()]
@@ -237,7 +239,7 @@ class RemoteFiles(FileSystem):
 
 
 def _split_pattern(pattern: str) -> tuple[str, list[str]]:
-    """Return the folder above the first part with a magic letter, and the parts from there."""
+    """Return the folder before the first part with a wildcard, and the parts after it."""
     parts = pattern.split("/")
     first = next((i for i, part in enumerate(parts) if glob.has_magic(part)), len(parts))
     return "/".join(parts[:first]), parts[first:]

@@ -1,4 +1,4 @@
-"""A client of WebHDFS, the HTTP interface of HDFS: name nodes, data nodes, errors, repetition."""
+"""A client of WebHDFS, the HTTP interface of HDFS, with failover and repeated requests."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ _ERRORS: dict[str, type[OSError]] = {
 
 
 _BROKEN = (http.client.HTTPException, ConnectionError, TimeoutError, ssl.SSLError)
-"""How a connection to a data node breaks."""
+"""The exceptions of a broken connection to a data node."""
 
 
 class _UntrustedError(OSError):
-    """A certificate is not trusted: to ask again does not help."""
+    """A certificate is not trusted, so the request is not repeated."""
 
 
 class Address(NamedTuple):
@@ -46,14 +46,14 @@ class Address(NamedTuple):
 
 
 class _Unanswered(Exception):
-    """No name node has carried out a request; it can be sent again."""
+    """No name node has executed the request, so it can be repeated."""
 
 
 @dataclass
 class WebHdfs:
     """Requests to the name nodes of one HDFS.
 
-    ``identity``: the parameters that say who asks. ``pause`` waits for a number of seconds.
+    ``identity``: the parameters that identify the user. ``pause`` waits for a number of seconds.
     """
 
     service: str
@@ -66,9 +66,9 @@ class WebHdfs:
     def call(
         self, method: str, operation: str, path: str, repeats: bool = True, **parameters: Any
     ) -> dict[str, Any]:
-        """Carry out a request of the name node, and return its JSON answer.
+        """Send a request to the name node, and return its JSON answer.
 
-        ``repeats``: a request whose answer was lost may be sent again.
+        ``repeats``: whether the request may be repeated if its answer is lost.
         """
         status, data, _ = self._ask(method, operation, path, repeats, parameters)
         answer = _json_answer(data)
@@ -103,14 +103,14 @@ class WebHdfs:
         self._repeated(attempt, "CREATE", path)
 
     def _data_node(self, method: str, operation: str, path: str, **parameters: Any) -> str:
-        """Return the URL to which a name node sends a request."""
+        """Return the URL of a data node, to which the name node redirects a request."""
         status, data, location = self._ask(method, operation, path, True, parameters)
         if status != 307 or not location:
             raise self._error(operation, path, status, _json_answer(data))
         return location
 
     def _repeated(self, attempt: Callable[[], Any], operation: str, path: str) -> Any:
-        """Repeat an attempt whose connection to a data node fails."""
+        """Call ``attempt``, and repeat it if the connection to a data node fails."""
         for pause_s in (*_PAUSES_S, None):
             try:
                 return attempt()
@@ -151,8 +151,9 @@ class WebHdfs:
         tried = ", ".join(f"{each.host}:{each.port}" for each in self.addresses)
         raise OSError(
             f"no name node of hdfs://{self.service} answers {operation} of {path} over WebHDFS"
-            f" (tried {tried}): {str(problem).partition(chr(10))[0]}. The address is"
-            " dfs.namenode.http-address, or https-address, in Spark's Hadoop configuration"
+            f" (tried {tried}): {str(problem).partition(chr(10))[0]}. Check"
+            " dfs.namenode.http-address"
+            " or https-address in Spark's Hadoop configuration"
         )
 
     def _ask_one(
@@ -174,11 +175,13 @@ class WebHdfs:
             data = response.read()
         except (http.client.HTTPException, OSError) as error:
             connection.close()
-            # A kept connection that the server has closed did not take the request.
+            # The server had closed this kept-alive connection, so it did not receive the request.
             closed = isinstance(error, http.client.RemoteDisconnected | ConnectionResetError)
             if repeats or (closed and not is_new):
                 raise _Unanswered(error) from error
-            raise OSError(f"the answer of {address.host} is lost: {error}") from error
+            raise OSError(
+                f"{address.host} closed a connection without an answer: {error}"
+            ) from error
         if not response.will_close:
             kept[address] = connection
         else:
@@ -256,7 +259,7 @@ def _connect(address: Address) -> http.client.HTTPConnection:
     except ssl.SSLCertVerificationError as error:
         raise _UntrustedError(
             f"the certificate of {address.host}:{address.port} is not trusted:"
-            f" {error.verify_message}. The variable SSL_CERT_FILE of driver and workers names a"
-            " file of the authorities that are"
+            f" {error.verify_message}. Set SSL_CERT_FILE, for the driver and the workers, to a"
+            " file with the certificate authorities to trust"
         ) from error
     return connection

@@ -174,9 +174,8 @@ class JobSettings:
             return None
         return self._configuration.get_boolean(_CHANGELOG, False)
 
-    @no_effect("there are no savepoints")
     def set_default_savepoint_directory(self, directory: str) -> Self:
-        """Store the directory; it has no effect on Spark."""
+        """Set the folder of savepoints that are taken without a folder of their own."""
         self._configuration.set_string(options.SAVEPOINT_DIR.key, directory)
         return self
 

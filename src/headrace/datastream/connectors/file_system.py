@@ -153,7 +153,11 @@ class FileSource(Source):
 
     def enumerator(self, directory: str) -> SplitEnumerator:
         """Return a new enumerator; a watched folder's file list is stored in ``directory``."""
-        planner = FilePlanner(self.format, self.max_range_bytes)
+        planner = FilePlanner(
+            self.format,
+            self.max_range_bytes,
+            absolute_paths=all(absolute(path) == path for path in self.paths),
+        )
         if self.discovery_interval_ms is None:
             return StaticFiles(self.paths, planner)
         return MonitoredFolder(

@@ -16,7 +16,7 @@ from headrace.common.configuration import Configuration
 from headrace.errors import ConfigurationError
 
 ARCHIVES = (".zip", ".jar", ".whl", ".egg", ".tar", ".tar.gz", ".tgz")
-"""Supported file name endings of archives."""
+"""The supported endings of archive names."""
 
 
 @dataclass(frozen=True)
@@ -120,9 +120,9 @@ def _parse_archives(text: str) -> Iterator[tuple[str, str]]:
         path = _require_existing(given, options.PYTHON_ARCHIVES)
         if not path.lower().endswith(ARCHIVES):
             raise ConfigurationError(
-                f"{given!r} is no archive that can be extracted",
+                f"{given!r} is not an archive that can be extracted",
                 where={"option": options.PYTHON_ARCHIVES.key},
-                hint=f"its name should end with {', '.join(ARCHIVES)}",
+                hint=f"its name must end with one of {', '.join(ARCHIVES)}",
             )
         yield path, _require_inside(target or os.path.basename(path), options.PYTHON_ARCHIVES.key)
 

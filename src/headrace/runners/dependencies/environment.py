@@ -1,8 +1,8 @@
-"""Makes an archive of a program and all that it needs, for machines with only Python and Spark.
+"""Makes an archive of a program and its dependencies, for machines with only Python and Spark.
 
-    bin/python       runs the machine's Python of the right version with the packages
+    bin/python       a script: runs the machine's Python of the right version with these packages
     site-packages/   Headrace, the packages that it and the program need, without pyspark
-    program/         the program, and the modules beside it
+    program/         the program, and the modules next to it
 
 Spark extracts the archive on each machine, wherever its working folder is.
 """
@@ -37,11 +37,11 @@ PROGRAM = "program"
 
 _OF_SPARK = frozenset({"pyspark", "py4j"})
 _EXTRAS_NOT_SENT = frozenset({"dev", "java"})
-_COMPRESSION = 1  # levels above cost minutes, and a tenth less
+_COMPRESSION = 1  # higher levels take minutes longer, for an archive that is a tenth smaller
 # A third of the files of the largest packages.
 _NOT_NEEDED = re.compile(
     r"(?:pandas|numpy|pyarrow)/(?:.+/)?tests/|(?:pyarrow|numpy/_core)/include/|\.(?:pyx|pxd|a)$"
-    r"|\.dist-info/direct_url\.json$"  # it names a path of this machine
+    r"|\.dist-info/direct_url\.json$"  # it contains a path of this machine
 )
 
 _SCRIPT = """\
@@ -61,7 +61,7 @@ exit 127
 
 @dataclass
 class Content:
-    """What an archive has: packages by name and version, and the files of the program."""
+    """The content of an archive: packages by name and version, and the program's files."""
 
     packages: dict[str, str] = field(default_factory=dict)
     modules: list[Path] = field(default_factory=list)
@@ -70,7 +70,7 @@ class Content:
 def make_environment(
     program: Path, target: Path, added: Iterable[str] = (), left_out: Iterable[str] = ()
 ) -> Content:
-    """Write the archive of a program, and return what it has.
+    """Write the archive of a program, and return its content.
 
     ``added``: names of packages that the program imports by name at run time. ``left_out``: names
     of packages that the executors have.
@@ -120,9 +120,10 @@ def _without_caches(info: tarfile.TarInfo) -> tarfile.TarInfo | None:
 
 
 def find_modules(program: Path) -> tuple[list[Path], set[str]]:
-    """Return the program with the modules beside it that it imports, and the names of others.
+    """Return the program's files, and the names of the other modules that they import.
 
-    Modules that those import count too. A package beside the program is a folder.
+    The files are the program, the modules next to it that it imports, and those that these import.
+    A package next to the program is a folder.
     """
     folder = str(program.resolve().parent)
     found: dict[Path, None] = {program.resolve(): None}
@@ -188,16 +189,16 @@ def _distribution(name: str) -> Distribution:
         return Distribution.from_name(name)
     except PackageNotFoundError:
         raise ConfigurationError(
-            f"the package {name!r} is needed, and not installed here",
+            f"the program needs the package {name!r}, which is not installed here",
             hint=f"pip install {name}, or --without {name} if the executors have it",
         ) from None
 
 
 def find_distributions(wanted: Iterable[str], skipped: Iterable[str]) -> dict[str, Distribution]:
-    """Return the installed packages that requirements name, and what those require, by name.
+    """Return the packages that requirements name, and their own requirements, by name.
 
     Raises:
-        ConfigurationError: one is not installed.
+        ConfigurationError: a package is not installed.
     """
     skipped = {canonicalize_name(name) for name in skipped}
     found: dict[str, Distribution] = {}
@@ -218,7 +219,7 @@ def find_distributions(wanted: Iterable[str], skipped: Iterable[str]) -> dict[st
 
 
 def _files_of(distribution: Distribution) -> Iterator[tuple[str, Path]]:
-    """Yield the files of an installed package: the path below ``site-packages``, and that here."""
+    """Yield the files of a package: the path below ``site-packages``, and the path here."""
     editable = _is_editable(distribution)
     for entry in distribution.files or ():
         inside = entry.as_posix()

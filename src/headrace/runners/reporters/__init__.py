@@ -1,1 +1,1 @@
-"""Metric reporters: what a running job counts, under the names of Flink's metrics."""
+"""Metric reporters: send or serve a running job's metrics, under Flink's names."""

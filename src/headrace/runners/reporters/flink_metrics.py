@@ -1,6 +1,6 @@
-"""The metrics of a running job under the names of Flink's.
+"""The metrics of a running job, under Flink's names.
 
-What Headrace does not measure is not there.
+Metrics that Headrace does not measure are left out; they are never 0.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ class Snapshot:
     def _load(
         self, head: str, subtask: int, busy_ms: Number, variables: dict[str, str]
     ) -> Iterator[Sample]:
-        """Yield how a task spends its time; what it waits for only where that is known."""
+        """Yield how a task spends its time (ms per second); back pressure only if it is known."""
         yield self._gauge(Scope.TASK, names.BUSY_MS, round(busy_ms), variables)
         rates = self._rates_over(RATE_SPAN_S)
         busy = min(rates((head, subtask, names.BUSY_MS)) or 0.0, float(_SECOND_MS))
@@ -176,9 +176,10 @@ class Snapshot:
     def _watermarks(
         self, operator: OperatorInfo, vertex: VertexInfo, subtask: int, variables: dict[str, str]
     ) -> Iterator[Sample]:
-        """Yield an operator's watermarks, as far as they follow from those of its task.
+        """Yield an operator's watermarks, as far as its task's watermark determines them.
 
-        Of a source's task the watermark is known that leaves it, of others the one that arrives.
+        For the task of a source, the watermark that it emits is known; for other tasks, the one
+        that arrives.
         """
         batch, chain = self._run.batch, self._chains.get(vertex.id)
         if batch is None or chain is None:
@@ -233,7 +234,7 @@ class Snapshot:
                 yield from self._split_samples(source.id, variables)
 
     def _split_samples(self, source_id: str, variables: dict[str, str]) -> Iterator[Sample]:
-        """Yield the metrics of splits, all with one subtask: another one may read a split next."""
+        """Yield the metrics of splits, all with one subtask: any task may read a split next."""
         program = next(each for each in self._run.job.program.sources if each.id == source_id)
         splits = self._run.splits.get(source_id, {})
         status = {name: (each.position, each.pending_records) for name, each in splits.items()}
@@ -289,7 +290,7 @@ class Snapshot:
     def _counter(
         self, scope: Scope, key: CountKey, variables: Mapping[str, str], *others: CountKey
     ) -> Iterator[Sample]:
-        """Yield the sum of counts, and its rate, under the name of the first one."""
+        """Yield the sum of several counts, and its rate, under the name of the first count."""
         keys, name = (key, *others), key[2]
         count = sum(self._figures.numbers.get(each, 0) for each in keys)
         rates = self._rates_over(RATE_SPAN_S)
@@ -314,6 +315,6 @@ class Snapshot:
 
 
 def _flink_name(name: str, kind: str) -> str:
-    """Return a name as Flink shows that of a source or a sink, or of a task that begins with it."""
+    """Return a name in Flink's form: sources and sinks, and their tasks, get a prefix."""
     before = {"source": "Source: ", "sink": "Sink: "}.get(kind, "")
     return name if name.startswith(before) else before + name

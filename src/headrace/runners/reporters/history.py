@@ -1,4 +1,4 @@
-"""The counts of the last minutes, from which rates are computed when they are asked for."""
+"""The counts of the last minutes, from which rates are computed on demand."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ Key = TypeVar("Key")
 Counts = Mapping[Key, Number]
 
 _STEPS = 12
-"""A span is kept in this many steps: a rate over 60 s is exact to 5 s."""
+"""A time span has this many steps, so a rate over 60 s is exact to 5 s."""
 
 _LONGER = 1.5
-"""A micro-batch may take this much longer than the last one before its job counts as idle."""
+"""If a micro-batch takes longer than the last one by this factor, the job counts as idle."""
 
 
 @dataclass
 class _Entry(Generic[Key]):
-    """The counts after a micro-batch, or several; they began to change at ``start_ms``."""
+    """The counts after one or several micro-batches, from ``start_ms`` to ``end_ms``."""
 
     start_ms: float
     end_ms: float
@@ -29,9 +29,10 @@ class _Entry(Generic[Key]):
 
 
 class CountHistory(Generic[Key]):
-    """Counts that only committed micro-batches change.
+    """Counts that change only with committed micro-batches.
 
-    Within a micro-batch they are taken to grow evenly. ``began_ms``: when all counts were 0.
+    Within a micro-batch they are assumed to grow evenly. ``began_ms``: the time at which all counts
+    were 0. ``span_s``: the longest time over which rates are computed.
     """
 
     def __init__(self, began_ms: float, span_s: float) -> None:
@@ -39,17 +40,17 @@ class CountHistory(Generic[Key]):
         self._entries: list[_Entry[Key]] = [_Entry(began_ms, began_ms, dict)]
 
     def copy(self) -> CountHistory[Key]:
-        """Return a copy that later changes do not reach."""
+        """Return a copy, which later changes do not affect."""
         copied = CountHistory[Key](0, self._span_ms / 1000)
         copied._entries = [*self._entries]
         return copied
 
     def keep(self, span_s: float) -> None:
-        """Keep the counts of at least this many seconds."""
+        """Keep the counts of at least the last ``span_s`` seconds."""
         self._span_ms = max(self._span_ms, span_s * 1000)
 
     def add(self, start_ms: float, end_ms: float, counts: Callable[[], Counts[Key]]) -> None:
-        """Add the counts after a micro-batch; ``counts`` is called when they are first needed."""
+        """Add the counts after a micro-batch; ``counts`` is called when a rate needs them."""
         entries = self._entries
         if len(entries) > 2 and end_ms - entries[-2].end_ms < self._span_ms / _STEPS:
             start_ms = entries.pop().start_ms
@@ -59,10 +60,10 @@ class CountHistory(Generic[Key]):
             del entries[0]
 
     def rates(self, now_ms: float, span_s: float) -> Callable[[Key], float | None]:
-        """Return a function that gives the growth of a count in a second, over the last seconds.
+        """Return a function from a count's key to its growth per second, over the last ``span_s``.
 
-        It gives None for a count that is not known. While a micro-batch may be at work, the span
-        ends with the last one that was committed.
+        The function returns None for an unknown count. While a micro-batch may be running, the span
+        ends with the last committed micro-batch, otherwise at ``now_ms``.
         """
         last = self._entries[-1]
         patience_ms = max(_LONGER * (last.end_ms - last.start_ms), self._span_ms / _STEPS)

@@ -13,7 +13,7 @@ from headrace.common._options.metric_reporters import ReporterSettings
 from headrace.errors import JobError
 from headrace.metrics._merging import Number
 from headrace.runners.clock import Clock, wall_clock_ms
-from headrace.runners.reporters.names import measurement_name
+from headrace.runners.reporters.names import encodable, measurement_name
 from headrace.runners.reporters.reporter import Reporter, Samples
 from headrace.runners.reporters.samples import Kind, Sample, Summary, as_float
 
@@ -57,8 +57,8 @@ class InfluxdbReporter(Reporter):
         """Write all metrics in one request.
 
         Raises:
-            JobError: the server refuses some or all of them.
-            OSError: it cannot be reached.
+            JobError: the server refuses some or all of the metrics.
+            OSError: the server cannot be reached.
         """
         now_ms = self._clock()
         lines = [line for sample in self._samples() if (line := line_of(sample, now_ms))]
@@ -85,33 +85,36 @@ class InfluxdbReporter(Reporter):
 
 
 def line_of(sample: Sample, now_ms: int) -> str:
-    """Return a metric as a line; empty if it has no finite value."""
+    """Return a metric in the line protocol; empty if it has no finite value."""
     fields = ",".join(f"{name}={text}" for name, text in _fields_of(sample))
     if not fields:
         return ""
-    measurement = measurement_name(sample).translate(_IN_MEASUREMENT)
-    return f"{measurement}{_tags_text(sample.labels)} {fields} {now_ms}"
+    measurement = _escape(measurement_name(sample), _IN_MEASUREMENT)
+    return encodable(f"{measurement}{_tags_text(sample.labels)} {fields} {now_ms}")
 
 
 def _tags_text(labels: Mapping[str, str]) -> str:
     return "".join(
-        f",{_tag_text(name)}={_tag_text(value)}"
+        f",{_escape(name, _IN_TAG)}={_escape(value, _IN_TAG)}"
         for name, value in sorted(labels.items())
         if name and value
     )
 
 
-def _tag_text(text: str) -> str:
-    """Escape a part of a tag; a backslash at its end would escape what follows."""
-    escaped = text.translate(_IN_TAG)
+def _escape(text: str, characters: Mapping[int, str]) -> str:
+    """Escape a measurement's name or a part of a tag.
+
+    A backslash at its end would escape the separator.
+    """
+    escaped = text.translate(characters)
     return f"{escaped[:-1]}/" if escaped.endswith("\\") else escaped
 
 
 def _fields_of(sample: Sample) -> Iterator[tuple[str, str]]:
-    """Yield fields of the types that Flink writes.
+    """Yield the fields of a metric, with the types that Flink writes.
 
-    A function's gauge is always a float: it may give 1 now and 0.5 later, and a field keeps its
-    type in InfluxDB.
+    A function's gauge is always a float: it may return 1 now and 0.5 later, but in InfluxDB the
+    type of a field cannot change.
     """
     value = sample.value
     found: dict[str, Number | None]

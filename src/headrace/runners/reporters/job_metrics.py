@@ -1,6 +1,6 @@
-"""Observes a running job, and returns its metrics at any moment.
+"""Observes a running job, and returns its current metrics.
 
-Only committed micro-batches count.
+Only committed micro-batches are counted.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from headrace.runners.subtasks import CountKey, Subtasks
 
 
 class JobMetrics:
-    """Observes a job, and returns its metrics at any moment, in any thread.
+    """Observes a job, and returns its current metrics; ``samples`` may be called in any thread.
 
-    ``host``: the name of the machine of the driver.
+    ``host``: the name of the driver's machine, for the label ``host``.
     """
 
     def __init__(self, host: str) -> None:
@@ -31,7 +31,7 @@ class JobMetrics:
         self._lock = threading.Lock()
 
     def on_start(self, job: JobInfo) -> None:
-        """Begin with a job; all its counts are 0."""
+        """Start with counts of 0."""
         self._subtasks = Subtasks(job.graph, job.program.partitions)
         figures = Figures({}, {}, self._subtasks)
         history = CountHistory[CountKey](job.started_ms, RATE_SPAN_S)
@@ -43,12 +43,15 @@ class JobMetrics:
         if run is None:
             return
         with self._lock:
+            if batch.program.parallelism != run.job.program.parallelism:
+                run.job = run.job.rescaled(batch.program)
+                self._subtasks = Subtasks(run.job.graph, batch.program.partitions)
             if run.failed_ms is not None:  # the first one after a restart
                 run.failed_ms, run.running_since_ms = None, batch.started_ms
             run.waited_ms = self._add_waited(run, batch)
             run.batch, run.batches = batch, run.batches + 1
             if run.has_split_metrics:
-                run.splits = batch.splits  # they can be read only now
+                run.splits = batch.splits  # they can be read only during ``on_batch``
             run.figures = figures = Figures(batch.totals, run.waited_ms, self._subtasks)
             if len(batch.totals) != run.known:
                 run.known = len(batch.totals)
@@ -56,7 +59,7 @@ class JobMetrics:
             run.history.add(batch.now_ms - batch.duration_ms, batch.now_ms, lambda: figures.numbers)
 
     def on_failure(self, error: BaseException, restarts_in_ms: int | None, now_ms: int) -> None:
-        """Note a failure, after which the job begins again if ``restarts_in_ms`` is given."""
+        """Record a failure at ``now_ms``; the job restarts unless ``restarts_in_ms`` is None."""
         run = self._run
         if run is None:
             return
@@ -66,12 +69,12 @@ class JobMetrics:
             run.restarts += restarts_in_ms is not None
 
     def on_end(self, status: JobStatus) -> None:
-        """Note how the job has ended."""
+        """Record the final status."""
         if self._run is not None:
             self._run.status = status
 
     def _add_waited(self, run: Run, batch: BatchProgress) -> dict[tuple[str, int], float]:
-        """Add how long each source task waited for the rest of a micro-batch, if it had more."""
+        """Add how long (ms) each source task with unread records waited for the other tasks."""
         waited, unread = dict(run.waited_ms), dict[str, bool]()
         busy_ms: dict[tuple[str, int], float] = {}
         for (operator, _, metric, number), (_, value, _) in batch.metrics.items():
@@ -89,11 +92,11 @@ class JobMetrics:
         return waited
 
     def samples(self, now_ms: int) -> list[Sample]:
-        """Return all metrics at a moment; none before the job has started."""
+        """Return all metrics at ``now_ms`` (wall clock); empty before the job starts."""
         run = self._run
         if run is None:
             return []
-        with self._lock:  # the job must not wait for the rest
+        with self._lock:  # only this part blocks the job
             run = replace(run, history=run.history.copy())
         return [*Snapshot(run, self._host, now_ms).samples()]
 

@@ -1,4 +1,4 @@
-"""Metrics in the log, as Flink's reporter for slf4j writes them."""
+"""Metrics in the log, in the format of Flink's slf4j reporter."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _WIDTH = 78
 
 
 class LogReporter(Reporter):
-    """Logs the metrics of a job; to stderr, unless the program has set up logging."""
+    """Logs the metrics of a job; they go to stderr if the program has not set up logging."""
 
     def __init__(self, settings: ReporterSettings) -> None:
         self._identifiers = Identifiers(settings.settings, settings.read(options.DELIMITER))

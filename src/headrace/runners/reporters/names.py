@@ -1,4 +1,4 @@
-"""How metrics are called: for Prometheus and InfluxDB by labels, in a log by an identifier."""
+"""The names of metrics: names and labels for Prometheus and InfluxDB, identifiers for the log."""
 
 from __future__ import annotations
 
@@ -14,14 +14,22 @@ _NOT_ALLOWED = re.compile(r"[^a-zA-Z0-9:_]")
 _VARIABLE = re.compile(r"<([^<>]+)>")
 
 
+def encodable(text: str) -> str:
+    """Replace what UTF-8 cannot have: names of files may have bytes that are no text."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
 def filter_characters(text: str) -> str:
     """Replace each character that Prometheus does not allow in a name, as Flink does."""
     return _NOT_ALLOWED.sub("_", text)
 
 
 def label_name(text: str) -> str:
-    """Return a label's name that Prometheus can read: one that it cannot would spoil the page."""
-    name = filter_characters(text).replace(":", "_")
+    """Return a valid label name of Prometheus: one invalid name would make the page unreadable.
+
+    Names that begin with two underscores are reserved.
+    """
+    name = re.sub("^__+", "_", filter_characters(text).replace(":", "_"))
     return f"_{name}" if not name or name[0].isdigit() else name
 
 
@@ -37,7 +45,7 @@ def measurement_name(sample: Sample) -> str:
 
 
 class Identifiers:
-    """Makes identifiers by the formats of ``metrics.scope.*``."""
+    """Makes identifiers in the formats of ``metrics.scope.*``."""
 
     def __init__(self, settings: Settings, delimiter: str | None = None) -> None:
         self._delimiter = delimiter or read(settings, options.SCOPE_DELIMITER)
@@ -50,7 +58,7 @@ class Identifiers:
         self._inherit()
 
     def _inherit(self) -> None:
-        """A format that begins with ``*.`` continues that of the scope above, as in Flink."""
+        """Replace ``*.`` at the start of a format by the parent scope's format, as in Flink."""
         for scope, above in ((Scope.JOB, Scope.JOB_MANAGER), (Scope.OPERATOR, Scope.TASK)):
             if self._formats[scope].startswith("*."):
                 self._formats[scope] = self._formats[above] + self._formats[scope][1:]

@@ -14,7 +14,12 @@ from headrace.common._options import metric_reporters as options
 from headrace.common._options.metric_reporters import ReporterSettings
 from headrace.errors import ConfigurationError, JobError
 from headrace.runners.reporters.flink_metrics import RUNNING_JOBS
-from headrace.runners.reporters.names import filter_characters, label_name, prometheus_name
+from headrace.runners.reporters.names import (
+    encodable,
+    filter_characters,
+    label_name,
+    prometheus_name,
+)
 from headrace.runners.reporters.reporter import Reporter, Samples
 from headrace.runners.reporters.samples import Kind, Sample, Summary, as_float
 
@@ -25,7 +30,7 @@ _TIMEOUT_S = 10.0
 
 
 class Collector:
-    """Converts the metrics of jobs to those of the library, each time it is asked."""
+    """Converts the metrics of a job to those of the library ``prometheus_client``."""
 
     def __init__(self, samples: Samples, filter_labels: bool) -> None:
         self._samples, self._filter_labels = samples, filter_labels
@@ -41,21 +46,21 @@ class Collector:
         for sample in samples:
             name, labels = prometheus_name(sample), self._labels(sample)
             series = (name, tuple(sorted(labels.items())))
-            if series in seen:  # two metrics of one name would make the whole scrape invalid
+            if series in seen:  # two equal series would make the whole scrape invalid
                 continue
             seen.add(series)
             kind = "summary" if sample.kind is Kind.HISTOGRAM else "gauge"
             family = families.get(name)
             if family is None:
                 text = f"{sample.name} (scope: {'_'.join(sample.logical_scope)})"
-                family = families[name] = library.Metric(name, text, kind)
+                family = families[name] = library.Metric(name, encodable(text), kind)
             if family.type == kind:
                 _add(family, name, labels, sample)
         return families
 
     def _labels(self, sample: Sample) -> dict[str, str]:
         return {
-            label_name(key): filter_characters(value) if self._filter_labels else value
+            label_name(key): filter_characters(value) if self._filter_labels else encodable(value)
             for key, value in sample.labels.items()
         }
 
@@ -73,7 +78,7 @@ def _add(family: Any, name: str, labels: dict[str, str], sample: Sample) -> None
 
 
 def _without_repetitions(samples: list[Any]) -> list[Any]:
-    """Return samples with different labels: what belongs to no job is there once for each job."""
+    """Return samples without repeated labels: metrics without a job are reported by each job."""
     found: dict[tuple[str, tuple[tuple[str, str], ...]], Any] = {}
     for sample in samples:
         series = (sample.name, tuple(sorted(sample.labels.items())))
@@ -84,7 +89,7 @@ def _without_repetitions(samples: list[Any]) -> list[Any]:
 
 
 class _Server:
-    """An HTTP server of this process, which serves the metrics of one job or of several."""
+    """An HTTP server of this process for the metrics of one or several jobs."""
 
     def __init__(self, host: str, ports: tuple[range, ...]) -> None:
         library = optional("prometheus_client")
@@ -94,7 +99,7 @@ class _Server:
         self.port, self._server, self._thread = _listen(library, host, ports, self._registry)
 
     def collect(self) -> Iterator[Any]:
-        """Yield the metrics of all jobs, as those of one Flink cluster."""
+        """Yield the metrics of all jobs, like one Flink cluster."""
         families = [each for collector in [*self._collectors] for each in collector.collect()]
         merged: dict[str, Any] = {}
         for family in families:
@@ -110,11 +115,11 @@ class _Server:
         return []
 
     def add(self, collector: Collector) -> None:
-        """Serve the metrics of a further job."""
+        """Serve the metrics of one more job."""
         self._collectors.append(collector)
 
     def remove(self, collector: Collector) -> bool:
-        """Serve those of a job no longer; return whether there are no others."""
+        """Stop serving a job's metrics; return whether no job is left."""
         self._collectors.remove(collector)
         return not self._collectors
 
@@ -128,10 +133,10 @@ class _Server:
 def _listen(
     library: Any, host: str, ports: tuple[range, ...], registry: Any
 ) -> tuple[int, Any, Any]:
-    """Listen on the first port that is free.
+    """Listen on the first free port; return the port, the server and its thread.
 
     Raises:
-        JobError: none is free.
+        JobError: no port is free.
     """
     reason = ""
     for port in chain.from_iterable(ports):
@@ -176,7 +181,7 @@ class PrometheusReporter(Reporter):
         self.port = server.port
 
     def report(self) -> None:
-        """Do nothing: Prometheus asks."""
+        """Do nothing: Prometheus scrapes the server."""
 
     def close(self) -> None:
         if self._collector is None:
@@ -198,7 +203,7 @@ class PushGatewayReporter(Reporter):
         self._job = settings.read(options.JOB_NAME) + suffix
         if not self._job:
             raise ConfigurationError(
-                f"the metric reporter {settings.name!r} pushes under no name",
+                f"the metric reporter {settings.name!r} has no job name to push under",
                 hint=f"set {settings.key_of(options.JOB_NAME)},"
                 f" or {settings.key_of(options.RANDOM_SUFFIX)} to true",
             )
@@ -228,7 +233,7 @@ class PushGatewayReporter(Reporter):
 
 
 def _gateway_url(settings: ReporterSettings) -> str:
-    """Return the gateway's address, by ``hostUrl`` or by Flink's older keys."""
+    """Return the gateway's URL, from ``hostUrl`` or from Flink's older keys."""
     host = settings.read(options.HOST)
     if settings.read(options.HOST_URL) is None and host is not None:
         ports = settings.read(options.PORT)

@@ -1,4 +1,4 @@
-"""``Reporter``: sends or serves the metrics of a job; and how its errors are reported."""
+"""``Reporter``: sends or serves the metrics of a job. ``ReportErrors``: prints its errors."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Protocol
 from headrace.runners.reporters.samples import Sample
 
 Samples = Callable[[], list[Sample]]
-"""Returns the current metrics, as far as a reporter is to report them."""
+"""Returns the current values of the metrics that a reporter is configured to report."""
 
 
 class Reporter(Protocol):
@@ -21,7 +21,7 @@ class Reporter(Protocol):
     def report(self) -> None:
         """Called at each interval, and at the job's end.
 
-        What it raises is counted, and the job goes on.
+        An exception is counted and printed; the job continues.
         """
 
     def close(self) -> None:
@@ -29,7 +29,7 @@ class Reporter(Protocol):
 
 
 class ReportErrors:
-    """Counts the failed reports of one reporter, and prints the first of each row of failures."""
+    """Counts the failed reports of one reporter; of failures in a row only the first is printed."""
 
     def __init__(self, name: str, purpose: str) -> None:
         self._name, self._purpose = name, purpose
@@ -37,7 +37,7 @@ class ReportErrors:
         self.count = 0
 
     def run(self, report: Callable[[], None]) -> None:
-        """Make a report, which may fail."""
+        """Call ``report``; count and print its exception."""
         self._reports += 1
         try:
             report()
@@ -47,7 +47,7 @@ class ReportErrors:
             if self._in_a_row == 1:
                 self._print(
                     f"could not report: {type(error).__name__}: {error}."
-                    " The job goes on, and the reporter tries again at each interval"
+                    " The job continues, and the reporter tries again at each interval"
                 )
             return
         if self._in_a_row:
@@ -55,7 +55,7 @@ class ReportErrors:
             self._in_a_row = 0
 
     def close(self, close: Callable[[], None]) -> None:
-        """Close the reporter, which may fail, and print how many reports failed, if any did."""
+        """Call ``close``, print its exception, and print how many reports failed, if any did."""
         try:
             close()
         except Exception as error:

@@ -45,7 +45,7 @@ class _Scheduled:
         self._thread: threading.Thread | None = None
 
     def start(self, samples: Callable[[], list[Sample]]) -> None:
-        """Start to report; if that fails, the failure is printed and the job goes on."""
+        """Start reporting. If this fails, print the failure; the job continues."""
         try:
             self._reporter.start(lambda: self._selection.select(samples()))
         except Exception as error:
@@ -63,21 +63,21 @@ class _Scheduled:
         interval_s = None if self._kind is ReporterKind.PROMETHEUS else self._interval_s
         while not self._ended.wait(interval_s):
             self._errors.run(self._reporter.report)
-        self._errors.run(self._reporter.report)  # what the last micro-batches have counted
+        self._errors.run(self._reporter.report)  # the counts of the last micro-batches
         self._errors.close(self._reporter.close)
 
     def close(self) -> None:
-        """Report a last time, and stop."""
+        """Make a last report, and stop."""
         self._ended.set()
         if self._thread is not None:
             self._thread.join(_CLOSING_S)
 
 
 class MetricReporting(JobObserver):
-    """Observes a job, and has its metrics reported.
+    """Observes a job, and reports its metrics with all configured reporters.
 
     Raises:
-        ConfigurationError: a reporter's keys are incomplete or wrong.
+        ConfigurationError: keys of a reporter are missing or wrong.
         MissingExtraError: a reporter needs a package that is not installed.
     """
 

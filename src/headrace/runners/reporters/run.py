@@ -1,4 +1,4 @@
-"""What is known of a running job: the totals of committed micro-batches, and those before."""
+"""The data of a running job for reporters: current totals, and the history for rates."""
 
 from __future__ import annotations
 
@@ -17,14 +17,17 @@ RATE_SPAN_S = 60
 """The seconds over which Flink computes the rates of its own metrics."""
 
 WAITED_MS = "waitedMs"
-"""How long a source with unread records waited for other tasks; not reported itself."""
+"""The name of a count: how long a source with unread records waited for other tasks.
+
+It is not reported under this name.
+"""
 
 
 @dataclass
 class Figures:
     """The totals of a run by operator and subtask, as Flink numbers subtasks.
 
-    ``waited_ms``: how long sources with unread records waited for other tasks.
+    ``waited_ms``: by source and subtask, how long it waited for other tasks with unread records.
     """
 
     totals: Mapping[MetricId, MetricValue]
@@ -38,7 +41,7 @@ class Figures:
 
     @cached_property
     def numbers(self) -> dict[CountKey, Number]:
-        """The same as plain numbers, with how long sources waited."""
+        """The values of ``by_key`` as numbers, and ``WAITED_MS`` of sources."""
         numbers: dict[CountKey, Number] = {
             (source, subtask, WAITED_MS): waited
             for (source, subtask), waited in self.waited_ms.items()
@@ -53,7 +56,7 @@ class Figures:
 
 @dataclass
 class Run:
-    """What is known of a run of a job."""
+    """The data of one run of a job. Times are wall-clock times in ms."""
 
     job: JobInfo
     running_since_ms: int
@@ -61,7 +64,7 @@ class Run:
     history: CountHistory[CountKey]
     batch: BatchProgress | None = None
     known: int = 0
-    """How many metrics there were when their time spans were last looked at."""
+    """The number of metrics when the time spans of meters were last read."""
     splits: SplitsBySource = field(default_factory=dict)
     batches: int = 0
     restarts: int = 0

@@ -1,4 +1,4 @@
-"""``Sample``: the value of one metric at one moment, as reporters receive it."""
+"""``Sample``: the value of one metric at one time, as reporters receive it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from headrace.metrics._merging import Number
 
 
 class Scope(Enum):
-    """What a metric belongs to; the value is Flink's logical scope."""
+    """The scope of a metric; the value is Flink's logical scope."""
 
     JOB_MANAGER = ("jobmanager",)
     JOB = ("jobmanager", "job")
@@ -30,7 +30,7 @@ class Kind(Enum):
 
 @dataclass(frozen=True)
 class Summary:
-    """What is known of a distribution; ``lowest`` and ``highest`` None: it has no values."""
+    """A summary of a distribution; ``lowest`` and ``highest`` are None if it has no values."""
 
     count: Number
     total: Number

@@ -1,4 +1,4 @@
-"""What a reporter is to report: filters, and labels that are left out or added."""
+"""The metrics and labels of a reporter: filters, and labels that are removed or added."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class _Filter:
         """Return the filter of a text.
 
         Raises:
-            ValueError: it has more than three parts, or a type is unknown.
+            ValueError: the text has more than three parts, or a type is unknown.
         """
         scope, *rest = text.split(":")
         if len(rest) > 2:
@@ -40,7 +40,7 @@ class _Filter:
         if kinds.strip() == _ANY:
             found = [*Kind]
         elif None in found:
-            raise ValueError(f"types are {', '.join(known)}, not {kinds!r}")
+            raise ValueError(f"scope:names:types with types from {', '.join(known)}, not {kinds!r}")
         return _Filter(
             _pattern(scope),
             tuple(map(_pattern, names.split(","))),
@@ -61,7 +61,7 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 class Selection:
-    """Chooses the metrics of one reporter, and changes their labels."""
+    """Selects the metrics of one reporter, and changes their labels."""
 
     def __init__(self, settings: ReporterSettings) -> None:
         self._includes = _read_filters(settings, options.INCLUDES)
@@ -71,7 +71,7 @@ class Selection:
         self._additional = settings.read(options.ADDITIONAL_VARIABLES)
 
     def select(self, samples: Iterable[Sample]) -> list[Sample]:
-        """Return what is to be reported."""
+        """Return the selected metrics, with their final labels."""
         return [self._relabel(sample) for sample in samples if self._is_selected(sample)]
 
     def _is_selected(self, sample: Sample) -> bool:
@@ -93,5 +93,5 @@ def _read_filters(settings: ReporterSettings, option: ConfigOption[list[str]]) -
         return [_Filter.of(text) for text in settings.read(option)]
     except ValueError as error:
         raise ConfigurationError(
-            f"{settings.key_of(option)} has a filter that cannot be read", hint=f"it is {error}"
+            f"{settings.key_of(option)} has an invalid filter", hint=f"it must be {error}"
         ) from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import shutil
 import sys
@@ -27,6 +28,7 @@ from headrace.runners.spark.failures import failure_in, output_in
 from headrace.runners.spark.jvm import lost_jvm_error, without_py4j_logging
 from headrace.runners.spark.link import DriverLink
 from headrace.runners.spark.losses import LossWatch
+from headrace.runners.spark.missing_on_workers import import_hint
 from headrace.runners.spark.query.dataframes import (
     dataframe_sinks,
     write_dataframes,
@@ -41,13 +43,12 @@ from headrace.runners.spark.reports import Reports
 from headrace.runners.spark.startup.fork_server import WORKERS_VARIABLE
 from headrace.runners.spark.startup.session import settings_of_query
 from headrace.runners.spark.task_output import OutputLine
-from headrace.runners.spark.workers_lack import import_hint
+from headrace.runners.stop import Stop
 from headrace.runners.temporary_files import log_path
 from headrace.runtime.coordination.replay_fingerprints import commits_by_task
 from headrace.runtime.program import JobProgram
 
 _POLL_SECONDS = 0.1
-_STOP_SECONDS = 20.0
 _CANCEL_SECONDS = 1.0
 _ANSWER_POLL_SECONDS = 0.01
 
@@ -59,9 +60,14 @@ class Attempt:
     Fields:
         name: the query's name, for Spark's listeners and logs.
         group: Spark's job group, by which a batch is cancelled.
-        show_output: prints and logs what the functions of a failed task have.
+        show_output: prints and logs the output of the functions of a failed task.
         cancelled: the attempt stops when this is set; it is checked every 0.1 s.
-        is_outdated: whether another attempt must go on, as with expiring tokens no worker could.
+        is_outdated: returns whether another attempt must continue, because the tokens of this
+            attempt's workers will expire.
+        must_rescale: returns whether another attempt must continue, in other partitions.
+        stop: returns the stop that was requested, if ``cancelled`` is set for one.
+        take_failure: returns, once, an error with which the attempt is to fail.
+        on_taken_over: called when the checkpoint needs no older state, such as a savepoint's.
     """
 
     spark: SparkSession
@@ -76,8 +82,12 @@ class Attempt:
     show_output: Callable[[Sequence[OutputLine]], None]
     cancelled: threading.Event
     is_outdated: Callable[[], bool] = lambda: False
+    must_rescale: Callable[[], bool] = lambda: False
+    stop: Callable[[], Stop | None] = lambda: None
+    take_failure: Callable[[], BaseException | None] = lambda: None
+    on_taken_over: Callable[[], None] = lambda: None
     outdated: bool = field(default=False, init=False)
-    """Whether it has stopped only for another attempt to go on."""
+    """Whether the attempt stopped only because another attempt must continue."""
     _write_error: BaseException | None = field(default=None, init=False)
     _stop_by: float | None = field(default=None, init=False)
 
@@ -145,6 +155,7 @@ class Attempt:
                 self.plans.warnings_file,
                 self.plans.planned_file if self.reports.observed else None,
                 self.reports.reading_ms_file,
+                None if self.program.batch else self.plans.pins,
             )
         )
 
@@ -158,15 +169,16 @@ class Attempt:
                 file=sys.stderr,
             )
             return
-        if checkpoint.generation.origin is not None:
+        moves = checkpoint.generation.origin is not None
+        if moves:
             # In a query of its own, so that the job's query does not need the older folder.
             # Our source plans one micro-batch for this trigger, with or without records (4.3.0).
             self._run_query({"availableNow": True})
-            if self._must_not_continue():
-                return
             checkpoint.settle_generation()
-            if checkpoint.finished:
-                return
+        if checkpoint.generation.origin is None:
+            self.on_taken_over()
+        if moves and (self._must_not_continue() or checkpoint.finished):
+            return
         self._run_query({"processingTime": "0 seconds"})
 
     def _run_query(self, trigger: dict[str, Any]) -> None:
@@ -200,6 +212,10 @@ class Attempt:
         self._stop_by = None
         while query.isActive:
             losses.look()
+            failure = self.take_failure()
+            if failure is not None:
+                query.stop()
+                raise failure
             if self._should_stop():
                 query.stop()
             self._observe(query)
@@ -233,12 +249,19 @@ class Attempt:
         if self.link.failure is not None:
             return True
         if self._stop_by is None:
-            is_done = self._is_done()
+            is_done, rescales = self._is_done(), False
             if not is_done and not self.cancelled.is_set():
-                self.outdated = self.is_outdated()
+                rescales = self.must_rescale()
+                self.outdated = rescales or self.is_outdated()
                 if not self.outdated:
                     return False
-            patience_s = _STOP_SECONDS if is_done or self._must_finish_batch else _CANCEL_SECONDS
+            must_finish = is_done or self._must_finish_batch
+            patience_s = self.program.settings.stop_ms / 1000 if must_finish else _CANCEL_SECONDS
+            stop = self.stop()
+            if rescales or (stop is not None and (stop.drain or stop.target is not None)):
+                patience_s = math.inf  # what follows needs a completed micro-batch
+                if stop is not None and stop.drain and not is_done:
+                    self.plans.stop.drain_requested.touch()
             self._stop_by = time.monotonic() + patience_s
             self.plans.stop.requested.touch()
         return self.plans.stop.acknowledged.exists() or time.monotonic() > self._stop_by

@@ -16,18 +16,18 @@ from headrace.runners.spark.modules import is_local
 
 _UNLIMITED = 2**31 - 1
 _ONE_CORE_MASTERS = ("yarn", "k8s")
-"""Masters whose executors have one core, and number two, unless the settings say otherwise."""
+"""Masters with two executors of one core each, unless the settings say otherwise."""
 
 _FIRST_SECONDS = 30.0
 _STABLE_SECONDS = 1.0
 _POLL_SECONDS = 0.1
 
 _cores: dict[str, int] = {}
-"""By application."""
+"""The number of cores, by application id."""
 
 
 def cores_of_local(master: str | None) -> int:
-    """Return the cores of a local master, before there is a session; None for ours."""
+    """Return the cores of a local master, without a session. None: Headrace's default master."""
     found = re.match(r"local(?:\[(\d+|\*))?", master or "local[*]")
     number = None if found is None else found[1]
     if number is None:
@@ -36,10 +36,9 @@ def cores_of_local(master: str | None) -> int:
 
 
 def cores_of(spark: SparkSession) -> int:
-    """Return the number of tasks that a session can run at once.
+    """Return the number of tasks that a session can run at the same time.
 
-    On a cluster this waits until executors have registered, unless the settings say how many there
-    will be.
+    On a cluster this waits until executors have registered, unless the settings fix their number.
     """
     name = spark.sparkContext.applicationId or ""
     if name not in _cores:
@@ -48,7 +47,7 @@ def cores_of(spark: SparkSession) -> int:
 
 
 def known_cores(spark: SparkSession) -> int | None:
-    """Return the same without waiting; None if it is not known."""
+    """Return what ``cores_of`` returns, without waiting; None if it is not known yet."""
     context = spark.sparkContext
     if is_local(context.master or ""):
         return context.defaultParallelism
@@ -64,13 +63,14 @@ def _find_cores(context: SparkContext) -> int:
         if is_dynamic(settings):
             print(
                 "headrace: dynamic allocation has no upper limit, so the job's parallelism is"
-                f" {context.defaultParallelism}, the cores of now (set parallelism.default, or"
+                f" {context.defaultParallelism}, the current number of cores (set"
+                " parallelism.default, or"
                 " spark.dynamicAllocation.maxExecutors and spark.executor.cores)",
                 file=sys.stderr,
             )
         else:
             _wait_for_executors(context)
-            # Spark counts two cores at least, even if there is one.
+            # Spark reports at least two cores, even if there is one.
             return min(context.defaultParallelism, _most_cores(settings))
     return context.defaultParallelism
 
@@ -106,7 +106,7 @@ def _most_cores(settings: Mapping[str, str]) -> int:
 
 
 def _wait_for_executors(context: SparkContext) -> None:
-    """Wait until the number of executors has been the same for a while, or none has come."""
+    """Wait until the number of executors is stable; give up if none registers."""
     java: Any = context._jsc
     end = time.monotonic() + _FIRST_SECONDS
     number, since = 0, time.monotonic()

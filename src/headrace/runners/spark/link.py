@@ -1,4 +1,4 @@
-"""Reports from the process of the sink's commit to the user's process."""
+"""Reports of committed micro-batches: from the process that commits sinks to the user's process."""
 
 from __future__ import annotations
 
@@ -24,10 +24,7 @@ from headrace.runners.spark.task_output import OutputLine
 from headrace.runtime.failure import to_job_failure
 
 _HANDSHAKE_SECONDS = 30.0
-"""A peer that has not authenticated after this time is disconnected.
-
-Other reports wait meanwhile.
-"""
+"""A peer that has not authenticated after this time is disconnected; until then others wait."""
 
 _CLOSING_SECONDS = 5.0
 
@@ -36,10 +33,11 @@ _CLOSING_SECONDS = 5.0
 class BatchReport:
     """The report of a committed micro-batch.
 
-    ``delivered``: by sink id, a list of (group, records) in order. ``metrics``: of the attempts
-    that were committed. ``output``: what their functions have printed and logged, on a cluster.
-    ``watermarks``: by source id, the minimum watermark (ms) of its splits. ``ended``: whether all
-    sources are at their end. ``commit_ms``: how long the sinks' commit took.
+    ``delivered``: by sink id, a list of (group, records) in order. ``metrics``: the metrics of the
+    committed attempts of tasks. ``output``: what functions printed and logged in these attempts;
+    empty unless on a cluster. ``watermarks``: by source id, the minimum watermark (ms) of its
+    splits.
+    ``ended``: whether all sources are at their end. ``commit_ms``: how long the sinks' commit took.
     """
 
     batch_id: int
@@ -57,13 +55,16 @@ class BatchReport:
 
 
 class DriverLink:
-    """Receives reports on a loopback socket, and passes each on once, in order of micro-batches."""
+    """Receives reports on a loopback socket, and calls ``on_report`` once for each, in order.
+
+    ``failure``: the exception of ``on_report``; None if there is none.
+    """
 
     def __init__(self, on_report: Callable[[BatchReport], None]) -> None:
         self.token = os.urandom(16)
         self._listener = Listener(
             ("127.0.0.1", 0)
-        )  # the authentication follows later, with a timeout
+        )  # authentication follows after accept, with a timeout
         self.address: tuple[str, int] = self._listener.address
         self._on_report = on_report
         self._last = -1
@@ -74,8 +75,8 @@ class DriverLink:
 
     def _serve(self) -> None:
         while not self._closing:
-            # An error does not fail the job: another program connected, or a committer died while
-            # it sent its report; then the micro-batch is repeated.
+            # An error here does not fail the job: either another program has connected, or a
+            # committer was killed while it sent its report. Then the micro-batch is repeated.
             with contextlib.suppress(Exception), self._listener.accept() as connection:
                 if not self._closing:
                     self._receive_report(connection)
@@ -86,10 +87,10 @@ class DriverLink:
         deliver_challenge(connection, self.token)
         answer_challenge(connection, self.token)
         _set_read_timeout(connection, 0)
-        self._take(connection.recv_bytes())
+        self._process_report(connection.recv_bytes())
         connection.send("taken")
 
-    def _take(self, data: bytes) -> None:
+    def _process_report(self, data: bytes) -> None:
         try:
             report: BatchReport = pickle.loads(data)
             if report.batch_id > self._last:
@@ -99,7 +100,7 @@ class DriverLink:
             self.failure = to_job_failure(error)
 
     def close(self) -> None:
-        """Stop listening."""
+        """Stop listening, and wait for the thread."""
         self._closing = True
         with contextlib.suppress(OSError):  # wakes the thread, which waits for a connection
             socket.create_connection(self.address, _CLOSING_SECONDS).close()
@@ -109,14 +110,15 @@ class DriverLink:
 
 def _socket_of(connection: Connection) -> socket.socket:
     """Return a connection's socket under another descriptor, which the caller closes."""
-    return socket.socket(fileno=os.dup(connection.fileno()))
+    same = socket.socket(fileno=os.dup(connection.fileno()))
+    same.setblocking(True)  # with a default timeout of the program neither of both would block now
+    return same
 
 
 def _set_read_timeout(connection: Connection, seconds: float) -> None:
     """Set the timeout of reads; 0 for none."""
     limit = struct.pack("ll", int(seconds), int(seconds % 1 * 1e6))
     with _socket_of(connection) as receiver:
-        receiver.setblocking(True)  # a default timeout would make the shared socket non-blocking
         receiver.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, limit)
 
 
@@ -127,8 +129,8 @@ def send_report(address: tuple[str, int], token: bytes, report: BatchReport) -> 
         OSError, EOFError: that process has ended.
     """
     with Client(address, authkey=token) as connection:
-        # The handshake ends with a message of this side. Without this, the report would wait until
-        # the other side acknowledges it, which it delays by 40 ms.
+        # This side sends the last message of the handshake. Without TCP_NODELAY the report would
+        # wait until the other side acknowledges that message, which it delays by 40 ms.
         with _socket_of(connection) as sender:
             sender.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         connection.send(report)

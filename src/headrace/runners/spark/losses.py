@@ -1,6 +1,6 @@
-"""Says which executors were lost and which tasks have failed, while Spark runs them again.
+"""Reports lost executors and failed tasks that Spark runs again.
 
-Spark tells it in its log only, and a job just takes longer.
+Spark reports them only in its log; without these messages a job would just be slower.
 """
 
 from __future__ import annotations
@@ -16,19 +16,20 @@ from pyspark import SparkContext
 
 LOOK_SECONDS = 1.0
 _EVENTS_MS = 2_000
-"""How long the last look waits for Spark to count what its last tasks did."""
+"""How long ``look_last`` waits until Spark has counted the results of the last tasks."""
 
 _FAILED = "FAILED"
+_GIVEN_BACK = "Executor killed by driver."  # Spark's own text (4.2 and 4.3)
 
 
 class LossWatch:
-    """Looks at the executors and at Spark's jobs of a context: all jobs since it was made.
+    """Watches the executors of a Spark context, and all its jobs since this object was made.
 
-    Spark counts the failed tasks of a job, and keeps the counts when the job has ended. So no
-    failure is missed, however short the jobs are. Of a job that failed as a whole it says nothing
-    when that is known: its error says why.
+    Spark counts the failed tasks of a job, and keeps the counts after the job has ended. So no
+    failure is missed, however short the jobs are. A job that is known to have failed as a whole is
+    not reported, because its error gives the reason.
 
-    ``tell`` takes a sentence.
+    ``tell`` is called with a sentence for each loss.
     """
 
     def __init__(
@@ -40,12 +41,13 @@ class LossWatch:
         self._context, self._tell, self._clock = context, tell, clock
         self._looked_s = float("-inf")
         self._executors: set[str] = set()
+        self._next_job = 0
         self._next_job = self._count_jobs()
         self._failed_tasks: dict[int, int] = {}
-        """The number of failed tasks that were reported, by Spark job; ended jobs are left out."""
+        """The number of failed tasks that were reported, by the id of a running Spark job."""
 
     def look(self) -> None:
-        """Tell what has been lost since the last look; not more often than once a second."""
+        """Report the losses since the last call; do nothing within a second of it."""
         now_s = self._clock()
         if now_s - self._looked_s < LOOK_SECONDS:
             return
@@ -53,8 +55,8 @@ class LossWatch:
         self._look()
 
     def look_last(self) -> None:
-        """Tell what has been lost since the last look, when no more jobs come."""
-        with suppress(Py4JError):  # the context stops, or a listener of the user is slow
+        """Report the losses since the last call, after the end of the last job."""
+        with suppress(Py4JError):  # the context is being stopped, or a listener of the user is slow
             self._context._jsc.sc().listenerBus().waitUntilEmpty(_EVENTS_MS)
         self._look()
 
@@ -62,18 +64,31 @@ class LossWatch:
         try:
             self._look_at_executors()
             self._look_at_jobs()
-        except Py4JError:  # the context stops: the attempt notices it, too
+        except Py4JError:  # the context is being stopped, which the attempt detects too
             return
 
     def _look_at_executors(self) -> None:
         found = executors_of(self._context)
-        for lost in sorted(self._executors - found):
+        gone = self._executors - found
+        if gone and self._context._jsc.sc().isStopped():  # it ends all of them
+            return
+        for lost in sorted(gone - self._given_back() if gone else gone):
             left = len(found) - 1
             self._tell(
                 f"the executor at {lost} is gone, and what ran there runs again elsewhere"
                 f" ({left} {'executor is' if left == 1 else 'executors are'} left)"
             )
         self._executors = found
+
+    def _given_back(self) -> set[str]:
+        """Return the executors that Spark has ended itself, as dynamic allocation does."""
+        executors = self._context._jsc.sc().statusStore().executorList(False).iterator()
+        found = set()
+        while executors.hasNext():
+            each = executors.next()
+            if each.removeReason().isDefined() and each.removeReason().get() == _GIVEN_BACK:
+                found.add(each.hostPort())
+        return found
 
     def _look_at_jobs(self) -> None:
         count = self._count_jobs()
@@ -83,7 +98,7 @@ class LossWatch:
         for job in sorted(self._failed_tasks, reverse=True):
             data = self._find_job(job)
             if data is None:
-                if later_known:  # jobs are known in their order: Spark has forgotten it
+                if later_known:  # a later job is known, so Spark has already forgotten this one
                     del self._failed_tasks[job]
                 continue
             later_known = True
@@ -103,12 +118,14 @@ class LossWatch:
             self._failed_tasks[job] = failed
 
     def _count_jobs(self) -> int:
-        return int(self._context._jsc.sc().dagScheduler().numTotalJobs())
+        """Return the number of Spark's jobs so far; a context that stops has no more of them."""
+        scheduler = self._context._jsc.sc().dagScheduler()
+        return self._next_job if scheduler is None else int(scheduler.numTotalJobs())
 
     def _find_job(self, job: int) -> Any | None:
         try:
             return self._context._jsc.sc().statusStore().job(job)
-        except Py4JJavaError:  # not known yet, or not any more
+        except Py4JJavaError:  # not known yet, or no longer
             return None
 
 

@@ -26,7 +26,10 @@ from pyspark import SparkFiles
 from pyspark.sql import SparkSession
 
 from headrace.runners import program_classes
+from headrace.runners.dependencies import activation
 from headrace.runners.dependencies.environment import ENVIRONMENT_VARIABLE, PACKAGES
+from headrace.runners.spark.query.shipped_dependencies import ShippedDependencies
+from headrace.runtime.program import JobProgram
 
 _session_folders: dict[str, list[str]] = {}
 
@@ -83,6 +86,15 @@ def dumps(
     """
     with _pickled_by_value(_modules_outside(folders, provided)):
         return program_classes.dumps(value, used_by, secrets=secrets)
+
+
+def program_data(
+    spark: SparkSession, program: JobProgram, dependencies: ShippedDependencies
+) -> bytes:
+    """Return a program for the workers of a session, pickled."""
+    provided = activation.module_path_entries(dependencies.driver_folder)
+    staying = [source.source for source in program.sources]
+    return dumps(program.for_workers(), worker_module_folders(spark), staying, provided)
 
 
 _ANY_PATH = ("",)

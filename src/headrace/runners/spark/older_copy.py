@@ -1,12 +1,12 @@
-"""Detects that a checkpoint is an older copy: sinks have later micro-batches than it.
+"""Detects that a checkpoint is an older copy: its sinks have later micro-batches.
 
 Sinks know the numbers of the micro-batches that they have committed. A micro-batch is in Spark's
-log before its tasks run, so no sink has a later one than the log. If one has, the checkpoint was
-replaced by an older copy. Then the next micro-batches would have numbers that the sink has
-committed, but other records.
+log before its tasks run, so no sink has a later micro-batch than the log. If a sink has one, the
+checkpoint was replaced by an older copy. Then the next micro-batches would have numbers that the
+sink has already committed, but other records.
 
-The last one in the log may be committed: the driver may have died before Spark completed it. As the
-log has its end offset, it is repeated with the same records.
+A sink may have committed the last micro-batch in the log: the driver may have died before Spark
+completed it. The log has its end offset, so it is repeated with the same records.
 """
 
 from __future__ import annotations
@@ -29,26 +29,25 @@ from headrace.runtime.failure import sink_error_notes
 from headrace.runtime.program import JobProgram, SinkProgram
 
 SinksAhead = Sequence[tuple[SinkProgram, int]]
-"""Sinks, and the last micro-batch that each has."""
+"""Sinks, each with the last micro-batch that it has committed."""
 
 
-def with_consistent_sinks(
-    checkpoint: Checkpoint, program: JobProgram, spark: SparkSession, write_again: bool
-) -> JobProgram:
-    """Return the program, if its sinks have no later micro-batches than the checkpoint.
+def make_sinks_consistent(checkpoint: Checkpoint, spark: SparkSession, write_again: bool) -> None:
+    """Check that the sinks have no later micro-batches than the checkpoint.
 
-    ``write_again``: if they have, all sinks get new ids, and take over their pending data of
-    earlier micro-batches.
+    ``write_again``: if they have, the checkpoint gets another scope. All sinks then have new ids,
+    and take over their pending data of earlier micro-batches.
 
     Raises:
         CheckpointError: sinks have later ones, and ``write_again`` is False.
     """
     if not checkpoint.existed:
-        return program
+        return
+    program = replace(checkpoint.program, scope=checkpoint.scope, partitions=checkpoint.partitions)
     done, planned = checkpoint.last_batches
     ahead = sinks_ahead(spark, program, planned)
     if not ahead:
-        return program
+        return
     if not write_again:
         raise older_copy_error(program, ahead, planned, checkpoint.directory)
     other = replace(program, scope=new_scope())
@@ -60,10 +59,9 @@ def with_consistent_sinks(
     checkpoint.change_scope(other.scope)
     print_notice(
         f"the checkpoint of {program.name!r} is older than what its sinks have: it ends with"
-        f" {_batch_text(planned)}, and {_sink_list(ahead)}; what follows the checkpoint is written"
+        f" {_batch_text(planned)}, and {sink_list(ahead)}; what follows the checkpoint is written"
         " again, under new sink ids"
     )
-    return other
 
 
 def sinks_ahead(spark: SparkSession, program: JobProgram, planned: int) -> SinksAhead:
@@ -78,13 +76,13 @@ def older_copy_error(
     """Return the error for a checkpoint that is older than its sinks."""
     return CheckpointError(
         f"the checkpoint of {program.name!r} is older than what its sinks have: it ends with"
-        f" {_batch_text(planned)}, and {_sink_list(ahead)}. To go on would lose records or write"
+        f" {_batch_text(planned)}, and {sink_list(ahead)}. Continuing would lose records or write"
         " them twice",
         where={"checkpoint": location},
         hint="put the newest checkpoint of the job back; or set"
-        f" {RESTORE_WRITE_AGAIN.key}: true, and the job goes on from this one: it writes the"
-        " records after the copy again, beside those that the sinks have (remove these first, if"
-        f" readers must not see them twice); or {START_FRESH}",
+        f" {RESTORE_WRITE_AGAIN.key}: true, and the job continues from this copy: it writes the"
+        " later records a second time (first remove them from the sinks, if readers must not see"
+        f" them twice); or {START_FRESH}",
     )
 
 
@@ -100,7 +98,8 @@ def _last_batch(spark: SparkSession, program: JobProgram, sink: SinkProgram) -> 
         return last
 
 
-def _sink_list(ahead: SinksAhead) -> str:
+def sink_list(ahead: SinksAhead) -> str:
+    """Return which micro-batch each sink has, as text."""
     return " and ".join(
         f"the sink {_sink_name(sink)} has micro-batch {last}" for sink, last in ahead
     )

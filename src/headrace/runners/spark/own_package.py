@@ -1,7 +1,7 @@
-"""Brings this version of Headrace to the executors of a cluster, which need not have it installed.
+"""Sends this version of Headrace to the executors of a cluster, which need no installed Headrace.
 
-It is pure Python, so Spark brings it as a zip file. An installed Headrace of another version could
-not read what this one sends; the zip file comes first on the workers' module path.
+Headrace is pure Python, so Spark can send it as a zip file. The zip file is first on the workers'
+module path, because an installed Headrace of another version could not read this version's data.
 """
 
 from __future__ import annotations
@@ -20,29 +20,32 @@ from headrace.runners.spark.modules import is_local
 from headrace.runners.temporary_files import new_subfolder
 
 _NOT_NEEDED = ("cli", "dev")
-"""Subpackages that only run where the program is started."""
+"""Subpackages that run only on the machine where the program is started."""
 
-_brought: set[str] = set()
-"""The applications that have the package."""
+_shipped: set[str] = set()
+"""The ids of the Spark applications that have the package."""
 
 _files: list[Path] = []
-"""The zip file of this process, once it is made."""
+"""The zip file of this process; empty until it is made."""
 
 
-def bring_own_package(spark: SparkSession) -> None:
-    """Let Spark bring Headrace to the executors of a session, once for each application."""
+def ship_own_package(spark: SparkSession) -> None:
+    """Add Headrace's zip file to a session's Spark application, unless it has it.
+
+    Nothing is added in a local session, or if the executors run in an archive of Headrace.
+    """
     context = spark.sparkContext
     application = context.applicationId or ""
     folder = Path(headrace.__file__).parent
     if runs_in_environment(context.pythonExec):
         return
-    # A package in a zip file has been brought by whoever submitted the program.
-    if is_local(context.master or "") or application in _brought or not folder.is_dir():
+    # If Headrace itself is in a zip file, the user has submitted that file with the program.
+    if is_local(context.master or "") or application in _shipped or not folder.is_dir():
         return
     if not _files:
         _files.append(write_package(folder, new_subfolder("package-")))
     context.addPyFile(str(_files[0]))
-    _brought.add(application)
+    _shipped.add(application)
 
 
 def runs_in_environment(python: str) -> bool:
@@ -57,9 +60,9 @@ def runs_in_environment(python: str) -> bool:
 
 
 def write_package(folder: Path, target: Path) -> Path:
-    """Write a package into a zip file, whose name tells versions apart; return its path.
+    """Write a package into a zip file, and return its path; the name contains a digest.
 
-    Compiled modules lie beside their sources, so that workers need not compile them.
+    Compiled modules are next to their sources, so that workers need not compile them.
     """
     digest = hashlib.sha256()
     draft = target / "draft.zip"

@@ -11,7 +11,7 @@ import signal
 from typing import NamedTuple
 
 from headrace.runners.spark.failures import reason_in
-from headrace.runners.spark.workers_lack import find_lack
+from headrace.runners.spark.missing_on_workers import find_missing
 
 _QUERY = re.compile(r"^\[STREAM_FAILED\] Query \[[^\]]*\] terminated with exception: ")
 _TASK = re.compile(
@@ -33,7 +33,7 @@ _NO_FILE_SYSTEM = re.compile(
 
 _SIGKILL_EXIT_CODE = 128 + signal.SIGKILL
 _MEMORY_HINT = (
-    "the system kills a process mostly for want of memory: give the job fewer cores"
+    "the system kills a process usually because memory is short: give the job fewer cores"
     " (parallelism.default) or smaller micro-batches (headrace.source.max-records-per-batch)"
 )
 _CRASH_HINT = (
@@ -59,9 +59,9 @@ def explain_failure(text: str, kind: str) -> ErrorParts:
         where["task"] = f"{task['task']} of stage {task['stage']}, tried {task['times']} times"
         where["host"] = task["host"].removesuffix(" executor driver")
         text = text[task.end() :]
-    lack = find_lack(text)
-    if lack is not None:
-        return ErrorParts(lack.message, where, lack.hint)
+    missing = find_missing(text)
+    if missing is not None:
+        return ErrorParts(missing.message, where, missing.hint)
     reason = reason_in(text) or kind
     lost = _EXECUTOR_LOST.search(text)
     if any(part in text for part in _WORKER_DIED):
@@ -83,19 +83,19 @@ def full_disk_error(text: str) -> ErrorParts | None:
     return ErrorParts(
         f"a disk that Spark writes to is full: {match['what']}",
         {"file": match["file"]} if match["file"] else {},
-        "make room where the checkpoint lies (execution.checkpointing.dir) and under"
-        " headrace.spark.conf.spark.local.dir (/tmp without it), then start the program again",
+        "free space on the disks of execution.checkpointing.dir and of"
+        " headrace.spark.conf.spark.local.dir (/tmp by default), then start the program again",
     )
 
 
 def explain_lost_jvm(code: int | None) -> ErrorParts:
-    """Return the error if the JVM does not answer.
+    """Return the message and hint for a JVM that does not answer.
 
     ``code``: its exit code (128 + n: signal n), if known.
     """
     again = "start the program again: a job with a checkpoint continues from its last micro-batch"
     if code is None:
-        return ErrorParts("Spark's JVM has ended, or does not answer any more", {}, again)
+        return ErrorParts("Spark's JVM has ended, or no longer answers", {}, again)
     hint = f"{_MEMORY_HINT}; {again}" if code == _SIGKILL_EXIT_CODE else again
     return ErrorParts(f"Spark's JVM has ended: {_exit_text(code)}", {}, hint)
 
@@ -104,7 +104,7 @@ def _worker_died(text: str) -> str:
     fatal = _FATAL_PYTHON_ERROR.search(text)
     if fatal is not None:
         return f"a Python worker of Spark crashed: {fatal['what'].strip()}"
-    how = _exit_code_text(text) or "it was killed, or ended itself, or a library crashed it"
+    how = _exit_code_text(text) or "it was killed, it ended itself, or a library crashed it"
     return f"a Python worker of Spark died without an exception: {how}"
 
 
@@ -124,11 +124,11 @@ def _exit_text(code: int) -> str:
 
 
 def _jvm_hint() -> str:
-    return "give it more memory: headrace.spark.conf.spark.driver.memory (2g without more)"
+    return "give it more memory: headrace.spark.conf.spark.driver.memory (2g by default)"
 
 
 def _storage_hint(text: str) -> str | None:
-    """Return the hint for storage whose classes Spark does not have."""
+    """Return a hint if Spark lacks the classes of a storage; otherwise None."""
     lacking = _NO_FILE_SYSTEM.search(text)
     if lacking is None:
         return None

@@ -20,6 +20,10 @@ from headrace.runners.subtasks import OperatorMetrics, metrics_by_subtask
 from headrace.runtime.failure import sink_error_notes
 from headrace.runtime.program import JobProgram
 
+_EXECUTION = "addBatch"
+"""Spark's name of the execution of a micro-batch. A trigger that found nothing new has no such
+duration, and the number of the micro-batch that comes next."""
+
 
 class _Unobserved(NamedTuple):
     """A reported micro-batch that waits for Spark's durations of it."""
@@ -52,6 +56,10 @@ class Reports:
         self.reading_ms_file = reading_ms_file
         self._unobserved: deque[_Unobserved] = deque()
         self._began_ms = wall_clock_ms()
+
+    def continue_with(self, program: JobProgram) -> None:
+        """Take later reports as those of another plan of the program."""
+        self._program = self._reporting.program = program
 
     def receive(self, report: BatchReport) -> None:
         """Add the metrics of a micro-batch, show its tasks' output, and deliver its records."""
@@ -97,10 +105,12 @@ class Reports:
     ) -> None:
         """Call the observers for all micro-batches up to one, which Spark has completed.
 
-        ``duration_ms``: Spark's durations of that one, by name. Its query keeps only the last ones,
-        so that of an earlier micro-batch is the time between two reports. ``find_checkpoint_bytes``
-        returns what it has added to the checkpoint.
+        ``duration_ms``: Spark's durations of that micro-batch, by name. Spark keeps only the last
+        durations, so the duration of an earlier micro-batch is the time between two reports.
+        ``find_checkpoint_bytes``: returns the bytes that it has added to the checkpoint.
         """
+        if duration_ms and _EXECUTION not in duration_ms:  # an idle trigger, before that one
+            return
         while self._unobserved and self._unobserved[0].report.batch_id <= batch_id:
             each = self._unobserved.popleft()
             if each.report.batch_id == batch_id:
@@ -153,7 +163,7 @@ def _progress(
 
 
 def _share_of_sources(program: JobProgram, metrics: Mapping[MetricId, MetricValue]) -> float:
-    """Return the part of the tasks' working time that source tasks have worked."""
+    """Return the share (0 to 1) of source tasks in the working time of all tasks."""
     reading, working = _working_ms(program, metrics)
     return reading / working if working else 1.0
 
@@ -161,7 +171,7 @@ def _share_of_sources(program: JobProgram, metrics: Mapping[MetricId, MetricValu
 def _working_ms(
     program: JobProgram, metrics: Mapping[MetricId, MetricValue]
 ) -> tuple[float, float]:
-    """Return how long source tasks, and all tasks, have worked."""
+    """Return the working time (ms) of source tasks, and of all tasks."""
     sources = {source.id for source in program.sources}
     reading = working = 0.0
     for key, entry in metrics.items():

@@ -1,184 +1,269 @@
-"""Exports the savepoint of a job on Spark, and starts a checkpoint from a savepoint.
+"""Writes savepoints of jobs on Spark, and starts checkpoints from savepoints.
 
-The state passes through this process, so it must fit into memory.
+Keyed state is written and read by bucket, in Spark's tasks. What passes through this process is
+small: watermarks, split states, lists of operator instances, broadcast state, and the pending data
+of sinks.
 """
 
 from __future__ import annotations
 
 import uuid
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any
 
-import pyarrow as pa
-import pyarrow.parquet as pq
 from pyspark.sql import SparkSession
 
-from headrace.connector import Committer
-from headrace.errors import CheckpointError
-from headrace.runners.processes import this_machine
-from headrace.runners.sinks import has_committer, make_committer
+from headrace.common._options.catalogue import RESTORE_WRITE_AGAIN
+from headrace.common._storage.locations import location_of
+from headrace.errors import CheckpointError, UnsupportedError
+from headrace.runners.sinks import committers_of
 from headrace.runners.spark.checkpoint import progress, restored
 from headrace.runners.spark.checkpoint.generations import Generation, Origin
-from headrace.runners.spark.checkpoint.layout import JOB, RESTORED, CheckpointFolder
-from headrace.runners.spark.checkpoint.metadata import CheckpointMetadata
-from headrace.runners.spark.checkpoint.owners import Ownership
+from headrace.runners.spark.checkpoint.layout import (
+    DATAFRAME,
+    JOB,
+    RESTORED,
+    CheckpointFolder,
+)
+from headrace.runners.spark.checkpoint.metadata import (
+    CheckpointMetadata,
+    has_checkpoint_error,
+    streaming_dataframes,
+)
+from headrace.runners.spark.checkpoint.owners import owned
+from headrace.runners.spark.checkpoint.pins import Pin
 from headrace.runners.spark.checkpoint.published import mark_published
-from headrace.runners.spark.checkpoint.resuming import check_spark_files
+from headrace.runners.spark.checkpoint.resuming import print_notice
 from headrace.runners.spark.checkpoint.split_states import SplitStates
-from headrace.runners.spark.older_copy import older_copy_error, sinks_ahead
-from headrace.runners.spark.query.moved_state import records
-from headrace.runners.spark.query.stored import backends_of, records_of
-from headrace.runners.spark.startup.session import settings_of_query
-from headrace.runtime.coordination.offset import source_key
-from headrace.runtime.layout import OPERATOR, SOURCE, Layout, StatefulPart, check_layout_change
-from headrace.runtime.program import JobProgram
-from headrace.runtime.savepoint.job_state import create_savepoint, read_split_states
-from headrace.runtime.savepoint.savepoint import Savepoint
+from headrace.runners.spark.older_copy import SinksAhead, sink_list, sinks_ahead
+from headrace.runners.spark.query.state_export import export_state
+from headrace.runners.spark.query.state_import import OperatorImport, import_state
+from headrace.runners.spark.query.stored import records_of
+from headrace.runners.spark.query.worker import ProgramRef
+from headrace.runners.spark.startup.session import activate, session_beside
+from headrace.runtime.layout import Layout
+from headrace.runtime.program import JobProgram, VertexProgram
+from headrace.runtime.savepoint.claims import check_claims
+from headrace.runtime.savepoint.enumerators import export_enumerators, import_enumerators
+from headrace.runtime.savepoint.folder import (
+    RecordFile,
+    StoredSavepoint,
+    check_is_free,
+    write_manifest,
+)
+from headrace.runtime.savepoint.job_state import (
+    describe_operators,
+    export_splits,
+    header_of,
+    make_manifest,
+    read_split_states,
+)
+from headrace.runtime.savepoint.manifest import Manifest, PartChecksum, StoredFile
+from headrace.runtime.savepoint.records import SinkRecord
 from headrace.runtime.savepoint.sinks import import_sinks
 
-_RECORDS = pa.schema(
-    [("bucket", pa.int32()), ("stage", pa.int32()), ("name", pa.string()), ("data", pa.binary())]
-)
+
+def check_can_be_saved(program: JobProgram, checkpoint_folder: CheckpointFolder) -> None:
+    """Raise UnsupportedError if a savepoint would lack what a source of the program needs."""
+    names = checkpoint_folder.files.names(checkpoint_folder.directory)
+    if any(name.startswith(DATAFRAME) for name in names):
+        raise UnsupportedError(
+            "a job that reads a DataFrame has no savepoints: its rows are in the checkpoint only",
+            where={"checkpoint": checkpoint_folder.directory},
+            hint="write the DataFrame to files, and read them with FileSource",
+        )
+    for id_ in streaming_dataframes(program):
+        name = next(source.name for source in program.sources if source.id == id_)
+        raise UnsupportedError(
+            "a job with a streaming DataFrame has no savepoints: the DataFrame's position is known"
+            " to Spark only",
+            where={"source": name},
+            hint="read it with a source of Headrace, such as KafkaSource or FileSource",
+        )
 
 
-def export_savepoint(spark: SparkSession, base: str, program: JobProgram) -> Savepoint:
-    """Export all state of a stopped job, as it is after its last micro-batch.
+def export_savepoint(
+    spark: SparkSession, ref: ProgramRef, program: JobProgram, pin: Pin, target: str
+) -> Manifest:
+    """Write a savepoint of a pinned micro-batch to the folder ``target``, and return its manifest.
 
-    ``base``: the folder of checkpoints. ``program``: the one that the job ran last.
+    ``program``: the one that ran it, with the scope of its sinks. Its workers know ``ref``.
 
     Raises:
-        CheckpointError: there is no checkpoint, it is damaged, or older than its sinks; or its last
-            micro-batch was not completed, so sinks may have parts of it.
-        CheckpointLockedError: the job is running.
+        CheckpointError: there is a savepoint in the folder already, or the checkpoint is damaged.
+        OSError: the storage fails.
     """
-    checkpoint_folder = CheckpointFolder.of_job(base, program.name)
-    with _ownership_of(checkpoint_folder):
-        metadata = CheckpointMetadata.read(checkpoint_folder.store)
-        if metadata is None:
-            raise CheckpointError(
-                f"there is no checkpoint of the job {program.name!r}",
-                where={"checkpoint": checkpoint_folder.directory},
-                hint="look at execution.checkpointing.dir and pipeline.name",
-            )
-        metadata = replace(
-            metadata,
-            generation=metadata.generation.without_origin_if(
-                _has_committed(checkpoint_folder, metadata)
-            ),
+    target = location_of(target)
+    check_is_free(target)
+    metadata = pin.metadata
+    log = progress.log_of(pin.folder.spark(metadata.generation.number))
+    if log.end is None:
+        raise CheckpointError(
+            "no micro-batch is committed yet", where={"checkpoint": pin.folder.directory}
         )
-        check_spark_files(checkpoint_folder, metadata)
-        folder = checkpoint_folder.spark(metadata.generation.number)
-        log = progress.log_of(folder)
-        if metadata.generation.origin is not None or log.planned is not None or log.end is None:
-            raise CheckpointError(
-                f"the last micro-batch of {program.name!r} was not completed",
-                where={"checkpoint": checkpoint_folder.directory},
-                hint="start the job, and cancel it: it completes its micro-batch first",
-            )
-        program = replace(program, scope=metadata.scope)
-        _, planned = metadata.generation.last_batches(log)
-        if ahead := sinks_ahead(spark, program, planned):
-            raise older_copy_error(program, ahead, planned, checkpoint_folder.directory)
-        with settings_of_query(spark, 1, None, dataframes=True):
-            stages = Layout.from_json(metadata.layout).stages
-            backends = backends_of(program, records(spark, folder, stages, log.committed))
-        return create_savepoint(
-            program,
-            backends,
-            SplitStates(checkpoint_folder.store).load(log.end["epoch"]),
-            log.end,
-            metadata.generation.first_batch + log.committed + 1,
-            _make_committers(program),
-        )
+    groups = {vertex.id: vertex.groups for stage in program.stages for vertex in stage}
+    report = export_state(
+        session_beside(spark, metadata.partitions),
+        ref,
+        pin.state_folder,
+        Layout.from_json(metadata.layout).stages,
+        pin.batch,
+        groups,
+        metadata.partitions,
+        target,
+    )
+    files: dict[str, StoredFile] = dict(report.files)
+    parts = {name: PartChecksum(count) for name, count in report.counts.items()}
+    operators, watermarks, tasks = describe_operators(program, report.groups)
+    states = SplitStates(pin.folder.store).load(log.end["epoch"])
+    tables: Mapping[str, Any] = {
+        "watermarks": watermarks,
+        "tasks": tasks,
+        "splits": export_splits(states),
+        "sinks": _pending_of(pin),
+        "enumerators": export_enumerators(program.sources, pin.folder.of_source),
+    }
+    for table, records in tables.items():
+        file = RecordFile(target, "part-0", table)
+        count = file.write(records)
+        if count:
+            parts[table] = PartChecksum(count)
+        files |= file.close()
+    first = metadata.generation.first_batch + pin.batch + 1
+    manifest = make_manifest(program, operators, log.end, first)
+    manifest = replace(manifest, parts=parts, files=files, created_ms=pin.made_ms)
+    write_manifest(manifest, target)
+    return manifest
+
+
+def _pending_of(pin: Pin) -> Iterator[SinkRecord]:
+    positions: dict[str, int] = {}
+    for sink, piece in pin.pending():
+        position = positions.get(sink, 0)
+        positions[sink] = position + 1
+        yield SinkRecord(sink, position, piece)
+
+
+@dataclass(frozen=True)
+class Restore:
+    """How a job begins from a savepoint.
+
+    ``ignore_unclaimed``: state that the program has no owner for is dropped. ``write_again``: sinks
+    may have later micro-batches than the savepoint, which are then written a second time.
+    ``fresh``: a checkpoint of the job is removed.
+    """
+
+    savepoint: StoredSavepoint
+    ignore_unclaimed: bool = False
+    write_again: bool = False
+    fresh: bool = False
 
 
 def start_from_savepoint(
-    savepoint: Savepoint, base: str, program: JobProgram, ignore_unclaimed: bool = False
+    spark: SparkSession,
+    ref: ProgramRef,
+    restore: Restore,
+    base: str,
+    program: JobProgram,
 ) -> None:
     """Make a checkpoint from which the program resumes at a savepoint.
 
     The program may have another parallelism, other key groups and other stages. Its first
     micro-batch takes over the state; until that is committed, each start begins with the savepoint.
+    ``ref``: the program, for workers.
 
     Raises:
-        CheckpointError: the job has a checkpoint already, the savepoint is damaged, or the program
-            has no owner for some of its state (unless ``ignore_unclaimed``).
+        CheckpointError: the job has a checkpoint already, the savepoint is damaged, the program
+            has no owner for some of its state (unless ``ignore_unclaimed``), or a sink has later
+            micro-batches (unless ``write_again``).
         CheckpointLockedError: a job is running there.
     """
-    _check_claims(savepoint, program, ignore_unclaimed)
+    savepoint = restore.savepoint
+    check_claims(savepoint, program, restore.ignore_unclaimed)
     checkpoint_folder = CheckpointFolder.of_job(base, program.name)
-    with _ownership_of(checkpoint_folder):
-        if checkpoint_folder.store.get(JOB) is not None:
-            raise CheckpointError(
-                f"the job {program.name!r} has a checkpoint already",
-                where={"checkpoint": checkpoint_folder.directory},
-                hint="choose another pipeline.name or another execution.checkpointing.dir",
-            )
+    with owned(checkpoint_folder):
+        if checkpoint_folder.store.get(JOB) is not None and not restore.fresh:
+            raise has_checkpoint_error(program.name, checkpoint_folder.directory)
+        _check_sinks(spark, restore, program)
         checkpoint_folder.clear()
         program = program.as_successor_of(savepoint.manifest.offset["program"], copied=True)
         metadata = CheckpointMetadata.of(program)
         program = replace(program, scope=metadata.scope, partitions=metadata.partitions)
-        restored.write(checkpoint_folder, _to_parquet(records_of(savepoint, program)))
-        import_sinks(savepoint.read("sinks"), _make_committers(program), ignore_unclaimed)
+        _write_state(spark, ref, savepoint, program, checkpoint_folder)
+        import_enumerators(savepoint.read("enumerators"), checkpoint_folder.of_source)
+        import_sinks(savepoint.read("sinks"), committers_of(program), restore.ignore_unclaimed)
         start = dict(savepoint.manifest.offset)
         SplitStates(checkpoint_folder.store).save(start["epoch"], read_split_states(savepoint))
-        stages = Layout.of(program).stages
-        origin = Origin(RESTORED, 0, stages, start, groups=Layout.of(program).groups())
+        layout = Layout.of(program)
+        origin = Origin(RESTORED, 0, layout.stages, start, groups=layout.groups())
         mark_published(checkpoint_folder)
-        replace(metadata, generation=Generation(0, savepoint.manifest.batch_id, origin)).write(
+        generation = Generation(0, savepoint.manifest.batch_id, origin)
+        replace(metadata, generation=generation, restored_from=savepoint.folder).write(
             checkpoint_folder.store
         )
 
 
-@contextmanager
-def _ownership_of(checkpoint_folder: CheckpointFolder) -> Iterator[None]:
-    """Acquire the checkpoint within a ``with`` block."""
-    ownership = Ownership(checkpoint_folder.store, checkpoint_folder.signals, this_machine())
-    ownership.acquire(uuid.uuid4().hex)
-    try:
-        ownership.keep_renewing()
-        yield
-    finally:
-        ownership.release()
+def _check_sinks(spark: SparkSession, restore: Restore, program: JobProgram) -> None:
+    """Check that no sink has micro-batches after the savepoint.
 
-
-def _has_committed(checkpoint_folder: CheckpointFolder, metadata: CheckpointMetadata) -> bool:
-    return progress.has_committed(checkpoint_folder.spark(metadata.generation.number))
-
-
-def _make_committers(program: JobProgram) -> dict[str, Committer]:
-    return {sink.id: make_committer(program, sink) for sink in program.sinks if has_committer(sink)}
-
-
-def _check_claims(savepoint: Savepoint, program: JobProgram, ignore_unclaimed: bool) -> None:
-    """Raise CheckpointError unless the program has an operator for all state of the savepoint.
-
-    The number of key groups may differ.
+    Raises:
+        CheckpointError: one has, and ``write_again`` is False.
     """
-    now = Layout.of(program)
-    known = {part.id: part for part in now.parts}
-    before: list[StatefulPart] = []
-    for entry in savepoint.manifest.operators:
-        groups = known[entry.id].key_groups if entry.id in known else 0
-        if entry.kinds() or entry.id in known:
-            name = (entry.id, OPERATOR, entry.kind, entry.name, entry.uid)
-            before.append(StatefulPart(*name, key_groups=groups))
-    read = savepoint.manifest.offset["sources"]
-    for source in program.sources:
-        if source_key(source.id) in read:
-            before.append(known[source.id])
-    gone = set(read) - {source_key(source.id) for source in program.sources}
-    before += [StatefulPart(key, SOURCE, "", key, None) for key in sorted(gone)]
-    states = {entry.id: entry.kinds() for entry in savepoint.manifest.operators}
-    check_layout_change(Layout(tuple(before), now.stages), now, ignore_unclaimed, lambda: states)
+    manifest = restore.savepoint.manifest
+    writer = replace(program, scope=manifest.scope, name=manifest.job)
+    last = manifest.batch_id - 1
+    ahead = sinks_ahead(spark, writer, last)
+    if not ahead:
+        return
+    if not restore.write_again:
+        raise _sinks_ahead_error(restore, ahead, last)
+    print_notice(
+        f"the savepoint ends with micro-batch {last}, and {sink_list(ahead)}: what these have after"
+        f" the savepoint stays, and is written a second time"
+    )
 
 
-def _to_parquet(records: Iterable[Mapping[str, Any]]) -> bytes:
-    out = pa.BufferOutputStream()
-    pq.write_table(pa.Table.from_pylist([*records], _RECORDS), out)
-    return bytes(out.getvalue())
+def _sinks_ahead_error(restore: Restore, ahead: SinksAhead, last: int) -> CheckpointError:
+    return CheckpointError(
+        f"the savepoint ends with micro-batch {last}, and {sink_list(ahead)}: records after the"
+        " savepoint would stand twice there",
+        where={"savepoint": restore.savepoint.folder},
+        hint="remove from the sinks what was written after the savepoint, or give them another"
+        f" place; or set {RESTORE_WRITE_AGAIN.key}: true, and it is written a second time",
+    )
 
 
-__all__ = ["export_savepoint", "start_from_savepoint"]
+def _write_state(
+    spark: SparkSession,
+    ref: ProgramRef,
+    savepoint: StoredSavepoint,
+    program: JobProgram,
+    checkpoint_folder: CheckpointFolder,
+) -> None:
+    """Write the state of all operators as restored state."""
+    target = checkpoint_folder.spark(RESTORED)
+    vertices = [vertex for stage in program.stages for vertex in stage]
+    known = [vertex for vertex in vertices if savepoint.manifest.operator(vertex.id) is not None]
+    in_tasks = [vertex for vertex in known if vertex.keyed]
+    operators = [_operator_import(savepoint, vertex, program) for vertex in in_tasks]
+    beside = session_beside(spark, program.partitions)
+    report = import_state(beside, ref, savepoint, operators, program.partitions, target)
+    activate(spark)
+    writer = restored.RestoredWriter(target, f"driver-{uuid.uuid4().hex[:8]}")
+    for record in records_of(savepoint, program, [v for v in known if not v.keyed]):
+        writer.add(*record)
+    shared = [vertex for vertex in in_tasks if vertex.broadcast]
+    for record in records_of(savepoint, program, shared, broadcast_only=True):
+        writer.add(*record)
+    restored.record_files(checkpoint_folder, [*report.files, *writer.close()])
+
+
+def _operator_import(
+    savepoint: StoredSavepoint, vertex: VertexProgram, program: JobProgram
+) -> OperatorImport:
+    entry = savepoint.manifest.operator(vertex.id)
+    assert entry is not None, "an operator that the savepoint does not know"
+    header = header_of(savepoint, vertex, entry)
+    at = vertex.id, vertex.stage, vertex.groups
+    return OperatorImport(*at, header, entry, program.settings.page_bytes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import random
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -31,9 +31,17 @@ from headrace.runners.observers import JobObserver
 from headrace.runners.restarts import restart_strategy
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
 from headrace.runners.spark.checkpoint.generations import Stages
+from headrace.runners.spark.checkpoint.layout import CheckpointFolder
+from headrace.runners.spark.checkpoint.metadata import (
+    CheckpointMetadata,
+    has_checkpoint_error,
+    streaming_dataframes,
+)
 from headrace.runners.spark.cores import cores_of, cores_of_local, known_cores
-from headrace.runners.spark.own_package import bring_own_package
+from headrace.runners.spark.modules import program_data
+from headrace.runners.spark.own_package import ship_own_package
 from headrace.runners.spark.query.shipped_dependencies import ShippedDependencies
+from headrace.runners.spark.query.worker import ProgramRef
 from headrace.runners.spark.startup.session import (
     WORKERS_PYTHON,
     chosen_master,
@@ -54,25 +62,44 @@ if TYPE_CHECKING:
     from headrace.runners.spark.job import SparkJob
 
 
-def default_parallelism(configuration: Configuration, base: str | None, name: str) -> int:
-    """Return the parallelism of a job whose configuration has none.
+def choose_parallelism(
+    configured: int | None, configuration: Configuration, base: str | None, name: str
+) -> int:
+    """Return the parallelism of a job.
 
-    ``base``: the folder of checkpoints, unless the job is a batch. If the job has a checkpoint, the
-    parallelism is that of the checkpoint; otherwise it is the number of cores. On a cluster this
-    starts the session, which knows the number.
+    ``configured``: that of the configuration. ``base``: the folder of checkpoints, unless the job
+    is a batch. A job with a checkpoint keeps its parallelism, unless another one is configured than
+    before. Otherwise it is the configured one, or the number of cores: on a cluster this starts the
+    session, which knows the number.
     """
     settings = options.spark_settings(configuration.to_dict())
     check_pyspark()
     refuse_connect(settings)
     if base is not None and is_url(location_of(base)):
-        use_storage(get_session(settings, None))
-    if base is not None and os.environ.get(options.FRESH_VARIABLE) != "1":
-        fixed = Checkpoint.read_partitions(base, name)
-        if fixed is not None:
-            return fixed
+        use_storage(get_session(settings, configured))
+    if base is not None and not is_fresh_start(base, name):
+        kept = CheckpointMetadata.read(CheckpointFolder.of_job(base, name).store)
+        if kept is not None and configured in (None, kept.configured_parallelism):
+            return kept.partitions
+    if configured is not None:
+        return configured
     if makes_local_session(settings):
         return cores_of_local(chosen_master(settings))
     return cores_of(get_session(settings, None))
+
+
+def is_fresh_start(base: str | None, name: str) -> bool:
+    """Return whether a job is to start without the checkpoint that it has.
+
+    A start that a supervisor repeats continues from the checkpoint that it has made itself.
+    """
+    if os.environ.get(options.FRESH_VARIABLE) != "1":
+        return False
+    start = os.environ.get(options.START_VARIABLE)
+    if base is None or not start:
+        return True
+    metadata = CheckpointMetadata.read(CheckpointFolder.of_job(base, name).store)
+    return metadata is None or metadata.start != start
 
 
 def running_cores() -> int | None:
@@ -85,12 +112,15 @@ def start_on_spark(
     program: JobProgram,
     delivery: Delivery,
     configuration: Configuration,
-    fresh: bool,
     dependencies: Dependencies | None = None,
     listeners: Sequence[JobListener] = (),
     observers: Sequence[JobObserver] = (),
+    replan: Callable[[int], JobProgram] | None = None,
 ) -> SparkJob:
-    """Start a job in the active session, or in a new local one."""
+    """Start a job in the active session, or in a new local one.
+
+    ``replan``: plans the job for another parallelism.
+    """
     base = None if program.batch else options.read(configuration, options.CHECKPOINT_DIR)
     ignore_unclaimed = options.read(configuration, options.IGNORE_UNCLAIMED_STATE)
     dependencies = dependencies or Dependencies()
@@ -103,8 +133,36 @@ def start_on_spark(
     storage = LOCAL_ONLY
     if base is not None and is_url(location_of(base)):
         storage = use_storage(get_session(settings, parallelism))
-    checkpoint = Checkpoint.open(base, program, fresh, ignore_unclaimed, read_states=read_states)
+    fresh = is_fresh_start(base, program.name)
+    restore_path = options.read(configuration, options.RESTORE_PATH)
+    if restore_path and _must_restore(restore_path, base, program, fresh):
+        from headrace.runners.spark.savepoints import Restore, start_from_savepoint
+        from headrace.runtime.savepoint.folder import StoredSavepoint
+
+        spark = get_session(settings, parallelism)
+        if uses_urls([restore_path]):
+            storage = use_storage(spark)
+        write_again = options.read(configuration, options.RESTORE_WRITE_AGAIN)
+        restore = Restore(StoredSavepoint(restore_path), ignore_unclaimed, write_again, fresh)
+        ship_own_package(spark)
+        shipped = ShippedDependencies.ship(spark, folder, dependencies.worker_path)
+        data = program_data(spark, program, shipped)
+        ref = ProgramRef(f"{program.run_id}-restore", data, shipped, storage=storage)
+        start_from_savepoint(spark, ref, restore, str(base), program)
+        fresh = False
+    checkpoint = Checkpoint.open(
+        base,
+        program,
+        fresh,
+        ignore_unclaimed,
+        read_states=read_states,
+        configured_parallelism=parallelism,
+        waits=os.environ.get(options.STANDBY_VARIABLE) == "1",
+    )
     try:
+        restarted = os.environ.get(options.RESTARTED_VARIABLE)
+        if restarted:
+            checkpoint.record_restart(True, f"the program {restarted}")
         if checkpoint.finished and any(map(_is_collecting, program.sinks)):
             raise CheckpointError(
                 f"the job {program.name!r} has run to its end on this checkpoint:"
@@ -120,31 +178,79 @@ def start_on_spark(
         prepare(settings, parallelism)
         # While the JVM starts: these import pyarrow and numpy.
         from headrace.runners.spark.job import SparkJob
-        from headrace.runners.spark.older_copy import with_consistent_sinks
+        from headrace.runners.spark.older_copy import make_sinks_consistent
         from headrace.runners.spark.query.dataframes import materialize_dataframes
+        from headrace.runners.spark.retainer import (
+            RemovesCheckpoint,
+            Retention,
+            SavepointSchedule,
+        )
 
         spark = get_session(settings, parallelism)
         _check_reachable(program, checkpoint, spark.sparkContext.master or "")
         _print_start(program, checkpoint, spark)
-        bring_own_package(spark)
+        ship_own_package(spark)
         if storage is LOCAL_ONLY and uses_urls(program.locators):
             storage = use_storage(spark)
-        program = checkpoint.program
-        program = replace(program, scope=checkpoint.scope, partitions=checkpoint.partitions)
+
+        def in_checkpoint() -> JobProgram:
+            found = checkpoint.program
+            found = replace(found, scope=checkpoint.scope, partitions=checkpoint.partitions)
+            if found.batch:
+                return found
+            return materialize_dataframes(found, checkpoint.directory, checkpoint.started_sources)
+
+        def rescaled(parallelism: int) -> JobProgram:
+            assert replan is not None, "a job that cannot be planned again is not rescaled"
+            checkpoint.continue_with(replace(replan(parallelism), run_id=program.run_id))
+            return in_checkpoint()
+
         write_again = options.read(configuration, options.RESTORE_WRITE_AGAIN)
-        program = with_consistent_sinks(checkpoint, program, spark, write_again)
-        if not program.batch:
-            program = materialize_dataframes(
-                program, checkpoint.directory, checkpoint.started_sources
-            )
+        make_sinks_consistent(checkpoint, spark, write_again)
+        program = in_checkpoint()
         restarts = restart_strategy(configuration, lambda: random.uniform(-1, 1))
         shipped = ShippedDependencies.ship(spark, folder, dependencies.worker_path)
         return SparkJob(
-            spark, program, checkpoint, delivery, restarts, listeners, shipped, storage, observers
+            spark,
+            program,
+            checkpoint,
+            delivery,
+            restarts,
+            listeners,
+            shipped,
+            storage,
+            observers,
+            options.read(configuration, options.SAVEPOINT_DIR),
+            Retention.of(configuration),
+            None if program.batch else SavepointSchedule.of(configuration),
+            RemovesCheckpoint(options.read(configuration, options.CHECKPOINT_RETENTION)),
+            options.read(configuration, options.RESTORE_MODE) == "CLAIM",
+            None if replan is None else rescaled,
         )
     except BaseException:
         checkpoint.close()
         raise
+
+
+def _must_restore(path: str, base: str | None, program: JobProgram, fresh: bool) -> bool:
+    """Return whether the job begins from a savepoint; False if it has begun from it before.
+
+    Raises:
+        ConfigurationError: no folder of checkpoints is set.
+        CheckpointError: the job has a checkpoint that did not begin from this savepoint.
+    """
+    if base is None:
+        raise ConfigurationError(
+            "a job that begins from a savepoint needs a checkpoint of its own",
+            hint=f"set {options.CHECKPOINT_DIR.key}; a batch does not begin from a savepoint",
+        )
+    folder = CheckpointFolder.of_job(base, program.name)
+    metadata = CheckpointMetadata.read(folder.store)
+    if metadata is None or fresh:
+        return True
+    if metadata.restored_from != location_of(path):
+        raise has_checkpoint_error(program.name, folder.directory)
+    return False
 
 
 def _check_reachable(program: JobProgram, checkpoint: Checkpoint, master: str) -> None:
@@ -162,7 +268,7 @@ def _check_reachable(program: JobProgram, checkpoint: Checkpoint, master: str) -
 
 
 def _print_start(program: JobProgram, checkpoint: Checkpoint, spark: SparkSession) -> None:
-    """Print where the job runs; and whether some of its cores have nothing to do."""
+    """Print where the job runs, and a warning if some of its tasks have no key groups."""
     context = spark.sparkContext
     where = session_text(
         context.master or "", known_cores(spark), program, spark.version, context.uiWebUrl
@@ -171,9 +277,9 @@ def _print_start(program: JobProgram, checkpoint: Checkpoint, spark: SparkSessio
         f"headrace: {program.name!r} {where}{_checkpoint_text(program, checkpoint)}",
         file=sys.stderr,
     )
-    warning = key_groups_warning(program)
-    if warning is not None:
-        print(f"headrace: {warning}", file=sys.stderr)
+    for warning in (key_groups_warning(program), partitions_warning(program, checkpoint)):
+        if warning is not None:
+            print(f"headrace: {warning}", file=sys.stderr)
 
 
 def session_text(
@@ -181,11 +287,16 @@ def session_text(
 ) -> str:
     """Return where a job runs, and on how many cores."""
     number = program.parallelism
-    share = f"{number} tasks at once"
+    tasks = _tasks(number)
+    share = f"{tasks} at once"
     if cores is not None:
         share = f"{cores} {'core' if cores == 1 else 'cores'}"
-        share += f" in {number} tasks" if number != cores else ""
+        share += f" in {tasks}" if number != cores else ""
     return f"runs on {master} with {share}, Spark {version}{f', {ui}' if ui else ''}"
+
+
+def _tasks(number: int) -> str:
+    return "1 task" if number == 1 else f"{number} tasks"
 
 
 def _checkpoint_text(program: JobProgram, checkpoint: Checkpoint) -> str:
@@ -194,13 +305,18 @@ def _checkpoint_text(program: JobProgram, checkpoint: Checkpoint) -> str:
     if checkpoint.temporary:
         return f"; its checkpoint is temporary, as no {options.CHECKPOINT_DIR.key} is set"
     if checkpoint.resumed:
-        return f"; it goes on from {checkpoint.directory} (headrace run --fresh starts anew)"
+        return f"; it continues from {checkpoint.directory} (headrace run --fresh starts anew)"
     return f"; its checkpoint is {checkpoint.directory}"
 
 
 def key_groups_warning(program: JobProgram) -> str | None:
-    """Return a warning if a keyed stage has fewer key groups than the job has tasks."""
-    keyed = [vertex for stage in program.stages for vertex in stage if vertex.keyed]
+    """Return a warning if a keyed stage has fewer key groups than the job has tasks.
+
+    One key group is no mistake: a stream without a key has it, as of ``window_all``.
+    """
+    keyed = [
+        vertex for stage in program.stages for vertex in stage if vertex.keyed and vertex.groups > 1
+    ]
     fewest = min(keyed, key=lambda vertex: vertex.groups, default=None)
     if fewest is None or fewest.groups >= program.parallelism:
         return None
@@ -212,10 +328,23 @@ def key_groups_warning(program: JobProgram) -> str | None:
     )
 
 
+def partitions_warning(program: JobProgram, checkpoint: Checkpoint) -> str | None:
+    """Return a warning if keyed stages have fewer tasks than the job asks for, and keep them."""
+    partitions = checkpoint.partitions
+    if program.batch or partitions >= program.parallelism or not streaming_dataframes(program):
+        return None
+    if not any(vertex.keyed for stage in program.stages for vertex in stage):
+        return None
+    return (
+        f"each keyed stage has {_tasks(partitions)} and not {program.parallelism}: state does not"
+        " move in a job that reads a streaming DataFrame, whose position only Spark knows"
+    )
+
+
 def _read_states(
     settings: Mapping[str, str], parallelism: int | None, folder: str, stages: Stages, batch: int
 ) -> States:
-    """Return the state names in a checkpoint, for the error that an operator is missing."""
+    """Return the state names in a checkpoint, for the error about a missing operator."""
     from py4j.protocol import Py4JError
     from pyspark.errors import PySparkException
 

@@ -1,8 +1,9 @@
-"""What functions print and log in Spark's Python processes, with the operator and the task.
+"""Forwards what functions print and log in Spark's Python processes to the user's process.
 
-It goes to Spark's log, as before, and to the user's process, which prints and logs it again: on one
-machine at once, through the file of ``worker_warnings``; on a cluster with what the task sends, so
-when its micro-batch is committed. Lines of a task that fails go with its exception.
+Each line gets the operator and the task. It still goes to Spark's log, and the user's process
+prints or logs it again. On one machine lines are forwarded at once, through the file of
+``worker_warnings``. On a cluster they are sent with the task's results, so they appear when the
+micro-batch is committed. The lines of a failed task are sent with its exception.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from typing import Any, NamedTuple, TextIO
 from headrace.runtime.operator import NodeProgram
 
 LINES_PER_SECOND = 100
-"""So many lines of a process are forwarded through the file; of more only the number."""
+"""The limit of lines that a process forwards through the file; then only their number."""
 
 LINES_PER_TASK = 100
-"""So many lines of a task go with what it sends; of more only the number."""
+"""The limit of lines that are sent with a task's results; then only their number."""
 
 _CHARACTERS_PER_TASK = 32 << 10
 _FAILURE_LINES = 20
@@ -34,7 +35,7 @@ _OURS = "headrace"
 
 
 class OutputLine(NamedTuple):
-    """A line that a function has printed (``logger`` None) or logged in a task, and where."""
+    """A line that a function printed (``logger`` None) or logged; ``where``: operator and task."""
 
     logger: str | None
     level: int
@@ -60,7 +61,7 @@ class TaskOutput:
         self._kept_characters = 0
 
     def where(self) -> str:
-        """Return the operator and the task at work, such as ``[sums, task 3]``."""
+        """Return the current operator and task, such as ``[sums, task 3]``."""
         operator = _operator_at_work(sys._getframe(1))
         task = f"task {self._task()}"
         return f"[{operator}, {task}]" if operator else f"[{task}]"
@@ -91,7 +92,7 @@ class TaskOutput:
             self._left_out += 1
 
     def take(self) -> list[OutputLine]:
-        """Return the lines that were kept since the last call, and how many were left out."""
+        """Return the lines kept since the last call; the last line says how many were left out."""
         if self.path is not None or not (self._kept or self._left_out):
             return []
         with self._lock:
@@ -103,9 +104,11 @@ class TaskOutput:
 
     def _append(self, entry: list[Any]) -> None:
         assert self.path is not None
-        # The job may have ended, and its folder may be removed.
+        # The job may have ended, so its folder may not exist any more.
         with contextlib.suppress(FileNotFoundError), Path(self.path).open("ab", 0) as file:
-            file.write(f"{json.dumps(entry)}\n".encode())  # one write: others write, too
+            file.write(
+                f"{json.dumps(entry)}\n".encode()
+            )  # a single write, because other processes write to the file too
 
 
 def _left_out_line(count: int, log: str, where: str) -> OutputLine:
@@ -114,7 +117,7 @@ def _left_out_line(count: int, log: str, where: str) -> OutputLine:
 
 
 def _operator_at_work(frame: FrameType | None) -> str:
-    """Return the name of the operator in whose frame a function was called; empty if none is."""
+    """Return the name of the operator whose function is running; empty if there is none."""
     while frame is not None:
         node = frame.f_locals.get("node")
         if isinstance(node, NodeProgram):
@@ -124,7 +127,7 @@ def _operator_at_work(frame: FrameType | None) -> str:
 
 
 class _PrintedLines:
-    """Stands for a stream: complete lines get the place at which they were printed."""
+    """Replaces a stream: forwards each complete line, with its operator and task."""
 
     def __init__(self, stream: TextIO, output: TaskOutput) -> None:
         self._stream, self._output = stream, output
@@ -150,12 +153,15 @@ class _PrintedLines:
 
 
 class _LoggedRecords(logging.Handler):
-    """Forwards log records; of our own only warnings, which have another way to the file."""
+    """Forwards log records. Of Headrace's own, only warnings, and only on a cluster.
+
+    On one machine ``worker_warnings`` writes Headrace's warnings to the file.
+    """
 
     def __init__(self, output: TaskOutput) -> None:
         super().__init__()
         self.output = output
-        self.setFormatter(logging.Formatter("%(message)s"))  # and the traceback, if there is one
+        self.setFormatter(logging.Formatter("%(message)s"))  # with the traceback, if there is one
 
     def emit(self, record: logging.LogRecord) -> None:
         ours = record.name.partition(".")[0] == _OURS
@@ -178,21 +184,21 @@ def forward_output(path: str | None, levels: Mapping[str, str], task: Callable[[
         _installed = TaskOutput(task)
         sys.stdout = _PrintedLines(sys.stdout, _installed)
         root = logging.getLogger()
-        if not root.handlers:  # otherwise what is logged would be missing in Spark's log
+        if not root.handlers:  # otherwise log records would not reach Spark's log
             root.addHandler(logging.StreamHandler())
         root.addHandler(_LoggedRecords(_installed))
-    _installed.take()  # the lines of another run
+    _installed.take()  # drop the lines of another run
     _installed.path = path
     set_levels(levels)
 
 
 def take_output() -> list[OutputLine]:
-    """Return the lines of the current task that go with what it sends."""
+    """Return the lines of the current task, to be sent with its results."""
     return [] if _installed is None else _installed.take()
 
 
 def take_last_output() -> list[OutputLine]:
-    """Return the last lines of the current task, cut, to go with the exception that ends it."""
+    """Return the last lines of the current task, shortened, to be sent with its exception."""
     lines = take_output()[-_FAILURE_LINES:]
     return [
         line
@@ -209,7 +215,7 @@ def set_levels(levels: Mapping[str, str]) -> None:
 
 
 def repeat_output(logger: str | None, level: int, text: str, where: str) -> None:
-    """Print or log, in the user's process, what a task has."""
+    """Print or log a task's line in the user's process."""
     if logger is None:
         print(f"{where} {text}", file=sys.stderr)
     else:

@@ -19,7 +19,7 @@ from headrace.runners.spark.task_output import OutputLine, repeat_output
 _LOGGER = logging.getLogger("headrace")
 _POLL_SECONDS = 0.2
 REPEAT_SECONDS = 10.0
-"""Within this time an equal warning is logged once: many workers may wait for the same server."""
+"""An equal warning is logged only once in this time: many workers may wait for one server."""
 
 
 class _WarningFileHandler(logging.Handler):
@@ -33,7 +33,9 @@ class _WarningFileHandler(logging.Handler):
         line = json.dumps([record.name, record.levelno, record.getMessage()])
         # The job may have ended, and its folder may be removed, while a worker still waits.
         with contextlib.suppress(FileNotFoundError), Path(self.path).open("ab", 0) as file:
-            file.write(f"{line}\n".encode())  # one write, as other processes write too
+            file.write(
+                f"{line}\n".encode()
+            )  # a single write, because other processes write to the file too
 
 
 def write_warnings_to(path: str | None) -> None:
@@ -80,7 +82,7 @@ class WarningForwarder:
                 self._log(name, level, text)
 
     def show(self, lines: Sequence[OutputLine]) -> None:
-        """Print and log what tasks have sent; equal warnings of Headrace once."""
+        """Print and log the lines that tasks have sent; equal warnings of Headrace only once."""
         for line in lines:
             if line.logger is not None and line.logger.partition(".")[0] == _LOGGER.name:
                 self._log(line.logger, line.level, line.text)

@@ -1,1 +1,1 @@
-"""What shows a running job: the display in a terminal, and the page in a browser."""
+"""The display of a running job in a terminal, and its page in a browser."""

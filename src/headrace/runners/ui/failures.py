@@ -1,9 +1,10 @@
-"""Failures as the page shows them: without values of records, unless its reader may see them."""
+"""Failures for the page; values of records are hidden unless the reader may see them."""
 
 from __future__ import annotations
 
 import re
 import traceback
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from headrace.errors import (
@@ -27,7 +28,15 @@ _WITHOUT_VALUES = (
     StorageError,
     UnsupportedError,
 )
-_VALUE_LINE = re.compile(r"^(\s*(?:record|key|value|element|window|row|message):\s*).*$", re.I)
+_VALUE_LINE = re.compile(r"^(?:record|key|window):\s*")
+_LINES_WITHOUT_VALUES = re.compile(
+    r"(?:operator|source|sink): .*\(uid=.*"
+    r"|(?:hint:     |log:      |replay:   )\S.*"
+    r"|captured: (?!nothing).*"
+    r"|time:\s+-?\d+ ms"
+    r"|while a Kafka record was deserialized: topic .*"
+)
+"""The lines of our own notes. Of any other note, such as a function's, nothing is shown."""
 _OPERATOR_LINE = re.compile(r"^(?:operator|source|sink):\s*(.*?)\s*\(uid=")
 
 
@@ -48,15 +57,16 @@ class ShownFailure:
 
 
 def show_failure(error: BaseException, with_values: bool) -> ShownFailure:
-    """Return an exception as it is shown; ``with_values``: with records, keys and messages.
+    """Return an exception for the page.
 
-    Without, only messages of errors that never contain values of records are shown.
+    ``with_values``: whether to show records, keys and all messages. If False, only the messages of
+    errors that never contain values of records are shown.
     """
     notes = [line for note in getattr(error, "__notes__", []) for line in note.splitlines()]
     operator = next((found[1] for line in notes if (found := _OPERATOR_LINE.match(line))), "")
     message = str(error)
     if not with_values:
-        notes = [_mask_line(line) for line in notes]
+        notes = _without_values(notes)
         if not isinstance(error, _WITHOUT_VALUES):
             message = MASK if message else ""
     name = f"{type(error).__module__}.{type(error).__qualname__}".removeprefix("builtins.")
@@ -69,8 +79,17 @@ def show_failure(error: BaseException, with_values: bool) -> ShownFailure:
     return ShownFailure(name, message, line, _source_of(error), operator, trace)
 
 
-def _mask_line(line: str) -> str:
-    return _VALUE_LINE.sub(rf"\g<1>{MASK}", line)
+def _without_values(lines: Sequence[str]) -> list[str]:
+    """Return lines of notes, with those hidden that may have a value of a record."""
+    shown: list[str] = []
+    for line in lines:
+        if _LINES_WITHOUT_VALUES.fullmatch(line):
+            shown.append(line)
+        elif (label := _VALUE_LINE.match(line)) is not None:
+            shown.append(f"{label[0]}{MASK}")
+        elif not shown or not shown[-1].endswith(MASK):  # otherwise it is part of that value
+            shown.append(MASK)
+    return shown
 
 
 def _user_location(error: BaseException) -> FrameLocation | None:

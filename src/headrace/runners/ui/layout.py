@@ -1,7 +1,8 @@
-"""Where the page draws a job's graph: vertices in layers from left to right, with few crossings.
+"""Computes the layout of a job's graph: layers from left to right, with few crossings of edges.
 
-The steps are those of Sugiyama's method: layers by the longest path, places for edges that pass a
-layer, an order in each layer by the mean of the neighbours, and heights that keep edges straight.
+The steps are those of Sugiyama's method. Layers follow the longest paths. An edge that crosses a
+layer gets a place in it. The order in a layer follows the mean position of the neighbours. Heights
+are chosen so that edges are nearly straight. Lengths are pixels at zoom 1.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ _HEIGHT_SWEEPS = 16
 
 @dataclass(eq=False)
 class _Node:
-    """A card, or the place at which an edge passes a layer (``card`` is false)."""
+    """A card, or the place where an edge crosses a layer (``card`` is False)."""
 
     layer: int
     height: float
@@ -45,7 +46,7 @@ class _Port:
 
 @dataclass(frozen=True)
 class Card:
-    """Where a vertex is drawn."""
+    """The rectangle of a vertex."""
 
     vertex: str
     x: float
@@ -55,7 +56,7 @@ class Card:
 
 @dataclass(frozen=True)
 class Layout:
-    """The places of all cards; ``routes``: the points of each edge, None if it is in a card."""
+    """All cards; ``routes``: the points of each edge, None for an edge within a card."""
 
     width: float
     height: float
@@ -64,7 +65,7 @@ class Layout:
 
 
 def lay_out(graph: JobGraph) -> Layout:
-    """Return the layout of a graph."""
+    """Compute the layout of a graph; the same graph always has the same layout."""
     rows = {
         operator: (vertex.id, index)
         for vertex in graph.vertices
@@ -108,16 +109,16 @@ def _x_of(layer: int) -> float:
 
 
 def row_center(index: int) -> float:
-    """Return the height, within its card, of the middle of an operator's row."""
+    """Return the distance from the top of a card to the middle of an operator's row."""
     return CARD_PADDING + (index + 0.5) * ROW_HEIGHT
 
 
 Rows = Mapping[str, tuple[str, int]]
-"""By operator: its vertex, and its number in there."""
+"""By operator id: its vertex, and the index of its row in the vertex's card."""
 
 
 def _layers(vertices: Sequence[str], edges: Sequence[EdgeInfo], rows: Rows) -> dict[str, int]:
-    """Return each vertex's layer: after all that feed it, and sources next to what they feed."""
+    """Return the layer of each vertex: after all its inputs; sources directly before an output."""
     after: dict[str, set[str]] = {vertex: set() for vertex in vertices}
     before: dict[str, set[str]] = {vertex: set() for vertex in vertices}
     for edge in edges:
@@ -143,7 +144,7 @@ def _layers(vertices: Sequence[str], edges: Sequence[EdgeInfo], rows: Rows) -> d
 def _connect(
     edge: EdgeInfo, nodes: Mapping[str, _Node], rows: Rows, layers: list[list[_Node]]
 ) -> list[_Node]:
-    """Add an edge to the nodes, with a place in each layer that it passes; return its nodes."""
+    """Add an edge to the nodes, with a node in each layer that it crosses; return its nodes."""
     (source, out_row), (target, in_row) = rows[edge.source], rows[edge.target]
     path = [nodes[source]]
     for layer in range(nodes[source].layer + 1, nodes[target].layer):
@@ -159,7 +160,7 @@ def _connect(
 
 
 def _order(layers: list[list[_Node]]) -> None:
-    """Order each layer by the mean place of the neighbours, and keep the best order found."""
+    """Sort each layer by its neighbours' mean position; keep the order with fewest crossings."""
     best, crossings = [[*layer] for layer in layers], _count_crossings(layers)
     for sweep in range(_ORDER_SWEEPS):
         if not crossings:
@@ -201,7 +202,7 @@ def _count_crossings(layers: Sequence[Sequence[_Node]]) -> int:
 
 
 def _set_heights(layers: list[list[_Node]]) -> None:
-    """Set the heights of all nodes, near to those of their neighbours, without overlaps."""
+    """Set the heights of all nodes: close to their neighbours' heights, without overlaps."""
     for layer in layers:
         y = 0.0
         for node in layer:
@@ -222,11 +223,11 @@ def _wanted_height(node: _Node, sweep: int) -> float:
 
 
 def _spread(layer: Sequence[_Node], wanted: Sequence[float]) -> None:
-    """Move the nodes of a layer as near to the wanted heights as they can be, in their order.
+    """Move the nodes of a layer as close as possible to the wanted heights; keep their order.
 
-    Nodes that would overlap become a block, whose place is the mean of what its nodes want.
+    Nodes that would overlap form a block, which is placed at the mean of its wanted heights.
     """
-    blocks: list[tuple[float, int]] = []  # the sum of what is wanted, and the number of nodes
+    blocks: list[tuple[float, int]] = []  # the sum of the wanted heights, and the number of nodes
     starts: list[float] = []
     y = 0.0
     for node in layer:

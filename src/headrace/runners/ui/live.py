@@ -1,4 +1,4 @@
-"""A view that is shown while something runs: in a terminal, a notebook, or as lines of a log."""
+"""Shows a view while something runs: live in a terminal or a notebook, or as lines of a log."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from headrace.runners.ui.region import Region
 REFRESH_SECONDS = 0.25
 LINE_SECONDS = 10.0
 _RESTORES = 5
-"""How often, between two refreshes, a view that was printed over is drawn again."""
+"""How many times, between two refreshes, a view that a program's output erased is redrawn."""
 
 _NOTEBOOK_SECONDS, _NOTEBOOK_WIDTH, _NOTEBOOK_LINES = 0.5, 110, 60
 _SPARE_LINES = 2
@@ -28,10 +28,10 @@ Render = Callable[[int, int], list[Line]]
 
 
 class LiveView:
-    """Shows ``render(width, lines)`` again and again, from a thread of its own.
+    """Shows ``render(width, lines)`` repeatedly, in a separate thread.
 
-    Several views share a terminal, one below the other. ``delay_seconds``: what takes less time is
-    not shown.
+    Several views share a terminal, one below the other. ``delay_seconds``: nothing is shown before
+    this time.
     """
 
     def __init__(self, render: Render, delay_seconds: float = 1.0) -> None:
@@ -41,11 +41,11 @@ class LiveView:
         self._thread = threading.Thread(target=self._run, name="headrace-display", daemon=True)
 
     def start(self) -> None:
-        """Start to show it."""
+        """Start the thread."""
         self._thread.start()
 
     def stop(self) -> None:
-        """Stop, and wait until the view is gone from the terminal."""
+        """Stop the thread, and wait until the view is erased."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -83,7 +83,7 @@ class _Screen:
         self._thread: threading.Thread | None = None
 
     def add(self, view: Render) -> None:
-        """Show a view, too."""
+        """Add a view below the others."""
         with self._lock:
             self._views.append(view)
             if self._thread is None:
@@ -92,7 +92,7 @@ class _Screen:
                 self._thread.start()
 
     def remove(self, view: Render) -> None:
-        """Show a view no more; after the last one, wait until the terminal is as before."""
+        """Remove a view; after the last one, wait until the terminal is restored."""
         with self._lock:
             self._views.remove(view)
             last = None
@@ -138,7 +138,7 @@ def is_notebook() -> bool:
 
 
 class LineLog:
-    """Prints a line now and then, as in a log, and only if it differs from the last one."""
+    """Prints a line at most every ``seconds``, and only if it differs from the last one."""
 
     def __init__(
         self,

@@ -1,7 +1,8 @@
-"""What the page draws, as JSON: the graph once, and the figures every second."""
+"""The data of the page, as JSON: the graph once, and the figures every second."""
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from headrace.runners.job_graph import EdgeInfo
@@ -14,7 +15,7 @@ _TIMELESS = 1 << 52
 
 
 def graph_data(record: JobRecord) -> dict[str, Any]:
-    """Return a job's graph with the place of everything; empty before the job starts."""
+    """Return a job's graph with its layout; empty before the job starts."""
     view = record.view()
     graph, layout = view.graph, lay_out(view.graph)
     cards = {card.vertex: card for card in layout.cards}
@@ -63,7 +64,10 @@ def graph_data(record: JobRecord) -> dict[str, Any]:
 
 
 def state_data(record: JobRecord, after_batch: int, with_values: bool) -> dict[str, Any]:
-    """Return the figures of a job now; of micro-batches those after ``after_batch``."""
+    """Return the current figures of a job, and the micro-batches after ``after_batch``.
+
+    ``with_values``: whether failures are shown with values of records.
+    """
     view = record.view()
     job = view.job
     return {
@@ -90,7 +94,9 @@ def state_data(record: JobRecord, after_batch: int, with_values: bool) -> dict[s
         "restarts": view.restarts,
         "batch-count": view.batch_count,
         "rates": record.read_by_second(),
-        "figures": view.figures,
+        "figures": {
+            name: value if math.isfinite(value) else None for name, value in view.figures.items()
+        },
         "operators": {key: _operator_data(each) for key, each in view.operators.items()},
         "edge-rates": [_edge_rate(edge, view) for edge in view.graph.edges],
         "splits": {
@@ -107,7 +113,7 @@ def state_data(record: JobRecord, after_batch: int, with_values: bool) -> dict[s
 
 
 def _time_data(at_ms: int | None) -> int | str | None:
-    """Return a watermark; ``end`` for the one after all records, which JavaScript cannot hold."""
+    """Return a watermark (ms); ``end`` for the final one, which is too large for JavaScript."""
     if at_ms is None or at_ms <= -_TIMELESS:
         return None
     return "end" if at_ms >= _TIMELESS else at_ms
@@ -134,7 +140,7 @@ def _operator_data(each: OperatorView) -> dict[str, Any]:
 
 
 def _edge_rate(edge: EdgeInfo, view: JobView) -> float | None:
-    """Return the records per second of an edge; None if several edges share what is counted."""
+    """Return the records per second of an edge; None if several edges share one count."""
     edges = view.graph.edges
     into = sum(each.target == edge.target for each in edges)
     out_of = sum(each.source == edge.source for each in edges)

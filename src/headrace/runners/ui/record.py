@@ -1,6 +1,6 @@
-"""What the display and the page know of a job: its last samples, micro-batches and failures.
+"""The recent data of a job for the display and the page: samples, micro-batches and failures.
 
-The job's thread only appends; counts are added up when someone looks, and once a second.
+The job's thread only appends. Counts are summed when they are read, and once a second.
 """
 
 from __future__ import annotations
@@ -21,12 +21,16 @@ from headrace.metrics._operator_counts import (
     operator_counts,
     source_counts,
 )
+from headrace.runners.clock import Clock, wall_clock_ms
 from headrace.runners.job_graph import JobGraph
 from headrace.runners.observers import BatchProgress, JobInfo, Phases, SplitsBySource
+from headrace.runners.reporters.samples import as_float
+from headrace.runners.subtasks import CountKey, Subtasks
+from headrace.runners.ui.commands import Commands
 
 _SAMPLE_SECONDS = 1.0
 _WINDOW_SECONDS = 5.0
-"""Rates are those of this time, or of the last micro-batch if that took longer."""
+"""Rates are averages over this time, or over the last micro-batch if it took longer."""
 
 _SAMPLES = 64
 _BATCHES = 400
@@ -39,7 +43,7 @@ _BUILT_IN = frozenset(value for name, value in vars(_operator_counts).items() if
 
 @dataclass(frozen=True)
 class BatchRow:
-    """A micro-batch in the timeline. ``records``: those that the sources have read."""
+    """A micro-batch in the timeline. ``records``: the number that the sources read."""
 
     batch_id: int
     started_ms: int
@@ -59,7 +63,7 @@ class Failure:
 
 @dataclass(frozen=True)
 class Sample:
-    """The counts since the run began, at a moment (``at_s``: monotonic, in seconds)."""
+    """The counts since the run began, at one time (``at_s``: monotonic clock, in seconds)."""
 
     at_s: float
     batch_id: int = -1
@@ -70,10 +74,12 @@ class Sample:
 
 @dataclass(frozen=True)
 class OperatorView:
-    """An operator now. Rates are per second.
+    """The current figures of an operator. Rates are per second.
 
-    ``busy``: the share of the time in which its tasks have worked, on the cores that they may use;
-    only for the first operator of a vertex.
+    ``busy``: the share of the time in which its tasks worked (0 to 1), on the cores that they may
+    use; None unless it is the first operator of a vertex. ``pending`` and ``pending_bytes``: unread
+    records and bytes of a source; None if not known. ``late``: dropped late records. ``bad``:
+    records that could not be decoded.
     """
 
     counts: OperatorCounts
@@ -90,7 +96,7 @@ class OperatorView:
 
 @dataclass(frozen=True)
 class JobView:
-    """A job at a moment, as it is shown."""
+    """The figures of a job at one time. Times are in ms, rates are per second."""
 
     job: JobInfo | None
     name: str
@@ -119,36 +125,39 @@ class JobView:
 
     @property
     def late(self) -> int:
-        """The late records that were dropped."""
+        """The number of late records that were dropped."""
         return sum(each.late for each in self.operators.values())
 
     @property
     def bad(self) -> int:
-        """The records that could not be decoded."""
+        """The number of records that could not be decoded."""
         return sum(each.bad for each in self.operators.values())
 
     @property
     def state_bytes(self) -> int | None:
-        """The size of the state, as far as it is known."""
+        """The known size of the state in bytes; None if none is known."""
         known = [each.counts.state_bytes for each in self.operators.values()]
         sizes = [size for size in known if size is not None]
         return sum(sizes) if sizes else None
 
 
 class JobRecord:
-    """Keeps what is shown of one job; an observer.
+    """Observes one job, and keeps its data for the display and the page.
 
-    ``monotonic`` gives seconds and ``wall_ms`` ms.
+    ``monotonic`` returns seconds, ``wall_ms`` ms since the epoch. ``token``: a reader of the page
+    who sends it sees values of records in failures, and may command the job. None: nobody may.
     """
 
     def __init__(
         self,
         name: str,
         monotonic: Callable[[], float] = time.monotonic,
-        wall_ms: Callable[[], int] = lambda: time.time_ns() // 1_000_000,
+        wall_ms: Clock = wall_clock_ms,
     ) -> None:
         self.name = name
         self.configuration: Mapping[str, str] = {}
+        self.token: str | None = None
+        self.commands = Commands()
         self.job: JobInfo | None = None
         self.status = JobStatus.CREATED
         self.status_times: dict[JobStatus, int] = {JobStatus.CREATED: wall_ms()}
@@ -168,23 +177,28 @@ class JobRecord:
         self._restarts = 0
         self._sources: frozenset[str] = frozenset()
         self._vertices: dict[str, tuple[str, int]] = {}
+        self._subtasks: Subtasks | None = None
 
     # The methods of an observer.
 
     def on_start(self, job: JobInfo) -> None:
-        """Keep what is known of the job."""
+        """Store the job's description."""
         self._began_s = self._last_s = self._monotonic()
         self._sources = frozenset(source.id for source in job.program.sources)
+        self._samples.append(Sample(self._began_s))
+        self._describe(job)
+        self._set_status(JobStatus.RUNNING)
+
+    def _describe(self, job: JobInfo) -> None:
         self._vertices = {
             each.id: (each.operators[0], max(min(each.parallelism, job.cores), 1))
             for each in job.graph.vertices
         }
-        self._samples.append(Sample(self._began_s))
+        self._subtasks = Subtasks(job.graph, job.program.partitions)
         self.job = job
-        self._set_status(JobStatus.RUNNING)
 
     def on_batch(self, batch: BatchProgress) -> None:
-        """Keep a micro-batch."""
+        """Store a micro-batch."""
         now_s = self._monotonic()
         if now_s - self._splits_s >= _SAMPLE_SECONDS / 2:
             self._splits, self._splits_s = batch.splits, now_s
@@ -193,6 +207,8 @@ class JobRecord:
             _count_read(batch.metrics, self._sources),
         )
         with self._lock:
+            if self.job is not None and batch.program.parallelism != self.job.program.parallelism:
+                self._describe(self.job.rescaled(batch.program))
             self._last, self._last_s = batch, now_s
             self._batches.append(row)
             self._batch_count += 1
@@ -206,7 +222,7 @@ class JobRecord:
                 self._sample()
 
     def on_failure(self, error: BaseException, restarts_in_ms: int | None) -> None:
-        """Keep a failure."""
+        """Store a failure."""
         with self._lock:
             self._failures.append(Failure(self._wall_ms(), error, restarts_in_ms))
             if restarts_in_ms is not None:
@@ -214,7 +230,7 @@ class JobRecord:
                 self._set_status(JobStatus.RESTARTING)
 
     def on_end(self, status: JobStatus) -> None:
-        """Keep how the job has ended."""
+        """Store the final status."""
         self._ended_s = self._monotonic()
         self.ended_ms = self._wall_ms()
         self._set_status(status)
@@ -223,21 +239,25 @@ class JobRecord:
         self.status = status
         self.status_times[status] = self._wall_ms()
 
-    @property
-    def totals(self) -> Mapping[MetricId, MetricValue]:
-        """The metrics since the run began."""
+    def added_bytes(self) -> int | None:
+        """Return what the last micro-batch has added to the checkpoint; None: not known."""
         batch = self._last
-        return {} if batch is None else batch.totals
+        return None if batch is None else batch.find_checkpoint_bytes()
+
+    def by_subtask(self) -> Mapping[CountKey, MetricValue]:
+        """Return the metrics since the run began, by operator and subtask."""
+        batch, subtasks = self._last, self._subtasks
+        return {} if batch is None or subtasks is None else subtasks.values(batch.totals)
 
     @property
     def failures(self) -> Sequence[Failure]:
-        """The last failures."""
+        """The last failures, the oldest first."""
         with self._lock:
             return [*self._failures]
 
     @property
     def started_ms(self) -> int:
-        """When the job was started."""
+        """The start time of the job (ms since the epoch)."""
         return self.status_times[JobStatus.CREATED]
 
     @property
@@ -248,7 +268,7 @@ class JobRecord:
     # What others look at.
 
     def read_by_second(self) -> list[int]:
-        """Return how many records were read in each of the last seconds, the current one left out.
+        """Return the records read in each of the last seconds, without the current second.
 
         A micro-batch counts in the second in which it ended.
         """
@@ -259,7 +279,7 @@ class JobRecord:
         return [found.get(second, 0) for second in range(first, now)]
 
     def _sample(self) -> None:
-        """Add up the counts of the last micro-batch, if that was not done."""
+        """Add a sample of the last micro-batch, unless there is one."""
         batch = self._last
         if batch is None or (self._samples and self._samples[-1].batch_id == batch.batch_id):
             return
@@ -277,7 +297,7 @@ class JobRecord:
         )
 
     def view(self) -> JobView:
-        """Return the job as it is now."""
+        """Return the current figures of the job."""
         with self._lock:
             self._sample()
             samples, batches = [*self._samples], [*self._batches]
@@ -290,7 +310,8 @@ class JobRecord:
         if self.ended:
             base, seconds = samples[0] if samples else latest, max(end_s - self._began_s, 1e-3)
         else:
-            # While a micro-batch runs, the last one tells the rate; later nothing comes any more.
+            # The next micro-batch may be running: the rate is that up to the last one. After a
+            # while without a micro-batch no records arrive, and the rate falls.
             patience_s = 1.0 + 2 * (batches[-1].duration_ms / 1000 if batches else 0)
             quiet = now_s - latest.at_s > patience_s
             seconds = max((now_s if quiet else latest.at_s) - base.at_s, 1e-3)
@@ -369,7 +390,7 @@ def _count_read(metrics: Mapping[MetricId, MetricValue], sources: frozenset[str]
 
 
 def _base_of(samples: Sequence[Sample], latest: Sample) -> Sample:
-    """Return the sample from which rates are counted."""
+    """Return the sample at the beginning of the window for rates."""
     for sample in reversed(samples[:-1]):
         if latest.at_s - sample.at_s >= _WINDOW_SECONDS:
             return sample
@@ -377,17 +398,17 @@ def _base_of(samples: Sequence[Sample], latest: Sample) -> Sample:
 
 
 def _lag(watermark_ms: int | None, now_ms: int) -> int | None:
-    """Return how far a watermark is behind the wall clock; None for none, and at the end."""
+    """Return how far a watermark is behind the wall clock (ms); None if unknown or at the end."""
     if watermark_ms is None or watermark_ms >= 1 << 62:
         return None
     return now_ms - watermark_ms
 
 
 def _user_figures(totals: Mapping[MetricId, MetricValue]) -> dict[str, float]:
-    """Return the metrics of the program's functions by their dotted name, over all operators."""
+    """Return the metrics that functions registered, by dotted name, combined over all operators."""
     merged: dict[str, MetricValue] = {}
     for key, entry in totals.items():
         if key.metric not in _BUILT_IN:
             merged[key.metric] = merge_subtasks(merged.get(key.metric), entry)
     named = figures({MetricId("", "", metric): entry for metric, entry in merged.items()})
-    return {name: float(value) for name, value in named.items()}
+    return {name: as_float(value) for name, value in named.items()}

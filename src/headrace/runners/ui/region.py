@@ -1,9 +1,9 @@
-"""A region at the bottom of a terminal that is drawn again and again, below what is printed.
+"""A region at the bottom of a terminal, which is redrawn below the program's output.
 
-Programs print while the region is shown, often to the same terminal. So ``sys.stdout`` and
-``sys.stderr`` are replaced, where they are terminals, by writers that erase the region before they
-write, and draw it again below. It is never drawn in the middle of a line. Where a program prints
-all the time, the region is drawn only between bursts: printing must not become slow.
+A program may print to the same terminal while the region is shown. So ``sys.stdout`` and
+``sys.stderr``, if they are terminals, are replaced by writers: they erase the region, write the
+program's text, and draw the region again below. The region is never drawn in the middle of a line.
+If a program prints much, the region is drawn only in the pauses, so that printing stays fast.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from typing import Any, TextIO
 _ERASE_BELOW = "\x1b[J"
 _BURST_SECONDS = 0.1
 _BURST_WRITES = 10
-"""With more writes within this time the region is not drawn after each of them."""
+"""After more writes than this within the burst time, the region is not redrawn for each."""
 
 
 class Region:
-    """The region of one terminal; ``out`` is the stream that it is drawn to."""
+    """The region of one terminal; ``out``: the stream to which it is drawn."""
 
     def __init__(self, out: TextIO) -> None:
         self._out = out
@@ -44,7 +44,7 @@ class Region:
         atexit.register(self.close)
 
     def close(self) -> None:
-        """Erase the region, and put the streams back."""
+        """Erase the region, and restore the streams."""
         with self._lock:
             self._content = []
             self.erase()
@@ -55,7 +55,7 @@ class Region:
         atexit.unregister(self.close)
 
     def draw(self, lines: list[str]) -> None:
-        """Show ``lines`` in place of those before, once the cursor is not within a printed line."""
+        """Replace the shown lines, as soon as the cursor is at the beginning of a line."""
         with self._lock:
             self._content = lines
             self._draw()
@@ -73,7 +73,7 @@ class Region:
             self._shown_lines = len(self._content)
 
     def erase(self) -> None:
-        """Remove the region until it is drawn again."""
+        """Erase the region; ``draw`` or ``restore`` shows it again."""
         with self._lock:
             if self._shown_lines:
                 self._send(self._to_top() + _ERASE_BELOW)
@@ -107,7 +107,7 @@ class Region:
 
 
 class _Guard:
-    """Stands for a stream of the terminal; all but ``write`` is the stream's own."""
+    """Replaces a stream of the terminal: writes go through the region, the rest to the stream."""
 
     def __init__(self, stream: TextIO, region: Region) -> None:
         self._stream, self._region = stream, region
@@ -126,5 +126,5 @@ def is_terminal(stream: Any) -> bool:
     """Return whether a stream is an open terminal."""
     try:
         return bool(stream.isatty())
-    except (AttributeError, ValueError):  # no file, or closed
+    except (AttributeError, ValueError):  # not a file, or closed
         return False

@@ -1,27 +1,28 @@
-"""Answers in the shape of Flink's REST API, for tools that read it.
+"""Answers in the format of Flink's REST API, for tools that use it.
 
-A micro-batch stands for a checkpoint, whose number is that of the micro-batch. A size that is not
-known is -1. Operators do not wait for each other within a micro-batch, so no task is ever
-back-pressured; what cannot be read in time waits at the sources.
+A micro-batch is reported as a checkpoint with the same number. An unknown size is -1. Operators do
+not wait for each other within a micro-batch, so no task is ever back-pressured; if a job is too
+slow, records wait at the sources.
 """
 
 from __future__ import annotations
 
 import math
+import re
 import time
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from headrace.common._watermark_generators import MIN_WATERMARK
 from headrace.common.job_status import JobStatus
 from headrace.metrics import _operator_counts as names
-from headrace.metrics._merging import MetricId, MetricValue
 from headrace.runners.job_graph import CHAINED, JobGraph, OperatorInfo, VertexInfo
 from headrace.runners.ui.failures import show_failure
 from headrace.runners.ui.record import BatchRow, Failure, JobRecord, JobView
+from headrace.runners.ui.refusals import NotFound
 
 VERSION = "2.3.0"
-"""The version of Flink whose answers these have the shape of."""
+"""The version of Flink whose format the answers have."""
 
 REFRESH_MS = 1000
 _TASK_STATES = (
@@ -40,6 +41,8 @@ _PERCENTILES = (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999
 _QUARTILES = (("p25", 0.25), ("median", 0.5), ("p75", 0.75), ("p95", 0.95))
 _UNKNOWN = -1
 _SECRET = ("password", "passwd", "secret", "token", "key", "auth", "credential", "jaas")
+_PASSWORD_IN_URL = re.compile(r"(//[^:/\s]*:)[^/\s]+(?=@[^@\s]*$)")
+_HIDDEN = "******"
 _TASK_STATE = {
     JobStatus.CREATED: "CREATED",
     JobStatus.RUNNING: "RUNNING",
@@ -50,11 +53,7 @@ _TASK_STATE = {
 }
 
 
-class NotFound(Exception):
-    """There is no such job, vertex or metric."""
-
-
-# What is said of the whole process.
+# The process.
 
 
 def overview(records: Sequence[JobRecord]) -> dict[str, Any]:
@@ -142,7 +141,7 @@ def _duration(record: JobRecord, view: JobView) -> int:
     return (record.ended_ms or view.now_ms) - record.started_ms
 
 
-# What is said of a job.
+# A job.
 
 
 def job_details(record: JobRecord) -> dict[str, Any]:
@@ -277,9 +276,11 @@ def job_config(record: JobRecord) -> dict[str, Any]:
 
 
 def _without_secrets(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return settings, with the values hidden of those that are named like passwords."""
+    """Return settings; values of keys like passwords, and passwords in URLs, are hidden."""
     return {
-        key: "******" if any(word in key.lower() for word in _SECRET) else value
+        key: _HIDDEN
+        if any(word in key.lower() for word in _SECRET)
+        else _PASSWORD_IN_URL.sub(rf"\g<1>{_HIDDEN}", value)
         for key, value in settings.items()
     }
 
@@ -312,7 +313,7 @@ def accumulators(record: JobRecord) -> dict[str, Any]:
     return {
         "job-accumulators": [],
         "user-task-accumulators": [
-            {"name": name, "type": "Metric", "value": f"{value:g}"}
+            {"name": name, "type": "Metric", "value": _number_text(value)}
             for name, value in view.figures.items()
         ],
         "serialized-user-task-accumulators": {},
@@ -320,7 +321,7 @@ def accumulators(record: JobRecord) -> dict[str, Any]:
 
 
 def job_metrics(record: JobRecord, wanted: Sequence[str] | None) -> list[dict[str, Any]]:
-    """Answer ``/jobs/:jobid/metrics``; ``wanted`` None: the names of all."""
+    """Answer ``/jobs/:jobid/metrics``; ``wanted`` None: only the names of all metrics."""
     view = record.view()
     found: dict[str, float] = {
         "numRestarts": view.restarts,
@@ -332,8 +333,11 @@ def job_metrics(record: JobRecord, wanted: Sequence[str] | None) -> list[dict[st
     if view.batches:
         found["lastCheckpointDuration"] = round(view.batches[-1].duration_ms)
         found["lastCompletedCheckpointId"] = view.batches[-1].batch_id
+    added_bytes = record.added_bytes()
+    if added_bytes is not None:
+        found["lastCheckpointSize"] = added_bytes
     if view.state_bytes is not None:
-        found["lastCheckpointSize"] = view.state_bytes
+        found["lastCheckpointFullSize"] = view.state_bytes
     return _metric_values(found, wanted)
 
 
@@ -342,7 +346,13 @@ def _metric_values(
 ) -> list[dict[str, Any]]:
     if wanted is None:
         return [{"id": name} for name in found]
-    return [{"id": name, "value": f"{found[name]:.12g}"} for name in wanted if name in found]
+    return [{"id": name, "value": _number_text(found[name])} for name in wanted if name in found]
+
+
+def _number_text(number: float) -> str:
+    """Return a number with all of its digits; a whole number without a point."""
+    whole = isinstance(number, int) or number.is_integer()
+    return f"{int(number)}" if whole else f"{number!r}"
 
 
 # Micro-batches, as checkpoints.
@@ -449,7 +459,7 @@ def _quantile(values: Sequence[float], share: float) -> float:
     return float(ordered[min(math.ceil(share * len(ordered)), len(ordered)) - 1])
 
 
-# What is said of a vertex.
+# A vertex.
 
 
 def vertex_details(record: JobRecord, vertex_id: str) -> dict[str, Any]:
@@ -595,7 +605,7 @@ def _vertex(record: JobRecord, vertex_id: str) -> tuple[JobView, VertexInfo]:
 
 
 def _task_values(view: JobView, vertex: VertexInfo) -> dict[str, float]:
-    """Return a vertex's metrics over all subtasks, and those of its operators by their name."""
+    """Return a vertex's metrics over all subtasks, and its operators' metrics by operator name."""
     first = view.operators.get(vertex.operators[0])
     if first is None:
         return {}
@@ -632,13 +642,13 @@ def _is_source(graph: JobGraph, vertex: VertexInfo) -> bool:
 
 
 def _leaving(graph: JobGraph, vertex: VertexInfo) -> Iterable[str]:
-    """Return the operators of a vertex whose records leave it."""
+    """Return the operators of a vertex that send records to other vertices."""
     leaving = {edge.source for edge in graph.edges if edge.label != CHAINED}
     return [each for each in vertex.operators if each in leaving]
 
 
 def _metric_prefix(operator: OperatorInfo) -> str:
-    """Return an operator's name as Flink has it in the names of metrics."""
+    """Return an operator's name as Flink writes it in the names of metrics."""
     kind = "Source: " if operator.kind == "source" else ""
     return "".join(c if c not in " :.,()" else "_" for c in f"{kind}{operator.name}")
 
@@ -646,24 +656,15 @@ def _metric_prefix(operator: OperatorInfo) -> str:
 def _subtask_values(
     record: JobRecord, view: JobView, vertex: VertexInfo
 ) -> dict[int, dict[str, float]]:
-    """Return what subtasks have counted, by subtask and metric."""
+    """Return the values of each subtask, by subtask and metric."""
     found: dict[int, dict[str, float]] = {}
-    first, leaving = vertex.operators[0], set(_leaving(view.graph, vertex))
-    for key, entry in _counted(record.totals, vertex):
-        if key.subtask >= vertex.parallelism:
-            continue
-        values = found.setdefault(key.subtask, {})
-        is_out = key.metric == names.RECORDS_OUT and key.operator in leaving
-        if is_out or (key.operator == first and key.metric != names.RECORDS_OUT):
-            values[key.metric] = values.get(key.metric, 0) + entry.value
+    first = vertex.operators[0]
+    counted = {(first, metric) for metric in (names.BYTES_IN, names.BYTES_OUT, names.BUSY_MS)}
+    if not _is_source(view.graph, vertex):  # a source's are no records from another task
+        counted.add((first, names.RECORDS_IN))
+    counted |= {(each, names.RECORDS_OUT) for each in _leaving(view.graph, vertex)}
+    for (operator, subtask, metric), entry in record.by_subtask().items():
+        if (operator, metric) in counted:
+            values = found.setdefault(subtask, {})
+            values[metric] = values.get(metric, 0) + entry.value
     return found
-
-
-def _counted(
-    totals: Mapping[MetricId, MetricValue], vertex: VertexInfo
-) -> Iterator[tuple[MetricId, MetricValue]]:
-    wanted = (names.RECORDS_IN, names.RECORDS_OUT, names.BYTES_IN, names.BYTES_OUT, names.BUSY_MS)
-    operators = set(vertex.operators)
-    for key, entry in totals.items():
-        if key.operator in operators and key.metric in wanted:
-            yield key, entry

@@ -1,6 +1,7 @@
-"""The web server of the page: one in a process, for all of its jobs.
+"""The web server of the page: one per process and address, for all jobs of the process.
 
-It listens at once, and imports its libraries when somebody connects, so it costs the start nothing.
+It listens at once, but imports its libraries only at the first connection, so that the start of a
+job is not slower.
 """
 
 from __future__ import annotations
@@ -8,6 +9,8 @@ from __future__ import annotations
 import contextlib
 import hmac
 import ipaddress
+import json
+import re
 import selectors
 import socket
 import threading
@@ -17,9 +20,14 @@ from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from headrace.common._extras import optional
+from headrace.common._options import catalogue as options
+from headrace.common.job_status import JobStatus
 from headrace.runners.ui import rest
+from headrace.runners.ui.commands import MAX_BODY_BYTES, Commands, check_token
+from headrace.runners.ui.connections import make_protocol
 from headrace.runners.ui.page_data import graph_data, state_data
 from headrace.runners.ui.record import JobRecord
+from headrace.runners.ui.refusals import NotFound, Refused
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -46,22 +54,24 @@ _HEADERS = {
     "X-Frame-Options": "DENY",
 }
 _BACKLOG = 64
+_MAX_JOBS = 100
+_ACTIVE = (JobStatus.RUNNING, JobStatus.RESTARTING, JobStatus.FAILING, JobStatus.CANCELLING)
 
 
 class UiServer:
-    """Serves the page and its JSON on one address, from a thread of its own.
+    """Serves the page and its JSON on one address, in a separate thread."""
 
-    ``token``: who gives it sees values of records in failures; without one nobody does.
-    """
-
-    def __init__(self, host: str, port: int, token: str | None = None) -> None:
-        """Listen on an address; port 0: any that is free.
+    def __init__(self, host: str, port: int) -> None:
+        """Listen on an address; port 0: any free port.
 
         Raises:
-            OSError: the port is in use, or the host is not one of this machine.
+            OSError: the port is in use, or the host is not an address of this machine.
         """
-        self._host, self._token = host, token
-        self._records: list[JobRecord] = []
+        self._host = host
+        self._records: dict[int, JobRecord] = {}
+        """By number, in the order in which the jobs were added."""
+        self._next_number = 0
+        self._names = {"localhost", host.lower()}
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         self._socket = socket.socket(family, socket.SOCK_STREAM)
         try:
@@ -79,20 +89,25 @@ class UiServer:
 
     @property
     def address(self) -> str:
-        """Where the page is."""
+        """The URL of the page."""
         shown = self._host
         if shown in ("0.0.0.0", "::", ""):
             shown = socket.gethostname()
         return f"http://{f'[{shown}]' if ':' in shown else shown}:{self.port}/"
 
-    @property
-    def token(self) -> str | None:
-        """The token that shows values of records."""
-        return self._token
+    def add(self, record: JobRecord, name: str | None = None) -> None:
+        """Add a job to the page; of more than 100 jobs the oldest that has ended is dropped.
 
-    def add(self, record: JobRecord) -> None:
-        """Show a job, too."""
-        self._records.append(record)
+        ``name``: a further host name by which the page is reached from now on.
+        """
+        if name is not None:
+            self._names = self._names | {name.lower()}
+        records = {**self._records, self._next_number: record}
+        self._next_number += 1
+        ended = [number for number, each in self._records.items() if each.status not in _ACTIVE]
+        if len(records) > _MAX_JOBS and ended:
+            del records[ended[0]]
+        self._records = records  # replaced as a whole: the server's thread reads it
 
     def close(self) -> None:
         """Stop serving."""
@@ -114,6 +129,8 @@ class UiServer:
         uvicorn = optional("uvicorn")
         config = uvicorn.Config(
             self.app(),
+            http=make_protocol(),
+            backlog=_BACKLOG,
             log_config=None,
             access_log=False,
             lifespan="off",
@@ -127,7 +144,7 @@ class UiServer:
             self._server.run(sockets=[self._socket])
 
     def app(self) -> App:
-        """Return the application."""
+        """Return the ASGI application."""
         applications = optional("starlette.applications")
         routing = optional("starlette.routing")
         routes = [
@@ -137,6 +154,13 @@ class UiServer:
                 routing.Route(path, self._endpoint(answer), methods=["GET"])
                 for path, answer in self._answers().items()
             ),
+            *(
+                routing.Route(path, self._command(command), methods=["POST"])
+                for path, command in {
+                    "/jobs/{job}/savepoints": Commands.savepoint,
+                    "/jobs/{job}/stop": Commands.stop,
+                }.items()
+            ),
         ]
         inner = applications.Starlette(
             routes=routes, exception_handlers={404: _not_found, 405: _not_found}
@@ -144,12 +168,17 @@ class UiServer:
         return self._guarded(inner)
 
     def _guarded(self, inner: App) -> App:
-        """Return an application that refuses requests to other names, and sets headers.
+        """Return an application that refuses requests for other host names, and sets headers.
 
-        A page elsewhere could have its own name lead here (DNS rebinding), and then read answers.
+        Otherwise another website could resolve its own name to this server (DNS rebinding), and
+        then read the answers.
         """
         plain = optional("starlette.responses").PlainTextResponse
-        refusal = plain("this server is not reached by that name", 421)
+        refusal = plain(
+            "this server does not answer for that host name: use localhost, an IP address or the"
+            f" name of its machine, or set {options.UI_ADDRESS.key}",
+            421,
+        )
         headers = [(name.lower().encode(), text.encode()) for name, text in _HEADERS.items()]
 
         async def app(scope: Scope, receive: Receive, send: Send) -> None:
@@ -166,7 +195,7 @@ class UiServer:
 
     def _answers(self) -> Mapping[str, Callable[[Request], Any]]:
         def of_all(answer: Callable[[Sequence[JobRecord]], Any]) -> Callable[[Request], Any]:
-            return lambda request: answer([*self._records])
+            return lambda request: answer([*self._records.values()])
 
         def of_job(answer: Callable[[JobRecord], Any]) -> Callable[[Request], Any]:
             return lambda request: answer(self._record(request))
@@ -180,6 +209,11 @@ class UiServer:
             return lambda request: answer(
                 self._record(request), request.path_params["vertex"], _wanted(request)
             )
+
+        def of_request(request: Request) -> Any:
+            record = self._record(request)
+            check_token(record.token, _has_token(request, record.token))
+            return record.commands.result(request.path_params["id"])
 
         job, vertex = "/jobs/{job}", "/jobs/{job}/vertices/{vertex}"
         return {
@@ -197,9 +231,8 @@ class UiServer:
             ),
             f"{job}/checkpoints": of_job(rest.checkpoints),
             f"{job}/checkpoints/config": of_job(rest.checkpoint_config),
-            f"{job}/exceptions": lambda request: rest.exceptions(
-                self._record(request), self._may_see_values(request)
-            ),
+            f"{job}/exceptions": self._exceptions,
+            f"{job}/savepoints/{{id}}": of_request,
             vertex: of_vertex(rest.vertex_details),
             f"{vertex}/watermarks": of_vertex(rest.watermarks),
             f"{vertex}/backpressure": of_vertex(rest.backpressure),
@@ -207,63 +240,100 @@ class UiServer:
             f"{vertex}/subtasks/metrics": of_vertex_metrics(rest.subtask_metrics),
             "/page/jobs": lambda request: [
                 {"number": number, "name": each.name, "status": each.status.name}
-                for number, each in enumerate(self._records)
+                for number, each in self._records.items()
             ],
-            "/page/jobs/{number:int}/graph": lambda request: graph_data(self._numbered(request)),
-            "/page/jobs/{number:int}/state": self._state,
+            "/page/jobs/{number}/graph": lambda request: graph_data(self._numbered(request)),
+            "/page/jobs/{number}/state": self._state,
         }
 
+    def _exceptions(self, request: Request) -> dict[str, Any]:
+        record = self._record(request)
+        return rest.exceptions(record, _has_token(request, record.token))
+
     def _state(self, request: Request) -> dict[str, Any]:
-        after = request.query_params.get("after", "")
-        return state_data(
-            self._numbered(request),
-            int(after) if after.isdigit() else -1,
-            self._may_see_values(request),
-        )
+        record = self._numbered(request)
+        after = _parse_number(request.query_params.get("after", ""))
+        return state_data(record, -1 if after is None else after, _has_token(request, record.token))
 
     def _endpoint(self, answer: Callable[[Request], Any]) -> Callable[[Request], Response]:
-        responses = optional("starlette.responses")
-
         def endpoint(request: Request) -> Response:
-            try:
-                content, code = answer(request), 200
-            except rest.NotFound as error:
-                content, code = {"errors": [str(error)]}, 404
-            found: Response = responses.JSONResponse(content, code)
-            return found
+            return _json_response(lambda: answer(request), 200)
+
+        return endpoint
+
+    def _command(
+        self, command: Callable[[Commands, bytes], Any]
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """Return an endpoint for a command, which needs the job's token."""
+
+        async def endpoint(request: Request) -> Response:
+            body = b""
+            async for chunk in request.stream():
+                body += chunk
+                if len(body) > MAX_BODY_BYTES:
+                    break
+
+            def answer() -> Any:
+                record = self._record(request)
+                check_token(record.token, _has_token(request, record.token))
+                if len(body) > MAX_BODY_BYTES:
+                    raise Refused(413, f"the body has more than {MAX_BODY_BYTES} bytes")
+                return command(record.commands, body)
+
+            return _json_response(answer, 202)
 
         return endpoint
 
     def _is_own_name(self, host: str) -> bool:
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
         name = name.strip("[]").rstrip(".").lower()
-        if name in {"localhost", self._host.lower(), *_machine_names()}:
+        if name in self._names or name in _machine_names():
             return True
         try:
-            ipaddress.ip_address(name)  # a number leads nowhere else
+            ipaddress.ip_address(name)  # an IP address cannot be rebound
         except ValueError:
             return False
         return True
 
-    def _may_see_values(self, request: Request) -> bool:
-        if not self._token:
-            return False
-        scheme, _, given = request.headers.get("authorization", "").partition(" ")
-        matches = hmac.compare_digest(given.strip().encode(), self._token.encode())
-        return scheme.lower() == "bearer" and matches
-
     def _record(self, request: Request) -> JobRecord:
         job_id = request.path_params["job"]
-        for record in self._records:
+        for record in self._records.values():
             if record.job is not None and record.job.job_id == job_id:
                 return record
-        raise rest.NotFound(f"Job {job_id} not found")
+        raise NotFound(f"Job {job_id} not found")
 
     def _numbered(self, request: Request) -> JobRecord:
-        number: int = request.path_params["number"]
-        if number >= len(self._records):
-            raise rest.NotFound(f"there is no job number {number}")
-        return self._records[number]
+        text = request.path_params["number"]
+        number = _parse_number(text)
+        record = None if number is None else self._records.get(number)
+        if record is None:
+            raise NotFound(f"there is no job number {text}")
+        return record
+
+
+def _json_response(answer: Callable[[], Any], code: int) -> Response:
+    try:
+        content = answer()
+    except Refused as error:
+        content, code = {"errors": [str(error)]}, error.code
+    # In ASCII: a path may have bytes that are no UTF-8 (surrogates in Python).
+    text = json.dumps(content, allow_nan=False, separators=(",", ":"))
+    responses = optional("starlette.responses")
+    found: Response = responses.Response(text, code, media_type="application/json")
+    return found
+
+
+def _has_token(request: Request, token: str | None) -> bool:
+    if not token:
+        return False
+    scheme, _, given = request.headers.get("authorization", "").partition(" ")
+    matches = hmac.compare_digest(given.strip().encode(), token.encode())
+    return scheme.lower() == "bearer" and matches
+
+
+def _parse_number(text: str) -> int | None:
+    """Return a number from a request; None for any other text, and for too many digits."""
+    return int(text) if re.fullmatch("[0-9]{1,18}", text) else None
 
 
 def _machine_names() -> set[str]:

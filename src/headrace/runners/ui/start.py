@@ -1,16 +1,17 @@
-"""Makes the observers that show a job, as its configuration says."""
+"""Makes the observers that show a job, according to its configuration."""
 
 from __future__ import annotations
 
 import os
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from importlib.util import find_spec
 
 from headrace.common._options import catalogue as options
 from headrace.common.configuration import Configuration
 from headrace.runners.observers import JobObserver
+from headrace.runners.ui.commands import Commanded
 from headrace.runners.ui.record import JobRecord
 from headrace.runners.ui.server import UiServer
 from headrace.runners.ui.terminal import TerminalDisplay, shows_live
@@ -26,11 +27,11 @@ class _Servers:
         self._lock = threading.Lock()
         self._servers: dict[tuple[str, int], UiServer | None] = {}
 
-    def get(self, host: str, port: int, is_default: bool, token: str | None) -> UiServer | None:
-        """Return the server of an address, started if necessary; None if that is not possible."""
+    def get(self, host: str, port: int, is_default: bool) -> UiServer | None:
+        """Return the server of an address, started if necessary; None if it cannot start."""
         with self._lock:
             if (host, port) not in self._servers:
-                self._servers[host, port] = _start_server(host, port, is_default, token)
+                self._servers[host, port] = _start_server(host, port, is_default)
             return self._servers[host, port]
 
 
@@ -42,7 +43,7 @@ def display_observers(
 ) -> list[JobObserver]:
     """Return the observers that show a job, in the order in which they must be called.
 
-    The address of the page is printed. ``on_cluster``: whether the job runs on a cluster, where
+    Also print the address of the page. ``on_cluster``: whether the job runs on a cluster, where
     the page is off by default.
     """
     mode = options.read(configuration, options.UI_TERMINAL)
@@ -51,10 +52,11 @@ def display_observers(
         return []
     record = JobRecord(name)
     record.configuration = configuration.to_dict()
+    record.token = options.read(configuration, options.UI_TOKEN)
     observers: list[JobObserver] = [record]
     address = ""
     if server is not None:
-        server.add(record)
+        server.add(record, options.read(configuration, options.UI_ADDRESS))
         address = server.address
         print(f"headrace: {name!r} is shown at {address}", file=sys.stderr)
     if mode != "off":
@@ -63,38 +65,44 @@ def display_observers(
     return observers
 
 
+def let_command(observers: Sequence[JobObserver], job: Commanded) -> None:
+    """Let the page of ``display_observers`` pass commands to the job, which has started."""
+    for observer in observers:
+        if isinstance(observer, JobRecord):
+            observer.commands.job = job
+
+
 def _page_server(configuration: Configuration, on_cluster: Callable[[], bool]) -> UiServer | None:
     port = options.read(configuration, options.UI_PORT)
     host = options.read(configuration, options.UI_HOST)
-    token = options.read(configuration, options.UI_TOKEN)
     if port is not None:
         if port < 0:
             return None
-        return _servers.get(host, port, False, token)
+        return _servers.get(host, port, False)
     if os.environ.get(options.UI_VARIABLE) != "1" or on_cluster():
         return None
-    return _servers.get(host, DEFAULT_PORT, True, token)
+    return _servers.get(host, DEFAULT_PORT, True)
 
 
-def _start_server(host: str, port: int, is_default: bool, token: str | None) -> UiServer | None:
-    """Start a server. It prints why there is none, or why it has another port."""
+def _start_server(host: str, port: int, is_default: bool) -> UiServer | None:
+    """Start a server. If there is none, or it has another port, print the reason."""
     if not all(map(find_spec, _LIBRARIES)):
         print(
-            'headrace: pip install "headrace[ui]" shows jobs in a browser, too'
-            f" ({options.UI_PORT.key}=-1: never, and this line is gone)",
+            'headrace: to see jobs in a browser, pip install "headrace[ui]"'
+            f" ({options.UI_PORT.key}=-1 turns this line off)",
             file=sys.stderr,
         )
         return None
     try:
-        return UiServer(host, port, token)
+        return UiServer(host, port)
     except OSError as error:
         reason = f"port {port} of {host} cannot be used ({error.strerror or error})"
         if not is_default:
             print(
-                f"headrace: {reason}, so there is no page; {options.UI_PORT.key}=0 takes a free"
-                " one",
+                f"headrace: {reason}, so there is no page; set {options.UI_PORT.key}=0 to use any"
+                " free port",
                 file=sys.stderr,
             )
             return None
-        print(f"headrace: {reason}; the page takes a free one", file=sys.stderr)
-        return UiServer(host, 0, token)
+        print(f"headrace: {reason}; the page uses a free port", file=sys.stderr)
+        return UiServer(host, 0)

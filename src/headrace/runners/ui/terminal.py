@@ -42,9 +42,9 @@ _STATUS_STYLES = {
 
 
 class TerminalDisplay:
-    """Shows a job that it observes; ``address``: where its page is, or empty.
+    """Observes a job and shows it on stderr; ``address``: the URL of its page, or empty.
 
-    ``live``: as a live display; otherwise lines of a log.
+    ``live``: True for a live display, False for lines of a log.
     """
 
     def __init__(self, record: JobRecord, live: bool, address: str = "") -> None:
@@ -53,12 +53,12 @@ class TerminalDisplay:
         self._view = LiveView(self._render) if live else None
 
     def on_start(self, job: JobInfo) -> None:
-        """Begin to show it."""
+        """Start the display."""
         if self._view is not None:
             self._view.start()
 
     def on_batch(self, batch: BatchProgress) -> None:
-        """Print a line of the log, if it is time."""
+        """Print a line, if the last one is ten seconds old."""
         if self._view is None:
             self._lines.update(lambda: status_line(self._record.view()))
 
@@ -66,7 +66,7 @@ class TerminalDisplay:
         """Do nothing: the runner prints failures."""
 
     def on_end(self, status: JobStatus) -> None:
-        """Print a summary of a job that was shown."""
+        """Stop the display; print a summary if the job was shown."""
         if self._view is not None:
             self._view.stop()
             if self._view.shown:
@@ -79,13 +79,13 @@ class TerminalDisplay:
 
 
 def shows_live(stream: TextIO | None = None) -> bool:
-    """Return whether the display can be live: in a terminal that has a cursor, or a notebook."""
+    """Return whether a live display is possible: in a terminal with a cursor, or in a notebook."""
     stream = stream or sys.stderr
     return is_notebook() or (is_terminal(stream) and os.environ.get("TERM") != "dumb")
 
 
 def status_line(view: JobView) -> str:
-    """Return a line of the log: what the job does now."""
+    """Return a line for a log: the current figures of the job."""
     return f"headrace: {view.name!r}: " + ", ".join(_line_parts(view))
 
 
@@ -136,7 +136,7 @@ def _lag_text(lag_ms: int | None, form: str) -> str:
 
 
 def summary(view: JobView) -> str:
-    """Return a line for the end of a job."""
+    """Return the summary of an ended job, in one line."""
     ends = {
         JobStatus.FINISHED: "finished",
         JobStatus.CANCELED: "was cancelled",

@@ -1,7 +1,8 @@
-"""Numbers as people read them."""
+"""Formats numbers, sizes and times for people."""
 
 from __future__ import annotations
 
+import math
 from datetime import UTC, datetime
 
 _TIMELESS = 1 << 52
@@ -13,6 +14,8 @@ def format_count(number: float | None) -> str:
     """Return a count of at most four digits and a unit: ``950``, ``12.3k``, ``4.56M``."""
     if number is None:
         return NONE
+    if not math.isfinite(number):
+        return f"{number}"
     size = abs(number)
     for limit, unit in ((1e9, "G"), (1e6, "M"), (1e4, "k")):
         if size >= limit:
@@ -55,7 +58,7 @@ def format_duration(ms: float | None) -> str:
 
 
 def format_moment(at_ms: int | None) -> str:
-    """Return a moment of event time in UTC; ``end`` for the watermark after all records."""
+    """Return an event time (ms) as text in UTC; ``end`` for the final watermark."""
     if at_ms is None or at_ms <= -_TIMELESS:
         return NONE
     if at_ms >= _TIMELESS:

@@ -1,9 +1,9 @@
-"""Where the records of a chain are counted, so that each operator knows what came and what went.
+"""Decides where the records of a chain are counted, for the counts in and out of each operator.
 
-Few places count. What a chain is given is counted by chunks, and what leaves it by blocks. An
-operator that gives one record for each emits as many as came to it. So a tally is raised only where
-the number can change and nothing after it tells how many there were: between a flat map and a
-filter, say.
+Counting is needed at few places. The input of a chain is counted by chunks, and its output by
+blocks. An operator that emits one record for each has equal counts. So a counter is needed only
+where the
+number can change and no later place shows it: for example between a flat map and a filter.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The end of a keyed stage's chain for columns.
 
-What the groups of a task emit, one after another, is gathered by the watermark under which it was
-emitted, and leaves in the order of watermarks, by one sort for all groups (see
+The groups of a task emit one after another. Their output is collected by the watermark under which
+it was emitted. It is sent in the order of watermarks, with one sort for all groups (see
 ``KeyedExchangeWriter``).
 """
 

@@ -1,8 +1,8 @@
-"""Near the driver: how far each source is read next, and what each source task does.
+"""Plans micro-batches, on the driver's machine: how far to read, and the work of each source task.
 
-``plan`` depends only on two offsets and the split states at the first one. So a micro-batch that
-is run again is the same micro-batch: with the same processing time, also on a machine with more
-cores, and also if the source would give another answer now.
+``plan`` depends only on two offsets and the split states at the first one. So a repeated
+micro-batch is the same: it has the same tasks and processing time, even on a machine with more
+cores, and even if the source would give another answer now.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from headrace.runtime.coordination.progress_rules import (
 )
 from headrace.runtime.coordination.stops import (
     check_not_drained,
+    drained_progress,
     progress_to_record,
     sources_to_resume,
     stop_changed,
@@ -35,10 +36,10 @@ from headrace.runtime.program import JobProgram, Settings, SourceProgram
 from headrace.runtime.tasks.source_task import NEW_SPLIT, SourceTaskInput, SplitState, SplitWork
 
 StateChanges = Mapping[tuple[str, str], SplitState | None]
-"""What one source task says of its splits; None for one that is finished."""
+"""The new states of a source task's splits, by source id and split; None if it is finished."""
 
 MAX_SHOWN_SPLITS = 2000
-"""A source with more splits (files, say) does not tell of each: that would delay micro-batches."""
+"""A source with more splits, such as files, reports no single splits: it would take too long."""
 
 
 class Coordinator:
@@ -61,15 +62,15 @@ class Coordinator:
         self._work_limits = WorkLimits(max(job.parallelism, 1), job.settings.chunk_records)
         self._checked = False
         self._suspended: set[Any] | None = None
-        """The sources that an earlier run has left at their stop, and this one wakes."""
+        """The sources that an earlier run stopped and this run resumes; None: not known yet."""
 
     @property
     def settings(self) -> Settings:
-        """The job's."""
+        """The settings of the job."""
         return self._job.settings
 
     def initial(self, now_ms: int) -> Offset:
-        """Return the offset at the start, when no source was asked yet."""
+        """Return the offset before the first micro-batch, without any source."""
         return Offset(0, now_ms, now_ms, self._work_limits, {})
 
     def latest(
@@ -77,9 +78,9 @@ class Coordinator:
     ) -> Offset:
         """Return the end offset of the next micro-batch; return ``start`` itself if nothing is new.
 
-        ``budget`` defaults to the job's settings and is shared by the running sources.
-        ``task_records``: of ``WorkLimits``. Sources, idle splits and ticks wait by the monotonic
-        time.
+        ``budget``: the limits of the micro-batch, shared by the running sources; by default those
+        of the job's settings. ``task_records``: see ``WorkLimits``. Sources, idleness and ticks use
+        the monotonic time.
 
         Raises:
             JobError: an enumerator's answer breaks a rule of its contract.
@@ -102,8 +103,8 @@ class Coordinator:
         )
         paused = self._alignment.find_paused_splits(start)
         sources = {source_key(i): start.source(i).carried_over() for i in self._sources}
-        # A run that goes on where another one stopped plans a micro-batch, with records or without:
-        # what it stops at is written down then, and where nothing is new it ends with that.
+        # A run that continues a stopped run plans a micro-batch even without records: it records
+        # the new stopping positions. If nothing is new, the run ends with this micro-batch.
         moved = bool(resuming) or self._must_announce(start)
         for source in running:
             waiting = paused.get(source.id, frozenset())
@@ -118,6 +119,18 @@ class Coordinator:
         limits = replace(self._work_limits, task_records=task_records)
         identity = self._job.identity
         return Offset(start.epoch + 1, now_ms, monotonic_ms, limits, sources, identity)
+
+    def drained(self, start: Offset, time: JobTime) -> Offset:
+        """Return the end offset of a last micro-batch, which ends event time where sources are."""
+        sources = {source_key(id_): drained_progress(start.source(id_)) for id_ in self._sources}
+        return Offset(
+            start.epoch + 1,
+            max(time.now_ms, start.now_ms),
+            max(time.monotonic_ms, start.monotonic_ms),
+            self._work_limits,
+            sources,
+            self._job.identity,
+        )
 
     def has_ended(self, offset: Offset) -> bool:
         """Return True if every source planned here has ended, and none is to be continued."""
@@ -182,7 +195,8 @@ class Coordinator:
             if split not in seen or before.positions.get(split) != position:
                 seen[split] = monotonic_ms
             elif split in paused_splits:
-                seen[split] += monotonic_ms - start.monotonic_ms  # who must wait is not silent
+                # a split that must wait is not idle
+                seen[split] += monotonic_ms - start.monotonic_ms
         seen = {split: seen[split] for split in after.positions}
         idle = frozenset(s for s in seen if monotonic_ms - seen[s] >= source.idle_timeout_ms)
         return replace(after, seen_ms=seen, idle=idle)
@@ -190,7 +204,7 @@ class Coordinator:
     def plan(self, start: Offset, end: Offset) -> list[SourceTaskInput]:
         """Return the source tasks of the micro-batch between two offsets, ordered by sender."""
         states = self._load_states(start.epoch)
-        # Another program has other receivers, so every split is announced to them like a new one.
+        # A changed program has other receivers, so every split is announced like a new one.
         program_changed = not start.program == end.program == self._job.identity
         split_works: list[SplitWork] = []
         announcements: list[SplitWork] = []
@@ -208,8 +222,8 @@ class Coordinator:
                 # A receiver that an earlier program had may wait for a split that ended since.
                 announcements.append(SplitWork(source.id, ALL_SPLITS, announce=True))
             split_works.extend(found)
-        # A receiver must know of every new split before any other split makes it advance: what
-        # the first task sends is read first.
+        # A receiver must know every new split before another split advances its watermark. So the
+        # first task announces them: its output is read first.
         announcements += [
             SplitWork(work.source, work.split, announce=True)
             for work in split_works
@@ -235,7 +249,7 @@ class Coordinator:
     def reporting_plan(self, start: Offset, end: Offset) -> list[SourceTaskInput]:
         """Return the plan, whose first task also reports the unread records of each source.
 
-        They are no part of the plan: when a micro-batch is repeated, they may differ.
+        They are not part of the plan: they may differ when a micro-batch is repeated.
         """
         first, *others = self.plan(start, end)
         return [replace(first, pending=self.pending(end)), *others]
@@ -276,7 +290,7 @@ class Coordinator:
         """
         known = {**start.positions, **start.stopped}
         splits = dict.fromkeys([*known, *end.started, *end.positions, *end.finished])
-        # Of those that stay at their stop nothing is read, and the enumerator is not asked.
+        # Splits that stay at their stop are not read, and the enumerator is not asked.
         still = {split for split, at in start.stopped.items() if end.stopped.get(split) == at}
         begins = {**known, **end.started}
         read = {split: at for split, at in begins.items() if split not in still}

@@ -4,24 +4,24 @@
      "epoch": n, "now_ms": ms,
      "steady_ms": ms,                  for intervals and timeouts (``runtime.job_time``)
      "program": text,                  the identity of the program that planned this epoch
-     "cut": {"tasks": n,               into how many tasks this epoch's work is cut at most
-             "task_records": n,        with how many records each at least; not there: 1
-             "chunk_records": n},      how far apart watermarks are
+     "cut": {"tasks": n,               the maximum number of tasks of this epoch
+             "task_records": n,        the number of records of each task; 1 if missing
+             "chunk_records": n},      the number of records between two watermarks
      "sources": {"<id>": {
-        "positions": {split: position},  of the splits that go on, at the end of this epoch
+        "positions": {split: position},  of unfinished splits, at the end of this epoch
         "started": {split: position},    first positions of the splits that appear in this epoch
-        "finished": {split: position},   end positions of those that finish in it; null: not known
-        "idle": [split],                 idle now
-        "seen_ms": {split: ms},          monotonic time of a split's last move, for idleness;
-                                         moved on by the time it had to wait for other splits
+        "finished": {split: position},   end positions of splits that finish in it; null: not known
+        "idle": [split],                 splits that are idle now
+        "seen_ms": {split: ms},          monotonic time of a split's last progress, for idleness;
+                                         increased by the time it had to wait for other splits
         "ended": bool,
-        "until": text,                   where the source stops (``runtime.stops``)
-        "stopped": {split: position},    at their stop, and not drained; not there: none
-        "suspended": true,               ended without being drained; not there: false
-        "drained": true}}}               some split has got its last watermark; not there: false
+        "until": text,                   where the source stops (``coordination.stops``)
+        "stopped": {split: position},    splits at their stop, without drain; none if missing
+        "suspended": true,               ended without drain; false if missing
+        "drained": true}}}               a split has its final watermark; false if missing
 
-A source is not in ``sources`` until the first epoch that asked it. Keys are in a stable order, as
-Spark compares offsets by their text.
+A source is in ``sources`` from the first epoch in which its enumerator was asked. Keys have a
+stable order, because Spark compares offsets as text.
 """
 
 from __future__ import annotations
@@ -44,10 +44,11 @@ def source_key(source_id: object) -> str:
 
 @dataclass(frozen=True)
 class WorkLimits:
-    """How the work of an epoch is cut into tasks.
+    """The division of an epoch's work into tasks.
 
-    ``tasks``: their maximum number. ``chunk_records``: the number of records between watermarks.
-    ``task_records``: the number of records for which there is a further task.
+    ``tasks``: the maximum number of tasks. ``chunk_records``: the number of records between two
+    watermarks. ``task_records``: the number of records of each task, if ``tasks`` allows it; 1: it
+    is not known what records cost, and there may be ``tasks`` tasks.
     """
 
     tasks: int
@@ -56,6 +57,8 @@ class WorkLimits:
 
     def tasks_for(self, record_count: int) -> int:
         """Return the maximum number of tasks for an epoch that reads ``record_count`` records."""
+        if self.task_records == 1:
+            return self.tasks  # an epoch of an older build is cut as that build did
         return max(min(self.tasks, -(-record_count // self.task_records)), 1)
 
 
@@ -202,7 +205,7 @@ class Offset:
                 raise CheckpointError(
                     f"an offset in the checkpoint has format {version!r}; this version of Headrace"
                     f" reads format {VERSION}",
-                    hint="go on with the version that wrote it, or start anew with --fresh",
+                    hint="use the version that wrote it, or start anew with --fresh",
                 )
             work_limits = _limits_from_json(data["cut"])
             sources = {

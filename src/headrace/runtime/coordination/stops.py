@@ -1,9 +1,9 @@
-"""What happens where a source stops although its input goes on: drained, or kept open.
+"""What happens when a source stops before the end of its input: it is drained, or kept open.
 
-A run that *drains* ends event time there: every split gets the greatest watermark, windows and
-timers fire. Without draining each split keeps its watermark, and windows, timers and state stay as
-they are. Another run goes on exactly there, with the same program and another stop, or none.
-Sources that end by themselves (files, a collection) are drained by every run.
+A run that *drains* ends event time: every split gets the final watermark, and windows and timers
+fire. Without drain each split keeps its watermark, and windows, timers and state are kept. Another
+run of the program, with another stop or none, continues at the same position. Sources with an end
+(files, a collection) are drained by every run.
 """
 
 from __future__ import annotations
@@ -74,6 +74,24 @@ def progress_to_record(
     )
 
 
+def drained_progress(before: SourceProgress) -> SourceProgress:
+    """Return the progress of a source whose splits all end where they are."""
+    if before.ended and not before.suspended:
+        return before.carried_over()
+    return replace(
+        before,
+        positions={},
+        started={},
+        finished={**before.positions, **before.stopped},
+        idle=frozenset(),
+        seen_ms={},
+        ended=True,
+        stopped={},
+        suspended=False,
+        drained=True,
+    )
+
+
 def check_not_drained(sources: Iterable[SourceProgram], offset: Offset) -> None:
     """Check that no source continues after an earlier run has drained.
 
@@ -87,21 +105,22 @@ def check_not_drained(sources: Iterable[SourceProgram], offset: Offset) -> None:
         if not before.drained or not stop_changed(source, before):
             continue
         raise CheckpointError(
-            f"{source.name!r} cannot be read on: an earlier run was drained where it stopped, so"
+            f"{source.name!r} cannot be continued: an earlier run was drained where it stopped, so"
             " event time has ended, windows and timers have fired, and new records would be late",
             where={
                 "source": f"{source.name} (uid={source.uid or 'none'})",
-                "stopped at": before.until or "an end of its own",
+                "stopped at": before.until or "the end of its input",
                 "to stop at": describe_stop(source.source) or "no end",
             },
             hint="run the bounded program again with `headrace run --no-drain --fresh`"
-            " (headrace.stop.drain: false); then this program goes on from its checkpoint",
+            " (headrace.stop.drain: false); then this program continues from its checkpoint",
         )
 
 
 __all__ = [
     "check_not_drained",
     "describe_stop",
+    "drained_progress",
     "progress_to_record",
     "sources_to_resume",
     "stop_changed",

@@ -54,7 +54,7 @@ def _raw_hash(key: Any) -> int:
 _Hasher = Callable[[Any], int]
 
 _hashers: dict[type, _Hasher] = {}
-"""What was found out of each class of keys: a hash of what its objects compare by."""
+"""The hash function of each class of keys; it uses what the class compares by."""
 
 
 def _hasher_of(kind: type, key: Any) -> _Hasher:
@@ -263,9 +263,9 @@ def key_group_of(key: Any, max_parallelism: int) -> int:
 
 
 def int_key_group(key: str, max_parallelism: int) -> str:
-    """Return the expression of the key group of an int; ``key``: the variable that has the int.
+    """Return a Python expression for the key group of an int; ``key``: the variable with the int.
 
-    It takes about as long as finding one of a few keys in ``KeyGroups``, however many there are.
+    It is as fast as a look-up in a small ``KeyGroups``, for any number of keys.
     """
     if max_parallelism & (max_parallelism - 1):
         return f"(hash({key}) * {MIX} >> 32 & {_MASK >> 32}) % {max_parallelism}"
@@ -277,8 +277,8 @@ def int_key_group(key: str, max_parallelism: int) -> str:
 class KeyGroups(dict[Any, int]):
     """A mapping from key to key group, computed at the first access; for a sender's hot loop.
 
-    An access to a known key costs one dictionary access. It stores 262,144 keys. When it is full,
-    other keys are hashed each time; after a million of these it is emptied.
+    A known key costs one dictionary access. At most 262,144 keys are stored. Then other keys are
+    hashed at each access; after a million of these the mapping is emptied.
     """
 
     __slots__ = ("_misses", "count")

@@ -1,14 +1,14 @@
 """The order in which a keyed task reads the blocks of a stream.
 
-Every run of a micro-batch must agree on it, whatever the shuffle did, and no record may be read
-under a higher watermark than the one that its own input had reached when it was sent. Three rules
-give the order of a stream:
+The order must be the same in every run of a micro-batch, for any order of the shuffle. And no
+record may be read under a higher watermark than its own input had when the record was sent. Three
+rules define the order of a stream:
 
-- What one sender sent is read in the order in which it was sent.
-- What belongs to one channel is read in the order of its senders.
-- Of what these two rules leave open, the records that stand under the lowest watermark come first.
-  A mark is read as soon as it is next. So no input is read far ahead of the others: the timers that
-  are open at once do not grow with the micro-batch.
+- The blocks of one sender are read in the order in which they were sent.
+- The blocks of one channel are read in the order of its senders.
+- Otherwise the records under the lowest watermark are read first. A mark is read as soon as it is
+  next. So no input is read far ahead of the others, and the number of open timers does not grow
+  with the micro-batch.
 """
 
 from __future__ import annotations

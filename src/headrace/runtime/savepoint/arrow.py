@@ -30,12 +30,14 @@ def schema_of(table: str) -> pa.Schema:
 def to_batches(table: str, records: Iterable[tuple[Any, ...]]) -> Iterator[pa.RecordBatch]:
     """Yield the records of a table in batches of bounded numbers and bytes."""
     schema = schema_of(table)
-    binary = [index for index, kind in enumerate(schema.types) if kind == pa.binary()]
+    # The last binary column has what may be large: values, snapshots, pending data.
+    large = max((i for i, kind in enumerate(schema.types) if kind == pa.binary()), default=None)
     rows: list[tuple[Any, ...]] = []
     size_bytes = 0
     for record in records:
         rows.append(record)
-        size_bytes += sum(len(record[index] or b"") for index in binary)
+        if large is not None:
+            size_bytes += len(record[large] or b"")
         if len(rows) >= BATCH_RECORDS or size_bytes >= BATCH_BYTES:
             yield _make_batch(rows, schema)
             rows, size_bytes = [], 0

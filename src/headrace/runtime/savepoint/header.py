@@ -1,16 +1,16 @@
-"""What the tasks of an operator keep in their headers: once per operator, not per key group.
+"""The headers of an operator's tasks in a savepoint: one per operator, not one per key group.
 
 A header is a dictionary. Known fields: ``channels`` (input channel to ``(watermark, idle)``),
-``watermark``, ``now`` (ms), ``finished``, ``nodes`` (node to what it remembers). Channels and nodes
-may be values of any type that can be pickled. Every key group gets every watermark, so the groups
-agree. If they do not, the value counts that fires nothing too early:
+``watermark``, ``now`` (ms), ``finished``, ``nodes`` (node to its data). Channels and nodes may be
+values of any type that can be pickled. Every key group gets every watermark, so the groups have
+equal values. If they differ, the value is used with which nothing fires too early:
 
-    watermark, channels   the least; a channel is idle if it is in every group
-    now                   the greatest: the clock does not go back
-    finished              if every group has finished
-    nodes                 that of the group whose node has the least watermark
-    inputs                the least of each input
-    anything else         that of the first group
+    watermark, channels   the minimum; a channel is idle if it is idle in every group
+    now                   the maximum: the clock does not go back
+    finished              true if every group has finished
+    nodes                 from the group whose node has the lowest watermark
+    inputs                the minimum for each input
+    anything else         from the first group
 """
 
 from __future__ import annotations

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 from headrace.connector import Committer
 from headrace.runtime.block import ALL_GROUPS
@@ -16,8 +17,19 @@ from headrace.runtime.program import JobProgram, VertexProgram, input_watermarks
 from headrace.runtime.savepoint.header import export_headers, import_header
 from headrace.runtime.savepoint.manifest import Manifest, OperatorEntry
 from headrace.runtime.savepoint.read import import_backend
-from headrace.runtime.savepoint.records import SplitRecord, TaskRecord, decode, encode
-from headrace.runtime.savepoint.savepoint import PartWriter, Savepoint, part_name
+from headrace.runtime.savepoint.records import (
+    SplitRecord,
+    TaskRecord,
+    WatermarkRecord,
+    decode,
+    encode,
+)
+from headrace.runtime.savepoint.savepoint import (
+    MemorySavepoint,
+    PartWriter,
+    Savepoint,
+    part_name,
+)
 from headrace.runtime.savepoint.sinks import export_sinks
 from headrace.runtime.savepoint.write import export_states, export_timers
 from headrace.runtime.state.backend import StateBackend
@@ -29,6 +41,29 @@ Backends = Mapping[tuple[str, int], StateBackend]
 
 Splits = Mapping[tuple[str, str], SplitState]
 
+GetBackend = Callable[[VertexProgram, int], StateBackend]
+"""Returns the backend of a vertex's key group, or of ``ALL_GROUPS``."""
+
+
+@dataclass(frozen=True)
+class GroupSummary:
+    """What a savepoint needs of a key group beside its records: its header, and its states."""
+
+    header: Mapping[str, Any]
+    states: Mapping[str, StateKind]
+    namespaced: Mapping[str, StateKind]
+    tables: Mapping[str, StateKind]
+
+    @classmethod
+    def of(cls, backend: StateBackend) -> Self:
+        """Return the summary of a backend."""
+        return cls(
+            dict(backend.header),
+            backend.kinds(),
+            backend.in_namespaces.kinds(),
+            backend.tables.kinds(),
+        )
+
 
 def create_savepoint(
     program: JobProgram,
@@ -37,104 +72,136 @@ def create_savepoint(
     offset: Mapping[str, Any],
     batch_id: int,
     committers: Mapping[str, Committer] | None = None,
-) -> Savepoint:
+) -> MemorySavepoint:
     """Create a savepoint: all state of a run after the micro-batch ``batch_id``."""
-    parts, operators = PartWriter(), []
-    watermarks, tasks = [], []
-    for vertex in (vertex for stage in program.stages for vertex in stage):
-        id_ = vertex.id
-        groups = {group: backends[at, group] for at, group in backends if at == vertex.id}
-        shared = groups.pop(ALL_GROUPS, None)
-        if shared is not None:
-            parts.put(part_name("states", id_, ALL_GROUPS), export_states(id_, shared, ALL_GROUPS))
-        for group, backend in sorted(groups.items()):
-            parts.put(part_name("states", id_, group), export_states(id_, backend, group))
+    parts = PartWriter()
+    for (id_, group), backend in sorted(backends.items(), key=lambda item: item[0]):
+        parts.put(part_name("states", id_, group), export_states(id_, backend, group))
+        if group != ALL_GROUPS:
             parts.put(part_name("timers", id_, group), export_timers(id_, backend, group))
-        marks, others = export_headers(id_, [groups[group].header for group in sorted(groups)])
-        watermarks += marks
-        tasks += others
-        operators.append(_make_entry(vertex, groups, shared))
+    summaries = {at: GroupSummary.of(backend) for at, backend in backends.items()}
+    operators, watermarks, tasks = describe_operators(program, summaries)
     parts.put("watermarks", watermarks)
     parts.put("tasks", tasks)
-    parts.put(
-        "splits",
-        [
-            SplitRecord(source, split, state.watermark, encode(dict(state.nodes)))
-            for (source, split), state in splits.items()
-        ],
-    )
+    parts.put("splits", export_splits(splits))
     parts.put("sinks", export_sinks(committers or {}))
-    manifest = Manifest(
+    manifest = make_manifest(program, operators, offset, batch_id)
+    return MemorySavepoint(replace(manifest, parts=parts.checksums), parts.records)
+
+
+def make_manifest(
+    program: JobProgram,
+    operators: Iterable[OperatorEntry],
+    offset: Mapping[str, Any],
+    batch_id: int,
+) -> Manifest:
+    """Return the manifest of a program's savepoint, without its parts."""
+    return Manifest(
         program.name,
         max((vertex.groups for stage in program.stages for vertex in stage), default=1),
         batch_id,
         tuple(operators),
         json.loads(json.dumps(offset)),
-        parts.checksums,
+        {},
+        scope=program.scope,
     )
-    return Savepoint(manifest, parts.records)
+
+
+def describe_operators(
+    program: JobProgram, groups: Mapping[tuple[str, int], GroupSummary]
+) -> tuple[list[OperatorEntry], list[WatermarkRecord], list[TaskRecord]]:
+    """Return the operators' entries for the manifest, and the records of their headers.
+
+    ``groups``: by vertex id and key group.
+    """
+    by_vertex: dict[str, dict[int, GroupSummary]] = {}
+    for (id_, group), summary in groups.items():
+        by_vertex.setdefault(id_, {})[group] = summary
+    operators, watermarks, tasks = [], [], []
+    for vertex in (vertex for stage in program.stages for vertex in stage):
+        found = by_vertex.get(vertex.id, {})
+        shared = found.pop(ALL_GROUPS, None)
+        marks, others = export_headers(vertex.id, [found[group].header for group in sorted(found)])
+        watermarks += marks
+        tasks += others
+        operators.append(_make_entry(vertex, found.values(), shared))
+    return operators, watermarks, tasks
+
+
+def export_splits(splits: Splits) -> Iterator[SplitRecord]:
+    """Yield the records of split states."""
+    for (source, split), state in splits.items():
+        yield SplitRecord(source, split, state.watermark, encode(dict(state.nodes)))
 
 
 def _make_entry(
-    vertex: VertexProgram, groups: Mapping[int, StateBackend], shared: StateBackend | None
+    vertex: VertexProgram, groups: Iterable[GroupSummary], shared: GroupSummary | None
 ) -> OperatorEntry:
     node = vertex.chain.nodes[vertex.chain.root]
     states: dict[str, StateKind] = {}
     namespaced: dict[str, StateKind] = {}
     tables: dict[str, StateKind] = {}
-    for backend in groups.values():
-        states.update(backend.kinds())
-        namespaced.update(backend.in_namespaces.kinds())
-        tables.update(backend.tables.kinds())
-    kind = node.spec.kind if node.spec is not None else ""
+    for group in groups:
+        states.update(group.states)
+        namespaced.update(group.namespaced)
+        tables.update(group.tables)
     return OperatorEntry(
         vertex.id,
-        kind,
+        node.spec.kind if node.spec is not None else "",
         node.name,
         node.uid,
         vertex.groups,
         states,
         namespaced,
         tables,
-        {} if shared is None else shared.kinds(),
+        {} if shared is None else shared.states,
     )
 
 
 def restore_savepoint(
     savepoint: Savepoint,
     program: JobProgram,
-    get_backend: Callable[[VertexProgram, int], StateBackend],
+    get_backend: GetBackend,
 ) -> None:
-    """Import a savepoint into new backends of a program.
-
-    ``get_backend`` returns the backend of a vertex's key group, or of ``ALL_GROUPS``.
-    """
+    """Import a savepoint into new backends of a program."""
     for vertex in (vertex for stage in program.stages for vertex in stage):
-        id_ = vertex.id
-        entry = savepoint.manifest.operator(id_)
-        if entry is None:
-            continue
-        tasks = [record for record in savepoint.read("tasks") if record.operator == id_]
-        if entry.key_groups != vertex.groups:
-            tasks = _without_chain_watermarks(tasks, vertex)
-        header = pickle.dumps(
-            import_header(
-                [record for record in savepoint.read("watermarks") if record.operator == id_],
-                tasks,
-                vertex.input_channels,
-            )
-        )
-        if vertex.broadcast:
-            import_backend(
-                savepoint.read_broadcast_state(id_), get_backend(vertex, ALL_GROUPS), entry.shared
-            )
-        keyed = savepoint.read_keyed_state(id_, vertex.groups, vertex.has_operator_state)
-        for group in range(vertex.groups):
-            backend = get_backend(vertex, group)
-            backend.header.update(pickle.loads(header))
-            import_backend(
-                keyed.get(group, ()), backend, entry.states, entry.namespaced, entry.tables
-            )
+        restore_operator(savepoint, vertex, get_backend)
+
+
+def restore_operator(
+    savepoint: Savepoint,
+    vertex: VertexProgram,
+    get_backend: GetBackend,
+    *,
+    broadcast_only: bool = False,
+) -> None:
+    """Import the state of one operator, if the savepoint has it.
+
+    ``broadcast_only``: without the state by key group.
+    """
+    entry = savepoint.manifest.operator(vertex.id)
+    if entry is None:
+        return
+    if vertex.broadcast:
+        records = savepoint.read_broadcast_state(vertex.id)
+        import_backend(records, get_backend(vertex, ALL_GROUPS), entry.shared)
+    if broadcast_only:
+        return
+    header = header_of(savepoint, vertex, entry)
+    keyed = savepoint.read_keyed_state(vertex.id, vertex.groups, vertex.has_operator_state)
+    for group in range(vertex.groups):
+        backend = get_backend(vertex, group)
+        backend.header.update(pickle.loads(header))
+        import_backend(keyed.get(group, ()), backend, entry.states, entry.namespaced, entry.tables)
+
+
+def header_of(savepoint: Savepoint, vertex: VertexProgram, entry: OperatorEntry) -> bytes:
+    """Return the initial header of each key group of an operator, pickled."""
+    tasks = [record for record in savepoint.read("tasks") if record.operator == vertex.id]
+    if entry.key_groups != vertex.groups:
+        tasks = _without_chain_watermarks(tasks, vertex)
+    watermarks = [record for record in savepoint.read("watermarks") if record.operator == vertex.id]
+    return pickle.dumps(import_header(watermarks, tasks, vertex.input_channels))
 
 
 def _without_chain_watermarks(

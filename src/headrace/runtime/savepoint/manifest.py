@@ -12,7 +12,9 @@ from headrace.errors import CheckpointError
 from headrace.runtime.savepoint.records import PICKLE
 from headrace.runtime.state.kinds import StateKind
 
-FORMAT = 2
+FORMAT = 3
+_READ_FORMATS = (2, FORMAT)
+"""Format 2 has no files, and no scope."""
 
 _MASK = (1 << 64) - 1
 
@@ -44,18 +46,37 @@ class OperatorEntry:
 
 @dataclass(frozen=True)
 class PartChecksum:
-    """The number of records in a part, and the sum of their checksums, in any order."""
+    """The number of records in a part, and the sum of their checksums, in any order.
+
+    ``checksum``: None if the part is in files, which have their own.
+    """
 
     count: int
-    checksum: int
+    checksum: int | None = None
+
+
+@dataclass(frozen=True)
+class StoredFile:
+    """A file of records, below the folder of a savepoint.
+
+    ``operator``: whose records it has; None if its table is not divided by operators.
+    """
+
+    table: str
+    operator: str | None
+    rows: int
+    size_bytes: int
+    sha256: str
 
 
 @dataclass(frozen=True)
 class Manifest:
     """The content of a savepoint.
 
-    ``offset``: the source positions, as JSON of the coordinator. ``parts``: by table name; or by
-    ``table/operator/key group``, if a table is written in parts.
+    ``batch_id``: the job's number of its next micro-batch. ``offset``: the source positions, as
+    JSON of the coordinator. ``parts``: by table name; or by ``table/operator/key group``, if a
+    table is written in parts. ``scope``: the part of the sinks' ids with which the job wrote.
+    ``files``: by path below the savepoint's folder, if it is stored in one.
     """
 
     job: str
@@ -65,6 +86,9 @@ class Manifest:
     offset: Mapping[str, Any]
     parts: Mapping[str, PartChecksum]
     key_encoding: str = PICKLE
+    scope: str = ""
+    created_ms: int = 0
+    files: Mapping[str, StoredFile] = field(default_factory=dict)
 
     def operator(self, id_: str) -> OperatorEntry | None:
         """Return the operator of an id, if it is there."""
@@ -89,7 +113,7 @@ class Manifest:
             format_ = found.pop("format")
         except (ValueError, KeyError, AttributeError, TypeError) as error:
             raise _unreadable_error(error) from error
-        if format_ != FORMAT:
+        if format_ not in _READ_FORMATS:
             raise CheckpointError(
                 f"the savepoint has format {format_}, this version reads {FORMAT}",
                 hint="read it with the version that wrote it, or a later one",
@@ -99,6 +123,8 @@ class Manifest:
         try:
             found["operators"] = tuple(_parse_operator(entry) for entry in found["operators"])
             found["parts"] = {name: PartChecksum(**part) for name, part in found["parts"].items()}
+            files = found.get("files", {})
+            found["files"] = {path: StoredFile(**file) for path, file in files.items()}
             return cls(**found)
         except (KeyError, AttributeError, TypeError) as error:
             raise _unreadable_error(error) from error
@@ -126,21 +152,23 @@ def _unreadable_error(error: Exception) -> CheckpointError:
 class ChecksumCounter:
     """Counts records, and computes their checksum."""
 
-    def __init__(self) -> None:
+    def __init__(self, with_checksum: bool = True) -> None:
         self.count = 0
         self._checksum = 0
+        self._with_checksum = with_checksum
 
     def count_records(self, records: Iterable[R]) -> Iterator[R]:
         """Yield the same records, and count them."""
         for record in records:
             self.count += 1
-            self._checksum += record_checksum(record)
+            if self._with_checksum:
+                self._checksum += record_checksum(record)
             yield record
 
     @property
     def part_checksum(self) -> PartChecksum:
         """The checksum of all records so far."""
-        return PartChecksum(self.count, self._checksum & _MASK)
+        return PartChecksum(self.count, self._checksum & _MASK if self._with_checksum else None)
 
 
 def record_checksum(record: tuple[Any, ...]) -> int:
@@ -158,7 +186,7 @@ def verify_records(records: Iterable[R], part: PartChecksum, name: str) -> Itera
     Raises:
         CheckpointError: records are missing, changed, or too many.
     """
-    counter = ChecksumCounter()
+    counter = ChecksumCounter(with_checksum=part.checksum is not None)
     yield from counter.count_records(records)
     if counter.part_checksum != part:
         raise CheckpointError(

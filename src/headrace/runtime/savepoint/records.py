@@ -113,7 +113,13 @@ class SinkRecord(NamedTuple):
     pending: bytes
 
 
-Record = StateRecord | TimerRecord | WatermarkRecord | TaskRecord | SplitRecord | SinkRecord
+class EnumeratorRecord(NamedTuple):
+    """A file that a source's enumerator keeps; ``path``: below its folder."""
+
+    source: str
+    path: str
+    data: bytes
+
 
 TABLES: dict[str, type[Any]] = {
     "states": StateRecord,
@@ -122,6 +128,7 @@ TABLES: dict[str, type[Any]] = {
     "tasks": TaskRecord,
     "splits": SplitRecord,
     "sinks": SinkRecord,
+    "enumerators": EnumeratorRecord,
 }
 """The records of each table."""
 

@@ -1,9 +1,10 @@
-"""A savepoint in memory: a manifest, and the records of each part."""
+"""A savepoint: a manifest, and the records of each part."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -24,6 +25,15 @@ def part_name(table: str, operator: str | None = None, key_group: int | None = N
     return table if operator is None else f"{table}/{operator}/{key_group}"
 
 
+def split_part_name(name: str) -> tuple[str, str | None, int | None]:
+    """Return the table, the operator and the key group of a part."""
+    table, _, rest = name.partition("/")
+    if not rest:
+        return table, None, None
+    operator, _, key_group = rest.rpartition("/")
+    return table, operator, int(key_group)
+
+
 class PartWriter:
     """Collects the parts of a savepoint; ``checksums``: by part name, for the manifest."""
 
@@ -39,28 +49,19 @@ class PartWriter:
             self.records[name], self.checksums[name] = found, counter.part_checksum
 
 
-@dataclass(frozen=True)
-class Savepoint:
-    """All state of a job; ``parts``: the records by the names in the manifest."""
+class Savepoint(ABC):
+    """All state of a job, as records in the parts that the manifest names."""
 
-    manifest: Manifest
-    parts: Mapping[str, list[Any]] = field(default_factory=dict)
+    def __init__(self, manifest: Manifest) -> None:
+        self.manifest = manifest
 
+    @abstractmethod
     def read(self, name: str) -> Iterator[Any]:
         """Yield the records of a part; none if the manifest does not have the part.
 
         Raises:
             CheckpointError: the part is missing, or its records differ from those written.
         """
-        part = self.manifest.parts.get(name)
-        if part is None:
-            return iter(())
-        if name not in self.parts:
-            raise CheckpointError(
-                f"part {name!r} of the savepoint is missing",
-                hint="the savepoint is incomplete; restore from another one",
-            )
-        return verify_records(self.parts[name], part, name)
 
     def read_keyed_state(
         self, operator_id: str, key_groups: int, instances: bool = False
@@ -96,6 +97,33 @@ class Savepoint:
         Its records have the key group ``ALL_GROUPS``.
         """
         return self.read(part_name("states", operator_id, ALL_GROUPS))
+
+
+class MemorySavepoint(Savepoint):
+    """A savepoint in memory; ``parts``: the records by the names in the manifest."""
+
+    def __init__(self, manifest: Manifest, parts: Mapping[str, list[Any]]) -> None:
+        super().__init__(manifest)
+        self.parts = dict(parts)
+
+    def add(self, name: str, records: Iterable[Any]) -> None:
+        """Add a part, unless it has no records."""
+        writer = PartWriter()
+        writer.put(name, records)
+        self.parts |= writer.records
+        parts = {**self.manifest.parts, **writer.checksums}
+        self.manifest = replace(self.manifest, parts=parts)
+
+    def read(self, name: str) -> Iterator[Any]:
+        part = self.manifest.parts.get(name)
+        if part is None:
+            return iter(())
+        if name not in self.parts:
+            raise CheckpointError(
+                f"part {name!r} of the savepoint is missing",
+                hint="the savepoint is incomplete; restore from another one",
+            )
+        return verify_records(self.parts[name], part, name)
 
 
 def _firing_order(timer: TimerRecord) -> tuple[int, int]:

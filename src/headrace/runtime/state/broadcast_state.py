@@ -1,8 +1,8 @@
 """Broadcast state: one copy per task, which only the task's broadcast input changes.
 
-During a call it is in dictionaries. Between calls it lies in the pages of a backend, so a small
-change rewrites one page. Every change is recorded, so that it can be taken back and made again:
-each key group of a task must see the state as it was at the group's own place in time.
+During a call it is in dictionaries. Between calls it is in the pages of a backend, so a small
+change rewrites one page. Every change is recorded, so that it can be undone and repeated: each key
+group of a task must see the state of its own position in the order of inputs.
 """
 
 from __future__ import annotations

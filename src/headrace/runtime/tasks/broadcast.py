@@ -1,10 +1,10 @@
-"""The broadcast input of a task: one for all of its key groups, which are worked one by one.
+"""The broadcast input of a task, shared by all of its key groups, which run one after another.
 
-Each key group must see the broadcast state as it is at that group's place in the merged order of
-inputs. So the broadcast records are put in one order for the whole task, as if one sender had sent
-them. The first group runs the operator on them, and their changes of the state are recorded by
-place. Each other group makes these changes at the same places, and takes them back when it is done.
-Groups without keys (subtasks) all run the operator: each has an instance, and results, of its own.
+Each key group must see the broadcast state of its own position in the merged order of inputs. So
+the broadcast records get one order for the whole task, as if one sender had sent them. The first
+group runs the operator on them, and the changes of the state are recorded by position. Each other
+group repeats these changes at the same positions, and undoes them at its end. Groups without keys
+(subtasks) all run the operator: each has its own instance and its own results.
 """
 
 from __future__ import annotations

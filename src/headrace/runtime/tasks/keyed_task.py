@@ -1,4 +1,4 @@
-"""One vertex at work on one of its groups: the records, marks and timers of a micro-batch."""
+"""A task of one vertex for one group: processes a micro-batch's records, marks and timers."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ def untold(monkeypatch: pytest.MonkeyPatch) -> None:
         "web.upload.dir",
         "blob.server.port",
         "execution.batch.speculative.enabled",
-        "execution.savepoint.path",  # an older name
+        "execution.state-recovery.from-local",
         "state.backend.forst.cache.dir",
         "s3.access-key",
         "fs.s3a.endpoint",

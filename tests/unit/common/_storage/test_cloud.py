@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from headrace.common._storage.cloud import azure_settings, s3_settings
+from headrace.common._storage.cloud import CloudFiles, azure_settings, s3_settings
 from headrace.errors import UnsupportedError
 
 KEYS = {"fs.s3a.access.key": "k", "fs.s3a.secret.key": "s"}
@@ -48,6 +48,31 @@ def test_endpoints(settings: dict[str, str], endpoint: str, allow_http: bool) ->
     config, client = s3_settings("b", {f"fs.s3a.{k}": v for k, v in settings.items()})
     assert config["endpoint"] == endpoint and client["allow_http"] is allow_http
     assert config["region"] == "us-east-1"
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "region"),
+    [
+        ("s3.eu-west-1.amazonaws.com", "eu-west-1"),
+        ("https://s3-ap-southeast-2.amazonaws.com", "ap-southeast-2"),
+        ("s3.dualstack.us-gov-west-1.amazonaws.com", "us-gov-west-1"),
+        ("s3-fips.ca-central-1.amazonaws.com", "ca-central-1"),
+        ("s3.cn-north-1.amazonaws.com.cn", "cn-north-1"),
+        ("bucket.vpce-1a2b-5e6f.s3.us-west-2.vpce.amazonaws.com", "us-west-2"),
+        ("s3.eu-west-1.example.com", "us-east-1"),
+    ],
+)
+def test_the_region_of_an_endpoint(endpoint: str, region: str) -> None:
+    assert s3_settings("b", {"fs.s3a.endpoint": endpoint})[0]["region"] == region
+    settings = {"fs.s3a.endpoint": endpoint, "fs.s3a.endpoint.region": "eu-north-1"}
+    assert s3_settings("b", settings)[0]["region"] == "eu-north-1"
+
+
+@pytest.mark.parametrize("endpoint", ["s3.amazonaws.com", "https://s3.amazonaws.com"])
+def test_the_central_endpoint_is_that_of_the_region(endpoint: str) -> None:
+    settings = {"fs.s3a.endpoint": endpoint, "fs.s3a.endpoint.region": "eu-west-1"}
+    config, client = s3_settings("b", settings)
+    assert config["region"] == "eu-west-1" and "endpoint" not in config and client == {}
 
 
 @pytest.mark.parametrize(
@@ -101,7 +126,7 @@ def test_encryption_payer_and_proxy() -> None:
     ],
 )
 def test_what_cannot_be_carried_over_is_named(key: str, value: str, named: str) -> None:
-    with pytest.raises(UnsupportedError, match="cannot be carried over") as caught:
+    with pytest.raises(UnsupportedError, match="Python workers cannot use the setting") as caught:
         s3_settings("b", {key: value})
     assert caught.value.where == {"setting": named}
 
@@ -145,3 +170,18 @@ def test_azure_settings_that_cannot_be_carried_over(settings: dict[str, str], na
     with pytest.raises(UnsupportedError) as caught:
         azure_settings(ACCOUNT, settings)
     assert caught.value.where == {"setting": named}
+
+
+def test_missing_credentials_are_named() -> None:
+    exceptions = pytest.importorskip("obstore", reason="pip install 'headrace[cloud]'").exceptions
+    files = CloudFiles("s3a://b", None)
+
+    def fail(text: str) -> None:
+        with files._errors("PUT", "s3a://b/a"):
+            raise exceptions.GenericError(text)
+
+    with pytest.raises(PermissionError, match="of s3a://b/a: there are no credentials"):
+        fail("Generic S3 error: PUT http://169.254.169.254/latest/api/token: timed out")
+    with pytest.raises(OSError, match="of s3a://b/a: Generic S3 error: 503") as raised:
+        fail("Generic S3 error: 503")
+    assert not isinstance(raised.value, PermissionError)

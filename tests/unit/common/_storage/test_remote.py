@@ -7,16 +7,21 @@ from typing import IO
 import pytest
 
 from headrace.common._storage import remote
+from headrace.common._storage.file_store import FileStore
 from headrace.common._storage.file_system import ListedFile
 from headrace.common._storage.remote import Entry, RangeReader, RemoteFiles
 from headrace.errors import StorageError
 
 
 class MemoryFiles(RemoteFiles):
-    """Files in a dictionary. ``reads``: the ranges asked for. ``fails``: whether reads do."""
+    """Files in a dictionary. ``reads``: the ranges asked for. ``fails``: whether reads do.
+
+    ``mtimes_ms``: times other than 0.
+    """
 
     def __init__(self) -> None:
         self.content: dict[str, bytes] = {}
+        self.mtimes_ms: dict[str, int] = {}
         self.reads: list[tuple[int, int]] = []
         self.fails = False
 
@@ -69,7 +74,7 @@ class MemoryFiles(RemoteFiles):
 
     def all_files(self, folder: str) -> list[ListedFile]:
         return [
-            ListedFile(path, len(data), 0)
+            ListedFile(path, len(data), self.mtimes_ms.get(path, 0))
             for path, data in sorted(self.content.items())
             if path.startswith(f"{folder}/")
         ]
@@ -104,7 +109,7 @@ def test_a_file_that_shrinks_is_an_error() -> None:
     files = MemoryFiles()
     files.content["x"] = b"content"
     reader = io.BufferedReader(RangeReader(files, "x", 20))
-    with pytest.raises(StorageError, match="7 bytes came from position 0, not 20"):
+    with pytest.raises(StorageError, match="returned 7 of 20 bytes at position 0"):
         reader.read()
 
 
@@ -130,3 +135,16 @@ def test_a_log_is_a_few_objects(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [*files.content] == ["log/00000000", "log/00000001", "log/00000002", "log/00000003"]
     with pytest.raises(io.UnsupportedOperation):
         files.cut_log("log", 3)
+
+
+def test_a_draft_is_old_by_the_clock_of_the_storage() -> None:
+    day_ms = 86_400_000
+    files = MemoryFiles()
+    files.mtimes_ms = {
+        "hdfs://nn/job/owners/.draft-old-7": 1,
+        "hdfs://nn/job/owners/.draft-new-8": day_ms,
+        "hdfs://nn/job/owners/8": day_ms + 2,
+    }
+    files.content = dict.fromkeys(files.mtimes_ms, b"x")
+    FileStore("hdfs://nn/job", files).tidy()
+    assert [*files.content] == [*files.mtimes_ms][1:]

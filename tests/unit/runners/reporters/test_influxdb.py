@@ -45,3 +45,8 @@ def test_texts_are_escaped() -> None:
     assert line_of(sample, 5) == (
         "jobmanager_job_my\\,\\ name,job_name=a\\,\\ b\\=c,task=x/,tm\\ id=n\\ l count=1i 5"
     )
+
+
+def test_a_name_stays_apart_from_the_tags_after_it() -> None:
+    sample = Sample(Scope.JOB, "a\\", Kind.COUNTER, 1, {"file": "caf\udce9"})
+    assert line_of(sample, 5) == "jobmanager_job_a/,file=caf? count=1i 5"

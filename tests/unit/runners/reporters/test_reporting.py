@@ -162,6 +162,8 @@ def test_odd_metrics_of_functions_do_not_spoil_the_page() -> None:
             group.gauge("none", lambda: math.nan)
             group.add_group("1:st key", 'a"b\n').counter("größe in %").inc()
             group.add_group("", "x").counter("n").inc()
+            group.add_group("file", "caf\udce9").counter("caf\udce9").inc()
+            group.add_group("__name__", "y").counter("own").inc()
 
         def map(self, value: int) -> int:
             return value
@@ -179,17 +181,19 @@ def test_odd_metrics_of_functions_do_not_spoil_the_page() -> None:
     env.from_collection([*range(20)]).map(Odd()).map(scraped).print()
     env.execute("odd")
     lines = [
-        re.sub(r'(?<![\w"])(?!_1|quantile)[a-z_]+="[^"\\]*",?', "", line).removeprefix(
+        re.sub(r'(?<![\w"])(?!_1|quantile|file|_name__)[a-z_]+="[^"\\]*",?', "", line).removeprefix(
             "flink_taskmanager_job_task_operator_"
         )
         for line in pages[0].splitlines()
-        if re.search("_huge|_none|_gr__e|_n{", line) and not line.startswith("#")
+        if re.search("_huge|_none|_gr__e|_n{|_caf|_own", line) and not line.startswith("#")
     ]
     assert lines == [
         "huge{} +Inf",
         "none{} NaN",
         '1:st_key_gr__e_in__{_1_st_key="a\\"b\\n",} 1.0',
         "_n{} 1.0",
+        'file_caf_{file="caf?",} 1.0',
+        '__name___own{_name__="y",} 1.0',
     ]
 
 

@@ -51,7 +51,7 @@ def test_a_jvm_of_somebody_else_is_reported_without_an_exit_code(
 ) -> None:
     jvm_that(monkeypatch, None)
     story = lost_jvm_error(EMPTY)
-    assert story is not None and "does not answer any more" in story.message
+    assert story is not None and "no longer answers" in story.message
     assert lost_jvm_error(refused()) == story
 
 

@@ -92,6 +92,19 @@ def test_each_report_is_taken_once(harness: Harness) -> None:
     assert harness.link.failure is None
 
 
+def test_a_default_timeout_of_the_program_is_not_one_of_the_link(
+    harness: Harness,
+) -> None:
+    large = [bytes(4 << 20)]  # more than the system takes at once
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(PATIENCE_SECONDS)
+    try:
+        harness.send(BatchReport(0, delivered={"sink": [(0, large)]}))
+    finally:
+        socket.setdefaulttimeout(before)
+    assert [report.delivered for report in harness.taken] == [{"sink": [(0, large)]}]
+
+
 def test_whoever_has_no_key_is_turned_away(harness: Harness) -> None:
     with pytest.raises(multiprocessing.AuthenticationError):
         in_time(lambda: Client(harness.link.address, authkey=b"a key of another run"))

@@ -36,17 +36,35 @@ class Job:
         return SimpleNamespace(isDefined=lambda: self.state != "RUNNING")
 
 
+@dataclass
+class Executor:
+    """What Spark's store says of an executor; ``reason``: why it was removed."""
+
+    port: int
+    reason: str | None
+
+    def hostPort(self) -> str:
+        return f"worker:{self.port}"
+
+    def removeReason(self) -> Any:
+        return SimpleNamespace(isDefined=lambda: self.reason is not None, get=lambda: self.reason)
+
+
 class Context:
     """A Spark context whose executors and jobs a test sets. A job may be unknown (None).
 
-    ``late``: what the store learns only when the last events have arrived.
+    ``reasons``: why executors were removed, by port.
+
+    ``late``: what the store learns only when the last events have arrived. ``stopping``: it ends
+    its executors, and has no scheduler any more.
     """
 
     def __init__(self) -> None:
         self.ports: list[int] = [1, 2, 3]
+        self.reasons: dict[int, str] = {}
         self.jobs: list[Job | None] = [Job(failed=9, state="SUCCEEDED")]
         self.late: dict[int, Job] = {}
-        self.stopped = False
+        self.stopping = self.stopped = False
 
     @property
     def _jsc(self) -> Any:
@@ -56,6 +74,7 @@ class Context:
         ]
         tracker = SimpleNamespace(getExecutorInfos=lambda: infos)
         scheduler = SimpleNamespace(numTotalJobs=lambda: len(self.jobs))
+        scheduler_now = None if self.stopping else scheduler
 
         def status_tracker() -> Any:
             if self.stopped:
@@ -64,8 +83,9 @@ class Context:
 
         context = SimpleNamespace(
             statusTracker=status_tracker,
-            dagScheduler=lambda: scheduler,
-            statusStore=lambda: SimpleNamespace(job=self._job),
+            dagScheduler=lambda: scheduler_now,
+            isStopped=lambda: self.stopping,
+            statusStore=lambda: SimpleNamespace(job=self._job, executorList=self._list_executors),
             listenerBus=lambda: SimpleNamespace(waitUntilEmpty=self._receive_events),
         )
         return SimpleNamespace(sc=lambda: context)
@@ -75,6 +95,13 @@ class Context:
         if job is None:
             raise NoSuchElement
         return job
+
+    def _list_executors(self, active_only: bool) -> Any:
+        assert not active_only
+        found = [Executor(port, self.reasons.get(port)) for port in (*self.ports, *self.reasons)]
+        return SimpleNamespace(
+            iterator=lambda: SimpleNamespace(hasNext=lambda: bool(found), next=lambda: found.pop())
+        )
 
     def _receive_events(self, timeout_ms: int) -> None:
         for number, job in self.late.items():
@@ -101,6 +128,13 @@ def test_nothing_is_told_of_a_sound_job() -> None:
     assert looking.look() == []
 
 
+def test_what_a_stopping_context_ends_is_not_told() -> None:
+    looking = Looking()
+    looking.context.ports.remove(2)
+    looking.context.stopping = True
+    assert looking.look() == []
+
+
 def test_a_lost_executor_is_told_once() -> None:
     looking = Looking()
     looking.context.ports.remove(2)
@@ -109,6 +143,14 @@ def test_a_lost_executor_is_told_once() -> None:
     assert looking.look() == []
     looking.context.ports.append(4)
     assert looking.look() == []
+
+
+def test_an_executor_that_dynamic_allocation_gives_back_is_not_told() -> None:
+    looking = Looking()
+    looking.context.ports = [1]
+    looking.context.reasons = {2: "Executor killed by driver.", 3: "worker lost: timed out"}
+    (text,) = looking.look()
+    assert "the executor at worker:3 is gone" in text
 
 
 def test_the_driver_is_not_counted_among_those_left() -> None:

@@ -22,7 +22,7 @@ from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
 from headrace.runners.sinks import make_committer
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
-from headrace.runners.spark.older_copy import with_consistent_sinks
+from headrace.runners.spark.older_copy import make_sinks_consistent
 from headrace.runtime.program import JobProgram, SinkProgram
 from tests.connectors.sqlite_log import SqliteLogSink, connect
 from tests.connectors.test_sqlite_log import content, make_log
@@ -66,8 +66,8 @@ class Job:
         """What a start comes to: the program with the ids that its sinks write under."""
         program = self.program()
         with Checkpoint.open(str(self.base), program, fresh) as checkpoint:
-            program = replace(checkpoint.program, scope=checkpoint.scope)
-            return with_consistent_sinks(checkpoint, program, NO_SPARK, write_again)
+            make_sinks_consistent(checkpoint, NO_SPARK, write_again)
+            return replace(checkpoint.program, scope=checkpoint.scope)
 
     def log(self, committed: int, planned: int | None = None) -> None:
         """Spark's log with these micro-batches."""

@@ -49,6 +49,29 @@ def test_fewer_key_groups_than_tasks_are_said() -> None:
     )
 
 
+def test_a_stream_without_a_key_needs_no_warning() -> None:
+    settings = Configuration.from_dict({"parallelism.default": "2"})
+    env = StreamExecutionEnvironment.get_execution_environment(settings)
+    whole = env.from_collection([1]).count_window_all(2)
+    whole.reduce(lambda a, b: a + b).print()
+    job = program_of(StreamGraph.of(env._take_sinks()), env._configuration, "job")
+    assert [vertex.groups for stage in job.stages for vertex in stage] == [1]
+    assert start.key_groups_warning(job) is None
+
+
+def test_fewer_partitions_than_tasks_are_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two, four = program(parallelism_default="2"), program(parallelism_default="4")
+    with Checkpoint.open(str(tmp_path), two, False) as checkpoint:
+        assert start.partitions_warning(two, checkpoint) is None
+        assert start.partitions_warning(four, checkpoint) is None  # its state moves
+        monkeypatch.setattr(start, "streaming_dataframes", lambda program: ["a DataFrame"])
+        assert start.partitions_warning(two, checkpoint) is None
+        warning = start.partitions_warning(four, checkpoint)
+    assert warning is not None and warning.startswith("each keyed stage has 2 tasks and not 4")
+
+
 def test_state_of_a_cluster_must_be_reached_by_all(tmp_path: Path) -> None:
     job = program()
     with Checkpoint.open(None, job, False) as checkpoint:
@@ -60,7 +83,7 @@ def test_state_of_a_cluster_must_be_reached_by_all(tmp_path: Path) -> None:
         start._check_reachable(job, checkpoint, "spark://there:7077")
 
 
-def test_a_checkpoint_fixes_the_default_parallelism(
+def test_a_checkpoint_keeps_its_parallelism_until_another_is_configured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     session: Any = SimpleNamespace()
@@ -68,10 +91,18 @@ def test_a_checkpoint_fixes_the_default_parallelism(
     monkeypatch.setattr(start, "get_session", lambda *_: session)
     monkeypatch.setattr(start, "cores_of", lambda spark: 40 if spark is session else 0)
     configuration = Configuration()
-    assert start.default_parallelism(configuration, str(tmp_path), "job") == 40
-    with Checkpoint.open(str(tmp_path), program(parallelism_default="3"), False):
+
+    def chosen(configured: int | None, name: str = "job") -> int:
+        return start.choose_parallelism(configured, configuration, str(tmp_path), name)
+
+    assert (chosen(None), chosen(5)) == (40, 5)
+    three = program(parallelism_default="3")
+    with Checkpoint.open(str(tmp_path), three, False, configured_parallelism=2):
+        pass  # it was rescaled from 2 to 3
+    assert (chosen(None), chosen(2), chosen(3), chosen(5)) == (3, 3, 3, 5)
+    assert chosen(None, "another") == 40
+    with Checkpoint.open(str(tmp_path), program(parallelism_default="5"), False):
         pass
-    assert start.default_parallelism(configuration, str(tmp_path), "job") == 3
-    assert start.default_parallelism(configuration, str(tmp_path), "another") == 40
+    assert (chosen(None), chosen(2)) == (5, 2)
     monkeypatch.setenv("HEADRACE_FRESH", "1")
-    assert start.default_parallelism(configuration, str(tmp_path), "job") == 40
+    assert (chosen(None), chosen(2)) == (40, 2)

@@ -43,6 +43,28 @@ def test_the_line_and_the_operator_are_shown_to_all() -> None:
     assert shown.operator == "mapped"
 
 
+@pytest.mark.parametrize(
+    "note",
+    [
+        "the row that was refused: (SECRET, 1)",
+        "the record: SECRET",
+        "record:   matrix([[1],\n        SECRET])",
+        "key:      SECRET",
+        "http://lookup/SECRET was tried again for 3 s",
+        "and abort() failed: ValueError: SECRET",
+        "captured: nothing, as that failed too: PicklingError: SECRET",
+        "what a function says of SECRET",
+    ],
+)
+def test_a_note_shows_no_value(note: str) -> None:
+    error = ValueError("refused")
+    error.add_note(f"operator: parse (uid=none), built at job.py:3\n{note}\ntime:     17 ms")
+    shown = show_failure(error, False).stacktrace
+    assert "SECRET" not in shown and shown.count(MASK) == 2
+    assert "parse (uid=none), built at job.py:3" in shown and shown.endswith("time:     17 ms")
+    assert "SECRET" in show_failure(error, True).stacktrace
+
+
 @pytest.mark.parametrize("with_values", [False, True])
 def test_a_message_of_ours_without_values_is_shown(with_values: bool) -> None:
     error = CheckpointError("the checkpoint is damaged", where={"file": "offsets/3"})
@@ -52,3 +74,23 @@ def test_a_message_of_ours_without_values_is_shown(with_values: bool) -> None:
 def test_a_message_of_ours_with_values_is_hidden() -> None:
     shown = show_failure(DecodeError("b'secret' is no JSON"), False)
     assert "secret" not in shown.stacktrace + shown.message
+
+
+class OnTwoLines(str):
+    def __repr__(self) -> str:
+        return f"<{self[:5]}\n{self[5:]}>"
+
+
+def test_notes_of_functions_and_libraries_are_hidden() -> None:
+    def fails(value: str) -> str:
+        error = ValueError("refused")
+        error.add_note("the row that was refused: ('anna', 4711)")
+        error.add_note(f"source: {value}\nhint: {value}")
+        raise error
+
+    found = watch(function=fails, values=[OnTwoLines("anna 4711")])  # type: ignore[arg-type, list-item]
+    shown = show_failure(found.failures[0].error, False).stacktrace
+    assert "operator: mapped (uid=" in shown and f"record:   {MASK}" in shown
+    assert "anna" not in shown and "4711" not in shown
+    whole = show_failure(found.failures[0].error, True).stacktrace
+    assert "('anna', 4711)" in whole and "hint: anna 4711" in whole

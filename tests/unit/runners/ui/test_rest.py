@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from headrace.runners.observers import BatchProgress, JobObserver
 from headrace.runners.ui import rest
 from headrace.runners.ui.record import JobRecord
 from tests.unit.runners.ui.watched import watch
@@ -115,6 +117,34 @@ def test_figures_are_those_of_the_job(record: JobRecord) -> None:
     assert rest.vertex_metrics(record, vertex, ["0.numRecordsIn"])[0]["value"] == "100"
 
 
+class Last(JobObserver):
+    """Keeps the last micro-batch."""
+
+    def on_batch(self, batch: BatchProgress) -> None:
+        self.batch = batch
+
+
+def test_the_size_of_a_checkpoint_is_what_a_micro_batch_has_added() -> None:
+    last = Last()
+    record = watch(last)
+    record.on_batch(replace(last.batch, batch_id=10, find_checkpoint_bytes=lambda: 17))
+    found = rest.job_metrics(record, ["lastCheckpointSize"])
+    assert found == [{"id": "lastCheckpointSize", "value": "17"}]
+
+
+def test_what_tasks_have_counted_is_in_the_subtask_of_flink() -> None:
+    last = Last()
+    record = watch(last)
+    # On Spark the number of a task, of which sources may have more than subtasks.
+    moved = {key._replace(subtask=7): value for key, value in last.batch.totals.items()}
+    record.on_batch(replace(last.batch, batch_id=10, totals=moved))
+    for vertex in record.view().graph.vertices:
+        (whole,) = (v for v in rest.job_details(record)["vertices"] if v["id"] == vertex.id)
+        details = rest.vertex_details(record, vertex.id)["aggregated"]["metrics"]
+        for name in ("read-records", "write-records", "accumulated-busy-time"):
+            assert details[name]["sum"] == int(whole["metrics"][name])
+
+
 def test_micro_batches_are_checkpoints(record: JobRecord) -> None:
     answer = rest.checkpoints(record)
     assert answer["counts"]["completed"] == 10
@@ -138,7 +168,12 @@ def test_an_unknown_vertex_is_not_found(record: JobRecord) -> None:
         rest.vertex_details(record, "none")
 
 
-def test_parameters_named_like_passwords_are_hidden() -> None:
-    record = watch(**{"pipeline.global-job-parameters": "region:eu,db.Password:xyzzy"})
+def test_passwords_in_parameters_are_hidden() -> None:
+    parameters = "region:eu,db.Password:xyzzy,db:'postgresql://ann:xyz@zy@db:5432/shop?x=y'"
+    record = watch(**{"pipeline.global-job-parameters": parameters})
     found = rest.job_config(record)["execution-config"]["user-config"]
-    assert found == {"region": "eu", "db.Password": "******"}
+    assert found == {
+        "region": "eu",
+        "db.Password": "******",
+        "db": "postgresql://ann:******@db:5432/shop?x=y",
+    }

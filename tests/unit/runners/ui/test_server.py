@@ -4,23 +4,29 @@ from __future__ import annotations
 
 import http.client
 import json
+import math
 import os
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from headrace.common import Configuration
+from headrace.common.job_status import JobStatus
+from headrace.datastream import MapFunction, RuntimeContext
+from headrace.errors import ConfigurationError
 from headrace.runners.ui import start
+from headrace.runners.ui.connections import make_protocol
 from headrace.runners.ui.failures import MASK
 from headrace.runners.ui.record import JobRecord
 from headrace.runners.ui.server import UiServer
+from tests.unit.runners.ui import watched
 from tests.unit.runners.ui.watched import watch
 
 pytest.importorskip("uvicorn", reason='missing: pip install "headrace[ui]"')
@@ -34,23 +40,25 @@ def failing(value: int) -> int:
 
 @pytest.fixture(scope="module")
 def record() -> JobRecord:
-    return watch(function=failing)
+    found = watch(function=failing)
+    found.token = "open sesame"
+    return found
 
 
 @pytest.fixture(scope="module")
 def server(record: JobRecord) -> Iterator[UiServer]:
-    found = UiServer("127.0.0.1", 0, "open sesame")
+    found = UiServer("127.0.0.1", 0)
     found.add(record)
     yield found
     found.close()
 
 
 def ask(
-    server: UiServer, path: str, method: str = "GET", **headers: str
+    server: UiServer, path: str, method: str = "GET", body: str | None = None, **headers: str
 ) -> tuple[int, dict[str, str], bytes]:
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
     try:
-        connection.request(method, path, headers=headers)
+        connection.request(method, path, body, headers=headers)
         answer = connection.getresponse()
         return answer.status, {k.lower(): v for k, v in answer.getheaders()}, answer.read()
     finally:
@@ -97,9 +105,75 @@ def test_tools_of_flink_find_the_job(server: UiServer, record: JobRecord) -> Non
 
 
 def test_what_is_not_there_is_not_found(server: UiServer) -> None:
-    for path in ("/jobs/none", "/none", "/page/jobs/7/state", "/page.html"):
+    many = "9" * 5000
+    for path in (
+        *("/jobs/none", "/none", "/page/jobs/7/state", "/page.html"),
+        *(f"/page/jobs/{many}/state", f"/page/jobs/{many}/graph", "/page/jobs/%C2%B2/state"),
+    ):
         status, _, body = ask(server, path)
         assert status == 404 and json.loads(body)["errors"]
+
+
+@pytest.mark.parametrize("after", ["9" * 5000, "%C2%B2", "-1", "none", ""])
+def test_all_micro_batches_are_shown_after_what_is_no_number(server: UiServer, after: str) -> None:
+    every = ask_json(server, "/page/jobs/0/state")["batches"]
+    assert every and ask_json(server, f"/page/jobs/0/state?after={after}")["batches"] == every
+
+
+class Odd(MapFunction):
+    def open(self, runtime_context: RuntimeContext) -> None:
+        group = runtime_context.get_metrics_group()
+        for name, value in {"nan": math.nan, "inf": math.inf, "huge": 10**400}.items():
+            group.gauge(name, lambda value=value: value)
+        group.counter("seen \udce9").inc(1_234_567)
+
+    def map(self, value: int) -> int:
+        return value
+
+
+def test_answers_are_json_whatever_functions_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(watched, "CountedUp", Odd)
+    server, record = UiServer("127.0.0.1", 0), watch()
+    server.add(record)
+    try:
+        figures = ask_json(server, "/page/jobs/0/state")["figures"]
+        assert record.job is not None
+        found = ask_json(server, f"/jobs/{record.job.job_id}/accumulators")
+    finally:
+        server.close()
+    assert figures == {"nan": None, "inf": None, "huge": None, "seen \udce9": 1_234_567}
+    texts = {each["name"]: each["value"] for each in found["user-task-accumulators"]}
+    assert texts == {"nan": "nan", "inf": "inf", "huge": "inf", "seen \udce9": "1234567"}
+
+
+def test_connections_are_few_and_silent_ones_are_closed(
+    record: JobRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("headrace.runners.ui.server.make_protocol", lambda: make_protocol(8, 0.3))
+    server = UiServer("127.0.0.1", 0)
+    server.add(record)
+    kept = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    try:
+        kept.request("GET", "/overview")
+        assert kept.getresponse().read()
+        silent = [socket.create_connection(("127.0.0.1", server.port), 20) for _ in range(20)]
+        for each in silent:
+            each.sendall(b"GET /overview HTTP/1.1\r\n")  # and nothing more
+        open_at_once = sum(not _is_closed(each) for each in silent[7:])
+        assert open_at_once == 0
+        assert all(_is_closed(each) for each in silent)
+        assert ask(server, "/overview")[0] == 200
+    finally:
+        kept.close()
+        server.close()
+
+
+def _is_closed(connection: socket.socket) -> bool:
+    """Return whether the other side closes a connection."""
+    try:
+        return connection.recv(1) == b""
+    except ConnectionError:
+        return True
 
 
 def test_the_server_only_reads(server: UiServer) -> None:
@@ -116,6 +190,35 @@ def test_own_names_are_answered(server: UiServer, host: str) -> None:
 @pytest.mark.parametrize("path", ["/", "/overview", "/page.js", "/none"])
 def test_other_names_are_refused(server: UiServer, host: str, path: str) -> None:
     assert ask(server, path, Host=host)[0] == 421
+
+
+def test_a_name_that_a_job_declares_is_answered() -> None:
+    server = UiServer("127.0.0.1", 0)
+    try:
+        server.add(JobRecord("first"))
+        assert ask(server, "/overview", Host="jobs.example.com")[0] == 421
+        server.add(JobRecord("second"), "Jobs.example.com")
+        assert ask(server, "/overview", Host="jobs.example.com:443")[0] == 200
+        assert ask(server, "/overview", Host="evil.example.com")[0] == 421
+    finally:
+        server.close()
+
+
+def test_of_many_jobs_the_last_are_shown_and_those_that_run(record: JobRecord) -> None:
+    server = UiServer("127.0.0.1", 0)
+    running = watch(function=failing)
+    running.status = JobStatus.RUNNING
+    try:
+        server.add(running)
+        for number in range(1, 103):
+            server.add(JobRecord(f"job {number}"))
+        shown = ask_json(server, "/page/jobs")
+        assert len(shown) == 100
+        assert [each["number"] for each in shown] == [0, *range(4, 103)]
+        assert ask(server, "/page/jobs/3/state")[0] == 404
+        assert ask(server, "/page/jobs/102/state")[0] == 200
+    finally:
+        server.close()
 
 
 def test_no_other_page_may_read_answers(server: UiServer) -> None:
@@ -144,12 +247,17 @@ def test_the_token_shows_values(server: UiServer) -> None:
     assert failure["message"] == "of 50" and "record:" in failure["trace"]
 
 
-def test_without_a_token_in_the_configuration_none_fits(record: JobRecord) -> None:
+def test_each_job_has_its_own_token(record: JobRecord) -> None:
     found = UiServer("127.0.0.1", 0)
-    found.add(record)
     try:
-        for given in ("Bearer ", "Bearer None"):
-            assert not ask_json(found, "/page/jobs/0/state", Authorization=given)["with-values"]
+        found.add(record)
+        found.add(watch(function=failing))  # without one
+        for given, shown in (("open sesame", True), ("None", False), ("", False)):
+            both = [
+                ask_json(found, f"/page/jobs/{number}/state", Authorization=f"Bearer {given}")
+                for number in range(2)
+            ]
+            assert [state["with-values"] for state in both] == [shown, False]
     finally:
         found.close()
 
@@ -158,6 +266,8 @@ def test_only_new_micro_batches_are_sent(server: UiServer) -> None:
     batches = ask_json(server, "/page/jobs/0/state")["batches"]
     assert [each[0] for each in batches] == [0, 1, 2, 3, 4]
     assert [each[0] for each in ask_json(server, "/page/jobs/0/state?after=2")["batches"]] == [3, 4]
+    for odd in ("two", "%C2%B2", "9" * 5000):
+        assert len(ask_json(server, f"/page/jobs/0/state?after={odd}")["batches"]) == 5
 
 
 def test_the_graph_has_a_place_for_all(server: UiServer) -> None:
@@ -207,20 +317,20 @@ def test_a_default_port_in_use_is_replaced(
 ) -> None:
     with socket.create_server(("127.0.0.1", 0)) as other:
         port = other.getsockname()[1]
-        found = start._start_server("127.0.0.1", port, True, None)
+        found = start._start_server("127.0.0.1", port, True)
         assert found is not None and found.port != port
         found.close()
-        assert start._start_server("127.0.0.1", port, False, None) is None
+        assert start._start_server("127.0.0.1", port, False) is None
     told = capsys.readouterr().err.splitlines()
     assert len(told) == 2 and all(f"port {port}" in line for line in told)
-    assert "takes a free one" in told[0] and "there is no page" in told[1]
+    assert "uses a free port" in told[0] and "there is no page" in told[1]
 
 
 def test_without_the_extra_it_is_said_how_to_get_it(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setattr(start, "find_spec", lambda name: None)
-    assert start._start_server("127.0.0.1", 0, True, None) is None
+    assert start._start_server("127.0.0.1", 0, True) is None
     assert 'pip install "headrace[ui]"' in capsys.readouterr().err
 
 
@@ -262,3 +372,122 @@ def test_headrace_run_serves_the_page_while_the_program_runs(tmp_path: Path) -> 
             assert (found[0]["name"], found[0]["state"]) == ("slow", "RUNNING")
         finally:
             program.kill()
+
+
+class Commanded:
+    """A job that takes savepoints below its folder, of which one fails."""
+
+    def __init__(self) -> None:
+        self.stopped: list[tuple[str | None, bool]] = []
+
+    def savepoint(self, folder: str | None) -> Callable[[], str]:
+        if folder is None:
+            raise ConfigurationError("no folder is given", hint="give one")
+        return lambda: f"{folder}/clicks-1"
+
+    def stop_with_savepoint(self, folder: str | None, drain: bool) -> Callable[[], str]:
+        self.stopped.append((folder, drain))
+        return lambda: f"{folder}/clicks-2"
+
+
+TOKEN = {"Authorization": "Bearer open sesame"}
+
+
+@pytest.fixture
+def commanded(record: JobRecord) -> Iterator[Commanded]:
+    job = Commanded()
+    record.commands.job = job
+    yield job
+    record.commands.job = None
+
+
+def post(server: UiServer, record: JobRecord, below: str, body: str, **headers: str) -> Any:
+    assert record.job is not None
+    path = f"/jobs/{record.job.job_id}/{below}"
+    status, _, answer = ask(server, path, "POST", body, **(headers or TOKEN))
+    return status, json.loads(answer)
+
+
+def ended(server: UiServer, record: JobRecord, answer: Any) -> Any:
+    """The end of a command, which is asked for until it is there."""
+    assert record.job is not None
+    path = f"/jobs/{record.job.job_id}/savepoints/{answer['request-id']}"
+    deadline = time.monotonic() + 20
+    while (found := ask_json(server, path, **TOKEN))["status"]["id"] == "IN_PROGRESS":
+        assert time.monotonic() < deadline
+    assert found["status"] == {"id": "COMPLETED"}
+    return found["operation"]
+
+
+def test_a_savepoint_is_taken(server: UiServer, record: JobRecord, commanded: Commanded) -> None:
+    body = json.dumps({"target-directory": "there", "cancel-job": False})
+    status, answer = post(server, record, "savepoints", body)
+    assert status == 202
+    assert ended(server, record, answer) == {"location": "there/clicks-1"}
+
+
+def test_a_job_is_stopped(server: UiServer, record: JobRecord, commanded: Commanded) -> None:
+    body = json.dumps({"targetDirectory": "there", "drain": True})
+    status, answer = post(server, record, "stop", body)
+    assert (status, ended(server, record, answer)) == (202, {"location": "there/clicks-2"})
+    assert commanded.stopped == [("there", True)]
+
+
+def test_a_command_that_fails_says_why(
+    server: UiServer, record: JobRecord, commanded: Commanded
+) -> None:
+    status, answer = post(server, record, "savepoints", "")
+    cause = ended(server, record, answer)["failure-cause"]
+    assert (status, cause["class"]) == (202, "ConfigurationError")
+    assert "no folder is given" in cause["stack-trace"] and "give one" in cause["stack-trace"]
+
+
+@pytest.mark.parametrize(
+    ("headers", "code"),
+    [
+        ({"Accept": "*/*"}, 401),
+        ({"Authorization": "Bearer open"}, 401),
+        ({"Authorization": "Basic open sesame"}, 401),
+    ],
+)
+def test_a_command_needs_the_token(
+    server: UiServer, record: JobRecord, commanded: Commanded, headers: dict[str, str], code: int
+) -> None:
+    assert post(server, record, "stop", "{}", **headers)[0] == code
+    assert commanded.stopped == []
+    assert record.job is not None
+    path = f"/jobs/{record.job.job_id}/savepoints/0"
+    assert ask(server, path, **headers)[0] == code
+    assert ask(server, path, **TOKEN)[0] == 404
+
+
+def test_without_a_token_no_command_is_taken(
+    server: UiServer, record: JobRecord, commanded: Commanded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(record, "token", None)
+    status, answer = post(server, record, "stop", "{}", Authorization="Bearer ")
+    assert status == 403 and "set headrace.ui.token" in answer["errors"][0]
+    assert commanded.stopped == []
+
+
+@pytest.mark.parametrize(
+    ("body", "code"),
+    [
+        ("{", 400),
+        ("[]", 400),
+        ('{"drain": "yes"}', 400),
+        ('{"targetDirectory": 1}', 400),
+        (json.dumps({"targetDirectory": "x" * 70_000}), 413),
+    ],
+)
+def test_a_body_that_is_wrong_is_refused(
+    server: UiServer, record: JobRecord, commanded: Commanded, body: str, code: int
+) -> None:
+    status, answer = post(server, record, "stop", body)
+    assert status == code and answer["errors"]
+    assert commanded.stopped == []
+
+
+def test_a_job_that_has_not_started_takes_no_command(server: UiServer, record: JobRecord) -> None:
+    assert post(server, record, "stop", "{}")[0] == 409
+    assert ask(server, "/jobs/none/stop", "POST", "{}", **TOKEN)[0] == 404

@@ -73,6 +73,18 @@ def test_few_records_are_read_by_few_tasks(task_records: int, sizes: list[int]) 
     assert [task.records for task in harness.step(task_records=task_records)[1:]] == sizes
 
 
+def test_without_a_number_of_records_for_a_task_work_is_cut_as_by_older_builds() -> None:
+    folder = Folder({"a": 20, "b": 20}, bounded=False)
+    harness = Harness(folder, parallelism=4, idle_timeout_ms=100)
+    harness.step(now_ms=0)
+    folder.splits["b"] += 1
+    tasks = harness.step(now_ms=100)  # one becomes idle, of the other there is a record
+    assert [[(work.split, work.records) for work in task.work] for task in tasks] == [
+        [("a", 0)],
+        [("b", 1)],
+    ]
+
+
 def test_a_split_whose_watermarks_need_every_record_is_read_by_one() -> None:
     tasks = Harness(Folder({"a": 100, "b": 100}), parallelism=4, one_task_per_split=True).step()
     assert [[work.split for work in task.work] for task in tasks[1:]] == [["a"], ["b"]]

@@ -187,7 +187,7 @@ def test_what_was_drained_is_not_read_on(before: Where) -> None:
     again = Run(Folder({"a": 5}), before, first.offset, drain=True)
     assert again.ended  # the same program has nothing left to do
     later = Run(Folder({"a": 9}, bounded=False), Where(bounded=False), first.offset)
-    with pytest.raises(CheckpointError, match="'clicks' cannot be read on: an earlier run") as err:
+    with pytest.raises(CheckpointError, match="'clicks' cannot be continued: an earlier") as err:
         later.step()
     assert err.value.where["to stop at"] == "no end"
 

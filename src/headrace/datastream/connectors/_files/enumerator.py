@@ -57,10 +57,15 @@ def find_files(paths: Sequence[str], files: FileSystem | None = None) -> list[Li
 
 @dataclass
 class FilePlanner:
-    """Splits files of one format into ranges; caches their stats."""
+    """Splits files of one format into ranges; caches their stats.
+
+    ``absolute_paths``: whether ranges have absolute paths, also of files that an earlier run has
+    listed by relative ones.
+    """
 
     format: FileFormat
     max_range_bytes: int | None
+    absolute_paths: bool = False
     _stats_by_path: dict[str, FileStats] = field(default_factory=dict)
 
     def file_stats(self, path: str, extent: int | None = None) -> FileStats:
@@ -136,6 +141,7 @@ class FilePlanner:
                 inner = self.format.cuts(path, start, end, self.max_range_bytes)
             except FileNotFoundError:
                 raise vanished(path) from None
+        path = absolute(path) if self.absolute_paths else path
         bounds = [start, *inner, end]
         for at, to in pairwise(bounds):
             records = max(int(self.estimate_cost(path, to - at, extent)[0]), 1)
@@ -261,7 +267,8 @@ class MonitoredFolder(SplitEnumerator):
     (modification time, name). The order is stored in ``discovered.jsonl`` below ``directory``
     before a position refers to it; a position is ``[number of the file, position in it]``.
 
-    A file is identified by its path. It must be complete when it appears (moved into the folder, or
+    A file is identified by its absolute path, so a run whose paths are relative and one whose paths
+    are absolute know the same files. It must be complete when it appears (moved into the folder, or
     written under a hidden name or one that ends in .tmp, .part or ._COPYING_): data appended later
     is not read.
     """
@@ -378,7 +385,7 @@ class MonitoredFolder(SplitEnumerator):
                 # A crash truncated the last entry; no position can refer to it yet.
                 self._log_files.cut_log(self._log_path, len(complete))
             self._log = [self._parse_entry(line) for line in complete.splitlines()]
-            self._known = {path for path, _ in self._log}
+            self._known = {absolute(path) for path, _ in self._log}
         return self._log
 
     def _parse_entry(self, line: bytes) -> tuple[str, int]:
@@ -408,7 +415,8 @@ class MonitoredFolder(SplitEnumerator):
         new = [
             file
             for file in find_files(self.paths, self.files)
-            if file.path not in self._known and not file.path.endswith(UNFINISHED_SUFFIXES)
+            if absolute(file.path) not in self._known
+            and not file.path.endswith(UNFINISHED_SUFFIXES)
         ]
         new.sort(key=lambda file: (file.mtime_ms, file.path))
         lines, entries = [], []
@@ -423,4 +431,4 @@ class MonitoredFolder(SplitEnumerator):
         if entries:
             self._log_files.append(self._log_path, b"".join(lines))
             log.extend(entries)
-            self._known.update(path for path, _ in entries)
+            self._known.update(absolute(path) for path, _ in entries)

@@ -17,14 +17,18 @@ from headrace.runners.spark.checkpoint.generations import Generation
 from headrace.runners.spark.checkpoint.layout import JOB, PROBES, RESTORED, CheckpointFolder
 from headrace.runners.spark.checkpoint.metadata import CheckpointMetadata
 from headrace.runners.spark.checkpoint.owners import Ownership
+from headrace.runners.spark.checkpoint.pins import remove_pins
 from headrace.runners.spark.checkpoint.published import mark_published
+from headrace.runners.spark.checkpoint.restart_log import record_restart
 from headrace.runners.spark.checkpoint.resuming import (
     ReadStates,
+    has_uncommitted_batch,
     metadata_for,
     print_notice,
     with_checkpoint_subtasks,
     write_if_changed,
 )
+from headrace.runners.spark.checkpoint.retained import complete_restore
 from headrace.runtime.program import JobProgram
 
 
@@ -38,6 +42,7 @@ class Checkpoint:
         metadata: CheckpointMetadata,
         program: JobProgram,
         existed: bool = False,
+        configured_parallelism: int | None = None,
     ) -> None:
         self._folder, self._ownership, self._metadata = (
             folder,
@@ -49,6 +54,8 @@ class Checkpoint:
         checkpoint has."""
         self.existed = existed
         """Whether an earlier run made it, so that sinks may have its results."""
+        self._configured_parallelism = configured_parallelism
+        self._note_configured(program.parallelism)
         self._sources = frozenset(source.id for source in program.sources)
         self._closed = False
 
@@ -61,13 +68,17 @@ class Checkpoint:
         ignore_unclaimed: bool = False,
         machine: Machine | None = None,
         read_states: ReadStates | None = None,
+        configured_parallelism: int | None = None,
+        waits: bool = False,
     ) -> Checkpoint:
         """Acquire the job's checkpoint; a temporary one if no checkpoint folder is configured.
 
         ``read_states`` is called if the program has lost an operator, to name its states.
+        ``configured_parallelism``: that of the job's configuration, if it has one; the program may
+        have another one. ``waits``: until no other driver uses the checkpoint.
 
         Raises:
-            CheckpointLockedError: another driver uses the checkpoint.
+            CheckpointLockedError: another driver uses the checkpoint, and ``waits`` is False.
             CheckpointError: the program cannot continue from the checkpoint (``check_program``), or
                 the checkpoint is damaged.
         """
@@ -81,32 +92,23 @@ class Checkpoint:
         try:
             if isinstance(folder.files, RemoteFiles):
                 check_put_if_absent(folder)
-            ownership.acquire(program.run_id)
+            ownership.acquire(program.run_id, waits)
             if not folder.temporary:
                 folder.store.tidy()
+                remove_pins(folder)
                 ownership.keep_renewing()
             if fresh:
                 folder.clear()
+            complete_restore(folder)
             existed = folder.store.get(JOB) is not None
-            program = with_checkpoint_subtasks(folder, program)
-            metadata = metadata_for(folder, program, ignore_unclaimed, read_states)
+            program, metadata = _resumed(folder, program, ignore_unclaimed, read_states)
             _remove_old_generations(folder, metadata.generation)
             progress.remove_unplanned(folder.spark(metadata.generation.number))
         except BaseException:
             ownership.release()
             folder.remove()
             raise
-        return cls(folder, ownership, metadata, program.as_successor_of(metadata.identity), existed)
-
-    @staticmethod
-    def read_partitions(base: str, name: str) -> int | None:
-        """Return the number of shuffle partitions in a job's checkpoint; None if it has none yet.
-
-        Raises:
-            CheckpointError: the checkpoint is damaged.
-        """
-        metadata = CheckpointMetadata.read(CheckpointFolder.of_job(base, name).store)
-        return None if metadata is None else metadata.partitions
+        return cls(folder, ownership, metadata, program, existed, configured_parallelism)
 
     @property
     def directory(self) -> str:
@@ -132,6 +134,11 @@ class Checkpoint:
     def generation(self) -> Generation:
         """The current generation of Spark's checkpoint, and the state that it must take over."""
         return self._metadata.generation
+
+    @property
+    def restored_from(self) -> str:
+        """The folder of the savepoint that the job began from; empty for none."""
+        return self._metadata.restored_from
 
     @property
     def resumed(self) -> bool:
@@ -173,8 +180,23 @@ class Checkpoint:
 
     @property
     def partitions(self) -> int:
-        """The number of shuffle partitions, fixed when the checkpoint was made."""
+        """The number of shuffle partitions of the current generation."""
         return self._metadata.partitions
+
+    def continue_with(self, program: JobProgram) -> None:
+        """Have the job continue here with another plan of its program, between two attempts.
+
+        Raises:
+            CheckpointError: the program cannot continue from the checkpoint.
+        """
+        self.program, self._metadata = _resumed(self._folder, program, False, None)
+        self._note_configured(program.parallelism)
+
+    def _note_configured(self, parallelism: int) -> None:
+        """Store the configured parallelism, once the partitions are those of the program."""
+        if self.partitions == parallelism:
+            now = replace(self._metadata, configured_parallelism=self._configured_parallelism)
+            self._metadata = write_if_changed(self._metadata, now, self._folder.store)
 
     @property
     def dataframes(self) -> list[str]:
@@ -198,6 +220,11 @@ class Checkpoint:
         return self.generation.last_batches(progress.log_of(self.spark))
 
     @property
+    def has_uncommitted_batch(self) -> bool:
+        """Whether a micro-batch was planned and not completed; not while a query runs."""
+        return has_uncommitted_batch(self._folder, self._metadata)
+
+    @property
     def owner(self) -> int:
         """The owner epoch of this driver."""
         return self._ownership.epoch
@@ -219,9 +246,19 @@ class Checkpoint:
         owners.check_owner(self._folder.store, self.owner)
         mark_published(self._folder)
 
+    def record_restart(self, of_driver: bool, reason: str) -> None:
+        """Keep why the job is started again; ``of_driver``: in a new process."""
+        if not self.temporary:
+            host = this_machine().current_process().host
+            record_restart(self._folder.store, of_driver, reason, host)
+
     def record_jvm(self, jvm_pid: int | None) -> None:
         """Record the process in which Spark runs on the checkpoint."""
         self._ownership.record_jvm(jvm_pid)
+
+    def discard(self) -> None:
+        """Remove all that the checkpoint has, but not that this driver owns it."""
+        self._folder.clear()
 
     def close(self) -> None:
         """Release the checkpoint; a temporary one is removed."""
@@ -243,6 +280,19 @@ class Checkpoint:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _resumed(
+    folder: CheckpointFolder,
+    program: JobProgram,
+    ignore_unclaimed: bool,
+    read_states: ReadStates | None,
+) -> tuple[JobProgram, CheckpointMetadata]:
+    """Return the program as it continues in a folder, and the folder's new metadata."""
+    program = replace(program, partitions=program.parallelism)
+    program = with_checkpoint_subtasks(folder, program)
+    metadata = metadata_for(folder, program, ignore_unclaimed, read_states)
+    return program.as_successor_of(metadata.identity), metadata
 
 
 @contextmanager

@@ -39,7 +39,8 @@ class Origin:
     ``number``: the older generation. ``batch``: Spark's number of the micro-batch whose state is
     taken over; -1: none. ``stages``: the stages of that state. ``start``: the offset to start at.
     ``planned``: the end offset of the first micro-batch, if it was planned before. ``groups``: by
-    operator, the number of groups that its state is divided into.
+    operator, the number of groups that its state is divided into. ``partitions``: Spark's number of
+    partitions of that state; 0: that of the generation that takes it over.
     """
 
     number: int
@@ -48,6 +49,7 @@ class Origin:
     start: Mapping[str, Any]
     planned: Mapping[str, Any] | None = None
     groups: Mapping[str, int] = field(default_factory=dict)
+    partitions: int = 0
 
 
 @dataclass(frozen=True)
@@ -74,16 +76,21 @@ class Generation:
         return replace(self, origin=None) if committed else self
 
     def next_generation(
-        self, log: QueryLog, stages: Stages, groups: Mapping[str, int] | None = None
+        self,
+        log: QueryLog,
+        stages: Stages,
+        groups: Mapping[str, int] | None = None,
+        partitions: int = 0,
     ) -> Generation:
-        """Return the next generation, given the log and the stages of this one.
+        """Return the next generation, given the log, stages and partitions of this one.
 
         If this one has not taken over its state yet, the next one gets its origin.
         """
         origin, first_batch = self.origin, self.first_batch
         if origin is None:
             start = log.end if log.end is not None else _offset_before(log.planned)
-            origin = Origin(self.number, log.committed, stages, start, groups=groups or {})
+            state = self.number, log.committed, stages
+            origin = Origin(*state, start, groups=groups or {}, partitions=partitions)
             first_batch += log.committed + 1
         planned = log.planned if log.planned is not None else origin.planned
         if planned is not None and planned["epoch"] == origin.start["epoch"]:

@@ -10,10 +10,15 @@
     splits/<epoch>   what splits remember at the end of an epoch
     source-<n>/      what a source's enumerator keeps
     dataframe-<n>/   a batch DataFrame, as files
+    pins/<name>/     a frozen copy of the checkpoint after a micro-batch (``pins.py``)
+    retained/<time>/ one that is kept: a restore point (``retained.py``)
+    restoring        a restore point is being put in the place of the checkpoint
+    requests/<id>    what another process asks of the driver, and its answer (``requests.py``)
+    restarts/<time>  why the job was started again (``restart_log.py``)
     restored/        state from a savepoint, until the first micro-batch has taken it over
     spark/           Spark's own checkpoint; spark-<n>/ its n-th generation (``generations.py``)
 
-All but the last four are objects in an ``ObjectStore``.
+All but the last eight, except requests and restarts, are objects in an ``ObjectStore``.
 """
 
 from __future__ import annotations
@@ -22,6 +27,7 @@ import os
 import posixpath
 import re
 import string
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
@@ -46,6 +52,13 @@ LEASES = "leases"
 COMMITTING = "committing"
 SPLITS = "splits"
 PROBES = "probes"
+PINS = "pins"
+REQUESTS = "requests"
+RESTARTS = "restarts"
+DATAFRAME = "dataframe-"
+"""How the names of folders with a batch DataFrame begin."""
+RETAINED = "retained"
+RESTORING = "restoring"
 _SPARK = "spark"
 _RESTORED = "restored"
 RESTORED = -1
@@ -113,15 +126,15 @@ class CheckpointFolder:
         """Return the path of the folder for a source's enumerator."""
         return posixpath.join(self.directory, f"source-{folder_name(str(source))}")
 
-    def clear(self) -> None:
-        """Remove everything except the owners.
+    def clear(self, keep: Collection[str] = ()) -> None:
+        """Remove everything except the owners, and the names in ``keep``.
 
         The job object is removed first: after a crash in between, the rest is no checkpoint.
         """
         self.store.delete(JOB)
         self.store.tidy()  # durable: the job must not reappear after a power cut
         for name in self.files.names(self.directory):
-            if name not in _KEPT_WHEN_CLEARED:
+            if name not in _KEPT_WHEN_CLEARED and name not in keep:
                 self.remove_part(posixpath.join(self.directory, name))
 
     def remove_part(self, path: str) -> None:

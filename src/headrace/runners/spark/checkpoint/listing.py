@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from headrace.common._storage.locations import file_system_of, location_of
@@ -16,6 +16,7 @@ from headrace.runners.spark.checkpoint.layout import BEGUN, JOB, CheckpointFolde
 from headrace.runners.spark.checkpoint.metadata import CheckpointMetadata
 from headrace.runners.spark.checkpoint.owners import Owner, latest_owner, read_lease
 from headrace.runners.spark.checkpoint.progress import have_been_read, log_of
+from headrace.runners.spark.checkpoint.restart_log import Restart, restarts_of
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runtime.coordination.coordinator import source_watermarks
 from headrace.runtime.coordination.offset import Offset
@@ -32,7 +33,8 @@ class StoredJob:
     ``program``: the identity of the program that ran last. ``stateful``: its sources, operators
     with state, and sinks that hold records back. ``micro_batch``: the last one that is completed;
     None before the first. ``at_ms``: when that was planned. ``positions``: by source and split.
-    ``watermarks``: the lowest of each source. ``problem``: why the rest cannot be read.
+    ``watermarks``: the lowest of each source. ``restarts``: the last ones. ``problem``: why the
+    rest cannot be read.
     """
 
     name: str
@@ -47,6 +49,7 @@ class StoredJob:
     size_bytes: int = 0
     host: str | None = None
     pid: int | None = None
+    restarts: tuple[Restart, ...] = ()
     problem: str = ""
 
     @property
@@ -71,6 +74,7 @@ class StoredJob:
             "size-bytes": self.size_bytes,
             "host": self.host,
             "pid": self.pid,
+            "restarts": [asdict(restart) for restart in self.restarts],
             "problem": self.problem or None,
         }
 
@@ -131,7 +135,17 @@ def _describe(
         size_bytes=size,
         host=None if owner is None else owner.process.host,
         pid=None if owner is None else owner.process.pid,
+        restarts=tuple(restarts_of(store)),
     )
+
+
+def is_running(folder: CheckpointFolder) -> bool | None:
+    """Return whether a driver runs on a checkpoint; None: it is of another machine.
+
+    Such a driver has not given the checkpoint back, and may have been killed.
+    """
+    state = _state_of(folder.store, latest_owner(folder.store), None)
+    return None if state == UNKNOWN else state == RUNNING
 
 
 def _state_of(store: ObjectStore, owner: Owner | None, end: Mapping[str, Any] | None) -> str:

@@ -8,7 +8,11 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from headrace.common._options.catalogue import FRESH_VARIABLE, IGNORE_UNCLAIMED_STATE
+from headrace.common._options.catalogue import (
+    FRESH_VARIABLE,
+    IGNORE_UNCLAIMED_STATE,
+    START_VARIABLE,
+)
 from headrace.common._storage.locations import file_system_of, is_url, location_of
 from headrace.common._storage.object_store import ObjectStore
 from headrace.common._storage.sealed import ObjectFormat, get_json, put_json
@@ -35,6 +39,10 @@ class CheckpointMetadata:
     streaming DataFrames in the order of Spark's query, which numbers them; None in checkpoints of
     older builds. ``places``: by the id of a sink that may hold records back, where it writes.
     ``identity``: ``JobProgram.identity``; empty in checkpoints of older builds.
+    ``restored_from``: the folder of the savepoint that it began from; empty for none.
+    ``configured_parallelism``: that of the program's configuration when ``partitions`` was last
+    set; None if it had none, or in checkpoints of older builds. ``start``: names the start that
+    made the checkpoint, if it is one that a supervisor repeats.
     """
 
     name: str
@@ -47,6 +55,9 @@ class CheckpointMetadata:
     dataframes: list[str] | None = None
     places: dict[str, str] = field(default_factory=dict)
     identity: str = ""
+    restored_from: str = ""
+    configured_parallelism: int | None = None
+    start: str = ""
 
     @classmethod
     def of(cls, program: JobProgram, with_contents: bool = True) -> CheckpointMetadata:
@@ -61,6 +72,7 @@ class CheckpointMetadata:
             dataframes=streaming_dataframes(program),
             places=_sink_locations(program),
             identity=program.identity,
+            start=os.environ.get(START_VARIABLE, ""),
         )
 
     def resumed_by(self, program: JobProgram, repeats: bool = False) -> CheckpointMetadata:
@@ -85,6 +97,7 @@ class CheckpointMetadata:
             dataframes=streaming_dataframes(program)
             if self._reads_other_dataframes(program)
             else self.dataframes,
+            partitions=program.partitions,
         )
 
     @property
@@ -95,9 +108,11 @@ class CheckpointMetadata:
     def needs_new_generation(self, program: JobProgram) -> bool:
         """Return whether the program needs a new query of Spark's, which takes over the state.
 
-        That is so if state moves to other stages, if the number of instances of its operator
-        changes, or if other streaming DataFrames are read.
+        That is so if state moves to other stages or partitions, if the number of instances of its
+        operator changes, or if other streaming DataFrames are read.
         """
+        if self.partitions != program.partitions:
+            return True
         if needs_state_move(Layout.from_json(self.layout), Layout.of(program)):
             return True
         return self.dataframes is not None and self._reads_other_dataframes(program)
@@ -108,7 +123,9 @@ class CheckpointMetadata:
     def with_new_generation(self, log: QueryLog) -> CheckpointMetadata:
         """Return the metadata with a new generation after the current one, whose log is ``log``."""
         layout = Layout.from_json(self.layout)
-        following = self.generation.next_generation(log, layout.stages, layout.groups())
+        following = self.generation.next_generation(
+            log, layout.stages, layout.groups(), self.partitions
+        )
         return replace(self, generation=following)
 
     @classmethod
@@ -163,7 +180,7 @@ def check_program(
         check_claims(before, now, ignore_unclaimed, states)
     except CheckpointError as error:
         raise CheckpointError(
-            f"{program.name!r} cannot go on from its checkpoint: {error.message}",
+            f"{program.name!r} cannot continue from its checkpoint: {error.message}",
             where={"checkpoint": location, **error.where},
             hint=f"{error.hint}; {_start_fresh_hint('choose another pipeline.name')}",
         ) from None
@@ -196,21 +213,31 @@ def check_repeatable(metadata: CheckpointMetadata, program: JobProgram, location
         if metadata.routes.get(sink.id, now.get(sink.id)) != now.get(sink.id):
             raise _unrepeatable_error(
                 program,
-                f"the tasks of the sink {sink.name!r} may have committed some of it, and in this"
-                " program its records reach that sink in other partitions",
+                f"the tasks of the sink {sink.name!r} may have committed a part of it, and in"
+                " this program the records reach the sink in other partitions",
                 {"checkpoint": location, "sink": f"{sink.name!r} (uid={sink.uid or 'none'})"},
             )
 
 
 def _unrepeatable_error(program: JobProgram, why: str, where: dict[str, Any]) -> CheckpointError:
     return CheckpointError(
-        f"{program.name!r} cannot go on from its checkpoint yet: the last micro-batch was not"
+        f"{program.name!r} cannot continue from its checkpoint yet: the last micro-batch was not"
         f" completed, {why}",
         where=where,
-        hint="run the program as it was until it has completed a micro-batch (what its functions do"
-        " may change) and cancel it, then start this one. What counts is exchanges, the parallelism"
-        f" after a rebalance and the steps before one, and the order of sources; or"
-        f" {_start_fresh_hint('choose another pipeline.name')}",
+        hint="start the old program, let it complete a micro-batch, cancel it, then start this one."
+        " The old program may have other functions, but needs the same exchanges, the same"
+        " parallelism after a rebalance, the same steps before a rebalance, and the same order of"
+        f" sources; or {_start_fresh_hint('choose another pipeline.name')}",
+    )
+
+
+def has_checkpoint_error(name: str, directory: str) -> CheckpointError:
+    """Return the error for a restore where the job has a checkpoint."""
+    return CheckpointError(
+        f"the job {name!r} has a checkpoint already, so it does not begin from a savepoint",
+        where={"checkpoint": directory},
+        hint="leave out --from-savepoint to continue from the checkpoint; give --fresh as well to"
+        " remove it; or choose another pipeline.name",
     )
 
 
@@ -235,9 +262,9 @@ def _check_movable(before: Layout, program: JobProgram, location: str) -> None:
         if source.id not in streaming or source.id not in known:
             continue
         raise CheckpointError(
-            f"{program.name!r} cannot go on from its checkpoint: its state would have to move to"
+            f"{program.name!r} cannot continue from its checkpoint: its state would have to move to"
             " other stages, or another streaming DataFrame was added or removed, and the streaming"
-            f" DataFrame {source.name!r} would begin anew there",
+            f" DataFrame {source.name!r} would be read from its beginning",
             where={"checkpoint": location, "source": source.name},
             hint="keep the number of exchanges (key_by, rebalance, …) before each operator, and the"
             f" streaming DataFrames; {_start_fresh_hint('choose another pipeline.name')}",
@@ -250,9 +277,9 @@ def _check_fingerprints(metadata: CheckpointMetadata, program: JobProgram, locat
     for source, name, digest in _list_fingerprints(program):
         if before.get(source, digest) != digest:
             raise CheckpointError(
-                f"the values of {name!r} are others than when this checkpoint was made",
+                f"the values of {name!r} differ from those when this checkpoint was made",
                 where={"checkpoint": location, "source": name},
-                hint="a job goes on within the values that it began with; to read others,"
+                hint="a job continues with the values that it began with; to read others,"
                 f" {_start_fresh_hint('give the job another name')}",
             )
 

@@ -18,6 +18,7 @@ split states are put if absent (``split_states.py``).
 from __future__ import annotations
 
 import threading
+import uuid
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -26,11 +27,17 @@ from typing import Any
 from headrace.common._storage.object_store import ObjectStore, numbered_name, stored_numbers
 from headrace.common._storage.sealed import ObjectFormat, get_json, json_bytes, put_json, seal
 from headrace.errors import CheckpointError, CheckpointLockedError
-from headrace.runners.processes import Machine, Process
-from headrace.runners.spark.checkpoint.layout import COMMITTING, LEASES, OWNERS
+from headrace.runners.processes import Machine, Process, this_machine
+from headrace.runners.spark.checkpoint.layout import (
+    COMMITTING,
+    LEASES,
+    OWNERS,
+    CheckpointFolder,
+)
 
-RENEWAL_SECONDS = 5.0
-EXPIRY_SECONDS = 30.0
+RENEWAL_SECONDS = 2.0
+EXPIRY_SECONDS = 10.0
+_STANDBY_SECONDS = 0.5
 _WAIT_FOR_PROCESS_SECONDS = 60.0
 _LOOK_SECONDS = 0.05
 _KEPT_OWNERS = 4
@@ -105,16 +112,26 @@ class Ownership:
         self._lock = threading.Lock()
         self._ended = threading.Event()
 
-    def acquire(self, run: str) -> None:
-        """Become the owner, after the last owner has ended.
+    def acquire(self, run: str, waits: bool = False) -> None:
+        """Become the owner, after the last owner has ended; ``waits``: however long it runs.
 
         Raises:
             CheckpointLockedError: another driver is alive, or its Spark, or its commit.
         """
+        notified = False
         while True:
             last = latest_owner(self._store)
-            if last is not None:
-                self._wait_for_end_of(last)
+            try:
+                if last is not None:
+                    self._wait_for_end_of(last)
+            except CheckpointLockedError as error:
+                if not waits:
+                    raise
+                if not notified:
+                    self._notify(f"{error.message}: waiting for its end ({error.where['driver']})")
+                notified = True
+                self._machine.sleep(_STANDBY_SECONDS)
+                continue
             if self._try_epoch(1 if last is None else last.epoch + 1, run):
                 break
         self._prune()
@@ -266,6 +283,22 @@ class Ownership:
                     store.delete(numbered_name(folder, epoch))
 
 
+@contextmanager
+def owned(checkpoint_folder: CheckpointFolder) -> Iterator[None]:
+    """Own a checkpoint within a ``with`` block.
+
+    Raises:
+        CheckpointLockedError: a driver is running on it.
+    """
+    ownership = Ownership(checkpoint_folder.store, checkpoint_folder.signals, this_machine())
+    ownership.acquire(uuid.uuid4().hex)
+    try:
+        ownership.keep_renewing()
+        yield
+    finally:
+        ownership.release()
+
+
 def latest_owner(store: ObjectStore) -> Owner | None:
     """Return the owner with the highest epoch; None if there is none."""
     for epoch in reversed(stored_numbers(store, OWNERS)):
@@ -299,8 +332,10 @@ def check_owner(store: ObjectStore, epoch: int) -> None:
                 "this driver": f"owner {epoch}",
                 "found": f"owner {highest}" if highest else "no owner",
             },
-            hint="if there is a copy, put it in place of what is left. Without one the job begins"
-            " anew: it reads its sources again, and results that the sinks have are written again",
+            hint="if you have a copy of the checkpoint, replace the remaining files by it."
+            " Without a"
+            " copy the job starts anew: it reads its sources from the beginning, and writes all"
+            " results again",
         )
 
 
@@ -341,5 +376,5 @@ def _taken_over_error(store: ObjectStore, epoch: int) -> CheckpointLockedError:
             "this driver": f"owner {epoch}",
             "driver": "unknown" if owner is None else f"{owner.process}, owner {owner.epoch}",
         },
-        hint="nothing is lost: that driver goes on from the last committed micro-batch",
+        hint="nothing is lost: that driver continues from the last committed micro-batch",
     )

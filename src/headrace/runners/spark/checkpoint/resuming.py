@@ -58,7 +58,7 @@ def metadata_for(
             check_program(metadata, program, checkpoint_folder.directory, ignore_unclaimed=False)
             if not metadata.needs_new_generation(program):
                 return write_if_changed(metadata, metadata.resumed_by(program), store)
-            _print_restart(checkpoint_folder, "the program has other stages")
+            _print_restart(checkpoint_folder, "the program has other stages or partitions")
     except CheckpointError as error:
         _print_restart(checkpoint_folder, error.message)
     checkpoint_folder.clear()
@@ -70,24 +70,29 @@ def metadata_for(
 def with_checkpoint_subtasks(
     checkpoint_folder: CheckpointFolder, program: JobProgram
 ) -> JobProgram:
-    """Return the program, with the old number of instances where state cannot be redistributed.
+    """Return the program, with the old numbers of partitions and instances where they must stay.
 
-    A micro-batch that sinks may have published must be repeated with the same instances. And a
-    streaming DataFrame's position is bound to Spark's folder, so state cannot move to a new one.
+    A micro-batch that sinks may have published must be repeated with the same ones. And a streaming
+    DataFrame's position is bound to Spark's folder, so state cannot move to a new one.
     """
     metadata = CheckpointMetadata.read(checkpoint_folder.store)
     if metadata is None:
         return program
     before = Layout.from_json(metadata.layout)
-    if not redistributes_instances(before, Layout.of(program)):
+    redistributes = redistributes_instances(before, Layout.of(program))
+    if not redistributes and metadata.partitions == program.partitions:
         return program
-    if _has_uncommitted_batch(checkpoint_folder, metadata) or streaming_dataframes(program):
-        print_notice("operators with state without keys keep their number of subtasks in this run")
-        return with_kept_subtasks(program, before.groups())
+    if has_uncommitted_batch(checkpoint_folder, metadata) or streaming_dataframes(program):
+        if redistributes:
+            print_notice(
+                "operators with state without keys keep their number of subtasks in this run"
+            )
+            program = with_kept_subtasks(program, before.groups())
+        return replace(program, partitions=metadata.partitions)
     return program
 
 
-def _has_uncommitted_batch(
+def has_uncommitted_batch(
     checkpoint_folder: CheckpointFolder, metadata: CheckpointMetadata
 ) -> bool:
     """Return whether a micro-batch was planned and not completed."""
@@ -130,11 +135,15 @@ def _resumed_metadata(
             check_repeatable(metadata, program, checkpoint_folder.directory)
         if metadata.needs_new_generation(program):
             metadata = metadata.with_new_generation(log)
-            print_notice(
-                f"the state in {checkpoint_folder.directory} moves to other stages of"
-                f" {program.name!r}"
-            )
+            print_notice(_move_text(checkpoint_folder, metadata.partitions, program))
     return metadata.resumed_by(program, repeats)
+
+
+def _move_text(checkpoint_folder: CheckpointFolder, before: int, program: JobProgram) -> str:
+    text = f"the state in {checkpoint_folder.directory} moves to other"
+    if before == program.partitions:
+        return f"{text} stages of {program.name!r}"
+    return f"{text} partitions of {program.name!r}: from {before} to {program.partitions}"
 
 
 def _check_sources_and_clock(
@@ -198,7 +207,7 @@ def check_spark_files(checkpoint_folder: CheckpointFolder, metadata: CheckpointM
 
 def _relocate_and_check(folder: str, committed: int, stages: int) -> None:
     if spark_files.relocate(folder):
-        print_notice(f"the checkpoint was moved to {folder}: Spark's paths in it are set right")
+        print_notice(f"the checkpoint was moved to {folder}: Spark's paths in it were updated")
     spark_files.check_files(folder, committed, stages)
 
 
@@ -213,7 +222,7 @@ def write_if_changed(
 
 def _print_restart(checkpoint_folder: CheckpointFolder, reason: str) -> None:
     print_notice(
-        f"{checkpoint_folder.directory} is begun anew, as nothing was committed in it: {reason}"
+        f"{checkpoint_folder.directory} starts anew, because nothing was committed in it: {reason}"
     )
 
 

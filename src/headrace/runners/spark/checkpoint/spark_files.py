@@ -99,10 +99,10 @@ def check_sources(spark_folder: str, offsets: Sequence[str]) -> None:
 
 
 def commit_size_bytes(spark_folder: str, batch: int) -> int | None:
-    """Return the size of what a micro-batch (Spark's number) has added to a local checkpoint.
+    """Return how many bytes a micro-batch (Spark's number) has added to a local checkpoint.
 
-    These are its plan, its commit, and the changes of the state. None: a file is not there, or the
-    checkpoint is on remote storage, where it would be a request for each partition.
+    They are its plan, its commit, and the changes of state. None if a file is missing, or if the
+    checkpoint is on remote storage, where this would need a request for each partition.
     """
     if is_url(spark_folder):
         return None

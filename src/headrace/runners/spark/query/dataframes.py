@@ -19,6 +19,7 @@ from headrace.common._storage.locations import file_system_of, hadoop_url
 from headrace.common.types import Row
 from headrace.connector import ColumnChunk, ExecutedBy
 from headrace.errors import PlanError, TypeMismatchError
+from headrace.runners.spark.checkpoint.layout import DATAFRAME
 from headrace.runners.spark.checkpoint.spark_files import check_folder
 from headrace.runners.spark.failures import raise_encoded
 from headrace.runners.spark.query.appended import FORMATS, HadoopFolder, append_once, last_appended
@@ -75,7 +76,7 @@ def materialize_dataframes(
     for source in program.sources:
         if source.id in read_by_spark and source.source.ends:
             rows: DataFrame = source.source.dataframe
-            path = posixpath.join(directory, f"dataframe-{quote(source.id, safe='')}")
+            path = posixpath.join(directory, f"{DATAFRAME}{quote(source.id, safe='')}")
             if source.id in started:
                 check_folder(path, "_SUCCESS", f"the DataFrame {source.name!r}")
             elif not file_system_of(path).exists(posixpath.join(path, "_SUCCESS")):

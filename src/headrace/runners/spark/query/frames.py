@@ -49,7 +49,7 @@ def streaming_frame(
         claimed, moved = _initial_state(spark, program, number, checkpoint_folder, generation)
         with state_udf_named(stage_name(program, number)):
             frame = frame.groupBy("bucket").transformWithStateInPandas(
-                statefulProcessor=StageProcessor(ref, number, claimed),
+                statefulProcessor=StageProcessor(ref, number, program.partitions, claimed),
                 outputStructType=WIRE_DDL,
                 outputMode="Append",
                 timeMode="None",
@@ -94,4 +94,5 @@ def _initial_state(
         claimed = {**claimed, REDISTRIBUTED: frozenset(vertex.id for vertex in rescaled)}
     if not claimed:
         return {}, None
-    return claimed, state_records(spark, folder, origin, claimed, redistributed)
+    records = state_records(spark, folder, origin, claimed, program.partitions, redistributed)
+    return claimed, records

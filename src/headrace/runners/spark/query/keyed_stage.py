@@ -23,7 +23,7 @@ from headrace.runners.spark.query.packets import (
 )
 from headrace.runners.spark.query.spill import SpilledEnvelopes
 from headrace.runners.spark.query.state_pages import BucketState
-from headrace.runners.spark.query.stored import vertex_of
+from headrace.runners.spark.query.stored import group_of, vertex_of
 from headrace.runners.spark.query.wire import Row, bucket_keys, frames, rows_of, to_arrow
 from headrace.runners.spark.query.worker import ProgramRef, WorkerJob, wire_rows, worker_job
 from headrace.runtime.block import ALL_GROUPS, Block, Envelope
@@ -124,10 +124,14 @@ class StageProcessor(StatefulProcessor):
     """Called by Spark once per bucket and micro-batch.
 
     ``claimed``: the state to take over from an older generation (``moved_state.py``).
+    ``partitions``: the number of buckets.
     """
 
-    def __init__(self, ref: ProgramRef, stage: int, claimed: ClaimedState | None = None) -> None:
+    def __init__(
+        self, ref: ProgramRef, stage: int, partitions: int, claimed: ClaimedState | None = None
+    ) -> None:
         self._ref, self._stage, self._claimed = ref, stage, claimed or {}
+        self._partitions = partitions
 
     def init(self, handle: StatefulProcessorHandle) -> None:
         """Open the state store."""
@@ -136,10 +140,11 @@ class StageProcessor(StatefulProcessor):
     def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
         """Take over state records of a bucket, before its first packets; called for each frame.
 
-        Records are written unchanged. Headers are one record per stage and bucket; of these, only
-        the claimed operators' entries are taken.
+        Records are written unchanged. Of headers, only the entries of the claimed operators are
+        taken, and of this bucket's key groups.
         """
         state = BucketState(self._pages)
+        index = bucket_keys(self._partitions).index(int(key[0]))
         rows = zip(initialState["stage"], initialState["name"], initialState["data"], strict=True)
         for stage, name, data in rows:
             claimed = self._claimed[stage]
@@ -148,11 +153,14 @@ class StageProcessor(StatefulProcessor):
                 state.headers.update(
                     (prefix, header)
                     for prefix, header in headers.items()
-                    if vertex_of(prefix) in claimed
+                    if vertex_of(prefix) in claimed and self._is_here(group_of(prefix), index)
                 )
             elif vertex_of(name) in claimed:
                 state.calls.put(name, data)
         state.flush()
+
+    def _is_here(self, group: int, index: int) -> bool:
+        return group == ALL_GROUPS or group % self._partitions == index
 
     def handleInputRows(
         self,
@@ -167,7 +175,7 @@ class StageProcessor(StatefulProcessor):
         in ``pyspark/worker.py``).
         """
         job = worker_job(self._ref)
-        index = bucket_keys(job.program.partitions).index(int(key[0]))
+        index = bucket_keys(self._partitions).index(int(key[0]))
         yield from frames(wire_rows(job, self._process_rows(job, rows, index), self._stage + 1))
 
     def _process_rows(self, job: WorkerJob, rows: Any, index: int) -> Iterator[Envelope | Row]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pickle
+import posixpath
 from collections.abc import Iterable, Iterator, Mapping
 from functools import reduce
 
@@ -12,15 +13,20 @@ from pyspark.sql import functions as F
 
 from headrace.common._storage.locations import hadoop_url, is_url
 from headrace.runners.spark.checkpoint.generations import Origin, Stages
-from headrace.runners.spark.checkpoint.layout import is_restored
+from headrace.runners.spark.checkpoint.layout import CheckpointFolder, is_restored
+from headrace.runners.spark.checkpoint.restored import restored_files
 from headrace.runners.spark.query.stored import StoredRecord, records_of_vertices, redistribute
+from headrace.runners.spark.query.wire import bucket_keys
 from headrace.runners.temporary_files import new_subfolder
+from headrace.runtime.block import ALL_GROUPS
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.state.pages.backend import HEADER, PagedBackend
 
 ClaimedState = Mapping[int, frozenset[str]]
 """By the number of an older stage, the ids of the vertices whose state is taken from it."""
 
+
+_RECORDS_DDL = "bucket int, stage int, name string, data binary"
 
 REDISTRIBUTED = 0
 """Stands for a stage number: state of operator instances that was redistributed."""
@@ -68,11 +74,11 @@ def redistributed_state(
     for number, ids in enumerate(origin.stages, 1):
         wanted = {vertex.id for vertex in vertices} & {*ids}
         if wanted:
-            rows = _read_stage(spark, folder, origin.stages, origin.batch, number).toLocalIterator()
+            rows = read_stage(spark, folder, origin.stages, origin.batch, number).toLocalIterator()
             stored = ((row["bucket"], row["name"], bytes(row["data"])) for row in rows)
             found += records_of_vertices(stored, wanted)
     records = redistribute(found, program, vertices, origin.groups)
-    return spark.createDataFrame(records, "bucket int, stage int, name string, data binary")
+    return spark.createDataFrame(records, _RECORDS_DDL)
 
 
 def state_records(
@@ -80,15 +86,36 @@ def state_records(
     folder: str,
     origin: Origin,
     claimed: ClaimedState,
+    partitions: int,
     also: Iterable[DataFrame] = (),
 ) -> GroupedData:
     """Return the state records to take over, by bucket: ``bucket, stage, name, data``.
 
-    ``also``: further records.
+    ``partitions``: of the query that takes them over. ``also``: further records.
     """
     stages, batch = origin.stages, origin.batch
-    frames = [_read_stage(spark, folder, stages, batch, number) for number in claimed if number]
+    frames = [read_stage(spark, folder, stages, batch, number) for number in claimed if number]
+    if origin.partitions not in (0, partitions):
+        frames = [_rebucketed(frame, origin.partitions, partitions) for frame in frames]
     return reduce(DataFrame.unionAll, (*frames, *also)).groupBy("bucket")
+
+
+def _rebucketed(records: DataFrame, before: int, partitions: int) -> DataFrame:
+    """Return state records with the buckets of another number of partitions.
+
+    Every bucket gets every header, and takes the entries of its key groups from it. Each older
+    bucket has a copy of broadcast state; the copy of the first goes to all.
+    """
+    keys = F.array(*map(F.lit, bucket_keys(partitions)))
+    none = F.array().cast("array<int>")
+    group = F.try_element_at(F.split("name", "/"), F.lit(-2)).cast("int")
+    is_first = F.col("bucket") == bucket_keys(before)[0]
+    buckets = (
+        F.when(F.col("name") == HEADER, keys)
+        .when(group == ALL_GROUPS, F.when(is_first, keys).otherwise(none))
+        .otherwise(F.array(F.element_at(keys, group % partitions + 1)))
+    )
+    return records.select(F.explode(buckets).alias("bucket"), "stage", "name", "data")
 
 
 def state_names(
@@ -101,7 +128,7 @@ def state_names(
     """
     names_by_operator: dict[str, frozenset[str]] = {}
     for number in range(1, len(stages) + 1):
-        rows = _read_stage(spark, folder, stages, batch, number).where(F.col("name") == HEADER)
+        rows = read_stage(spark, folder, stages, batch, number).where(F.col("name") == HEADER)
         for row in rows.select("data").collect():
             for operator, names in states_in(pickle.loads(row["data"]).items()):
                 names_by_operator[operator] = names_by_operator.get(operator, frozenset()) | names
@@ -142,7 +169,7 @@ def records(
 ) -> Iterator[tuple[int, str, bytes]]:
     """Yield the state records of all stages: bucket, name and data."""
     for number in range(1, len(stages) + 1):
-        for row in _read_stage(spark, folder, stages, batch, number).toLocalIterator():
+        for row in read_stage(spark, folder, stages, batch, number).toLocalIterator():
             yield row["bucket"], row["name"], bytes(row["data"])
 
 
@@ -166,12 +193,16 @@ def _url_safe(folder: str) -> str:
     return _links[folder]
 
 
-def _read_stage(
+def read_stage(
     spark: SparkSession, folder: str, stages: Stages, batch: int, stage_number: int
 ) -> DataFrame:
     """Read the state records of one stage (from 1) after a micro-batch, as a DataFrame."""
     if is_restored(folder):
-        return spark.read.parquet(hadoop_url(folder)).where(F.col("stage") == stage_number)
+        files = restored_files(CheckpointFolder(posixpath.dirname(folder)))
+        if not files:
+            return spark.createDataFrame([], _RECORDS_DDL)
+        rows = spark.read.parquet(*(hadoop_url(posixpath.join(folder, f.name)) for f in files))
+        return rows.where(F.col("stage") == stage_number)
     reader = spark.read.format("statestore").option("path", hadoop_url(_url_safe(folder)))
     # Spark counts a query's operators from its sink.
     reader = reader.option("operatorId", len(stages) - stage_number)

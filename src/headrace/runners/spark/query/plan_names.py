@@ -18,7 +18,7 @@ _UDFS = (
 
 
 def sources_name(sources: Iterable[SourceProgram]) -> str:
-    """Return the name of what runs in source tasks: ``Source: orders -> parse``."""
+    """Return the names of the operators in source tasks: ``Source: orders -> parse``."""
     return _joined(f"Source: {source.chain.label}" for source in sources)
 
 
@@ -36,8 +36,8 @@ def _joined(labels: Iterable[str]) -> str:
 def state_udf_named(name: str) -> Iterator[None]:
     """Give the function of ``transformWithStateInPandas`` a name within a ``with`` block.
 
-    It would be ``transformWithStateUDF`` for every stage: PySpark takes the name of its own
-    function, when the plan is made (4.2, 4.3).
+    Otherwise it would be ``transformWithStateUDF`` for every stage, because PySpark uses the name
+    of its own function when the plan is made (4.2, 4.3).
     """
     before = [udf.__name__ for udf in _UDFS]
     for udf in _UDFS:
@@ -52,7 +52,8 @@ def state_udf_named(name: str) -> Iterator[None]:
 def source_labels(program: JobProgram) -> dict[str, str]:
     """Return the names of the sources that Headrace reads, by id.
 
-    Where several have the same name the id is added. ``program`` must be that of the driver.
+    If several sources have the same name, the id is added. ``program`` must be the driver's
+    program.
     """
     ours = sources_of_headrace(program)
     names = [source.name for source in ours]
@@ -63,7 +64,7 @@ def source_labels(program: JobProgram) -> dict[str, str]:
 
 
 def sources_of_headrace(program: JobProgram) -> list[SourceProgram]:
-    """Return the sources of a job but for DataFrames, which Spark reads."""
+    """Return the sources of a job, without DataFrames, which Spark reads."""
     return [
         source for source in program.sources if source.source.executed_by is not ExecutedBy.SPARK
     ]

@@ -1,7 +1,7 @@
 """The number of records that each source has read, in the progress of Spark's query.
 
-Spark counts the rows of sources, and these are packets. So each source task writes its counts into
-columns of its last packets, and the query observes their sums.
+Spark counts the rows of a source, but these rows are packets. So each source task writes its counts
+of records into columns of its last packets, and the query observes the sums of these columns.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from headrace.runtime.program import JobProgram
 
 
 def records_read(program: JobProgram, metrics: Mapping[MetricId, MetricValue]) -> dict[int, int]:
-    """Return the records that a task has read, by the number of the source."""
+    """Return how many records a task has read, by the number of the source."""
     numbers = {source.id: source.number for source in program.sources}
     return {
         numbers[key.operator]: int(entry.value)
@@ -32,8 +32,8 @@ def records_read(program: JobProgram, metrics: Mapping[MetricId, MetricValue]) -
 def with_counts(rows: Iterator[Row], counts: Mapping[int, int]) -> Iterator[Row]:
     """Yield the rows of a source task, and with the last ones its ``counts`` by source number.
 
-    ``counts`` is read at the end. A source's number is in ``sender``, its count in ``seq``. A
-    further source has a further row, of a packet without envelopes.
+    ``counts`` is read after the last row. The source's number is in column ``sender``, its count in
+    ``seq``. Each additional source gets an additional row, with a packet without envelopes.
     """
     last: Row | None = None
     for row in rows:
@@ -51,7 +51,7 @@ def with_counts(rows: Iterator[Row], counts: Mapping[int, int]) -> Iterator[Row]
 
 
 def is_shown(spark: SparkSession) -> bool:
-    """Return whether Spark shows queries: it has its UI, or a listener to streaming queries."""
+    """Return whether somebody can see Spark's queries: on its page, or with a query listener."""
     has_ui = spark.sparkContext.uiWebUrl is not None
     return has_ui or len(spark.streams._jsqm.listListeners()) > 0
 
@@ -59,8 +59,8 @@ def is_shown(spark: SparkSession) -> bool:
 def observe_sources(frame: DataFrame, program: JobProgram) -> DataFrame:
     """Have Spark observe how many records each source has read in a micro-batch.
 
-    The observation has the name of what runs in source tasks, and a metric per source. It costs
-    about 3 ms of planning for each micro-batch, so it is left out where nobody can see it.
+    The observation has the name of ``sources_name``, and one metric per source. It adds about 3 ms
+    of planning to each micro-batch, so it is left out if nobody can see it (``is_shown``).
     """
     ours = sources_of_headrace(program)
     if not ours or not is_shown(frame.sparkSession):

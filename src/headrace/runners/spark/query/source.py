@@ -18,8 +18,12 @@ from pyspark.sql.datasource import (
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 
 from headrace.connector import Budget
+from headrace.errors import HeadraceError
 from headrace.runners.clock import RunClock, monotonic_ms, wall_clock_ms
+from headrace.runners.sinks import committers_of
 from headrace.runners.spark.checkpoint.generations import Origin
+from headrace.runners.spark.checkpoint.layout import RETAINED
+from headrace.runners.spark.checkpoint.pins import make_pin
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runners.spark.failures import encodes_errors
 from headrace.runners.spark.planned import PlannedBatch, read_reading_ms
@@ -174,13 +178,19 @@ class StreamReader(DataSourceStreamReader):
         planned = self._origin.planned if self._origin is not None else None
         if planned is not None and planned["epoch"] == offset.epoch + 1:
             return dict(planned)  # sinks may have committed this micro-batch
+        self._pin_if_requested(offset)
+        draining = False
         if stop is not None and stop.requested.exists():
-            self._coordinator.close()  # Spark kills this process
-            stop.acknowledged.touch()
-            return start
+            draining = stop.drain_requested.exists() and not self._coordinator.has_ended(offset)
+            if not draining:
+                self._coordinator.close()  # Spark kills this process
+                stop.acknowledged.touch()
+                return start
         assert self._clock is not None, "a reader in a worker does not plan"
         began_ns = time.perf_counter_ns()
         moment = self._clock.time(offset)
+        if draining:
+            return self._coordinator.drained(offset, moment).to_json()
         if pacer is not None:
             settings = self._coordinator.settings
             budget = Budget(
@@ -194,6 +204,26 @@ class StreamReader(DataSourceStreamReader):
         self._available = self._available_by_source(end)
         self._plan_ns = time.perf_counter_ns() - began_ns
         return end.to_json()
+
+    def _pin_if_requested(self, committed: Offset) -> None:
+        """Pin the last micro-batch, if the driver has requested it and one is committed."""
+        plan = self._plan
+        pins = plan.query.pins if plan is not None else None
+        name = pins.requested_name() if pins is not None else None
+        if plan is None or pins is None or name is None:
+            return
+        generation = plan.query.generation.number
+        try:
+            # A restore point stays with its sinks, which keep their pending data themselves.
+            for_savepoint = not name.startswith(f"{RETAINED}/")
+            committers = committers_of(plan.program) if for_savepoint else {}
+            folder = plan.query.checkpoint_folder
+            pin = make_pin(folder, name, generation, committed.epoch, committers)
+        except (HeadraceError, OSError) as error:
+            pins.answer(name, f"{type(error).__name__}: {error}")
+            return
+        if pin is not None:
+            pins.answer(name, "")
 
     def _task_records(self, epoch: int) -> int:
         """Return the number of records of a source task after ``epoch``, which is committed."""

@@ -1,10 +1,10 @@
-"""Calls into Spark's state store: many are under way at once, where PySpark's client allows it.
+"""Pipelined calls to Spark's state store: many requests are sent before their answers are read.
 
-A call waits for the JVM's answer, some 0.4 ms, and a small micro-batch makes more calls than it has
-records. So records that a call of a stage will need are asked for together, and what it writes is
-sent together at its end. This uses the socket and the messages of PySpark's own client of a map
-state, which are not public, and equal in Spark 4.2 and 4.3. Where they are not found, each call
-waits for its answer.
+A single call waits about 0.4 ms for the JVM's answer, and a small micro-batch makes more calls than
+it has records. So the reads that a stage's call needs are sent together, and so are its writes at
+the end of the call. This uses the socket and the messages of PySpark's client of a map state. They
+are not public, but the same in Spark 4.2 and 4.3. If they are not found, each call waits for its
+answer.
 """
 
 from __future__ import annotations
@@ -18,15 +18,15 @@ from typing import Any
 from pyspark.errors import PySparkRuntimeError
 from pyspark.serializers import read_int
 
-UNDER_WAY = 64
-"""Calls that are sent before their answers are read. All requests of so many reads, and all answers
-of so many writes, fit into the buffers of a socket; so neither side waits for the other."""
+MAX_IN_FLIGHT = 64
+"""The number of calls that are sent before their answers are read. The requests of 64 reads, and
+the answers of 64 writes, fit into the buffers of a socket, so no side blocks."""
 
 PENDING_BYTES = 4 << 20
-"""Writes are sent before the end if they have more bytes than this."""
+"""If the buffered writes have more bytes than this, they are sent before the end of the call."""
 
 _MISSING = 2
-"""The status of an answer that says that there is no value."""
+"""The status of an answer without a value: the record does not exist."""
 
 
 class StateCalls(ABC):
@@ -45,14 +45,14 @@ class StateCalls(ABC):
         """Remove a record, if there is one, at the latest when ``flush`` returns."""
 
     def prefetch(self, names: Iterable[str]) -> None:
-        """Read records that will probably be asked for."""
+        """Read records that later calls of ``get`` will probably need. By default do nothing."""
 
     def flush(self) -> None:
-        """Wait until all changes are stored."""
+        """Send all buffered changes, and wait until they are stored. By default do nothing."""
 
 
 def state_calls(pages: Any) -> StateCalls:
-    """Return calls into a map state of Spark."""
+    """Return the calls for a map state of Spark: pipelined if PySpark's client allows it."""
     client = getattr(pages, "_mapStateClient", None)
     processor = getattr(client, "_stateful_processor_api_client", None)
     connection, name = getattr(processor, "sockfile", None), getattr(pages, "_stateName", None)
@@ -79,7 +79,7 @@ class SingleCalls(StateCalls):
 
 
 class PipelinedCalls(StateCalls):
-    """Calls over the socket of PySpark's client, of which ``UNDER_WAY`` may wait for answers."""
+    """Calls over the socket of PySpark's client; at most ``MAX_IN_FLIGHT`` wait for answers."""
 
     def __init__(self, connection: Any, state: str) -> None:
         import pyspark.sql.streaming.proto.StateMessage_pb2 as messages
@@ -148,8 +148,8 @@ class PipelinedCalls(StateCalls):
     def _answers(self, requests: Iterable[bytes]) -> Iterator[Any]:
         """Send requests, and yield their answers in order."""
         remaining = iter(requests)
-        while part := [*islice(remaining, UNDER_WAY)]:
-            # All answers are read before one is looked at: an error leaves none on the socket.
+        while part := [*islice(remaining, MAX_IN_FLIGHT)]:
+            # Read all answers before checking one: an error must leave no answer in the socket.
             yield from self._exchange(part)
 
     def _exchange(self, requests: Sequence[bytes]) -> list[Any]:

@@ -36,7 +36,7 @@ class BucketState:
         return _GroupPages(self, f"{vertex.id}/{group}/", max_bytes)
 
     def prefetch(self, targets: Iterable[str], groups: Iterable[int]) -> None:
-        """Read the pages that groups of vertices need whichever keys they are given."""
+        """Read the pages that key groups of vertices need for any keys."""
         targets, names = [*targets], []
         for group in groups:
             for target in targets:
@@ -49,7 +49,7 @@ class BucketState:
                 self.calls.prefetch(names)
 
     def flush(self) -> None:
-        """Write the headers, if they have changed, and all that is still to be sent."""
+        """Write the headers if they have changed, and send all buffered changes."""
         data = pickle.dumps(self.headers, 5)
         with reporting_storage_errors():
             if data != self._stored:
@@ -105,10 +105,10 @@ class reporting_storage_errors:  # used like a function
     ) -> None:
         if isinstance(error, EOFError | ConnectionError):
             raise StorageError(
-                "Spark's state store gave no answer: an error in its JVM has ended the connection",
-                hint="the log says why; mostly a disk is full, where the checkpoint lies or under"
-                " spark.local.dir, or the JVM has too little memory"
-                " (headrace.spark.conf.spark.driver.memory)",
+                "Spark's state store did not answer: an error in its JVM has ended the connection",
+                hint="see Spark's log for the reason; usually the disk of the checkpoint or of"
+                " spark.local.dir is full, or the JVM has too little memory (set"
+                " headrace.spark.conf.spark.driver.memory)",
             ) from None
         full = full_disk_error(str(error)) if isinstance(error, PySparkException) else None
         if full is not None:

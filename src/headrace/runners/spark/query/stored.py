@@ -5,12 +5,11 @@ from __future__ import annotations
 import pickle
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
-from typing import Any
 
 from headrace.runners.spark.query.wire import bucket_keys
 from headrace.runtime.block import ALL_GROUPS
 from headrace.runtime.program import JobProgram, VertexProgram
-from headrace.runtime.savepoint.job_state import Backends, create_savepoint, restore_savepoint
+from headrace.runtime.savepoint.job_state import Backends, create_savepoint, restore_operator
 from headrace.runtime.savepoint.savepoint import Savepoint
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.pages.backend import HEADER, PagedBackend
@@ -20,9 +19,18 @@ StoredRecord = tuple[int, str, bytes]
 """Bucket, name and data of a record."""
 
 
+StateRow = tuple[int, int, str, bytes]
+"""Bucket, stage, name and data of a record."""
+
+
 def vertex_of(name: str) -> str:
     """Return the vertex of a record ``<vertex>/<group>/<page>``."""
     return name.rsplit("/", 2)[0]
+
+
+def group_of(name: str) -> int:
+    """Return the key group of a record ``<vertex>/<group>/<page>``."""
+    return int(name.rsplit("/", 2)[1])
 
 
 def records_of_vertices(
@@ -46,15 +54,16 @@ def redistribute(
     program: JobProgram,
     vertices: tuple[VertexProgram, ...],
     before: Mapping[str, int],
-) -> list[tuple[int, int, str, bytes]]:
+) -> list[StateRow]:
     """Redistribute the records of vertices with operator state to their number of instances.
 
     ``before``: the earlier numbers of instances. The records' stage is 0.
     """
     then = tuple(replace(vertex, groups=before[vertex.id]) for vertex in vertices)
-    was, now = (replace(program, stages=(each,)) for each in (then, vertices))
+    was = replace(program, stages=(then,))
     savepoint = create_savepoint(was, backends_of(was, stored), {}, {}, 0)
-    return [(r["bucket"], 0, r["name"], r["data"]) for r in records_of(savepoint, now)]
+    rows = records_of(savepoint, program, vertices)
+    return [(bucket, 0, name, data) for bucket, _, name, data in rows]
 
 
 def backends_of(program: JobProgram, stored: Iterable[tuple[int, str, bytes]]) -> Backends:
@@ -87,27 +96,36 @@ def backends_of(program: JobProgram, stored: Iterable[tuple[int, str, bytes]]) -
     }
 
 
-def records_of(savepoint: Savepoint, program: JobProgram) -> Iterator[dict[str, Any]]:
-    """Yield a savepoint as records of Spark's state stores, with stage and bucket."""
+def records_of(
+    savepoint: Savepoint,
+    program: JobProgram,
+    vertices: Iterable[VertexProgram],
+    *,
+    broadcast_only: bool = False,
+) -> Iterator[StateRow]:
+    """Yield a savepoint's state of some vertices as records of Spark's state stores.
+
+    It passes through this process. ``broadcast_only``: without the state by key.
+    """
     keys, page_bytes = bucket_keys(program.partitions), program.settings.page_bytes
-    stages = {vertex.id: vertex.stage for stage in program.stages for vertex in stage}
-    pages: dict[tuple[str, int], MemoryPages] = {}
-
-    def backend_of(vertex: VertexProgram, group: int) -> StateBackend:
-        pages_of_group = pages[vertex.id, group] = MemoryPages()
-        return PagedBackend(pages_of_group, vertex.max_parallelism_of(group), page_bytes)
-
-    restore_savepoint(savepoint, program, backend_of)
     headers: dict[tuple[int, int], dict[str, bytes]] = {}
-    for (vertex, group), pages_of_group in pages.items():
-        stage = stages[vertex]
-        for bucket in keys if group == ALL_GROUPS else [keys[group % len(keys)]]:
-            for name, data in pages_of_group.records.items():
-                if name == HEADER:
-                    headers.setdefault((stage, bucket), {})[f"{vertex}/{group}/"] = data
-                else:
-                    record = f"{vertex}/{group}/{name}"
-                    yield {"bucket": bucket, "stage": stage, "name": record, "data": data}
+    for vertex in vertices:
+        pages: dict[int, MemoryPages] = {}
+
+        def backend_of(
+            vertex: VertexProgram, group: int, pages: dict[int, MemoryPages] = pages
+        ) -> StateBackend:
+            pages_of_group = pages[group] = MemoryPages()
+            return PagedBackend(pages_of_group, vertex.max_parallelism_of(group), page_bytes)
+
+        restore_operator(savepoint, vertex, backend_of, broadcast_only=broadcast_only)
+        for group, pages_of_group in pages.items():
+            for bucket in keys if group == ALL_GROUPS else [keys[group % len(keys)]]:
+                for name, data in pages_of_group.records.items():
+                    if name == HEADER:
+                        of_bucket = headers.setdefault((vertex.stage, bucket), {})
+                        of_bucket[f"{vertex.id}/{group}/"] = data
+                    else:
+                        yield bucket, vertex.stage, f"{vertex.id}/{group}/{name}", data
     for (stage, bucket), group_headers in headers.items():
-        data = pickle.dumps(group_headers, 5)
-        yield {"bucket": bucket, "stage": stage, "name": HEADER, "data": data}
+        yield bucket, stage, HEADER, pickle.dumps(group_headers, 5)

@@ -1,10 +1,11 @@
 """The class data archive of Spark's classes, with which a JVM starts in a third of the time.
 
 Half of the processor time of a cold start is loading and verifying 20,000 classes. A JVM can
-archive them when it exits (class data sharing, JEP 350), and map them at its next start. The
-archive is one file of 180 MB in the user's cache folder, made by ``headrace prepare``. It cannot be
-wrong: the JVM compares it with its own version and with size and time of each jar, and ignores it
-if they differ. Nothing here imports pyspark.
+archive them when it exits (class data sharing, JEP 350), and map them into memory at its next
+start. The archive is one file of 180 MB in the user's cache folder, made by ``headrace prepare``.
+An outdated archive does no harm: the JVM compares its own version, and the size and time of each
+jar, with those in the archive, and ignores the archive if they differ. Nothing here imports
+pyspark.
 """
 
 from __future__ import annotations
@@ -34,7 +35,7 @@ class ClassArchive:
 
     @property
     def exists(self) -> bool:
-        """Whether the archive exists."""
+        """Whether all files of the archive exist."""
         return self.top.is_file() and (self.base is None or self.base.is_file())
 
     @property
@@ -71,11 +72,11 @@ def archive_options(java: JavaRuntime) -> list[str]:
 def writing_archive(java: JavaRuntime) -> Iterator[list[str]]:
     """Yield the options with which a JVM writes the archive when it exits.
 
-    It must exit within the ``with`` block. An existing archive is replaced atomically; JVMs that
-    use it keep it.
+    The JVM must exit within the ``with`` block. An existing archive is replaced atomically; running
+    JVMs keep the old one.
 
     Raises:
-        JobError: there is no folder for it, or the JVM has not written it.
+        JobError: there is no folder for the archive, or the JVM did not write it.
     """
     archive = archive_of(java)
     if archive is None:
@@ -94,9 +95,9 @@ def writing_archive(java: JavaRuntime) -> Iterator[list[str]]:
         yield options
         if not draft.is_file():
             raise JobError(
-                "the JVM has written no archive of classes",
+                "the JVM did not write the archive of classes",
                 where={"java": f"{java.home} ({java.version})"},
-                hint="jobs run all the same; they start as before",
+                hint="jobs run without the archive; they only start more slowly",
             )
         draft.replace(archive.top)
     finally:
@@ -112,8 +113,11 @@ def _make_base(java: JavaRuntime, base: Path) -> None:
         draft.unlink(missing_ok=True)
         raise JobError(
             "this Java cannot write an archive of its classes",
-            where={"java": f"{java.home} ({java.version})", "it said": done.stdout[-300:].strip()},
-            hint="jobs run all the same; they start as before",
+            where={
+                "java": f"{java.home} ({java.version})",
+                "java says": done.stdout[-300:].strip(),
+            },
+            hint="jobs run without the archive; they only start more slowly",
         )
     draft.replace(base)
 

@@ -1,7 +1,7 @@
 """The process from which Spark forks Python workers, with all modules imported.
 
-Importing pandas alone takes a cold worker more than a second (Spark 4.3, 2 cores). It is used only
-by sessions that Headrace makes.
+Importing pandas alone takes a cold worker more than a second (Spark 4.3, 2 cores). It is used by
+local sessions that Headrace makes, and by submitted sessions whose executors have Headrace.
 """
 
 from __future__ import annotations

@@ -1,12 +1,15 @@
-"""Asks the fork server for a Python process and stands for it; or becomes the process itself.
+"""Represents, towards Spark, a Python process that the fork server starts.
+
+If the fork server does not answer, this process becomes the Python process itself.
+
 
 Run by its path, from the script that ``interpreter.worker_python`` writes, as ``python -I -S
-fork_client.py SOCKET PYTHON -m MODULE [ARGUMENT...]``. It imports as little as possible, as it
-delays each Python process of a session, by 15 ms (Python 3.11).
+fork_client.py SOCKET PYTHON -m MODULE [ARGUMENT...]``. It imports as little as possible, because
+it delays each Python process of a session (by 15 ms with Python 3.11).
 
-The message: argv, the working directory and the environment as NUL-separated bytes, with the three
-standard streams attached. The answers have 8 bytes each: the new process's id, or 0 if refused;
-later its exit status, as returned by ``os.waitpid``.
+The request: argv, the working directory and the environment as NUL-separated bytes, with the three
+standard streams attached. There are two answers of 8 bytes: first the new process's id, or 0 if the
+request is refused; when the process ends, its exit status as returned by ``os.waitpid``.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""The Python interpreter of a local session's workers, and of those beside a cluster's driver.
+"""The Python interpreter of a local session's workers, and of those on a cluster driver's machine.
 
-Spark adds zip files of pyspark and py4j, and its core jar, to the front of a worker's path. Modules
-from a zip are compiled in each process: a job starts nine of them, at about 2 s each instead of 0.5
-s (Spark 4.3.0, 2 cores). The installed package is the same code, and compiled once. And the fork
-server imports modules once for all nine.
+Spark puts zip files of pyspark and py4j, and its core jar, first on a worker's module path. Modules
+in a zip file are compiled in each process. A job starts nine processes, which take about 2 s each
+instead of 0.5 s (Spark 4.3.0, 2 cores). The installed package is the same code, and is compiled
+only once. The fork server imports the modules once for all nine processes.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def worker_python(paths: Sequence[str], log: Path, changed: Mapping[str, str] | 
 def named_python(name: str, paths: Sequence[str], log: Path) -> str:
     """Return a ``PATH`` by which ``name`` is the executable that ``worker_python`` returns.
 
-    On a cluster, Spark runs one name beside the driver and in the executors.
+    On a cluster, Spark runs Python by the same name on the driver's machine and in the executors.
     """
     folder = new_subfolder("path-")
     path = os.pathsep.join([str(folder), path_of_this_interpreter()])
@@ -100,8 +100,8 @@ def other_python(executable: str, paths: Sequence[str]) -> str:
         raise ConfigurationError(
             f"workers cannot run in {executable}",
             where={"it says": "".join(output)},
-            hint=f"it should be Python {this_version}, as this one, and have Headrace and its"
-            " libraries",
+            hint=f"it must be Python {this_version}, the version of this program, and have Headrace"
+            " and its libraries",
         )
     return script
 
@@ -130,7 +130,7 @@ def _start_fork_server(
         "PYTHONHASHSEED": os.environ.get("PYTHONHASHSEED", "0"),
         "PYTHONPATH": os.pathsep.join([*([inherited] if inherited else []), *paths]),
     }
-    # Bound here, so that an early client waits for the server.
+    # Bound here, so that a client that connects early waits for the server.
     with (
         socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener,
         open(private_file(log), "ab") as output,
@@ -154,7 +154,7 @@ def _start_fork_server(
             stdout=output,
             stderr=output,
             env=environment,
-            start_new_session=True,  # an interrupt from the terminal is the driver's
+            start_new_session=True,  # an interrupt from the terminal must reach only the driver
         )
 
     atexit.register(server.communicate, b"\n")

@@ -150,9 +150,9 @@ def _wrapper_home(command: Path, version: str, environ: Mapping[str, str]) -> Pa
     if _write_script(fallback, script):
         return fallback
     raise JobError(
-        "no folder was found that programs may be written to and run from",
+        "no folder was found in which a program can be written and run",
         where={"tried": f"{home or 'no home folder'}, {fallback}"},
-        hint="set XDG_CACHE_HOME or TMPDIR to one, or install Java on the machine",
+        hint="set XDG_CACHE_HOME or TMPDIR to such a folder, or install Java on the machine",
     )
 
 

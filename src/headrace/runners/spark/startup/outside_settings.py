@@ -1,8 +1,8 @@
 """Spark's settings that the user gave outside of the program, as ``spark-submit`` merges them.
 
-They are known before there is a JVM, because they decide how it is started: on a cluster, or on
-this machine. Sources: the documentation of Spark's configuration, and ``SparkSubmitArguments``
-(4.3.0).
+They must be known before the JVM is started, because they decide whether it runs jobs on a cluster
+or on this machine. Sources: the documentation of Spark's configuration, and
+``SparkSubmitArguments`` (4.3.0).
 """
 
 from __future__ import annotations
@@ -58,13 +58,20 @@ def argument_settings(environ: Mapping[str, str]) -> dict[str, str]:
 
 
 def with_arguments(given: str, added: list[str]) -> str:
-    """Return arguments of ``spark-submit`` with further options, which count over earlier ones."""
-    return shlex.join([*shlex.split(given.removesuffix(SHELL)), *added, SHELL])
+    """Return arguments of ``spark-submit`` with more options, which override earlier ones."""
+    known = shlex.split(given)
+    if known and known[-1] == SHELL:  # what is submitted: options after it are the program's
+        known.pop()
+    return shlex.join([*known, *added, SHELL])
 
 
 def _read_arguments(environ: Mapping[str, str]) -> tuple[dict[str, str], str | None, bool]:
-    """Return the settings of the arguments, their file, and whether it adds to the defaults."""
+    """Return the settings of the arguments, their file, and whether it adds to the defaults.
+
+    Whatever the order, ``--master`` counts over ``--conf spark.master``, and so do the others.
+    """
     given: dict[str, str] = {}
+    named: dict[str, str] = {}
     file, with_defaults = None, False
     for name, value in _options(shlex.split(environ.get(SUBMIT_ARGUMENTS, ""))):
         if name in CONF:
@@ -75,8 +82,8 @@ def _read_arguments(environ: Mapping[str, str]) -> tuple[dict[str, str], str | N
         elif name == "--load-spark-defaults":
             with_defaults = True
         elif name in _ARGUMENT_KEYS:
-            given[_ARGUMENT_KEYS[name]] = value
-    return given, file, with_defaults
+            named[_ARGUMENT_KEYS[name]] = value
+    return {**given, **named}, file, with_defaults
 
 
 def _options(arguments: list[str]) -> Iterator[tuple[str, str]]:
@@ -98,7 +105,7 @@ def _defaults_file(environ: Mapping[str, str]) -> Path:
 def _read_properties(path: Path) -> dict[str, str]:
     """Return the content of a properties file, in which a blank may separate key and value."""
     try:
-        text = path.read_text("utf-8")
+        text = path.read_text("utf-8", errors="replace")  # as Spark does
     except FileNotFoundError:
         return {}
     settings = {}

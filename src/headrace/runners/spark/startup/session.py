@@ -48,13 +48,13 @@ from headrace.runners.temporary_files import log_path, private_file, process_fol
 _TASK_ATTEMPTS = 4
 _JAVA_OPTIONS = "spark.driver.extraJavaOptions"
 
-# The JVM only moves bytes between Python processes, for which code compiled by C1 is fast enough
-# (docs/adr/0009-start-up.md); C2 takes a third of a cold start. On a cluster it takes half of the
-# driver's processor time in the first minute. The JVM's messages at its start go to the log, not
-# to the user's output.
+# The JVM only moves bytes between Python processes, so code compiled by C1 is fast enough
+# (docs/adr/0009-start-up.md). C2 takes a third of the time of a cold start, and on a cluster half
+# of the driver's processor time in the first minute. The JVM's messages at its start go to the log,
+# not to the user's output.
 _C1_ONLY = "-XX:TieredStopAtLevel=1"
 _QUICK_START = (_C1_ONLY, "-Xlog:disable", "-Xlog:all=warning:stderr")
-_ARCHIVE = "Archive"  # the JVM's options about archives of classes all have it in their names
+_ARCHIVE = "Archive"  # part of the name of each JVM option about archives of classes
 
 _log = logging.getLogger(__name__)
 _settings_lock = threading.Lock()
@@ -122,7 +122,8 @@ appender.file.layout.type = PatternLayout
 appender.file.layout.pattern = %d{{yyyy-MM-dd HH:mm:ss.SSS}} %p %c: %m%n%ex
 appender.file.layout.replace.type = replace
 appender.file.layout.replace.regex = \
-(?m)(?<=^(?:record:   |key:      ))\\\\S.*|(?<=\\\\[headrace-failure:)[^\\\\]]+
+(?m)(?<=^(?:record:   |key:      |the record: |\
+the row that was refused: ))\\\\S.*|(?<=\\\\[headrace-failure:)[^\\\\]]+
 appender.file.layout.replace.replacement = ***
 """
 
@@ -205,7 +206,7 @@ def refuse_connect(settings: Mapping[str, str]) -> None:
 def quiet_py4j() -> None:
     """Keep py4j's connection messages out of the program's log, unless the program sets a level.
 
-    A program that logs at INFO to standard output would have them among its results.
+    Otherwise a program that logs at INFO to standard output would print them between its results.
     """
     logger = logging.getLogger("py4j")
     if logger.level == logging.NOTSET:
@@ -224,7 +225,7 @@ def submitted_settings(submitted: Mapping[str, str], settings: Mapping[str, str]
     machine, are left out.
     """
     added = {key: value for key, value in _ALWAYS.items() if key not in submitted}
-    # Where Headrace is imported before Spark brings anything.
+    # Then Headrace can be imported before Spark sends any files.
     packaged = ENVIRONMENT_VARIABLE in os.environ
     if (is_local(submitted.get(MASTER, "")) or packaged) and _DAEMON[0] not in submitted:
         added[_DAEMON[0]] = _DAEMON[1]
@@ -232,7 +233,8 @@ def submitted_settings(submitted: Mapping[str, str], settings: Mapping[str, str]
 
 
 def _submitted_session(settings: Mapping[str, str]) -> SparkSession:
-    SparkContext._ensure_initialized()  # before it a SparkConf knows nothing of the JVM's
+    # Before this call, a SparkConf does not have the JVM's settings.
+    SparkContext._ensure_initialized()
     check_jvm(SparkContext._jvm)
     submitted = dict(SparkConf().getAll())
     builder = SparkSession.builder
@@ -266,7 +268,8 @@ def _warn_ignored(spark: SparkSession, settings: Mapping[str, str]) -> None:
     ]
     if ignored:
         print(
-            f"headrace: there is a SparkSession already, so {', '.join(ignored)} has no effect",
+            f"headrace: a SparkSession is active already, so {', '.join(ignored)} has no effect:"
+            " set it where the session is made",
             file=sys.stderr,
         )
 
@@ -279,11 +282,11 @@ def _ignore_disconnects(spark: SparkSession) -> None:
     server: Any = getattr(spark.sparkContext, "_accumulatorServer", None)
     if server is None or "handle_error" in vars(server):
         return
-    tell = server.handle_error
+    default_handler = server.handle_error
 
     def handle_error(request: Any, client_address: Any) -> None:
         if not isinstance(sys.exc_info()[1], EOFError | ConnectionError):
-            tell(request, client_address)
+            default_handler(request, client_address)
 
     server.handle_error = handle_error
 
@@ -365,14 +368,18 @@ class _Launch:
         try:
             self.settings[FILE_SYSTEM] = define_local_file_system(jvm)
         except Py4JError as error:
-            _log.warning("Hadoop starts processes to set permissions: %s", error)
+            _log.warning(
+                "small micro-batches take longer: Hadoop's local file system cannot be replaced,"
+                " and starts a process for each file that it writes: %s",
+                error,
+            )
 
     def workers_start(self) -> contextlib.AbstractContextManager[None]:
         """Start workers with the launch's interpreter within a ``with`` block."""
         if self.local:
             return _workers_start_as(self.python, chosen=bool(self.chosen))
         driver = os.environ.get("PYSPARK_DRIVER_PYTHON", sys.executable)
-        # Spark runs the executors' interpreter beside the driver too, for what it plans there.
+        # Spark runs the executors' interpreter on the driver's machine too, to plan micro-batches.
         return _environment(
             {
                 "PATH": self.driver_path,
@@ -399,7 +406,7 @@ def _local_settings(
 ) -> dict[str, str]:
     """Return the settings of a local session: defaults, overridden by the user's.
 
-    ``outside``: the settings that Spark has from elsewhere.
+    ``outside``: the user's settings outside of the program (``outside_settings``).
     """
     outside = outside or {}
     log4j = process_folder() / "log4j2.properties"
@@ -419,17 +426,18 @@ def _local_settings(
     return {
         **_without(outside, {**_NEW_SESSION, **defaults}),
         **settings,
-        # Of two contradicting options the JVM takes the last one: the user's.
+        # If two options contradict each other, the JVM uses the last one: the user's.
         _JAVA_OPTIONS: f"{to_log} {settings.get(_JAVA_OPTIONS, outside.get(_JAVA_OPTIONS, ''))}",
     }
 
 
 def _socket_settings(folder: Path, platform: str = sys.platform) -> dict[str, str]:
-    """Return the settings by which Spark reaches its Python processes over sockets in a folder.
+    """Return the settings with which Spark uses Unix sockets in a folder to its Python processes.
 
-    Over TCP, what Spark sends to a process may wait until the process has acknowledged what came
-    before, which it delays by 40 ms. The path of a socket may not be long. Elsewhere than on Linux
-    such sockets keep too little for calls that are under way (``state_calls``).
+    Over TCP, a message of Spark may wait until the process has acknowledged the previous message,
+    which the process delays by 40 ms. Empty if the folder's path is too long for a socket, or if
+    the system is not Linux: elsewhere the buffers of such sockets are too small for pipelined calls
+    (``state_calls``).
     """
     if platform != "linux" or len(str(folder)) > _LONGEST_SOCKET_FOLDER:
         return {}
@@ -438,25 +446,25 @@ def _socket_settings(folder: Path, platform: str = sys.platform) -> dict[str, st
 
 
 def _cluster_settings(settings: Mapping[str, str], outside: Mapping[str, str]) -> dict[str, str]:
-    """Return the settings of a new session on a cluster: few defaults, and the user's."""
+    """Return the settings of a new session on a cluster: defaults, overridden by the user's."""
     defaults = {**_NEW_SESSION, _JAVA_OPTIONS: _C1_ONLY}
     return {**_without(outside, defaults), **settings}
 
 
 def _print_contradictions(settings: Mapping[str, str]) -> None:
-    """Print which settings of the command line have no effect, as the job has others."""
+    """Print which settings of the command line have no effect, because the job overrides them."""
     given = argument_settings(os.environ)
     changed = [key for key, value in settings.items() if given.get(key, value) != value]
     if changed:
         print(
-            f"headrace: headrace.spark.conf.* sets {', '.join(changed)}, which counts instead of"
-            " what the command line sets",
+            f"headrace: headrace.spark.conf.* sets {', '.join(changed)}, and overrides the values"
+            " of the command line",
             file=sys.stderr,
         )
 
 
 def _without(outside: Mapping[str, str], defaults: Mapping[str, str]) -> dict[str, str]:
-    """Return the defaults for what the user has not set."""
+    """Return the defaults of the keys that the user has not set."""
     return {key: value for key, value in defaults.items() if key not in outside}
 
 
@@ -499,7 +507,7 @@ def _workers_start_as(python: str, *, chosen: bool = False) -> Iterator[None]:
 
     ``chosen``: the job has chosen it, which has priority over the environment.
     """
-    # The second name is used for processes that look for data sources.
+    # Spark uses the second one for the process that looks up data sources.
     names = ("PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON")
     free = [] if names[0] in os.environ else [name for name in names if name not in os.environ]
     with _environment(dict.fromkeys(names if chosen else free, python)):
@@ -522,15 +530,15 @@ def _environment(changed: Mapping[str, str]) -> Iterator[None]:
 
 
 def checkpoint_settings(checkpoint: str) -> dict[str, str]:
-    """Return how Spark's part of a checkpoint is written, unless the user has set it.
+    """Return the settings for Spark's part of a checkpoint; the user's settings override them.
 
-    Without its native library Hadoop forks about 34 processes per micro-batch on a local file
-    system with the usual manager of checkpoint files (state commit 115 ms, without them 4);
-    ``FileSystemBasedCheckpointFileManager`` forks twelve, and none on our local file system
-    (``startup/local_file_system.py``). On S3 it needs less than half of the requests of the usual
-    one (40 in place of 88 for a micro-batch with two partitions), and neither has an atomic rename
-    there; HDFS and ABFS have one, and keep the usual one. Remote storage has checksums of its own:
-    Spark's would double its files.
+    On a local file system, without its native library, Hadoop forks about 34 processes per
+    micro-batch with Spark's default manager of checkpoint files (a commit of state takes 115 ms,
+    without them 4). ``FileSystemBasedCheckpointFileManager`` forks twelve, and none on our local
+    file system (``startup/local_file_system.py``). On S3 neither manager has an atomic rename, and
+    this one needs less than half of the requests (40 instead of 88 for a micro-batch with two
+    partitions). HDFS and ABFS keep the default manager, which renames atomically there. Remote
+    storage has its own checksums; Spark's checksums would double the number of files.
     """
     if not is_url(checkpoint):
         return _FILE_MANAGER
@@ -539,15 +547,9 @@ def checkpoint_settings(checkpoint: str) -> dict[str, str]:
     return _WITHOUT_CHECKSUMS
 
 
-@contextmanager
-def settings_of_query(
-    spark: SparkSession, shuffle_partitions: int, checkpoint: str | None, *, dataframes: bool
-) -> Iterator[None]:
-    """Set the session's settings while a query starts, which copies them; restore them afterwards.
-
-    Other jobs that start in this process wait. ``dataframes``: whether the query has DataFrames of
-    the user.
-    """
+def _settings_of_query(
+    spark: SparkSession, shuffle_partitions: int, checkpoint: str | None, dataframes: bool
+) -> dict[str, str]:
     settings = {
         **_STATE_STORE,
         "spark.sql.shuffle.partitions": str(shuffle_partitions),
@@ -562,6 +564,32 @@ def settings_of_query(
         preferred |= _WITHOUT_CODEGEN
     chosen = spark.sparkContext.getConf()
     settings.update((k, v) for k, v in preferred.items() if not chosen.contains(k))
+    return settings
+
+
+def session_beside(spark: SparkSession, shuffle_partitions: int) -> SparkSession:
+    """Return another session of the same context for work beside queries, with their settings.
+
+    It is active in this thread.
+    """
+    beside = spark.newSession()
+    settings = _settings_of_query(spark, shuffle_partitions, None, dataframes=True)
+    for key, value in settings.items():
+        beside.conf.set(key, value)
+    activate(beside)
+    return beside
+
+
+@contextmanager
+def settings_of_query(
+    spark: SparkSession, shuffle_partitions: int, checkpoint: str | None, *, dataframes: bool
+) -> Iterator[None]:
+    """Set the session's settings while a query starts, and restore them afterwards.
+
+    The query copies the settings. Other jobs that start in this process wait. ``dataframes``:
+    whether the query has DataFrames of the user.
+    """
+    settings = _settings_of_query(spark, shuffle_partitions, checkpoint, dataframes)
     with _settings_lock:
         before = {key: spark.conf.get(key, None) for key in settings}
         for key, value in settings.items():

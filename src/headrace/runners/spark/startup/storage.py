@@ -1,27 +1,31 @@
-"""What Spark's Hadoop configuration says of storage, for Python processes that have no JVM."""
+"""Reads the storage settings of Spark's Hadoop configuration, for processes without a JVM."""
 
 from __future__ import annotations
 
 import json
+import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from headrace.common._storage.locations import StorageAccess, use_access
 from headrace.errors import ConfigurationError
+from headrace.runners.spark.checkpoint.damage import causes_of, java_reason
 
 _PREFIXES = ("fs.", "dfs.", "hadoop.security.")
 _DEFAULTS = ("core-default.xml", "hdfs-default.xml")
 _CREDENTIAL_STORE = "hadoop.security.credential.provider.path"
-_SECRETS = ("fs.s3a.access.key", "fs.s3a.secret.key", "fs.s3a.session.token")
+_OF_S3A = "fs.s3a.security.credential.provider.path"
+_OF_BUCKET = re.compile(r"fs\.s3a\.bucket\.(.+)\.security\.credential\.provider\.path")
+_WITH_SECRETS = ("fs.s3a.", "fs.azure.")
 _TOKEN_KIND = "HDFS_DELEGATION_TOKEN"
 _LOOK_SECONDS = 10.0
 
 
 def use_storage(spark: SparkSession) -> StorageAccess:
-    """Use storage in this process as a session does, and return how workers reach it."""
+    """Let this process use the storage settings of a session; return them, for the workers."""
     access = storage_access(spark)
     use_access(access, lambda path: _remove(spark, path))
     return access
@@ -35,10 +39,10 @@ def _remove(spark: SparkSession, path: str) -> None:
 
 
 def storage_access(spark: SparkSession) -> StorageAccess:
-    """Return how a session's Hadoop configuration reaches storage.
+    """Return the storage settings of a session.
 
-    It has the settings of Hadoop's files (``core-site.xml``, ...), of Spark (``spark.hadoop.*``)
-    and of credential stores, and the delegation tokens of the driver's user.
+    They are the settings in Hadoop's files (``core-site.xml``, ...), in Spark (``spark.hadoop.*``)
+    and in credential stores, and the delegation tokens of the driver's user.
     """
     jvm: Any = spark._jvm
     configuration = spark._jsparkSession.sessionState().newHadoopConf()
@@ -51,24 +55,21 @@ def storage_access(spark: SparkSession) -> StorageAccess:
         and each["value"] is not None
         and each.get("resource") not in _DEFAULTS
     }
-    # The text has no secrets: Hadoop masks the values of keys that look like one.
+    # The dump has no secrets: Hadoop masks the values of keys that look like secrets.
     for key in settings:
         if settings[key] == "<redacted>":
             settings[key] = configuration.get(key)
-    if settings.get(_CREDENTIAL_STORE) or settings.get(f"fs.s3a.{_CREDENTIAL_STORE}"):
-        for key in _SECRETS:
-            found = _secret(configuration, key)
-            if found is not None:
-                settings[key] = found
+    settings |= _stored_secrets(jvm, configuration, settings)
     user = _user(spark)
     return StorageAccess(settings, user.getShortUserName(), _tokens(user))
 
 
 class TokenWatch:
-    """Watches whether Spark has obtained other delegation tokens than those of an access.
+    """Finds out whether Spark has fetched new delegation tokens since ``access`` was read.
 
-    With a keytab or a ticket cache it does, when three quarters of their time are over (4.3.0). The
-    executors' JVMs get them; Python workers have those with which their query was started.
+    With a keytab or a ticket cache, Spark fetches new tokens when three quarters of the lifetime of
+    the old ones are over (4.3.0). The executors' JVMs get the new tokens, but Python workers keep
+    the tokens with which their query was started.
     """
 
     def __init__(
@@ -81,7 +82,7 @@ class TokenWatch:
         self._next = seconds() + _LOOK_SECONDS
 
     def has_new_tokens(self) -> bool:
-        """Return whether there are other tokens; False between two looks."""
+        """Return whether there are new tokens. Spark is asked every ten seconds; else False."""
         if not self._tokens or self._seconds() < self._next:
             return False
         self._next = self._seconds() + _LOOK_SECONDS
@@ -102,13 +103,47 @@ def _tokens(user: Any) -> dict[str, str]:
     }
 
 
-def _secret(configuration: Any, key: str) -> str | None:
-    """Return a setting that may lie in a credential store."""
+def _stored_secrets(jvm: Any, configuration: Any, settings: Mapping[str, str]) -> Mapping[str, str]:
+    """Return the settings of S3 and Azure that are in credential stores: these count first.
+
+    What a bucket's own store has counts for this bucket, before what the stores of all have.
+    """
+    secrets: dict[str, str] = {}
+    for key in (_CREDENTIAL_STORE, _OF_S3A):
+        if settings.get(key):
+            secrets |= _read_store(jvm, configuration, key, settings[key])
+    for key, path in settings.items():
+        bucket = _OF_BUCKET.fullmatch(key)
+        if bucket is not None:
+            of_bucket = f"fs.s3a.bucket.{bucket[1]}."
+            for name, secret in _read_store(jvm, configuration, key, path).items():
+                own = of_bucket + name.removeprefix("fs.s3a.")
+                secrets[name if name.startswith(of_bucket) else own] = secret
+    return secrets
+
+
+def _read_store(jvm: Any, configuration: Any, key: str, path: str) -> dict[str, str]:
+    """Return what a list of credential stores has; of several the first counts.
+
+    Raises:
+        ConfigurationError: one of them cannot be read; ``key``: the setting that names them.
+    """
+    found: dict[str, str] = {}
     try:
-        found = configuration.getPassword(key)
-    except Exception as error:  # of Java
+        of_path = jvm.org.apache.hadoop.conf.Configuration(configuration)
+        of_path.set(_CREDENTIAL_STORE, path)
+        factory = jvm.org.apache.hadoop.security.alias.CredentialProviderFactory
+        for store in factory.getProviders(of_path):
+            for name in store.getAliases():
+                if name.startswith(_WITH_SECRETS):
+                    secret = store.getCredentialEntry(name).getCredential()
+                    found.setdefault(name, "".join(secret))
+    except Exception as error:
+        causes = causes_of(error)
+        if not causes:
+            raise
         raise ConfigurationError(
-            f"Hadoop's credential store cannot be read for {key}",
-            where={"reason": str(error).partition("\n")[0]},
+            "Hadoop's credential store cannot be read",
+            where={key: path, "reason": java_reason(causes)},
         ) from error
-    return None if found is None else "".join(found)
+    return found

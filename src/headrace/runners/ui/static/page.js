@@ -1,4 +1,4 @@
-// The page of a running job. It asks for the graph once, and for figures every second.
+// The page of a running job. It requests the graph once, and the figures every second.
 
 const NONE = "-";
 const SVG = "http://www.w3.org/2000/svg";
@@ -9,7 +9,7 @@ const MANY_EDGES = 60;
 const FAR = 0.5;
 const element = (id) => document.getElementById(id);
 
-// Numbers as people read them.
+// Formats of numbers, sizes and times.
 
 function formatCount(number) {
   if (number === null || number === undefined) return NONE;
@@ -59,7 +59,7 @@ const formatBehind = (watermark, now) =>
 const ruler = document.createElement("canvas").getContext("2d");
 const FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Noto Sans', sans-serif";
 
-// The text, or as much of it as fits a width in px.
+// The text, cut to a width in px.
 function cut(text, width, font) {
   ruler.font = `${font} ${FONT}`;
   if (ruler.measureText(text).width <= width) return text;
@@ -69,7 +69,7 @@ function cut(text, width, font) {
 }
 const heat = (busy) => (busy < 0.6 ? "ok" : busy < 0.85 ? "warm" : "hot");
 
-// Small helpers: nothing is touched that has not changed.
+// Setters that change the document only if the value differs.
 
 function setText(node, text) {
   if (node.textContent !== text) node.textContent = text;
@@ -96,7 +96,7 @@ function makeHtml(parent, name, text = null, kind = "") {
   return node;
 }
 
-// The colors of the theme: to ask for a style after each change would lay out the page again.
+// The colors of the theme, cached: reading a style after each change would force a new layout.
 const palette = new Map();
 function color(name) {
   if (!palette.has(name)) {
@@ -105,7 +105,7 @@ function color(name) {
   return palette.get(name);
 }
 
-// What the server has said.
+// The data of the server.
 
 const page = {
   job: null, graph: null, state: null, batches: [], chosen: null, shownFailures: "",
@@ -237,7 +237,7 @@ function sideText(operator, now, kind) {
 }
 
 function showFigures(state) {
-  const far = svg.classList.contains("far-away");  // then only few of the texts are visible
+  const far = svg.classList.contains("far-away");  // then only a few texts are visible
   for (const [id, parts] of rows) {
     const operator = state.operators[id];
     if (!operator) continue;
@@ -278,7 +278,7 @@ function showFigures(state) {
   }
 }
 
-// Moving about in the graph.
+// Zooming and moving the graph.
 
 function place() {
   world.setAttribute("transform", `translate(${view.x} ${view.y}) scale(${view.scale})`);
@@ -446,7 +446,7 @@ function drawTimeline() {
   const plotHeight = height - chart.bottom - chart.top;
   chart.bar = plotWidth / Math.max(BATCHES, 1);
   chart.first = chart.left + plotWidth - shown.length * chart.bar;
-  // A few long ones must not make all others invisible: they are cut, with a gap in the bar.
+  // A few long bars must not make the others invisible: long bars are cut, with a gap.
   const ordered = shown.map((each) => each[2]).sort((a, b) => a - b);
   const usual = ordered[Math.floor(ordered.length * 0.85)] || 1;
   const limit = niceLimit(Math.max(Math.min(ordered.at(-1) || 1, usual * 4), 1));
@@ -565,7 +565,7 @@ function showBars(list, entries, none) {
   });
 }
 
-// What is on the page.
+// The rest of the page.
 
 function level(node, name) {
   for (const each of ["warm", "hot"]) node.classList.toggle(each, each === name);
@@ -652,7 +652,7 @@ function showFailures(state) {
     const told = [new Date(each.at).toLocaleTimeString()];
     if (each.operator) told.push(`in ${each.operator}`);
     if (each.line) told.push(each.line);
-    told.push(each["restarts-in"] === null ? "the job has failed" : `begins again in ${formatDuration(each["restarts-in"])}`);
+    told.push(each["restarts-in"] === null ? "the job has failed" : `restarts in ${formatDuration(each["restarts-in"])}`);
     makeHtml(article, "p", told.join(" · "));
     if (each.source) makeHtml(article, "code", each.source);
     const more = makeHtml(article, "details");
@@ -677,7 +677,7 @@ element("theme").addEventListener("click", () => setTheme(themes[(themes.indexOf
 dark.addEventListener("change", () => setTheme(theme()));
 setTheme(theme());
 
-// Asking, once a second.
+// Polling, once a second.
 
 async function refreshJobs() {
   const jobs = await ask("page/jobs");

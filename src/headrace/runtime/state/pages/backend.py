@@ -33,16 +33,17 @@ HEADER = "h"
 
 
 MAX_ONLY_PAGE_BYTES = 1 << 16
-"""A larger page is not named by ``only_pages``."""
+"""``only_pages`` leaves out larger pages."""
 
 _FEW_TABLES = 4
 
 
 def only_pages(header: bytes) -> Iterator[str]:
-    """Yield the names of pages that a call needs whichever keys it is given.
+    """Yield the names of the pages that a call needs for any keys.
 
-    These are small pages that hold all of the entries of keys, all in namespaces, or all of one of
-    a few tables. ``header``: the record ``HEADER``. A header of another format has none.
+    These are small pages that are the only page of their table: of the entries by key, of the
+    entries in namespaces, or of one of a few namespace tables. ``header``: the record ``HEADER``;
+    nothing is yielded if it has another format.
     """
     found = pickle.loads(header)
     if found[0] != FORMAT:
@@ -213,7 +214,7 @@ class PagedBackend(StateBackend):
         if found[0] != FORMAT:
             raise CheckpointError(
                 f"the keyed state has format {found[0]}, this version reads {FORMAT}",
-                hint="go on with the version of Headrace that wrote it, or start anew with"
+                hint="use the version of Headrace that wrote it, or start anew with"
                 " headrace run --fresh",
             )
         (

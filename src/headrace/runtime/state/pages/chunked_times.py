@@ -1,9 +1,10 @@
-"""A buffer by time too big for its page: its records lie in chunks of time.
+"""A buffer by time that is too large for its page: its records are in chunks.
 
-The newest records (the tail) lie with the reference in the entry, so most additions write nothing
-else. Older ones lie in chunks, ordered by time. Which time each chunk begins with is known from a
-directory in two levels: full leaves of it are records of their own, the newest leaf lies in the
-reference. So what a touch costs hardly grows with the buffer (docs/adr/0035-buffer-by-time.md).
+The newest records (the tail) are in the entry, together with the reference to the chunks, so most
+additions write nothing else. Older records are in chunks, ordered by time. A directory with two
+levels has the first time of each chunk: its full leaves are separate records, and its newest leaf
+is in the reference. So the cost of an access hardly grows with the buffer
+(docs/adr/0035-buffer-by-time.md).
 """
 
 from __future__ import annotations
@@ -212,7 +213,7 @@ class ChunkedTimes(TimeBuffer):
         if first_ms > self._removed_ms:
             return first_ms
         found = self.first_at_or_after(first_ms)
-        assert found is not None, "a buffer that is asked for its first record has one"
+        assert found is not None, "the first record of an empty buffer was requested"
         return found[0]
 
     @property

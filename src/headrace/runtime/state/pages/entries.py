@@ -1,4 +1,4 @@
-"""The entries of a key group in pages; what is too big lies in records of its own."""
+"""The entries of a key group in pages; large entries and values are separate records."""
 
 from __future__ import annotations
 
@@ -37,14 +37,14 @@ SPILL_PAGES = 4
 """An entry of more than this many pages' bytes moves out of its page."""
 
 _OF_A_CLASS = pickle.STACK_GLOBAL[0]
-"""Without this byte no object of a class is in what was pickled, so none lacks a field.
+"""A pickle without this byte contains no object of a class, so no object can lack a field.
 
-It is a number: where ``bytes`` are looked for, Python first raises an error and drops it, which
-takes eight times as long.
+It is an int, because a search for ``bytes`` takes eight times as long: Python first raises and
+drops an error.
 """
 
 _SAMPLED = 64
-"""Dataclasses are searched in this many entries of a call; in all, writing costs 7 % more."""
+"""Only this many entries of a call are searched for dataclasses; all would cost 7 % more."""
 
 _BIG = frozenset({ChunkedList, BucketedMap, ChunkedTimes})
 
@@ -54,10 +54,10 @@ class EntryPages(HashedPages):
 
     An entry whose states were declared and have plain values is stored in its page in compact form.
     Other small entries are pickled. An entry larger than ``SPILL_PAGES`` pages is stored as
-    ``(rest, refs)``: each slot larger than a page is stored separately (a list as ``ChunkedList``,
-    a map as ``BucketedMap``, a time buffer as ``ChunkedTimes``, any other value as record
-    ``v<id>``), ``refs`` has the references, and ``rest`` is the pickled remainder, or the id of a
-    record ``e<id>`` if that is too large as well.
+    ``(rest, refs)``. ``refs`` has references to the slots that are larger than a page: these are
+    stored separately, a list as ``ChunkedList``, a map as ``BucketedMap``, a time buffer as
+    ``ChunkedTimes``, any other value as record ``v<id>``. ``rest`` is the pickled remainder, or the
+    id of a record ``e<id>`` if the remainder is too large too.
     """
 
     drops_empty = True
@@ -114,7 +114,7 @@ class EntryPages(HashedPages):
                 f"a page of keyed state has the format {str(format_)[:40]!r}, this version reads"
                 f" {PAGE_FORMAT}",
                 where={"operator": str(self._owner)},
-                hint="go on with the version of Headrace that wrote it, or start anew with"
+                hint="use the version of Headrace that wrote it, or start anew with"
                 " headrace run --fresh",
             )
         _, number, plain, packed = found

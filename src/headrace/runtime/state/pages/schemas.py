@@ -100,7 +100,7 @@ class Schemas:
         raise CheckpointError(
             "a page of keyed state was written under a schema that its header does not have",
             where={"operator": str(owner), "schema": repr(number), "known": str(len(self._known))},
-            hint="the checkpoint is damaged: go on from a copy, or start anew with"
+            hint="the checkpoint is damaged: restore a copy, or start anew with"
             " headrace run --fresh",
         )
 

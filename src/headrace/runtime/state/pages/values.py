@@ -1,7 +1,7 @@
-"""The values of an operator's only slot, taken straight from pages of entries.
+"""The values of an operator with a single slot, read directly from pages of entries.
 
-A page of compact entries is a dictionary from key to value already. Handing it out as it is,
-instead of an entry per key, halves what a key costs that a micro-batch sees only once
+A page of compact entries already is a dictionary from key to value. Using it without an entry per
+key halves the cost of a key that occurs only once in a micro-batch
 (docs/adr/0010-cost-per-record.md).
 """
 
@@ -15,12 +15,14 @@ from headrace.runtime.state.page import Page
 from headrace.runtime.state.pages.entries import EntryPages
 
 _PART = 16
-"""Once more keys were asked for than a page's entries divided by this, and by its scale, all of its
-values are here: the larger pages are, the more of their keys have been touched."""
+"""All values of a page are loaded after more single loads than its entries / (this * its scale).
+
+The scale is larger if micro-batches use more keys of a page.
+"""
 
 
 class PagedValues(Values):
-    """For one call, from the first key to ``write_back``. ``slot`` holds a value, no container."""
+    """The values during one call, until ``write_back``. ``slot`` is a value, not a container."""
 
     __slots__ = ("_asked", "_complete", "_deserialized", "_missing", "_pages", "_slot")
 
@@ -29,13 +31,13 @@ class PagedValues(Values):
         self._pages = pages
         self._slot = slot
         self._asked: dict[int, list[Any]] = {}
-        """The keys of each page that were asked for one by one."""
+        """The keys that were loaded one by one, by page number."""
         self._complete = False
-        """Whether all values of the table are here, and were stored plain."""
+        """Whether all values of the table are loaded, and all were stored unpickled."""
         self._missing: list[Any] = []
-        """The keys that had no value at some time in this call."""
+        """The keys that were missing when they were loaded in this call."""
         self._deserialized: dict[Any, Entry] = {}
-        """The entries of keys that were pickled alone: they may have been changed in place."""
+        """The entries that were pickled separately, by key: they may have been changed in place."""
 
     def absent(self, key: Any) -> Any:
         """Load the value of a key; after several loads from a page, load all of its values."""
@@ -60,7 +62,7 @@ class PagedValues(Values):
             self._complete = pages.table.count == 1 and not page.packed
             current = {known: self[known] for known in asked}
             if len(self) == len(current):
-                self.clear()  # Python copies a dictionary into an empty one without hashing
+                self.clear()  # Python copies into an empty dictionary without hashing
             self.update(page.plain)
             self.update(current)
         return value
@@ -92,7 +94,7 @@ class PagedValues(Values):
         self._to_live(live)
 
     def _replace_only_page(self) -> bool:
-        """Put all values into the only page, if many have changed and all can be stored plain."""
+        """Replace the table's only page, if many values changed and all can be stored unpickled."""
         page = self._pages.page(0)
         if 4 * len(self._pages.changed) <= len(self) or page.live:
             return False
@@ -106,7 +108,7 @@ class PagedValues(Values):
         return True
 
     def _write_values(self, page: Page, keys: list[Any]) -> list[Any]:
-        """Write values to their page; return the keys whose values cannot be stored plain."""
+        """Write values to their page; return the keys whose values must be pickled."""
         values = [*map(self.__getitem__, keys)]
         if page.packed or page.live or not all_immutable(values):
             taken = page.packed.keys() | page.live.keys()
@@ -121,7 +123,7 @@ class PagedValues(Values):
         return odd
 
     def write_to_entries(self) -> None:
-        """Write the changed values to live entries, for a caller that asks the pages for keys."""
+        """Write the changed values to entries, before a caller reads the keys of the pages."""
         self._to_live(dict.fromkeys([*self._deserialized, *self._pages.changed]))
 
     def _to_live(self, keys: dict[Any, Any]) -> None:

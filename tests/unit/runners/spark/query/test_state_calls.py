@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from pyspark.errors import PySparkRuntimeError
 
 from headrace.runners.spark.query.state_calls import (
-    UNDER_WAY,
+    MAX_IN_FLIGHT,
     PipelinedCalls,
     SingleCalls,
     state_calls,
@@ -99,7 +99,7 @@ def test_nothing_is_sent_before_the_flush(connected: tuple[Store, PipelinedCalls
 
 def test_what_was_prefetched_is_not_asked_for(connected: tuple[Store, PipelinedCalls]) -> None:
     store, calls = connected
-    names = [f"p{number}" for number in range(3 * UNDER_WAY)]
+    names = [f"p{number}" for number in range(3 * MAX_IN_FLIGHT)]
     store.records = {name: name.encode() for name in names[::2]}
     calls.prefetch(names)
     asked = len(store.requests)
@@ -130,7 +130,7 @@ def test_large_changes_do_not_wait_for_the_end(connected: tuple[Store, Pipelined
 
 def test_large_pages_in_both_directions(connected: tuple[Store, PipelinedCalls]) -> None:
     store, calls = connected
-    names = [f"p{number}" for number in range(2 * UNDER_WAY)]
+    names = [f"p{number}" for number in range(2 * MAX_IN_FLIGHT)]
     store.records = {name: name.encode() * 20_000 for name in names}
     calls.prefetch(names)
     for name in names:

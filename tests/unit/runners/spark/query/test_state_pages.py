@@ -45,9 +45,9 @@ def store(error: Exception) -> Any:
 
 @pytest.mark.parametrize("error", [EOFError(), BrokenPipeError(), ConnectionResetError()])
 def test_a_call_without_an_answer_is_explained(error: Exception) -> None:
-    with pytest.raises(StorageError, match="gave no answer") as raised:
+    with pytest.raises(StorageError, match="did not answer") as raised:
         store(error).put("p1", b"")
-    assert "a disk is full" in (raised.value.hint or "")
+    assert "the disk of the checkpoint" in (raised.value.hint or "")
 
 
 def test_a_full_disk_is_named() -> None:

@@ -69,7 +69,7 @@ def test_it_is_used_once_it_is_made() -> None:
 
 
 def test_a_jvm_that_writes_none_leaves_none(cache: Path) -> None:
-    with pytest.raises(JobError, match="written no archive"), writing_archive(JAVA):
+    with pytest.raises(JobError, match="did not write the archive"), writing_archive(JAVA):
         pass
     assert list(cache.iterdir()) == []
 

@@ -76,3 +76,26 @@ def test_further_arguments(given: str) -> None:
     assert found.endswith("--conf 'spark.a=b c' pyspark-shell")
     assert argument_settings({"PYSPARK_SUBMIT_ARGS": found})["spark.a"] == "b c"
     assert found.startswith(given.removesuffix("pyspark-shell"))
+
+
+def test_options_count_over_settings_in_any_order() -> None:
+    for arguments in (
+        "--master yarn --conf spark.master=local --conf spark.driver.memory=1g --driver-memory 2g",
+        "--conf spark.master=local --driver-memory 2g --conf spark.driver.memory=1g --master yarn",
+    ):
+        found = argument_settings({"PYSPARK_SUBMIT_ARGS": f"{arguments} pyspark-shell"})
+        assert found == {"spark.master": "yarn", "spark.driver.memory": "2g"}
+
+
+@pytest.mark.parametrize(
+    "given", ["pyspark-shell ", " pyspark-shell\n", "-c spark.a=1 pyspark-shell "]
+)
+def test_what_is_submitted_stays_behind_all_options(given: str) -> None:
+    found = with_arguments(given, ["--master", "yarn"]).split()
+    assert found[-3:] == ["--master", "yarn", "pyspark-shell"]
+    assert found.count("pyspark-shell") == 1
+
+
+def test_a_properties_file_in_another_encoding_is_read(folder: Path) -> None:
+    (folder / "spark-defaults.conf").write_bytes("# Größe\nspark.a 1\n".encode("latin-1"))
+    assert settings_of(folder) == {"spark.a": "1"}

@@ -37,8 +37,8 @@ def test_a_session_that_runs_keeps_its_interpreter(capsys: pytest.CaptureFixture
     assert capsys.readouterr().err == ""
     _warn_ignored(spark, {WORKERS_PYTHON: "/two/python"})
     assert capsys.readouterr().err == (
-        "headrace: there is a SparkSession already, so python.executable (its workers run"
-        " /one/python) has no effect\n"
+        "headrace: a SparkSession is active already, so python.executable (its workers run"
+        " /one/python) has no effect: set it where the session is made\n"
     )
 
 
@@ -181,8 +181,8 @@ def test_a_contradiction_to_the_command_line_is_said(
     monkeypatch.setenv("PYSPARK_SUBMIT_ARGS", "--conf spark.a=1 -c spark.b=2 pyspark-shell")
     session._print_contradictions({"spark.a": "1", "spark.b": "3", "spark.c": "4"})
     assert capsys.readouterr().err == (
-        "headrace: headrace.spark.conf.* sets spark.b, which counts instead of what the command"
-        " line sets\n"
+        "headrace: headrace.spark.conf.* sets spark.b, and overrides the values of the command"
+        " line\n"
     )
 
 

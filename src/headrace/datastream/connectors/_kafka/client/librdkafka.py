@@ -27,11 +27,6 @@ from headrace.errors import JobError
 
 ASK_TIMEOUT_S = 10.0
 
-CONNECTING = {
-    # Java's; after a while librdkafka would look for a broker every ten seconds.
-    "reconnect.backoff.max.ms": "1000",
-}
-
 DEFAULTS = {
     "isolation.level": "read_committed",
     # Where a transaction's marker ends a range, the end is known by the answer to an empty fetch.
@@ -100,12 +95,12 @@ class LibrdkafkaClients:
 
     def admin(self) -> dict[str, Any]:
         """Return the properties of an ``AdminClient``."""
-        return {**CONNECTING, **self.properties.for_admin(), **self._connection_settings}
+        return {**self.properties.for_admin(), **self._connection_settings}
 
     def consumer(self) -> dict[str, Any]:
         """Return the properties of a consumer."""
         group = {"group.id": resolve_references("group.id", self.group or "headrace")}
-        given = {**CONNECTING, **DEFAULTS, **self.properties.for_consumer()}
+        given = {**DEFAULTS, **self.properties.for_consumer()}
         return {**given, **FORCED, **self._connection_settings, **group}
 
     @property

@@ -197,8 +197,9 @@ class ProducerSession:
                 return found
             except self._exception as error:
                 self._connection_error = True
-                self._serve(PAUSE_S)  # runs the callbacks for errors
                 reason = error.args[0]
+                # Runs the callbacks for errors. After a fatal one no further report explains more.
+                self._serve(0 if reason.fatal() else PAUSE_S)
                 if self._failed is not None and not reason.fatal():
                     raise self._undelivered_error(self._failed, self._failures) from None
                 is_final_attempt = left <= PAUSE_S or not is_retriable(reason)

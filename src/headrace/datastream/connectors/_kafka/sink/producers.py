@@ -205,7 +205,8 @@ def _highest_offset(found: Iterable[Any]) -> int:
 
 
 _COMMON = re.compile(
-    r"(bootstrap|client|security|sasl|ssl|enable\.ssl|enable\.sasl|broker|socket)\.|log_level|debug"
+    r"(bootstrap|client|security|sasl|ssl|enable\.ssl|enable\.sasl|broker|socket|reconnect)\."
+    r"|log_level|debug"
 )
 
 

@@ -19,6 +19,7 @@ from headrace.datastream.connectors._kafka.client.consumer import (
     Unreachable,
     is_internal_topic,
 )
+from headrace.datastream.connectors._kafka.client.library import make_client
 from headrace.datastream.connectors._kafka.client.librdkafka import LibrdkafkaClients
 from headrace.datastream.connectors._kafka.client.properties import Properties
 from headrace.datastream.connectors._kafka.sink.producers import LibrdkafkaProducers
@@ -222,3 +223,28 @@ def test_properties_that_librdkafka_refuses(servers: str) -> None:
         clients(servers, **{"no.such.property": 1}).cluster()
     with pytest.raises(ConfigurationError, match=r"fetch\.min\.bytes"):
         clients(servers, **{"fetch.min.bytes": "few"}).log("t", 0)
+
+
+@pytest.mark.parametrize(
+    ("given", "shortest", "longest"),
+    [
+        ({}, "22", "1000"),
+        ({"reconnect.backoff.ms": "50"}, "50", "1000"),
+        ({"reconnect.backoff.ms": "5000"}, "5000", "5000"),
+        ({"reconnect.backoff.max.ms": "10"}, "10", "10"),
+        ({"reconnect.backoff.max.ms": "9000"}, "22", "9000"),
+        ({"reconnect.backoff.ms": "60", "reconnect.backoff.max.ms": "70"}, "60", "70"),
+    ],
+)
+def test_a_client_connects_fast_unless_told_otherwise(
+    given: dict[str, str], shortest: str, longest: str
+) -> None:
+    kafka = pytest.importorskip("confluent_kafka")
+    made: list[dict[str, Any]] = []
+    make_client(made.append, {"client.id": "a", **given})
+    (found,) = made
+    assert (found["reconnect.backoff.ms"], found["reconnect.backoff.max.ms"]) == (shortest, longest)
+    with make_client(kafka.admin.AdminClient, {"bootstrap.servers": "127.0.0.1:1", **given}):
+        pass  # librdkafka takes them
+    own = LibrdkafkaProducers("a:1", Properties.of(given))._admin_settings()
+    assert given.items() <= own.items()

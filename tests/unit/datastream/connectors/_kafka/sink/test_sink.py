@@ -221,6 +221,24 @@ def test_a_partition_may_go_from_worker_to_worker_and_back(cluster: Cluster) -> 
     assert cluster.values == [*"012345"]
 
 
+def test_a_fenced_producer_is_replaced_without_a_pause(
+    cluster: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pauses: list[float] = []
+    poll = FakeProducer.poll
+
+    def record_pause(producer: FakeProducer, timeout: float) -> int:
+        pauses.append(timeout)
+        return poll(producer, timeout)
+
+    monkeypatch.setattr(FakeProducer, "poll", record_pause)
+    workers, made = [WorkerResources(), WorkerResources()], sink()
+    for batch in range(3):
+        write(made, workers[batch % 2], batch, str(batch))
+    assert cluster.values == [*"012"] and len(cluster.made) == 3
+    assert pauses and not any(pauses)
+
+
 def test_after_a_broken_connection_the_next_transaction_has_another_epoch(
     cluster: Cluster,
 ) -> None:

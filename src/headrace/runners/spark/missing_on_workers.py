@@ -1,6 +1,6 @@
-"""Short explanations of what the Python of Spark's workers lacks, and how to bring it.
+"""Short messages: what the Python of Spark's workers lacks, and how to provide it.
 
-The texts of Spark are those of 4.2 and 4.3. All functions return None for other failures.
+The patterns match the texts of Spark 4.2 and 4.3. All functions return None for other failures.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import re
 from typing import NamedTuple
 
 PACKAGE_HINT = (
-    "headrace package makes an archive of the program with all that it imports, for spark-submit"
-    " --archives"
+    "make an archive of the program and all its imports with headrace package, and give it to"
+    " spark-submit --archives"
 )
 
 _OTHER_VERSION = re.compile(
@@ -23,47 +23,47 @@ _NOT_INSTALLED = re.compile(r"\[PACKAGE_NOT_INSTALLED\] (?P<name>\S+) >= (?P<lea
 _NO_MODULE = re.compile(r"No module named '(?P<name>[^'.]+)")
 
 
-class Lack(NamedTuple):
-    """What is missing, and how to bring it."""
+class Missing(NamedTuple):
+    """What is missing, and a hint how to provide it."""
 
     message: str
     hint: str
 
 
-def find_lack(text: str) -> Lack | None:
+def find_missing(text: str) -> Missing | None:
     """Return what a worker lacked, if that is why Spark failed with ``text``."""
-    return _interpreter_lack(text) or _package_lack(text)
+    return _missing_interpreter(text) or _missing_package(text)
 
 
-def _interpreter_lack(text: str) -> Lack | None:
+def _missing_interpreter(text: str) -> Missing | None:
     if match := _OTHER_VERSION.search(text):
         here = match["here"]
-        return Lack(
+        return Missing(
             f"Spark's workers run Python {match['there']}, and the program runs Python {here}",
-            f"let both run the same minor version: name the workers' interpreter by PYSPARK_PYTHON"
-            f" or --conf spark.pyspark.python=python{here}, and install it where they run",
+            f"install Python {here} where the workers run, and name it in PYSPARK_PYTHON or"
+            f" --conf spark.pyspark.python=python{here}",
         )
     if match := _NO_INTERPRETER.search(text):
         path = match["path"]
         archive = f" (--archives FILE.tar.gz#{path.split('/')[1]})" if path.startswith("./") else ""
-        return Lack(
+        return Missing(
             f"Spark's workers have no Python at {path}",
-            f"bring it{archive}, or name one that they have by PYSPARK_PYTHON or --conf"
-            " spark.pyspark.python=PATH",
+            f"send it to them{archive}, or name a Python that they have in PYSPARK_PYTHON or"
+            " --conf spark.pyspark.python=PATH",
         )
     if match := _NOT_STARTED.search(text):
         said = match["said"].strip().splitlines()[-1].strip()
-        return Lack(
+        return Missing(
             f"Python did not start in a worker of Spark: {said.removeprefix('headrace: ')}",
-            "name an interpreter that works there by PYSPARK_PYTHON, or by HEADRACE_PYTHON for an"
-            " archive of headrace package (--conf spark.executorEnv.HEADRACE_PYTHON=PATH)",
+            "name a Python that works there in PYSPARK_PYTHON; for an archive of headrace package"
+            " in HEADRACE_PYTHON (--conf spark.executorEnv.HEADRACE_PYTHON=PATH)",
         )
     return None
 
 
-def _package_lack(text: str) -> Lack | None:
+def _missing_package(text: str) -> Missing | None:
     if match := _NOT_INSTALLED.search(text):
-        return Lack(
+        return Missing(
             f"the Python of Spark's workers needs {match['name']} {match['least']} or newer",
             f"install it where the workers run; or {PACKAGE_HINT}",
         )
@@ -71,7 +71,7 @@ def _package_lack(text: str) -> Lack | None:
     hint = import_hint(text)
     if match is None or hint is None:
         return None
-    return Lack(f"the Python of Spark's workers has no module {match['name']!r}", hint)
+    return Missing(f"the Python of Spark's workers has no module {match['name']!r}", hint)
 
 
 def import_hint(text: str) -> str | None:
@@ -85,7 +85,6 @@ def import_hint(text: str) -> str | None:
             f" {PACKAGE_HINT}"
         )
     return (
-        f"of an imported module only the name travels, and the worker imports it: install"
-        f" {missing['name']} where the workers run, or give it to spark.submit.pyFiles or"
-        f" addPyFile; or {PACKAGE_HINT}"
+        f"workers import modules themselves: install {missing['name']} where the workers run, or"
+        f" give it to spark.submit.pyFiles or addPyFile; or {PACKAGE_HINT}"
     )

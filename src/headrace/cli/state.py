@@ -1,0 +1,125 @@
+"""``headrace state`` and ``headrace compare``: the state in savepoints, read by Spark."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from headrace.cli.places import AsJson, reach
+
+if TYPE_CHECKING:
+    from headrace.state import Savepoint, StateDifference
+
+Folder = Annotated[str, typer.Argument(metavar="URL", help="The folder of a savepoint.")]
+Uid = Annotated[str, typer.Argument(metavar="UID", help="The uid of an operator, or its id.")]
+Name = Annotated[str, typer.Argument(metavar="STATE", help="The name of a state.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, help="At most so many rows.")]
+
+app = typer.Typer(help="Show the state that a savepoint has.")
+
+
+@app.command()
+def ls(url: Folder, as_json: AsJson = False) -> None:
+    """List the states of a savepoint: operator, name, kind and declared type."""
+    found = _load(url).states()
+    if as_json:
+        typer.echo(json.dumps([asdict(state) for state in found], indent=2))
+        return
+    for state in found:
+        typer.echo(
+            f"{state.uid or state.operator}  {state.name}  {state.kind}  {state.type or 'no type'}"
+        )
+
+
+@app.command()
+def show(url: Folder, uid: Uid, name: Name, limit: Limit = 20, as_json: AsJson = False) -> None:
+    """Show the first rows of a state."""
+    _print(_load(url).read(uid, name).limit(limit).collect(), as_json)
+
+
+@app.command()
+def get(
+    url: Folder,
+    uid: Uid,
+    name: Name,
+    key: Annotated[str, typer.Argument(metavar="KEY", help="The key, as JSON; otherwise a text.")],
+    as_json: AsJson = False,
+) -> None:
+    """Show a state of one key; the exit code is 1 if the key has none."""
+    found = _load(url).read(uid, name, keys=[_key_of(key)]).collect()
+    _print(found, as_json)
+    if not found:
+        raise typer.Exit(1)
+
+
+@app.command()
+def export(
+    url: Folder,
+    uid: Uid,
+    name: Name,
+    to: Annotated[str, typer.Option("--to", metavar="FOLDER", help="A new folder.")],
+    kind: Annotated[str, typer.Option("--format", help="A format that Spark writes.")] = "parquet",
+) -> None:
+    """Write a state as a table: Parquet, or another format of Spark's."""
+    _load(url).read(uid, name).write.format(kind).save(to)
+
+
+def compare(
+    first: Annotated[str, typer.Argument(metavar="A", help="The folder of a savepoint.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="The folder of another one.")],
+    limit: Limit = 20,
+    as_json: AsJson = False,
+) -> None:
+    """Compare the state of two savepoints by key, without their timers; exit code 1 if it differs.
+
+    At most --limit differences of each operator are printed.
+    """
+    found = [*_load(first).differences(_load(second), limit)]
+    if as_json:
+        typer.echo(json.dumps([asdict(each) for each in found], indent=2))
+    elif not found:
+        typer.echo("the savepoints have the same state")
+    else:
+        for each in found:
+            typer.echo(_difference_text(each))
+    if found:
+        raise typer.Exit(1)
+
+
+def _load(url: str) -> Savepoint:
+    from headrace.state import Savepoint
+
+    reach(url)
+    return Savepoint.load(url)
+
+
+def _key_of(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except ValueError:
+        return text
+
+
+def _print(rows: list[Any], as_json: bool) -> None:
+    plain = [row.asDict(recursive=True) for row in rows]
+    if as_json:
+        typer.echo(json.dumps(plain, indent=2, default=str))
+        return
+    for row in plain:
+        known = {name: value for name, value in row.items() if value is not None}
+        typer.echo(json.dumps(known, default=str, ensure_ascii=False))
+
+
+def _difference_text(found: StateDifference) -> str:
+    where = f"key {found.key}"
+    where += f" namespace {found.namespace}" if found.namespace is not None else ""
+    where += f" at {found.place}" if found.place is not None else ""
+    values = f"{_shown(found.first)} -> {_shown(found.second)}"
+    return f"{found.uid or found.operator} {found.state} {where}: {values}"
+
+
+def _shown(value: str | None) -> str:
+    return "none" if value is None else value

@@ -1,0 +1,130 @@
+"""Commands that the page's server passes to a job, in the format of Flink's REST API."""
+
+from __future__ import annotations
+
+import json
+import threading
+import traceback
+import uuid
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from headrace.common._options import catalogue as options
+from headrace.runners.ui.refusals import Refused
+
+_KEPT = 16
+MAX_BODY_BYTES = 64 << 10
+
+
+class Commanded(Protocol):
+    """The methods of a ``JobHandle`` that commands call."""
+
+    def savepoint(self, folder: str | None) -> Callable[[], str]:
+        """Request a savepoint; what is returned waits for its folder."""
+
+    def stop_with_savepoint(self, folder: str | None, drain: bool) -> Callable[[], str]:
+        """Request a stop with a savepoint; what is returned waits for its folder."""
+
+
+class Commands:
+    """The commands of one job, each with an id by which its end is asked for.
+
+    ``job``: None until the job has started. The last 16 commands are known.
+    """
+
+    def __init__(self) -> None:
+        self.job: Commanded | None = None
+        self._lock = threading.Lock()
+        self._results: dict[str, dict[str, Any] | None] = {}
+
+    def savepoint(self, body: bytes) -> dict[str, Any]:
+        """Answer ``POST /jobs/:jobid/savepoints``."""
+        given = _Body(body)
+        folder = given.text("target-directory", "targetDirectory")
+        if given.flag("cancel-job", "cancelJob"):
+            raise Refused(400, "cancel-job is not supported: POST /jobs/:jobid/stop")
+        return self._begin(lambda job: job.savepoint(folder))
+
+    def stop(self, body: bytes) -> dict[str, Any]:
+        """Answer ``POST /jobs/:jobid/stop``."""
+        given = _Body(body)
+        folder, drain = given.text("targetDirectory", "target-directory"), given.flag("drain")
+        return self._begin(lambda job: job.stop_with_savepoint(folder, drain))
+
+    def _begin(self, request: Callable[[Commanded], Callable[[], str]]) -> dict[str, Any]:
+        if self.job is None:
+            raise Refused(409, "the job has not started")
+        id_, job = uuid.uuid4().hex, self.job
+        with self._lock:
+            self._results[id_] = None
+            for old in [*self._results][:-_KEPT]:
+                del self._results[old]
+
+        def run() -> None:
+            try:
+                found: dict[str, Any] = {"location": request(job)()}
+            except Exception as error:
+                found = {"failure-cause": _cause(error)}
+            with self._lock:
+                if id_ in self._results:
+                    self._results[id_] = found
+
+        threading.Thread(target=run, name="headrace-command", daemon=True).start()
+        return {"request-id": id_}
+
+    def result(self, id_: str) -> dict[str, Any]:
+        """Answer ``GET /jobs/:jobid/savepoints/:triggerid``."""
+        with self._lock:
+            if id_ not in self._results:
+                raise Refused(404, f"there is no request {id_}, or {_KEPT} newer ones")
+            found = self._results[id_]
+        if found is None:
+            return {"status": {"id": "IN_PROGRESS"}}
+        return {"status": {"id": "COMPLETED"}, "operation": found}
+
+
+def check_token(token: str | None, matches: bool) -> None:
+    """Refuse a command without the job's token."""
+    if not token:
+        raise Refused(403, f"commands need a token: set {options.UI_TOKEN.key}")
+    if not matches:
+        raise Refused(401, f"give the header Authorization: Bearer <{options.UI_TOKEN.key}>")
+
+
+def _cause(error: Exception) -> dict[str, str]:
+    return {
+        "class": type(error).__name__,
+        "stack-trace": "".join(traceback.format_exception_only(error)).rstrip(),
+    }
+
+
+class _Body:
+    """The JSON object that a request has; empty without one."""
+
+    def __init__(self, body: bytes) -> None:
+        try:
+            found = json.loads(body) if body.strip() else {}
+        except ValueError as error:
+            raise Refused(400, f"the body is not JSON: {error}") from None
+        if not isinstance(found, dict):
+            raise Refused(400, "the body is not a JSON object")
+        self._found: dict[str, Any] = found
+
+    def text(self, *names: str) -> str | None:
+        """Return a text by one of its names; None if there is none."""
+        found: str | None = self._get(names, str, "a string")
+        return found
+
+    def flag(self, *names: str) -> bool:
+        """Return a flag by one of its names; False if there is none."""
+        return self._get(names, bool, "true or false") or False
+
+    def _get(self, names: tuple[str, ...], kind: type, what: str) -> Any:
+        for name in names:
+            value = self._found.get(name)
+            if value is None:
+                continue
+            if not isinstance(value, kind):
+                raise Refused(400, f"{name} is not {what}")
+            return value
+        return None

@@ -1,0 +1,140 @@
+"""Turns records of a savepoint into columns that people and SQL can read, in Spark's tasks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+
+from headrace.common._types.data import ANY, TypeData
+from headrace.common._types.from_data import type_from_data
+from headrace.datastream.formats._arrow.types import arrow_type, arrow_values
+from headrace.errors import PlanError, TypeMismatchError
+from headrace.runtime.savepoint.records import decode, decode_key
+
+_OF_PYTHON = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}
+
+
+def column_type(data: TypeData | None) -> pa.DataType | None:
+    """Return the type of a column for a declared type; None: its values are shown as text."""
+    if data is None or data["type"] == ANY:
+        return None
+    try:
+        return arrow_type(type_from_data(data))
+    except PlanError:  # a class of the program, which SQL does not know
+        return None
+
+
+def type_of_key(key: Any) -> pa.DataType | None:
+    """Return the type of a column of keys like this one; None: they are shown as text."""
+    return _OF_PYTHON.get(type(key))
+
+
+def text_of(value: Any) -> str | None:
+    """Return a value as JSON where JSON has it, and otherwise as Python shows it."""
+    if value is None:
+        return None
+    try:
+        return json.dumps(value, ensure_ascii=False)
+    except (TypeError, ValueError):
+        return repr(value)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column of encoded values: ``kind`` None shows them as text.
+
+    ``is_key``: whether they are keys. ``part``: which part of a stored pair is the value, if it is
+    stored as a pair.
+    """
+
+    name: str
+    kind: pa.DataType | None
+    is_key: bool = False
+    part: int | None = None
+
+    @property
+    def field(self) -> pa.Field:
+        """The column of the table."""
+        return pa.field(self.name, self.kind or pa.string())
+
+    def read(self, encoded: Sequence[bytes | None]) -> pa.Array:
+        """Return the values.
+
+        Raises:
+            TypeMismatchError: one has another type than the column.
+        """
+        read = decode_key if self.is_key else decode
+        values = [None if data is None else read(data) for data in encoded]
+        if self.part is not None:
+            values = [None if value is None else value[self.part] for value in values]
+        if self.kind is None:
+            return pa.array([*map(text_of, values)], pa.string())
+        try:
+            return arrow_values(self.field, values)
+        except TypeMismatchError as error:
+            error.hint = "read it as text: read(..., as_text=True)"
+            raise
+
+
+@dataclass(frozen=True)
+class Table:
+    """The columns of a table: those that are decoded, and ``plain`` ones, as (stored name, column).
+
+    ``keys``: only rows of these keys; None: all.
+    """
+
+    decoded: tuple[Column, ...]
+    plain: tuple[tuple[str, pa.Field], ...] = ()
+    keys: frozenset[Any] | None = None
+
+    @property
+    def schema(self) -> pa.Schema:
+        """All columns."""
+        return pa.schema([*(c.field for c in self.decoded), *(field for _, field in self.plain)])
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows of batches with the stored columns."""
+        for batch in batches:
+            if self.keys is not None:
+                found = map(decode_key, batch.column("key").to_pylist())
+                batch = batch.filter(pa.array([key in self.keys for key in found], pa.bool_()))
+            arrays = [column.read(batch.column(column.name).to_pylist()) for column in self.decoded]
+            arrays += [batch.column(stored).cast(field.type) for stored, field in self.plain]
+            yield pa.record_batch(arrays, schema=self.schema)
+
+
+class Changed:
+    """Keeps the rows of two savepoints whose values differ, and shows them as text."""
+
+    schema = pa.schema(
+        [pa.field(name, pa.string()) for name in ("state", "key", "namespace", "item")]
+        + [pa.field("position", pa.int64())]
+        + [pa.field(name, pa.string()) for name in ("first", "second")]
+    )
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Yield the rows that differ: equal values may have been encoded in several ways."""
+        for batch in batches:
+            rows = [_shown(row) for row in batch.to_pylist() if _differs(row)]
+            yield pa.RecordBatch.from_pylist(rows, self.schema)
+
+
+def _differs(row: dict[str, Any]) -> bool:
+    one, other = row["first"], row["second"]
+    if one is None or other is None:
+        return True
+    return one != other and bool(decode(one) != decode(other))
+
+
+def _shown(row: dict[str, Any]) -> dict[str, Any]:
+    shown = {"state": row["state"], "position": row["position"]}
+    for name, read in (("key", decode_key), ("item", decode_key), ("namespace", decode)):
+        shown[name] = None if row[name] is None else text_of(read(row[name]))
+    for name in ("first", "second"):
+        value = row[name]
+        shown[name] = None if value is None else text_of(decode(value)) or "null"
+    return shown

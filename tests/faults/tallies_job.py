@@ -1,0 +1,19 @@
+"""``headrace run tests/faults/tallies_job.py FOLDER``: a job that takes some seconds."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from tests.spark import test_savepoints as tallies
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    env = tallies.environment(folder, 0)
+    tallies.build(env, folder, 0)
+    env.execute("tallies")
+
+
+if __name__ == "__main__":
+    main()

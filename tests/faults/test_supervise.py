@@ -1,0 +1,118 @@
+"""``headrace run --supervise``: driver and Spark are killed, and each record counts once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from headrace.runners.spark.checkpoint.layout import CheckpointFolder
+from headrace.runners.spark.checkpoint.listing import stored_jobs
+from tests.faults.processes import ROOT, descendants, kill, kill_jvm_once
+from tests.goldens.job import written
+from tests.spark import test_savepoints as tallies
+
+pytestmark = [
+    pytest.mark.spark,
+    pytest.mark.fault,
+    pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc (Linux)"),
+]
+
+
+@contextmanager
+def supervised(folder: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+    program = str(ROOT / "tests/faults/tallies_job.py")
+    path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    with (folder / "log").open("ab") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "headrace", "run", *options, program, str(folder)],
+            cwd=ROOT,
+            env={**os.environ, "PYTHONPATH": path},
+            stdout=log,
+            stderr=log,
+        )
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.send_signal(signal.SIGTERM)
+            process.wait(60)
+
+
+def driver_of(supervisor: int) -> int | None:
+    found = [p.pid for p in descendants(supervisor) if p.parent == supervisor]
+    return found[0] if found else None
+
+
+def committed(folder: Path) -> int:
+    """The micro-batches that are committed."""
+    store = CheckpointFolder.of_job(str(folder / "checkpoints 0"), "tallies")
+    commits = Path(store.directory, "spark", "commits")
+    return len([*commits.glob("[0-9]*")])
+
+
+def wait_for_batches(folder: Path, more: int, process: subprocess.Popen[bytes]) -> None:
+    wanted, deadline = committed(folder) + more, time.monotonic() + 90
+    while committed(folder) < wanted:
+        log = (folder / "log").read_text(errors="replace")[-3_000:]
+        assert time.monotonic() < deadline and process.poll() is None, log
+        time.sleep(0.02)
+
+
+@pytest.mark.timeout(300)
+def test_a_dead_driver_and_a_dead_spark_are_started_again(tmp_path: Path) -> None:
+    """Although the first start was with --fresh."""
+    with supervised(tmp_path, "--supervise", "--fresh") as supervisor:
+        wait_for_batches(tmp_path, 2, supervisor)
+        driver = driver_of(supervisor.pid)
+        assert driver is not None and kill(driver)
+        killed = time.monotonic()
+        wait_for_batches(tmp_path, 1, supervisor)
+        print(f"{time.monotonic() - killed:.1f} s from the kill of the driver to the next commit")
+        driver = driver_of(supervisor.pid)
+        assert driver is not None and kill_jvm_once(tmp_path / "killed", driver)
+        killed = time.monotonic()
+        wait_for_batches(tmp_path, 1, supervisor)
+        print(f"{time.monotonic() - killed:.1f} s from the kill of Spark to the next commit")
+        assert supervisor.wait(240) == 0, (tmp_path / "log").read_text(errors="replace")[-3_000:]
+    assert written(tmp_path / "out") == tallies.expected()
+    (job,) = stored_jobs(str(tmp_path / "checkpoints 0"))
+    assert [restart.of_driver for restart in job.restarts] == [True, True]
+    assert [restart.reason for restart in job.restarts] == [
+        "the program was killed by SIGKILL",
+        "the program failed with an error that may be gone",
+    ]
+
+
+@pytest.mark.timeout(300)
+def test_one_that_stands_by_takes_over(tmp_path: Path) -> None:
+    with supervised(tmp_path, "--supervise") as first:
+        wait_for_batches(tmp_path, 2, first)
+        with supervised(tmp_path, "--standby") as second:
+            wait_for_text(tmp_path / "log", "waiting for its end", second)
+            assert kill(first.pid)
+            driver = driver_of_log(tmp_path)
+            assert kill(driver)
+            assert second.wait(240) == 0, (tmp_path / "log").read_text(errors="replace")[-3_000:]
+    assert written(tmp_path / "out") == tallies.expected()
+
+
+def driver_of_log(folder: Path) -> int:
+    """The driver that owns the checkpoint."""
+    (job,) = stored_jobs(str(folder / "checkpoints 0"))
+    assert job.pid is not None
+    return job.pid
+
+
+def wait_for_text(path: Path, text: str, process: subprocess.Popen[bytes]) -> None:
+    deadline = time.monotonic() + 60
+    while text not in path.read_text(errors="replace"):
+        assert time.monotonic() < deadline and process.poll() is None, path.read_text()[-3_000:]
+        time.sleep(0.05)

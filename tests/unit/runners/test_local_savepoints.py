@@ -1,0 +1,153 @@
+"""Savepoints of the local runner: taken, stopped with, drained, and begun from."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.common import Configuration, JobClient, JobStatus, Types, WatermarkStrategy
+from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from headrace.datastream.connectors.function import FunctionSink
+from headrace.datastream.state import ValueStateDescriptor
+from headrace.errors import CheckpointError, ConfigurationError, JobError
+from headrace.runtime.savepoint.folder import read_manifest
+
+RECORDS, KEYS = 600, 7
+RESTORE = "execution.state-recovery.path"
+
+
+class Tally(KeyedProcessFunction):
+    """A running total by key; a timer for each hundred says what it was."""
+
+    def open(self, runtime_context: Any) -> None:
+        self.total = runtime_context.get_state(ValueStateDescriptor("total", Types.INT()))
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        self.total.update((self.total.value() or 0) + value)
+        ctx.timer_service().register_event_time_timer((value // 100 + 1) * 100 - 1)
+        yield ctx.get_current_key(), self.total.value()
+
+    def on_timer(self, timestamp: int, ctx: Any) -> Iterator[Any]:
+        yield ctx.get_current_key(), "until", timestamp
+
+
+def expected() -> Counter[Any]:
+    found: Counter[Any] = Counter()
+    for key in range(KEYS):
+        total = 0
+        for number in range(key, RECORDS, KEYS):
+            total += number
+            found[key, total] += 1
+        for end in {(number // 100 + 1) * 100 - 1 for number in range(key, RECORDS, KEYS)}:
+            found[key, "until", end] += 1
+    return found
+
+
+class Gate:
+    """Lets a job read up to a number, and no further until it is opened."""
+
+    def __init__(self, at: int) -> None:
+        self._at = at
+        self.reached, self._opened = threading.Event(), threading.Event()
+
+    def wait(self, number: int) -> None:
+        if number >= self._at and not self._opened.is_set():
+            self.reached.set()
+            self._opened.wait(60)
+
+    def open(self) -> None:
+        self._opened.set()
+
+
+_gates: list[Gate] = []
+"""The gate of the job that runs, which cannot be pickled with it."""
+
+
+def through_the_gate(number: int) -> int:
+    for gate in _gates:
+        gate.wait(number)
+    return number
+
+
+def environment(
+    out: list[Any], gate: Gate | None = None, **settings: str
+) -> StreamExecutionEnvironment:
+    _gates[:] = [] if gate is None else [gate]
+    env = StreamExecutionEnvironment(
+        Configuration.from_dict(
+            {
+                "execution.target": "local",
+                "headrace.source.max-records-per-batch": "10",
+                "headrace.source.min-records-per-batch": "10",
+                **settings,
+            }
+        )
+    )
+    times = WatermarkStrategy.for_monotonous_timestamps().with_timestamp_assigner(lambda v: v)
+    numbers = env.from_sequence(0, RECORDS - 1).uid("numbers").map(through_the_gate, Types.INT())
+    timed = numbers.assign_timestamps_and_watermarks(times)
+    tallies = timed.key_by(lambda v: v % KEYS).process(Tally()).uid("tally")
+    tallies.sink_to(FunctionSink(out.extend)).uid("out")
+    return env
+
+
+def started(out: list[Any], at: int, **settings: str) -> tuple[JobClient, Gate]:
+    """A job that has read up to a number, and waits there."""
+    gate = Gate(at)
+    client = environment(out, gate, **settings).execute_async("tallies")
+    assert gate.reached.wait(60)
+    return client, gate
+
+
+def test_a_job_goes_on_from_the_savepoint_it_was_stopped_with(tmp_path: Path) -> None:
+    out: list[Any] = []
+    client, gate = started(out, 200)
+    stopped = client.stop_with_savepoint(False, str(tmp_path))
+    gate.open()
+    savepoint = stopped.result(60)
+    assert client.get_job_status().result() is JobStatus.FINISHED
+    assert 0 < len(out) < sum(expected().values())
+    environment(out, **{RESTORE: savepoint}).execute("tallies")
+    assert Counter(out) == expected()
+
+
+def test_a_savepoint_of_a_running_job(tmp_path: Path) -> None:
+    first: list[Any] = []
+    settings = {"execution.checkpointing.savepoint-dir": str(tmp_path)}
+    client, gate = started(first, 300, **settings)
+    taken = client.trigger_savepoint()
+    gate.open()
+    savepoint = taken.result(60)
+    client.get_job_execution_result().result(60)
+    assert Counter(first) == expected()
+    second: list[Any] = []
+    environment(second, **{RESTORE: savepoint}).execute("tallies")
+    assert second and first[-len(second) :] == second
+
+
+def test_a_drained_job_fires_all_timers(tmp_path: Path) -> None:
+    out: list[Any] = []
+    client, gate = started(out, 250)
+    stopped = client.stop_with_savepoint(True, str(tmp_path))
+    gate.open()
+    manifest = read_manifest(stopped.result(60))
+    assert all(source["ended"] for source in manifest.offset["sources"].values())
+    assert {key for key, *rest in out if rest[0] == "until" and rest[1] == 299} == {*range(KEYS)}
+
+
+def test_what_cannot_be_is_said(tmp_path: Path) -> None:
+    out: list[Any] = []
+    client, gate = started(out, 100)
+    with pytest.raises(ConfigurationError, match="no folder is given for the savepoint"):
+        client.trigger_savepoint().result(60)
+    gate.open()
+    client.get_job_execution_result().result(60)
+    with pytest.raises(JobError, match="has ended"):
+        client.trigger_savepoint(str(tmp_path)).result(60)
+    with pytest.raises(CheckpointError, match="there is no savepoint in this folder"):
+        environment(out, **{RESTORE: str(tmp_path / "none")}).execute("tallies")
