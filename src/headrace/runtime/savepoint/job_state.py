@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from headrace.connector import Committer
+from headrace.errors import CheckpointError
 from headrace.runtime.block import ALL_GROUPS
 from headrace.runtime.program import JobProgram, VertexProgram, input_watermarks_key
 from headrace.runtime.savepoint.header import export_headers, import_header
 from headrace.runtime.savepoint.manifest import Manifest, OperatorEntry
-from headrace.runtime.savepoint.read import import_backend
+from headrace.runtime.savepoint.read import StoredStates, import_backend
 from headrace.runtime.savepoint.records import (
     SplitRecord,
     TaskRecord,
@@ -33,6 +34,8 @@ from headrace.runtime.savepoint.savepoint import (
 from headrace.runtime.savepoint.sinks import export_sinks
 from headrace.runtime.savepoint.write import export_states, export_timers
 from headrace.runtime.state.backend import StateBackend
+from headrace.runtime.state.evolution import change_of
+from headrace.runtime.state.fields import add_fields
 from headrace.runtime.state.kinds import StateKind
 from headrace.runtime.tasks.source_task import SplitState
 
@@ -50,19 +53,12 @@ class GroupSummary:
     """What a savepoint needs of a key group beside its records: its header, and its states."""
 
     header: Mapping[str, Any]
-    states: Mapping[str, StateKind]
-    namespaced: Mapping[str, StateKind]
-    tables: Mapping[str, StateKind]
+    states: StoredStates
 
     @classmethod
     def of(cls, backend: StateBackend) -> Self:
         """Return the summary of a backend."""
-        return cls(
-            dict(backend.header),
-            backend.kinds(),
-            backend.in_namespaces.kinds(),
-            backend.tables.kinds(),
-        )
+        return cls(dict(backend.header), StoredStates.of(backend))
 
 
 def create_savepoint(
@@ -141,10 +137,15 @@ def _make_entry(
     states: dict[str, StateKind] = {}
     namespaced: dict[str, StateKind] = {}
     tables: dict[str, StateKind] = {}
-    for group in groups:
-        states.update(group.states)
-        namespaced.update(group.namespaced)
-        tables.update(group.tables)
+    fields: dict[str, dict[str, list[str]]] = {}
+    for group in [*groups] + ([] if shared is None else [shared]):
+        if group is not shared:
+            _add_kinds(states, group.states.states, vertex.id)
+            _add_kinds(namespaced, group.states.namespaced, vertex.id)
+            _add_kinds(tables, group.states.tables, vertex.id)
+        for state, seen in group.states.fields.items():
+            if not add_fields(fields.setdefault(state, {}), seen):
+                raise _mixed_error(state, vertex.id)
     return OperatorEntry(
         vertex.id,
         node.spec.kind if node.spec is not None else "",
@@ -154,7 +155,31 @@ def _make_entry(
         states,
         namespaced,
         tables,
-        {} if shared is None else shared.states,
+        {} if shared is None else shared.states.states,
+        fields,
+    )
+
+
+def _add_kinds(
+    kinds: dict[str, StateKind], of_group: Mapping[str, StateKind], operator: str
+) -> None:
+    for state, kind in of_group.items():
+        known = kinds.setdefault(state, kind)
+        if known != kind:
+            try:
+                same = change_of(state, known, kind, {}) is None
+            except CheckpointError:
+                same = False
+            if not same:
+                raise _mixed_error(state, operator)
+            kinds[state] = kind
+
+
+def _mixed_error(state: str, operator: str) -> CheckpointError:
+    return CheckpointError(
+        f"some values of the state {state!r} have the type of an earlier program",
+        where={"operator": operator},
+        hint="they are converted when the job processes a micro-batch: repeat it after the next",
     )
 
 
@@ -184,7 +209,7 @@ def restore_operator(
         return
     if vertex.broadcast:
         records = savepoint.read_broadcast_state(vertex.id)
-        import_backend(records, get_backend(vertex, ALL_GROUPS), entry.shared)
+        import_backend(records, get_backend(vertex, ALL_GROUPS), entry.shared_states)
     if broadcast_only:
         return
     header = header_of(savepoint, vertex, entry)
@@ -192,7 +217,7 @@ def restore_operator(
     for group in range(vertex.groups):
         backend = get_backend(vertex, group)
         backend.header.update(pickle.loads(header))
-        import_backend(keyed.get(group, ()), backend, entry.states, entry.namespaced, entry.tables)
+        import_backend(keyed.get(group, ()), backend, entry.keyed_states)
 
 
 def header_of(savepoint: Savepoint, vertex: VertexProgram, entry: OperatorEntry) -> bytes:

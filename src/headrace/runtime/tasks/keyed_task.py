@@ -166,6 +166,7 @@ class KeyedTask:
         key_context.watermark = watermark
         if self._context.states is not None:
             self._context.states.attach(backend)
+            backend.evolve()
         else:
             key_context.backend, key_context.entry = backend, None
         chain.restore(header.get("nodes", {}))

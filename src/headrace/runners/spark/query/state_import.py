@@ -283,9 +283,8 @@ def _import_group(
     pages = MemoryPages()
     backend = PagedBackend(pages, operator.groups, operator.page_bytes)
     backend.header.update(pickle.loads(operator.header))
-    entry = operator.entry
     records = _records_of(operator.vertex_id, rows, report)
-    import_backend(records, backend, entry.states, entry.namespaced, entry.tables)
+    import_backend(records, backend, operator.entry.keyed_states)
     return pages.records
 
 
