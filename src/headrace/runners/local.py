@@ -136,6 +136,7 @@ class LocalRun:
             self._offset.to_json(),
             self.batch_id,
             self._committers,
+            self._tasks.convert_state,
         )
         kept = export_enumerators(self.program.sources, self._enumerator_folder)
         savepoint.add("enumerators", kept)

@@ -7,15 +7,17 @@ of sinks.
 
 from __future__ import annotations
 
+import posixpath
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from headrace.common._options.catalogue import RESTORE_WRITE_AGAIN
-from headrace.common._storage.locations import location_of
+from headrace.common._storage.locations import file_system_of, location_of
 from headrace.errors import CheckpointError, UnsupportedError
 from headrace.runners.sinks import committers_of
 from headrace.runners.spark.checkpoint import progress, restored
@@ -57,6 +59,7 @@ from headrace.runtime.savepoint.job_state import (
     export_splits,
     header_of,
     make_manifest,
+    mixed_states,
     read_split_states,
 )
 from headrace.runtime.savepoint.manifest import Manifest, PartChecksum, StoredFile
@@ -103,7 +106,8 @@ def export_savepoint(
             "no micro-batch is committed yet", where={"checkpoint": pin.folder.directory}
         )
     groups = {vertex.id: vertex.groups for stage in program.stages for vertex in stage}
-    report = export_state(
+    write = partial(
+        export_state,
         session_beside(spark, metadata.partitions),
         ref,
         pin.state_folder,
@@ -113,6 +117,11 @@ def export_savepoint(
         metadata.partitions,
         target,
     )
+    report = write()
+    if mixed_states(report.groups):
+        for path in report.files:
+            file_system_of(target).remove(posixpath.join(target, path))
+        report = write(converts=True)
     files: dict[str, StoredFile] = dict(report.files)
     parts = {name: PartChecksum(count) for name, count in report.counts.items()}
     operators, watermarks, tasks = describe_operators(program, report.groups)

@@ -44,6 +44,8 @@ Backends = Mapping[tuple[str, int], StateBackend]
 
 Splits = Mapping[tuple[str, str], SplitState]
 
+Convert = Callable[[VertexProgram, int, StateBackend], None]
+
 GetBackend = Callable[[VertexProgram, int], StateBackend]
 """Returns the backend of a vertex's key group, or of ``ALL_GROUPS``."""
 
@@ -68,14 +70,22 @@ def create_savepoint(
     offset: Mapping[str, Any],
     batch_id: int,
     committers: Mapping[str, Committer] | None = None,
+    convert: Convert | None = None,
 ) -> MemorySavepoint:
-    """Create a savepoint: all state of a run after the micro-batch ``batch_id``."""
+    """Create a savepoint: all state of a run after the micro-batch ``batch_id``.
+
+    ``convert`` converts what a vertex's key group stored under an earlier program.
+    """
+    summaries = {at: GroupSummary.of(backend) for at, backend in backends.items()}
+    if convert is not None and mixed_states(summaries):
+        for (id_, group), backend in backends.items():
+            convert(program.vertex(id_), group, backend)
+        summaries = {at: GroupSummary.of(backend) for at, backend in backends.items()}
     parts = PartWriter()
     for (id_, group), backend in sorted(backends.items(), key=lambda item: item[0]):
         parts.put(part_name("states", id_, group), export_states(id_, backend, group))
         if group != ALL_GROUPS:
             parts.put(part_name("timers", id_, group), export_timers(id_, backend, group))
-    summaries = {at: GroupSummary.of(backend) for at, backend in backends.items()}
     operators, watermarks, tasks = describe_operators(program, summaries)
     parts.put("watermarks", watermarks)
     parts.put("tasks", tasks)
@@ -109,7 +119,17 @@ def describe_operators(
     """Return the operators' entries for the manifest, and the records of their headers.
 
     ``groups``: by vertex id and key group.
+
+    Raises:
+        CheckpointError: values of a state have several types.
     """
+    for id_, state in mixed_states(groups):
+        raise CheckpointError(
+            f"some values of the state {state!r} have the type of an earlier program",
+            where={"operator": id_},
+            hint="values of a state that is asked for late are converted with their key group's"
+            " next record: ask for it in open()",
+        )
     by_vertex: dict[str, dict[int, GroupSummary]] = {}
     for (id_, group), summary in groups.items():
         by_vertex.setdefault(id_, {})[group] = summary
@@ -138,14 +158,14 @@ def _make_entry(
     namespaced: dict[str, StateKind] = {}
     tables: dict[str, StateKind] = {}
     fields: dict[str, dict[str, list[str]]] = {}
-    for group in [*groups] + ([] if shared is None else [shared]):
-        if group is not shared:
-            _add_kinds(states, group.states.states, vertex.id)
-            _add_kinds(namespaced, group.states.namespaced, vertex.id)
-            _add_kinds(tables, group.states.tables, vertex.id)
+    for group in groups:
+        states.update(group.states.states)
+        namespaced.update(group.states.namespaced)
+        tables.update(group.states.tables)
         for state, seen in group.states.fields.items():
-            if not add_fields(fields.setdefault(state, {}), seen):
-                raise _mixed_error(state, vertex.id)
+            add_fields(fields.setdefault(state, {}), seen)
+    if shared is not None:
+        fields |= {state: dict(seen) for state, seen in shared.states.fields.items()}
     return OperatorEntry(
         vertex.id,
         node.spec.kind if node.spec is not None else "",
@@ -160,27 +180,29 @@ def _make_entry(
     )
 
 
-def _add_kinds(
-    kinds: dict[str, StateKind], of_group: Mapping[str, StateKind], operator: str
-) -> None:
-    for state, kind in of_group.items():
-        known = kinds.setdefault(state, kind)
-        if known != kind:
-            try:
-                same = change_of(state, known, kind, {}) is None
-            except CheckpointError:
-                same = False
-            if not same:
-                raise _mixed_error(state, operator)
-            kinds[state] = kind
+def mixed_states(groups: Mapping[tuple[str, int], GroupSummary]) -> frozenset[tuple[str, str]]:
+    """Return the states (vertex id, name) of which some key groups have values of another type.
+
+    Their key groups have not been used since the program's types changed.
+    """
+    found = set()
+    known: dict[tuple[str, str], StateKind] = {}
+    fields: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for (id_, _), summary in groups.items():
+        for state, kind in summary.states.kinds().items():
+            if not _is_same(known.setdefault((id_, state), kind), kind):
+                found.add((id_, state))
+        for state, seen in summary.states.fields.items():
+            if not add_fields(fields.setdefault((id_, state), {}), seen):
+                found.add((id_, state))
+    return frozenset(found)
 
 
-def _mixed_error(state: str, operator: str) -> CheckpointError:
-    return CheckpointError(
-        f"some values of the state {state!r} have the type of an earlier program",
-        where={"operator": operator},
-        hint="they are converted when the job processes a micro-batch: repeat it after the next",
-    )
+def _is_same(one: StateKind, other: StateKind) -> bool:
+    try:
+        return one == other or change_of("", one, other, {}) is None
+    except CheckpointError:
+        return False
 
 
 def restore_savepoint(

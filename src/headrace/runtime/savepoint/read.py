@@ -49,6 +49,10 @@ class StoredStates:
     tables: Kinds = field(default_factory=dict)
     fields: Mapping[str, SeenFields] = field(default_factory=dict)
 
+    def kinds(self) -> dict[str, StateKind]:
+        """Return the kinds of all states, by name."""
+        return {**self.states, **self.namespaced, **self.tables}
+
     @classmethod
     def of(cls, backend: StateBackend) -> Self:
         """Return what a backend says of its states."""
