@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 
 from headrace.common._options.catalogue import RESTORE_WRITE_AGAIN
 from headrace.common._storage.locations import file_system_of, location_of
+from headrace.common._storage.pickles import only_data
 from headrace.errors import CheckpointError, UnsupportedError
 from headrace.runners.sinks import committers_of
 from headrace.runners.spark.checkpoint import progress, restored
@@ -47,7 +48,11 @@ from headrace.runners.spark.startup.session import activate, session_beside
 from headrace.runtime.layout import Layout
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.savepoint.claims import check_claims
-from headrace.runtime.savepoint.enumerators import export_enumerators, import_enumerators
+from headrace.runtime.savepoint.enumerators import (
+    check_positions,
+    export_enumerators,
+    import_enumerators,
+)
 from headrace.runtime.savepoint.folder import (
     RecordFile,
     StoredSavepoint,
@@ -188,8 +193,16 @@ def start_from_savepoint(
             micro-batches (unless ``write_again``).
         CheckpointLockedError: a job is running there.
     """
+    with only_data(not program.settings.allow_pickles):
+        _start_from_savepoint(spark, ref, restore, base, program)
+
+
+def _start_from_savepoint(
+    spark: SparkSession, ref: ProgramRef, restore: Restore, base: str, program: JobProgram
+) -> None:
     savepoint = restore.savepoint
     check_claims(savepoint, program, restore.ignore_unclaimed)
+    check_positions(savepoint)
     checkpoint_folder = CheckpointFolder.of_job(base, program.name)
     with owned(checkpoint_folder):
         if checkpoint_folder.store.get(JOB) is not None and not restore.fresh:

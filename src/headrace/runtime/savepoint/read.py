@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Self, TypeVar
@@ -180,7 +181,8 @@ class _Importer:
         fields: Mapping[str, SeenFields],
     ) -> None:
         self._space, self._enter = space, enter
-        self._loads = {state: stored_loads([seen]) for state, seen in fields.items()}
+        loads = {state: stored_loads([seen]) for state, seen in fields.items()}
+        self._loads = {state: of for state, of in loads.items() if of is not pickle.loads}
         self._kinds: dict[str, StateKind] = {}
         self._buffer: tuple[bytes, bytes | None, str] | None = None
         self._added = 0

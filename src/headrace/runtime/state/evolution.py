@@ -366,7 +366,7 @@ def _refusal(
     mend = "give the new field a default, name the old field (evolve), or convert the values with"
     mend += " migrate(); or give the state another name"
     if state.startswith(RESERVED_NAMES):
-        mend = "restore the type of the stream's records, or give the operator another uid"
+        mend = "restore the declared type of the stream, or give the operator another uid"
     return CheckpointError(
         f"the state {state!r}{of} {said}",
         where={"differences": "; ".join(differences)},

@@ -6,13 +6,16 @@ Pickled again, such an object becomes one of three things, as ``As`` says.
 
 from __future__ import annotations
 
+import copyreg
 import dataclasses
-import io
 import pickle
 from collections.abc import Callable, Mapping
 from enum import Enum, auto
+from functools import partial
 from types import SimpleNamespace
 from typing import Any, ClassVar
+
+from headrace.common._storage.pickles import loads
 
 Loads = Callable[[bytes], Any]
 
@@ -64,9 +67,12 @@ class StoredObject:
         fields = ", ".join(f"{name}={value!r}" for name, value in self.fields().items())
         return f"{self.cls.__qualname__}({fields})"
 
+    # A pickler compares it with the class of which it is to make an object.
+    __class__ = property(lambda self: self.cls)
+
     def __reduce__(self) -> tuple[Any, ...]:
         if self.mode is As.STORED:
-            return _make_object, (self.cls,), self._state
+            return copyreg.__newobj__, (self.cls,), self._state  # type: ignore[attr-defined]
         if self.mode is As.FIELDS:
             return SimpleNamespace, (), self.fields()
         current = _current_fields(self.cls, self.names, self.fields(), self.renamed)
@@ -126,9 +132,4 @@ def loads_of(classes: Mapping[tuple[str, str], type[StoredObject]]) -> Loads:
     if not classes:
         return pickle.loads
 
-    class Unpickler(pickle.Unpickler):
-        def find_class(self, module: str, name: str) -> Any:
-            found = classes.get((module, name))
-            return super().find_class(module, name) if found is None else found
-
-    return lambda data: Unpickler(io.BytesIO(data)).load()
+    return partial(loads, find=lambda *name: classes.get(name))
