@@ -112,6 +112,7 @@ def program_of(
         stop_ms=options.read(configuration, options.STOP_TIMEOUT),
         job_parameters=options.read(configuration, options.JOB_PARAMETERS),
         moved_classes=options.read(configuration, options.MOVED_CLASSES),
+        accept_bounds=options.read(configuration, options.RESTORE_ACCEPT_BOUNDS),
         allow_pickles=options.read(configuration, options.RESTORE_ALLOW_PICKLES),
         log_levels=options.log_levels(configuration.to_dict()),
     )

@@ -154,6 +154,13 @@ RESTORE_ALLOW_PICKLES: ConfigOption[bool] = ConfigOption(
     " Reading them can run code of whoever wrote the savepoint. If false, only values, dataclasses,"
     " enums and named tuples are read.",
 )
+RESTORE_ACCEPT_BOUNDS: ConfigOption[bool] = ConfigOption(
+    "headrace.restore.accept-bounds",
+    ValueKind.BOOLEAN,
+    False,
+    "Whether a join may have wider bounds than in the checkpoint or savepoint. Records that"
+    " matched nothing within the earlier bounds were removed, so results with them are missing.",
+)
 MOVED_CLASSES: ConfigOption[dict[str, str]] = ConfigOption(
     "headrace.state.moved-classes",
     ValueKind.MAP,

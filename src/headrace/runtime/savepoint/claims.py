@@ -20,7 +20,8 @@ def check_claims(savepoint: Savepoint, program: JobProgram, ignore_unclaimed: bo
         groups = known[entry.id].key_groups if entry.id in known else 0
         if entry.kinds() or entry.id in known:
             name = (entry.id, OPERATOR, entry.kind, entry.name, entry.uid)
-            before.append(StatefulPart(*name, key_groups=groups))
+            kept_ms = entry.removes_after_ms
+            before.append(StatefulPart(*name, key_groups=groups, removes_after_ms=kept_ms))
     read = savepoint.manifest.offset["sources"]
     for source in program.sources:
         if source_key(source.id) in read:
@@ -28,4 +29,10 @@ def check_claims(savepoint: Savepoint, program: JobProgram, ignore_unclaimed: bo
     gone = set(read) - {source_key(source.id) for source in program.sources}
     before += [StatefulPart(key, SOURCE, "", key, None) for key in sorted(gone)]
     states = {entry.id: entry.kinds() for entry in savepoint.manifest.operators}
-    check_layout_change(Layout(tuple(before), now.stages), now, ignore_unclaimed, lambda: states)
+    check_layout_change(
+        Layout(tuple(before), now.stages),
+        now,
+        ignore_unclaimed,
+        lambda: states,
+        program.settings.accept_bounds,
+    )

@@ -177,6 +177,7 @@ def _make_entry(
         tables,
         {} if shared is None else shared.states.states,
         fields,
+        () if node.spec is None else node.spec.removes_after_ms,
     )
 
 

@@ -29,7 +29,8 @@ class OperatorEntry:
 
     ``namespaced``: states per key and namespace. ``tables``: states in tables of namespaces.
     ``shared``: broadcast states. Declared types are data, as in ``StateKind``. ``fields``: the
-    fields that dataclasses of values had, by state.
+    fields that dataclasses of values had, by state. ``removes_after_ms``: how long records of each
+    side are kept (see ``OperatorSpec``).
     """
 
     id: str
@@ -42,6 +43,7 @@ class OperatorEntry:
     tables: Mapping[str, StateKind] = field(default_factory=dict)
     shared: Mapping[str, StateKind] = field(default_factory=dict)
     fields: Mapping[str, SeenFields] = field(default_factory=dict)
+    removes_after_ms: tuple[int | None, ...] = ()
 
     @property
     def keyed_states(self) -> StoredStates:
@@ -153,7 +155,8 @@ def _parse_operator(entry: Mapping[str, Any]) -> OperatorEntry:
         field: {name: StateKind(*kind) for name, kind in entry.get(field, {}).items()}
         for field in ("states", "namespaced", "tables", "shared")
     }
-    return OperatorEntry(**{**entry, **kinds})
+    kept = (*entry.get("removes_after_ms", ()),)
+    return OperatorEntry(**{**entry, **kinds, "removes_after_ms": kept})
 
 
 def _unreadable_error(error: Exception) -> CheckpointError:
