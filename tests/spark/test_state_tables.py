@@ -173,9 +173,7 @@ def test_each_kind_of_state_is_a_table(tmp_path: Path) -> None:
     rules = savepoint.read("ruled", "rules")
     assert rows(rules, "key", "value", "key_group") == [("rule 7", 7, -1), ("rule 8", 8, -1)]
     timers = rows(savepoint.timers("keeps"), "key", "clock", "time_ms")
-    assert timers == sorted(
-        (f"key {k}", "event", 1_000 + v) for k in of_key for v in of_key[k]
-    )
+    assert timers == sorted((f"key {k}", "event", 1_000 + v) for k in of_key for v in of_key[k])
     (window,) = {info.name for info in savepoint.states() if info.uid == "windows"}
     windows = savepoint.read("windows", window)
     assert rows(windows, "key", "namespace", "value") == [
@@ -217,7 +215,7 @@ def test_two_savepoints_are_compared(tmp_path: Path) -> None:
         (str(EACH), None, str(added))
     ]
     folders = [str(next((tmp_path / name / "saved").iterdir())) for name in names]
-    assert headrace("compare", *folders[:2]) == (0, "the savepoints have the same state\n")
+    assert headrace("compare", *folders[:2]) == (0, "both have the same state\n")
     code, text = headrace("compare", *folders[1:])
     assert code == 1
     assert f'keeps total key "key 0": {before} -> {before + added}' in text.splitlines()

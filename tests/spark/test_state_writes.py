@@ -21,8 +21,7 @@ from headrace.datastream.state import (
     StateTtlConfig,
     ValueStateDescriptor,
 )
-from headrace.errors import CheckpointError, ConfigurationError, TypeMismatchError
-from headrace.state import Savepoint, SavepointWriter
+from headrace.state import SavepointWriter
 from tests.spark import test_state_tables as tables
 
 pytestmark = pytest.mark.spark
