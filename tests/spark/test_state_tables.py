@@ -96,7 +96,7 @@ class Ruled(KeyedBroadcastProcessFunction):
         return iter(())
 
 
-def run(folder: Path, more: int = 0, reads: int | None = None, **settings: str) -> Savepoint:
+def run(folder: Path, more: int = 0, reads: int | None = None, **settings: Any) -> Savepoint:
     """The savepoint of a job that has read all of its input, with windows and timers open.
 
     ``more``: so many records more. ``reads``: the number of records that the operator reads.

@@ -21,13 +21,16 @@ from headrace.datastream.state import (
     StateTtlConfig,
     ValueStateDescriptor,
 )
+from headrace.errors import ConfigurationError, HeadraceError, TypeMismatchError
+from headrace.runners.savepoint_folders import is_savepoint
+from headrace.runners.spark.state_tables import state_session
 from headrace.state import SavepointWriter
 from tests.spark import test_state_tables as tables
 
 pytestmark = pytest.mark.spark
 
 RESTORE = "execution.state-recovery.path"
-LOCAL = {"execution.target": "local"}
+LOCAL: dict[str, Any] = {"execution.target": "local"}
 
 
 def folder_of(savepoints: Path) -> str:
@@ -67,7 +70,7 @@ def test_a_job_continues_with_the_state_that_was_changed(tmp_path: Path, target:
     changed = writer.write(str(tmp_path / "changed"))
     assert "untyped" not in {state.name for state in changed.states()}
     (tmp_path / "nothing comes here" / "but this").write_text(f"{tables.KEYS * tables.EACH}\n")
-    restored = {
+    restored: dict[str, Any] = {
         RESTORE: str(tmp_path / "changed"),
         "execution.checkpointing.dir": str(tmp_path / "checkpoints of another"),
     }
@@ -143,7 +146,7 @@ def results(folder: Path, savepoint: str, **settings: str) -> list[str]:
 
 @pytest.mark.timeout(240)
 def test_jobs_begin_with_state_that_was_made_from_tables(tmp_path: Path) -> None:
-    spark = tables_session()
+    spark = state_session()
     now_ms = 4_000_000_000_000  # state with a time-to-live has not expired then
     frame = spark.createDataFrame(
         [("a", 1, [5, 3], {"x": 1, "y": 2}), ("b", 2, [], {})],
@@ -187,7 +190,44 @@ def test_jobs_begin_with_state_that_was_made_from_tables(tmp_path: Path) -> None
     assert results(tmp_path / "spark", str(tmp_path / "made")) == expected
 
 
-def tables_session() -> Any:
-    from headrace.runners.spark.state_tables import state_session
+@pytest.mark.timeout(240)
+def test_tables_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    frame = state_session().createDataFrame([(1, 2), (1, 3)], "key long, value long")
+    total = ValueStateDescriptor("total", Types.LONG())
 
-    return state_session()
+    def refused(uid: str, state: Any, table: Any, error: type[HeadraceError], **more: Any) -> str:
+        """What is said of a table, in one line."""
+        writer = SavepointWriter.new_savepoint()
+        if (tmp_path / "first").exists():
+            writer = SavepointWriter.from_existing_savepoint(str(tmp_path / "first"))
+        with pytest.raises(error) as found:
+            writer.with_state(uid, state, table, **more).write(str(tmp_path / "refused"))
+        assert not is_savepoint(str(tmp_path / "refused"))
+        return str(found.value)
+
+    config, types = ConfigurationError, TypeMismatchError
+    said = refused("op", total, frame.selectExpr("*", "1 AS extra"), config)
+    assert "the state 'total' of 'op' has the column 'extra'" in said
+    assert "has no column 'value'" in refused("op", total, frame.select("key"), config)
+    text = frame.selectExpr("key", "string(value) AS value")
+    said = refused("op", total, text, types)
+    assert "has the type string, not bigint" in said and "cast('bigint')" in said
+    assert "no column 'position'" in refused("op", SEEN, frame, config)
+    said = refused("op", COUNTS, frame.selectExpr("key", "map(1L, value) AS value"), types)
+    assert (
+        "the column 'item' of the table of the state 'counts' of 'op' has the type bigint" in said
+    )
+    assert "no column 'timestamp_ms'" in refused("op", KEPT, frame, config)
+    assert "two rows of the table are for this key" in refused("op", total, frame, config)
+    nulls = frame.selectExpr("key", "nullif(value, 2) AS value")
+    assert "the column 'value' has a null" in refused("op", total, nulls, types)
+    pairs = frame.selectExpr("struct(key AS f0) AS key", "value")
+    said = refused("op", total, pairs, types)
+    assert "has the type struct<f0:bigint>" in said and "key_type" in said
+    untyped = ValueStateDescriptor("any", Types.PICKLED_BYTE_ARRAY())
+    assert "is not declared, or SQL does not have it" in refused("op", untyped, frame, types)
+
+    one = frame.where("value = 2")
+    SavepointWriter.new_savepoint().with_state("op", total, one).write(str(tmp_path / "first"))
+    said = refused("op", total, one.selectExpr("string(key) AS key", "value"), types)
+    assert "the column 'key' of the table of the state 'total' of 'op' has the type string" in said

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -143,13 +143,28 @@ def _key_column(
             f"the state of {entry.name!r} is that of its instances, not of keys",
             hint="let the program write it: CheckpointedFunction.snapshot_state",
         )
+    stored = decode(key)
+    if declared is not None and not pickled and not _has_values(declared, stored):
+        raise TypeMismatchError(
+            f"the keys of {entry.name!r} are of the class {type(stored).__name__}, and key_type is"
+            f" {declared}",
+            where={"a key": repr(stored)},
+        )
     if kind is None:
-        kind = type_of_key(decode(key))
+        kind = type_of_key(stored)
         if kind is None:
             raise TypeMismatchError(
-                f"the keys of {entry.name!r} are of the class {type(decode(key)).__name__},"
+                f"the keys of {entry.name!r} are of the class {type(stored).__name__},"
                 " which needs a declared type",
                 hint="give key_type=Types.TUPLE([...]) to read and with_state,"
                 " or as_pickle=True to both",
             )
     return WantedColumn("key", kind)
+
+
+def _has_values(declared: TypeInformation, stored: Any) -> bool:
+    """Return whether a stored value is one of a type, as it is."""
+    try:
+        return type(declared.coerce(stored)) is type(stored)
+    except TypeMismatchError:
+        return False
