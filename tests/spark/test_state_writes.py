@@ -23,8 +23,7 @@ from headrace.datastream.state import (
 )
 from headrace.errors import ConfigurationError, HeadraceError, TypeMismatchError
 from headrace.runners.savepoint_folders import is_savepoint
-from headrace.runners.spark.state_tables import state_session
-from headrace.state import SavepointWriter
+from headrace.state import SavepointWriter, spark_session
 from tests.spark import test_state_tables as tables
 
 pytestmark = pytest.mark.spark
@@ -146,7 +145,7 @@ def results(folder: Path, savepoint: str, **settings: str) -> list[str]:
 
 @pytest.mark.timeout(240)
 def test_jobs_begin_with_state_that_was_made_from_tables(tmp_path: Path) -> None:
-    spark = state_session()
+    spark = spark_session()
     now_ms = 4_000_000_000_000  # state with a time-to-live has not expired then
     frame = spark.createDataFrame(
         [("a", 1, [5, 3], {"x": 1, "y": 2}), ("b", 2, [], {})],
@@ -192,7 +191,7 @@ def test_jobs_begin_with_state_that_was_made_from_tables(tmp_path: Path) -> None
 
 @pytest.mark.timeout(240)
 def test_tables_that_do_not_fit_are_refused(tmp_path: Path) -> None:
-    frame = state_session().createDataFrame([(1, 2), (1, 3)], "key long, value long")
+    frame = spark_session().createDataFrame([(1, 2), (1, 3)], "key long, value long")
     total = ValueStateDescriptor("total", Types.LONG())
 
     def refused(uid: str, state: Any, table: Any, error: type[HeadraceError], **more: Any) -> str:

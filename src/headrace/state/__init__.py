@@ -3,7 +3,7 @@
 ``Savepoint.load(url).read(uid, name)`` reads; ``SavepointWriter`` writes a new savepoint.
 """
 
-from headrace.state._savepoint import Savepoint, StateDifference, StateInfo
+from headrace.state._savepoint import Savepoint, StateDifference, StateInfo, spark_session
 from headrace.state._writer import SavepointWriter
 
-__all__ = ["Savepoint", "SavepointWriter", "StateDifference", "StateInfo"]
+__all__ = ["Savepoint", "SavepointWriter", "StateDifference", "StateInfo", "spark_session"]

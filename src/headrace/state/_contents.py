@@ -20,16 +20,20 @@ class Contents(Protocol):
     """The state of a job after a micro-batch."""
 
     @property
-    def folder(self) -> str: ...
+    def folder(self) -> str:
+        """Where it is."""
 
     @property
-    def job(self) -> str: ...
+    def job(self) -> str:
+        """The name of the job."""
 
     @property
-    def operators(self) -> Sequence[OperatorEntry]: ...
+    def operators(self) -> Sequence[OperatorEntry]:
+        """The operators with state."""
 
     @property
-    def offset(self) -> Mapping[str, Any]: ...
+    def offset(self) -> Mapping[str, Any]:
+        """The source positions, as JSON of the coordinator."""
 
     def split_states(self) -> Mapping[tuple[str, str], SplitState]:
         """Return the states of sources' splits."""

@@ -25,9 +25,16 @@ from headrace.state._columns import Changed, Column, Table, declared_column, typ
 from headrace.state._contents import Contents, contents_of
 
 if TYPE_CHECKING:
-    from headrace.runners.spark.state_tables import DataFrame
+    from headrace.runners.spark.state_tables import DataFrame, SparkSession
 
 _PLACE = ("state", "key", "namespace", "item", "position")
+
+
+def spark_session() -> SparkSession:
+    """Return the session that reads and writes state: the active one, or a new one."""
+    from headrace.runners.spark.state_tables import state_session
+
+    return state_session()
 
 
 @dataclass(frozen=True)

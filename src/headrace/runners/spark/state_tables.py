@@ -21,9 +21,11 @@ from headrace.runtime.savepoint.arrow import schema_of
 __all__ = [
     "DataFrame",
     "Records",
+    "SparkSession",
     "decoded_rows",
     "first_record",
     "joined_rows",
+    "state_session",
     "stored_records",
     "table_of_rows",
 ]
