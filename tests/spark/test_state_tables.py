@@ -188,6 +188,12 @@ def test_each_kind_of_state_is_a_table(tmp_path: Path) -> None:
     text = savepoint.read("keeps", "last", as_text=True)
     assert rows(text, "key")[0] == ('"key 0"',)
 
+    checkpoint = Savepoint.load(str(tmp_path / "checkpoint 0" / "keeps"))
+    assert [*checkpoint.differences(savepoint)] == []
+    assert checkpoint.states() == savepoint.states()
+    windows = checkpoint.read("windows", window, keys=["key 1"])
+    assert rows(windows, "key", "namespace", "value") == [("key 1", "[0, 1000]", sum(of_key[1]))]
+
     last.createOrReplaceTempView("last")
     over = last.sparkSession.sql("SELECT count(*), max(value.at) FROM last").collect()
     assert [tuple(row) for row in over] == [(KEYS, KEYS * EACH - 1)]

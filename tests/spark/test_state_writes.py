@@ -23,6 +23,7 @@ from headrace.datastream.state import (
 )
 from headrace.errors import ConfigurationError, HeadraceError, TypeMismatchError
 from headrace.runners.savepoint_folders import is_savepoint
+from headrace.runtime.savepoint.folder import StoredSavepoint
 from headrace.state import SavepointWriter, spark_session
 from tests.spark import test_state_tables as tables
 
@@ -230,3 +231,16 @@ def test_tables_that_do_not_fit_are_refused(tmp_path: Path) -> None:
     SavepointWriter.new_savepoint().with_state("op", total, one).write(str(tmp_path / "first"))
     said = refused("op", total, one.selectExpr("string(key) AS key", "value"), types)
     assert "the column 'key' of the table of the state 'total' of 'op' has the type string" in said
+
+    # An operator that was left out, and is there again, has nothing of what it had.
+    writer = SavepointWriter.from_existing_savepoint(str(tmp_path / "first"))
+    kept = writer.remove_operator("op").with_state("op", LAST, named(one))
+    again = kept.write(str(tmp_path / "again"))
+    assert [state.name for state in again.states()] == ["last"]
+    stored = StoredSavepoint(str(tmp_path / "again"))
+    records = [record for name in stored.manifest.parts for record in stored.read(name)]
+    assert [record.state for record in records] == ["last"]
+
+
+def named(frame: Any) -> Any:
+    return frame.selectExpr("key", "struct('x' AS name, int(value) AS n) AS value")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from headrace.common._storage.locations import location_of
+from headrace.common._storage.locations import is_url, location_of
 from headrace.runners.savepoint_folders import is_savepoint
 from headrace.runtime.savepoint.folder import StoredSavepoint
 from headrace.runtime.savepoint.job_state import read_split_states
@@ -65,6 +65,15 @@ class SavepointContents:
         return stored_records([f"{self.folder}/{path}" for path in paths])
 
 
+def reach(location: str) -> None:
+    """Have remote storage reached as the Spark session reaches it."""
+    if is_url(location):
+        from headrace.runners.spark.startup.storage import use_storage
+        from headrace.runners.spark.state_tables import state_session
+
+        use_storage(state_session())
+
+
 def contents_of(url: str) -> Contents:
     """Return the state in a folder.
 
@@ -75,6 +84,7 @@ def contents_of(url: str) -> Contents:
     from headrace.runners.spark.committed_state import CommittedState, is_checkpoint
 
     folder = location_of(url)
+    reach(folder)
     if not is_savepoint(folder) and is_checkpoint(folder):
         return CommittedState.open(folder)
     return SavepointContents(StoredSavepoint(folder))

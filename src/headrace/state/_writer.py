@@ -19,7 +19,7 @@ from headrace.runtime.savepoint.folder import StoredSavepoint, check_is_free, wr
 from headrace.runtime.savepoint.manifest import Manifest, OperatorEntry, PartChecksum, StoredFile
 from headrace.runtime.savepoint.savepoint import split_part_name
 from headrace.runtime.state.kinds import VALUE, StateKind, type_data_of
-from headrace.state._contents import SavepointContents, contents_of
+from headrace.state._contents import SavepointContents, contents_of, reach
 from headrace.state._copied_files import copy_file
 from headrace.state._new_state import NewState, NewTimers
 from headrace.state._savepoint import Savepoint
@@ -50,6 +50,7 @@ class SavepointWriter:
         self._manifest, self._before = manifest, before
         self._operators = {entry.id: entry for entry in manifest.operators}
         self._changes: dict[str, _Change] = {}
+        self._removed: set[str] = set()
 
     @classmethod
     def new_savepoint(
@@ -221,6 +222,7 @@ class SavepointWriter:
         """
         entry = self._known(uid)
         del self._operators[entry.id]
+        self._removed.add(entry.id)
         self._changes.pop(entry.id, None)
         return self
 
@@ -234,6 +236,7 @@ class SavepointWriter:
             TypeMismatchError: a column or a value has another type than the state.
         """
         target = location_of(url)
+        reach(target)
         check_is_free(target)
         files: dict[str, StoredFile] = {}
         parts: dict[str, PartChecksum] = {}
@@ -265,7 +268,7 @@ class SavepointWriter:
         def stays(table: str, operator: str | None) -> bool:
             if operator is None:
                 return True
-            return operator in self._operators and (table, operator) not in written
+            return operator not in self._removed and (table, operator) not in written
 
         files = {
             path: file
@@ -289,7 +292,7 @@ class SavepointWriter:
         from headrace.runners.spark.state_writes import write_records
 
         states: Records | None = None
-        if self._before is not None:
+        if self._before is not None and entry.id not in self._removed:
             states = SavepointContents(self._before).records("states", entry.id)
 
         def first_of_keys() -> tuple[bytes, int] | None:
