@@ -106,9 +106,9 @@ class SavepointWriter:
             as_pickle: keys, namespaces, items and values are pickles (binary).
 
         Raises:
-            ConfigurationError: the savepoint has no state of this name.
+            ConfigurationError: the savepoint has no operator of this uid, or no state of this name.
         """
-        entry = self._operator(uid)
+        entry = self._known(uid) if isinstance(state, str) else self._operator(uid)
         shared = namespaced = False
         if isinstance(state, str):
             name, found = state, entry.kinds().get(state)

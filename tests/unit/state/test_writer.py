@@ -109,6 +109,8 @@ def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ConfigurationError, match="'adds' has no state 'none'") as refused:
         writer.with_state("adds", "none", frame)
     assert "its states: total" in str(refused.value.hint)
+    with pytest.raises(ConfigurationError, match="no operator has the uid 'nobody'"):
+        writer.with_state("nobody", "total", frame)
     with pytest.raises(ConfigurationError, match="'adds' has no state 'none'"):
         writer.remove_state("adds", "none")
     with pytest.raises(ConfigurationError, match="no operator has the uid 'nobody'"):

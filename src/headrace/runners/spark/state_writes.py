@@ -311,7 +311,7 @@ def numbered_states(records: Iterable[StateRecord]) -> Iterator[StateRecord]:
             if twice:
                 raise _twice_error(record)
             last = record.position
-            yield record._replace(position=position)
+            yield record if last == position else record._replace(position=position)
 
 
 def numbered_timers(records: Iterable[TimerRecord]) -> Iterator[TimerRecord]:
