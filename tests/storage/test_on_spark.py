@@ -63,14 +63,19 @@ def test_a_failed_job_goes_on_and_names_what_is_lost(storage: Storage, filled: s
 
 
 def test_a_job_goes_on_from_a_savepoint(storage: Storage, filled: str) -> None:
-    """With other key groups and partitions; the restore point of the first job is in order."""
+    """With other key groups and partitions; the restore point of the first job is in order.
+
+    The savepoint is one that was written from tables of the first one's state.
+    """
     module = "tests.storage.savepoints_job"
     failed = run_job(module, storage, [filled])
     assert failed is None, failed
     (saved,) = file_system_of(filled).names(f"{filled}/saved")
     name = "sums with savepoints"
     restore(CheckpointFolder.of_job(f"{filled}/checkpoint", name), None)
-    path = {"execution.state-recovery.path": f"{filled}/saved/{saved}"}
+    failed = run_job("tests.storage.states_job", storage, [filled, saved])
+    assert failed is None, failed
+    path = {"execution.state-recovery.path": f"{filled}/changed"}
     failed = run_job(module, storage, [filled], path)
     assert failed is None, failed
     assert lines_in(f"{filled}/out") == SUMS

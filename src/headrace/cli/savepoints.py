@@ -160,7 +160,7 @@ def ls(
     for url, manifest in found:
         size = format_bytes(sum(file.size_bytes for file in manifest.files.values()))
         made = format_moment(manifest.created_ms)
-        typer.echo(f"{made}  {manifest.job}  micro-batch {manifest.batch_id - 1:,}  {size}  {url}")
+        typer.echo(f"{made}  {manifest.job}  micro-batch {_last_batch(manifest)}  {size}  {url}")
     if not found:
         typer.echo(f"there are no savepoints in {folder}")
 
@@ -179,7 +179,7 @@ def show(url: Folder, as_json: AsJson = False) -> None:
         return
     for name, value in (
         ("job", manifest.job),
-        ("micro-batch", f"{manifest.batch_id - 1:,}"),
+        ("micro-batch", _last_batch(manifest)),
         ("taken", format_moment(manifest.created_ms)),
         ("size", format_bytes(summary["size-bytes"])),
         ("key groups", f"{manifest.max_parallelism:,}"),
@@ -211,9 +211,14 @@ def dispose(
     reach(url)
     manifest = read_manifest(url)
     if not yes:
-        what = f"the savepoint of {manifest.job!r} after micro-batch {manifest.batch_id - 1:,}"
+        what = f"the savepoint of {manifest.job!r} after micro-batch {_last_batch(manifest)}"
         typer.confirm(f"Remove {what}?", abort=True)
     dispose_savepoint(url)
+
+
+def _last_batch(manifest: Manifest) -> str:
+    """Return the last micro-batch in a savepoint; one that was made from tables has none."""
+    return f"{manifest.batch_id - 1:,}" if manifest.batch_id else "none"
 
 
 def _summary(url: str, manifest: Manifest) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""``headrace state`` and ``headrace compare``: the state in savepoints, read by Spark."""
+"""``headrace state`` and ``headrace compare``: the state of jobs, read by Spark."""
 
 from __future__ import annotations
 
@@ -13,17 +13,24 @@ from headrace.cli.places import AsJson, reach
 if TYPE_CHECKING:
     from headrace.state import Savepoint, StateDifference
 
-Folder = Annotated[str, typer.Argument(metavar="URL", help="The folder of a savepoint.")]
+Folder = Annotated[
+    str,
+    typer.Argument(
+        metavar="URL",
+        help="The folder of a savepoint, of a restore point, or of a checkpoint that no job runs"
+        " on.",
+    ),
+]
 Uid = Annotated[str, typer.Argument(metavar="UID", help="The uid of an operator, or its id.")]
 Name = Annotated[str, typer.Argument(metavar="STATE", help="The name of a state.")]
 Limit = Annotated[int, typer.Option("--limit", min=1, help="At most so many rows.")]
 
-app = typer.Typer(help="Show the state that a savepoint has.")
+app = typer.Typer(help="Show the state of a savepoint, a checkpoint or a restore point.")
 
 
 @app.command()
 def ls(url: Folder, as_json: AsJson = False) -> None:
-    """List the states of a savepoint: operator, name, kind and declared type."""
+    """List the states: operator, name, kind and declared type."""
     found = _load(url).states()
     if as_json:
         typer.echo(json.dumps([asdict(state) for state in found], indent=2))
@@ -67,13 +74,14 @@ def export(
     _load(url).read(uid, name).write.format(kind).save(to)
 
 
+@app.command("diff")
 def compare(
-    first: Annotated[str, typer.Argument(metavar="A", help="The folder of a savepoint.")],
-    second: Annotated[str, typer.Argument(metavar="B", help="The folder of another one.")],
+    first: Annotated[str, typer.Argument(metavar="A", help="As the URL of `headrace state show`.")],
+    second: Annotated[str, typer.Argument(metavar="B", help="Another one.")],
     limit: Limit = 20,
     as_json: AsJson = False,
 ) -> None:
-    """Compare the state of two savepoints by key, without their timers; exit code 1 if it differs.
+    """Compare two states by key, without timers; the exit code is 1 if they differ.
 
     At most --limit differences of each operator are printed.
     """
@@ -81,7 +89,7 @@ def compare(
     if as_json:
         typer.echo(json.dumps([asdict(each) for each in found], indent=2))
     elif not found:
-        typer.echo("the savepoints have the same state")
+        typer.echo("both have the same state")
     else:
         for each in found:
             typer.echo(_difference_text(each))

@@ -1,5 +1,9 @@
-"""The state of a savepoint as tables of Spark: ``Savepoint.load(url).read(uid, name)``."""
+"""The state of a job as tables of Spark: read, compared, changed, and made from nothing.
 
-from headrace.state._savepoint import Savepoint, StateDifference, StateInfo
+``Savepoint.load(url).read(uid, name)`` reads; ``SavepointWriter`` writes a new savepoint.
+"""
 
-__all__ = ["Savepoint", "StateDifference", "StateInfo"]
+from headrace.state._savepoint import Savepoint, StateDifference, StateInfo, spark_session
+from headrace.state._writer import SavepointWriter
+
+__all__ = ["Savepoint", "SavepointWriter", "StateDifference", "StateInfo", "spark_session"]

@@ -5,26 +5,61 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from headrace.common._types.data import ANY, TypeData
 from headrace.common._types.from_data import type_from_data
+from headrace.common.typeinfo import TypeInformation
 from headrace.datastream.formats._arrow.types import arrow_type, arrow_values
 from headrace.errors import PlanError, TypeMismatchError
-from headrace.runtime.savepoint.records import decode, decode_key
+from headrace.runtime.savepoint.records import decode, decode_key, encode
+from headrace.runtime.state.kinds import LIST, MAP, TIMES, StateKind
 
 _OF_PYTHON = {bool: pa.bool_(), int: pa.int64(), float: pa.float64(), str: pa.string()}
 
 
-def column_type(data: TypeData | None) -> pa.DataType | None:
-    """Return the type of a column for a declared type; None: its values are shown as text."""
-    if data is None or data["type"] == ANY:
+class StateTypes(NamedTuple):
+    """The declared types of the parts of a state; None: it has none, or one that SQL lacks.
+
+    ``key``: of broadcast state, whose keys are those of the map.
+    """
+
+    key: TypeInformation | None = None
+    item: TypeInformation | None = None
+    value: TypeInformation | None = None
+
+
+def types_of(kind: StateKind, shared: bool) -> StateTypes:
+    """Return the types of the parts of a state; ``shared``: it is broadcast state."""
+    declared = None if kind.type is None else _type_in_sql(kind.type)
+    parts: Sequence[TypeData] = () if kind.type is None else kind.type.get("of", ())
+    if shared or kind.kind == MAP:
+        if len(parts) != 2:
+            return StateTypes()
+        key, value = map(_type_in_sql, parts)
+        return StateTypes(key, None, value) if shared else StateTypes(None, key, value)
+    if kind.kind == LIST:
+        return StateTypes(value=_type_in_sql(parts[0])) if len(parts) == 1 else StateTypes()
+    return StateTypes() if kind.kind == TIMES else StateTypes(value=declared)
+
+
+def _type_in_sql(data: TypeData) -> TypeInformation | None:
+    if data["type"] == ANY:
         return None
     try:
-        return arrow_type(type_from_data(data))
+        declared = type_from_data(data)
     except PlanError:  # a class of the program, which SQL does not know
+        return None
+    return declared if declared_column(declared) is not None else None
+
+
+def declared_column(declared: TypeInformation) -> pa.DataType | None:
+    """Return the type of a column for a declared type; None: SQL does not have it."""
+    try:
+        return arrow_type(declared)
+    except PlanError:
         return None
 
 
@@ -47,14 +82,16 @@ def text_of(value: Any) -> str | None:
 class Column:
     """A column of encoded values: ``kind`` None shows them as text.
 
-    ``is_key``: whether they are keys. ``part``: which part of a stored pair is the value, if it is
-    stored as a pair.
+    ``part``: which part of a stored pair is the value, if it is stored as a pair. ``pickled``: the
+    values are shown as they are stored. ``stored``: the column of the records, if it has another
+    name.
     """
 
     name: str
     kind: pa.DataType | None
-    is_key: bool = False
     part: int | None = None
+    pickled: bool = False
+    stored: str | None = None
 
     @property
     def field(self) -> pa.Field:
@@ -67,10 +104,13 @@ class Column:
         Raises:
             TypeMismatchError: one has another type than the column.
         """
-        read = decode_key if self.is_key else decode
-        values = [None if data is None else read(data) for data in encoded]
+        if self.pickled and self.part is None:
+            return pa.array(encoded, pa.binary())
+        values = [None if data is None else decode(data) for data in encoded]
         if self.part is not None:
             values = [None if value is None else value[self.part] for value in values]
+        if self.pickled:
+            return pa.array([None if value is None else encode(value) for value in values])
         if self.kind is None:
             return pa.array([*map(text_of, values)], pa.string())
         try:
@@ -102,7 +142,10 @@ class Table:
             if self.keys is not None:
                 found = map(decode_key, batch.column("key").to_pylist())
                 batch = batch.filter(pa.array([key in self.keys for key in found], pa.bool_()))
-            arrays = [column.read(batch.column(column.name).to_pylist()) for column in self.decoded]
+            arrays = [
+                column.read(batch.column(column.stored or column.name).to_pylist())
+                for column in self.decoded
+            ]
             arrays += [batch.column(stored).cast(field.type) for stored, field in self.plain]
             yield pa.record_batch(arrays, schema=self.schema)
 
@@ -132,8 +175,8 @@ def _differs(row: dict[str, Any]) -> bool:
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:
     shown = {"state": row["state"], "position": row["position"]}
-    for name, read in (("key", decode_key), ("item", decode_key), ("namespace", decode)):
-        shown[name] = None if row[name] is None else text_of(read(row[name]))
+    for name in ("key", "item", "namespace"):
+        shown[name] = None if row[name] is None else text_of(decode(row[name]))
     for name in ("first", "second"):
         value = row[name]
         shown[name] = None if value is None else text_of(decode(value)) or "null"

@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from headrace.common._types.data import type_text
+from headrace.common.typeinfo import TypeInformation
+from headrace.datastream.formats._arrow.types import arrow_type
 from headrace.errors import ConfigurationError
 from headrace.runtime.block import ALL_GROUPS
 from headrace.runtime.coordination.coordinator import source_watermarks
 from headrace.runtime.coordination.offset import Offset
 from headrace.runtime.keys.key_groups import key_group_of
 from headrace.runtime.keys.serialized_key import to_internal_key
-from headrace.runtime.savepoint.folder import StoredSavepoint
-from headrace.runtime.savepoint.job_state import read_split_states
 from headrace.runtime.savepoint.manifest import OperatorEntry
-from headrace.runtime.savepoint.records import decode_key
+from headrace.runtime.savepoint.records import decode
 from headrace.runtime.state.kinds import LIST, MAP, TIMES, StateKind
-from headrace.state._columns import Changed, Column, Table, column_type, type_of_key
+from headrace.state._columns import Changed, Column, Table, declared_column, type_of_key, types_of
+from headrace.state._contents import Contents, contents_of
 
 if TYPE_CHECKING:
-    from headrace.runners.spark.state_tables import DataFrame
+    from headrace.runners.spark.state_tables import DataFrame, SparkSession
 
 _PLACE = ("state", "key", "namespace", "item", "position")
+
+
+def spark_session() -> SparkSession:
+    """Return the session that reads and writes state: the active one, or a new one."""
+    from headrace.runners.spark.state_tables import state_session
+
+    return state_session()
 
 
 @dataclass(frozen=True)
@@ -61,28 +69,30 @@ class StateDifference:
 
 
 class Savepoint:
-    """A savepoint, whose state Spark reads.
+    """The state of a job, which Spark reads: in a savepoint, a checkpoint or a restore point.
 
-    Only the files of the operator that is asked for are read, and of them the rows that a filter
-    leaves (``key_group`` is sorted and has statistics). Values are decoded in Spark's tasks.
+    Only the files of the operator that is asked for are read, and of a savepoint only the rows that
+    a filter leaves (``key_group`` is sorted and has statistics). Values are decoded in Spark's
+    tasks.
     """
 
-    def __init__(self, stored: StoredSavepoint) -> None:
-        self._stored = stored
+    def __init__(self, contents: Contents) -> None:
+        self._contents = contents
 
     @classmethod
     def load(cls, url: str) -> Savepoint:
-        """Open the savepoint in a folder.
+        """Open a savepoint, a checkpoint or a restore point by its folder.
 
         Raises:
-            CheckpointError: there is none, or its manifest is damaged.
+            CheckpointLockedError: it is a checkpoint, and a job runs on it.
+            CheckpointError: there is none in the folder, or it is damaged.
         """
-        return cls(StoredSavepoint(url))
+        return cls(contents_of(url))
 
     @property
     def job(self) -> str:
-        """The name of the job that it was taken of."""
-        return self._stored.manifest.job
+        """The name of the job that it is of."""
+        return self._contents.job
 
     def states(self) -> list[StateInfo]:
         """Return the states of all operators."""
@@ -96,7 +106,7 @@ class Savepoint:
                 name in entry.namespaced or name in entry.tables,
                 name in entry.shared,
             )
-            for entry in self._stored.manifest.operators
+            for entry in self._contents.operators
             for name, kind in entry.kinds().items()
         ]
 
@@ -106,7 +116,9 @@ class Savepoint:
         name: str,
         *,
         keys: Collection[Any] | None = None,
+        key_type: TypeInformation | None = None,
         as_text: bool = False,
+        as_pickle: bool = False,
     ) -> DataFrame:
         """Return a state as a table.
 
@@ -114,13 +126,15 @@ class Savepoint:
             uid: the operator's uid, or its id.
             name: the state's.
             keys: only these, as the program has them. Only their key groups are read.
+            key_type: that of the keys, for keys that are rows or tuples.
             as_text: keys and values as text. Otherwise keys have the type of the first one, and
                 values the declared type, if SQL has it.
+            as_pickle: keys, namespaces, items and values as their pickles (binary).
 
         The columns: ``key``; ``namespace`` (JSON: a window's start and end in ms; null for state of
-        a key alone); ``position`` of an element in a list, or ``item`` of a map; ``value``;
-        ``timestamp_ms`` (of a buffered record, or of the last use if the state has a time-to-live);
-        ``key_group``.
+        a key alone); ``position`` of an element in a list, or of an item in a map; ``item``, the
+        key in a map; ``value``; ``timestamp_ms`` (of a buffered record, or of the last use if the
+        state has a time-to-live); ``key_group``.
 
         Raises:
             ConfigurationError: there is no such operator or state.
@@ -132,36 +146,47 @@ class Savepoint:
             known = ", ".join(entry.kinds()) or "none"
             raise ConfigurationError(
                 f"the operator {entry.name!r} has no state {name!r}",
-                where={"savepoint": self._stored.folder},
+                where={"savepoint": self._contents.folder},
                 hint=f"its states: {known}",
             )
         shared = name in entry.shared
         wanted = None if keys is None else frozenset(map(to_internal_key, keys))
-        urls = self._urls("states", entry.id)
+        groups = None
         of_state = f"state = '{_quoted(name)}' AND key_group "
         of_state += f"= {ALL_GROUPS}" if shared else ">= 0"
         where = of_state
         if wanted is not None and not shared:
-            numbers = sorted({key_group_of(key, entry.key_groups) for key in wanted})
-            where += (
-                f" AND key_group IN ({', '.join(map(str, numbers))})" if numbers else " AND false"
-            )
-        from headrace.runners.spark.state_tables import decoded_rows, first_key
+            groups = sorted({key_group_of(key, entry.key_groups) for key in wanted})
+            listed = ", ".join(map(str, groups))
+            where += f" AND key_group IN ({listed})" if groups else " AND false"
+        from headrace.runners.spark.state_tables import decoded_rows, first_record
 
-        first = None if as_text else first_key(urls, of_state)
-        table = _table_of(kind, shared, as_text, first, wanted)
-        return decoded_rows(urls, where, table, table.schema)
+        records = self._contents.records("states", entry.id, groups)
+        key: pa.DataType | None = None
+        if as_pickle:
+            key = pa.binary()
+        elif key_type is not None:
+            key = arrow_type(key_type)
+        elif not as_text and not shared:
+            first = first_record(self._contents.records("states", entry.id), of_state)
+            key = None if first is None else type_of_key(decode(first[0]))
+        form = TableForm(kind, shared, key, as_text, as_pickle)
+        table = form.table(wanted)
+        return decoded_rows(records, where, table, table.schema)
 
-    def timers(self, uid: str) -> DataFrame:
+    def timers(
+        self, uid: str, *, key_type: TypeInformation | None = None, as_pickle: bool = False
+    ) -> DataFrame:
         """Return the pending timers of an operator.
 
-        The columns: ``key`` and ``namespace`` (JSON), ``clock`` (event or processing), ``time_ms``,
-        ``key_group``.
+        The columns: ``key`` and ``namespace``, as in ``read``; ``clock`` (event or processing);
+        ``time_ms``; ``key_group``.
 
         Raises:
             ConfigurationError: there is no such operator.
         """
         entry = self._operator(uid)
+        records = self._contents.records("timers", entry.id)
         plain = [
             (name, pa.field(name, kind))
             for name, kind in (
@@ -170,19 +195,30 @@ class Savepoint:
                 ("key_group", pa.int64()),
             )
         ]
-        decoded = Column("key", None, is_key=True), Column("namespace", None)
-        table = Table(decoded, tuple(plain))
-        from headrace.runners.spark.state_tables import decoded_rows
+        from headrace.runners.spark.state_tables import decoded_rows, first_record
 
-        return decoded_rows(self._urls("timers", entry.id), "true", table, table.schema)
+        key: pa.DataType | None = None
+        if as_pickle:
+            key = pa.binary()
+        elif key_type is not None:
+            key = arrow_type(key_type)
+        else:
+            first = first_record(records, "true")
+            key = None if first is None else type_of_key(decode(first[0]))
+        decoded = (
+            Column("key", key, pickled=as_pickle),
+            Column("namespace", pa.binary() if as_pickle else None, pickled=as_pickle),
+        )
+        table = Table(decoded, tuple(plain))
+        return decoded_rows(records, "true", table, table.schema)
 
     def sources(self) -> DataFrame:
         """Return the positions of sources.
 
         The columns: ``source`` (its id), ``split``, ``position`` (JSON), ``watermark_ms``.
         """
-        offset = Offset.from_json(self._stored.manifest.offset)
-        watermarks = source_watermarks(read_split_states(self._stored))
+        offset = Offset.from_json(self._contents.offset)
+        watermarks = source_watermarks(self._contents.split_states())
         rows = [
             (source, split, json.dumps(position), watermarks.get(source))
             for source, found in offset.sources.items()
@@ -202,13 +238,11 @@ class Savepoint:
         """
         from headrace.runners.spark.state_tables import joined_rows
 
-        uids = {entry.id: entry.uid for entry in (*self._operators, *other._operators)}
+        contents = self._contents, other._contents
+        uids = {entry.id: entry.uid for each in contents for entry in each.operators}
         for id_, uid in uids.items():
-            one, two = (each._urls("states", id_) for each in (self, other))
-            if not one and not two:
-                continue
-            rows = joined_rows(one, two, _PLACE, Changed(), Changed.schema, limit)
-            for row in rows:
+            one, two = (each.records("states", id_) for each in contents)
+            for row in joined_rows(one, two, _PLACE, Changed(), Changed.schema, limit):
                 place = row["item"]
                 if place is None and row["position"]:
                     place = str(row["position"])
@@ -217,55 +251,55 @@ class Savepoint:
                     id_, uid, row["state"], row["key"], row["namespace"], place, *values
                 )
 
-    @property
-    def _operators(self) -> Sequence[OperatorEntry]:
-        return self._stored.manifest.operators
-
     def _operator(self, uid: str) -> OperatorEntry:
-        for entry in self._operators:
+        for entry in self._contents.operators:
             if uid in (entry.uid, entry.id):
                 return entry
-        known = ", ".join(entry.uid or entry.id for entry in self._operators) or "none"
+        known = ", ".join(entry.uid or entry.id for entry in self._contents.operators) or "none"
         raise ConfigurationError(
             f"no operator has the uid {uid!r}",
-            where={"savepoint": self._stored.folder},
+            where={"savepoint": self._contents.folder},
             hint=f"there are: {known}",
         )
 
-    def _urls(self, table: str, operator: str) -> list[str]:
-        return [f"{self._stored.folder}/{path}" for path in self._stored.files_of(table, operator)]
 
+@dataclass(frozen=True)
+class TableForm:
+    """How a state is shown. ``key``: the type of the column of keys; None: they are texts."""
 
-def _table_of(
-    kind: StateKind,
-    shared: bool,
-    as_text: bool,
-    first_key: bytes | None,
-    keys: frozenset[Any] | None,
-) -> Table:
-    """Return the columns of a state; ``first_key``: that of its first record, if it has one."""
-    key = None if first_key is None else type_of_key(decode_key(first_key))
-    of_value = item = None
-    if kind.type is not None and not as_text:
-        parts = kind.type.get("of", ())
-        if shared and len(parts) == 2:
-            key, of_value = map(column_type, parts)
-        elif kind.kind == MAP and len(parts) == 2:
-            item, of_value = map(column_type, parts)
-        elif kind.kind == LIST and len(parts) == 1:
-            of_value = column_type(parts[0])
-        elif not shared and kind.kind not in (MAP, LIST, TIMES):
-            of_value = column_type(kind.type)
-    decoded = [Column("key", key, is_key=True), Column("namespace", None)]
-    plain: list[tuple[str, pa.Field]] = []
-    if kind.kind == MAP and not shared:
-        decoded.append(Column("item", item, is_key=True))
-    decoded.append(Column("value", of_value, part=1 if shared else None))
-    if kind.kind in (LIST, TIMES):
-        plain.append(("position", pa.field("position", pa.int64())))
-    plain.append(("stamp_ms", pa.field("timestamp_ms", pa.int64())))
-    plain.append(("key_group", pa.field("key_group", pa.int64())))
-    return Table(tuple(decoded), tuple(plain), keys)
+    kind: StateKind
+    shared: bool
+    key: pa.DataType | None
+    as_text: bool = False
+    as_pickle: bool = False
+
+    def table(self, keys: frozenset[Any] | None) -> Table:
+        """Return the columns; ``keys``: only rows of these keys are wanted."""
+        kind, shared, pickled = self.kind, self.shared, self.as_pickle
+        types = types_of(kind, shared)
+        item, value = map(self._shown, (types.item, types.value))
+        key = self._shown(types.key) if shared else self.key
+        namespace = pa.binary() if pickled else None
+        decoded = [
+            Column("key", key, pickled=pickled),
+            Column("namespace", namespace, pickled=pickled),
+        ]
+        plain: list[tuple[str, pa.Field]] = []
+        if shared:
+            decoded.append(Column("position", pa.int64(), part=0, stored="value"))
+        elif kind.kind in (LIST, MAP, TIMES):
+            plain.append(("position", pa.field("position", pa.int64())))
+        if kind.kind == MAP and not shared:
+            decoded.append(Column("item", item, pickled=pickled))
+        decoded.append(Column("value", value, part=1 if shared else None, pickled=pickled))
+        plain.append(("stamp_ms", pa.field("timestamp_ms", pa.int64())))
+        plain.append(("key_group", pa.field("key_group", pa.int64())))
+        return Table(tuple(decoded), tuple(plain), keys)
+
+    def _shown(self, declared: TypeInformation | None) -> pa.DataType | None:
+        if self.as_pickle:
+            return pa.binary()
+        return None if declared is None or self.as_text else declared_column(declared)
 
 
 def _quoted(text: str) -> str:

@@ -25,6 +25,7 @@ from headrace.runners.spark.checkpoint.requests import (
     put_answer,
 )
 from headrace.runtime.savepoint.folder import write_savepoint
+from headrace.state import SavepointWriter
 from tests.goldens import state
 
 GOLDEN = Path(__file__).parents[2] / "goldens" / "0.1.0" / "checkpoint"
@@ -162,3 +163,9 @@ def test_only_what_belongs_to_a_savepoint_is_removed(saved: Path) -> None:
     write_savepoint(state.form(), str(saved))
     told("savepoints", "dispose", str(saved), "-y")
     assert not saved.exists()
+
+
+def test_a_savepoint_that_was_made_from_tables_has_no_micro_batch(tmp_path: Path) -> None:
+    SavepointWriter.new_savepoint(job_name="orders").write(str(tmp_path / "made"))
+    assert "orders  micro-batch none" in told("savepoints", "ls", str(tmp_path))
+    assert "micro-batch: none" in told("savepoints", "show", str(tmp_path / "made"))

@@ -1,4 +1,4 @@
-"""Tables of Spark over the files of savepoints; values are decoded by tasks."""
+"""Tables of Spark over the records of savepoints and checkpoints; values are decoded by tasks."""
 
 from __future__ import annotations
 
@@ -16,55 +16,78 @@ from headrace.common._options import catalogue as options
 from headrace.common._storage.locations import hadoop_url
 from headrace.runners.spark.own_package import ship_own_package
 from headrace.runners.spark.startup.session import get_session
+from headrace.runtime.savepoint.arrow import schema_of
 
-__all__ = ["DataFrame", "decoded_rows", "first_key", "joined_rows", "table_of_rows"]
+__all__ = [
+    "DataFrame",
+    "Records",
+    "SparkSession",
+    "decoded_rows",
+    "first_record",
+    "joined_rows",
+    "state_session",
+    "stored_records",
+    "table_of_rows",
+]
 
 Decode = Callable[[Iterable[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
+Records = Callable[[SparkSession], DataFrame | None]
+"""Returns the records of an operator in one table, with the columns of ``schema_of``; or None."""
 
-def _session() -> SparkSession:
+
+def state_session() -> SparkSession:
+    """Return the session that reads state: the active one, or a new one."""
     given: dict[str, str] = json.loads(os.environ.get(options.SETTINGS_VARIABLE) or "{}")
     spark = get_session(options.spark_settings(given), None)
     ship_own_package(spark)
     return spark
 
 
-def decoded_rows(urls: Sequence[str], where: str, decode: Decode, schema: pa.Schema) -> DataFrame:
-    """Return the rows of Parquet files that a condition of SQL leaves, decoded."""
-    spark = _session()
+def stored_records(urls: Sequence[str]) -> Records:
+    """Return the records of Parquet files of a savepoint."""
+
+    def records(spark: SparkSession) -> DataFrame | None:
+        return spark.read.parquet(*map(hadoop_url, urls)) if urls else None
+
+    return records
+
+
+def decoded_rows(records: Records, where: str, decode: Decode, schema: pa.Schema) -> DataFrame:
+    """Return the records that a condition of SQL leaves, decoded."""
+    spark = state_session()
     columns = from_arrow_schema(schema)
-    if not urls:
+    found = records(spark)
+    if found is None:
         return spark.createDataFrame([], columns)
-    rows = spark.read.parquet(*map(hadoop_url, urls)).where(where)
-    return rows.mapInArrow(decode, columns)
+    return found.where(where).mapInArrow(decode, columns)
 
 
-def first_key(urls: Sequence[str], where: str) -> bytes | None:
-    """Return the encoded key of a row that a condition of SQL leaves; None if there is none."""
-    if not urls:
-        return None
-    row = _session().read.parquet(*map(hadoop_url, urls)).where(where).select("key").first()
-    return None if row is None else bytes(row[0])
+def first_record(records: Records, where: str) -> tuple[bytes, int] | None:
+    """Return the encoded key and the key group of a record that a condition of SQL leaves."""
+    found = records(state_session())
+    row = None if found is None else found.where(where).select("key", "key_group").first()
+    return None if row is None else (bytes(row[0]), int(row[1]))
 
 
 def table_of_rows(rows: Sequence[tuple[Any, ...]], ddl: str) -> DataFrame:
     """Return a table of a few rows."""
-    return _session().createDataFrame(rows, ddl)
+    return state_session().createDataFrame(rows, ddl)
 
 
 def joined_rows(
-    one: Sequence[str],
-    other: Sequence[str],
+    one: Records,
+    other: Records,
     keys: Sequence[str],
     keep: Decode,
     schema: pa.Schema,
     limit: int,
 ) -> Iterator[Mapping[str, Any]]:
-    """Yield the rows of two sets of files that ``keep`` keeps, joined by ``keys``.
+    """Yield the states of two savepoints that ``keep`` keeps, joined by ``keys``.
 
-    The columns ``first`` and ``second`` are their values; null: a set does not have the row.
+    The columns ``first`` and ``second`` are their values; null: a savepoint does not have the row.
     """
-    spark = _session()
+    spark = state_session()
     first, second = _values(spark, one, keys, "first"), _values(spark, other, keys, "second")
     conditions: list[Column] = [first[key].eqNullSafe(second[key]) for key in keys]
     joined = first.join(second, conditions, "full_outer").select(
@@ -77,12 +100,8 @@ def joined_rows(
         yield row.asDict()
 
 
-def _values(spark: SparkSession, urls: Sequence[str], keys: Sequence[str], name: str) -> DataFrame:
-    if urls:
-        rows = spark.read.parquet(*map(hadoop_url, urls))
-    else:
-        rows = spark.createDataFrame(
-            [],
-            "state string, key binary, namespace binary, item binary, position long, value binary",
-        )
-    return rows.select(*keys, F.col("value").alias(name))
+def _values(spark: SparkSession, records: Records, keys: Sequence[str], name: str) -> DataFrame:
+    found = records(spark)
+    if found is None:
+        found = spark.createDataFrame([], from_arrow_schema(schema_of("states")))
+    return found.select(*keys, F.col("value").alias(name))

@@ -19,7 +19,9 @@ def check_claims(savepoint: Savepoint, program: JobProgram, ignore_unclaimed: bo
     for entry in savepoint.manifest.operators:
         groups = known[entry.id].key_groups if entry.id in known else 0
         if entry.kinds() or entry.id in known:
-            name = (entry.id, OPERATOR, entry.kind, entry.name, entry.uid)
+            # An operator that was made from tables has no kind: one of any kind may take its state.
+            kind = entry.kind or (known[entry.id].kind if entry.id in known else "")
+            name = (entry.id, OPERATOR, kind, entry.name, entry.uid)
             kept_ms = entry.removes_after_ms
             before.append(StatefulPart(*name, key_groups=groups, removes_after_ms=kept_ms))
     read = savepoint.manifest.offset["sources"]

@@ -35,7 +35,7 @@ _REPORT = "report binary"
 _OPERATOR_AND_GROUP = r"^(.*)/([^/]*)/[^/]*$"
 
 
-class _Page(NamedTuple):
+class StatePage(NamedTuple):
     """A record of Spark's state; ``operator`` and ``group`` are from its name."""
 
     bucket: int
@@ -89,7 +89,7 @@ def export_state(
     whole = ExportReport()
     writers = max(spark.sparkContext.defaultParallelism // 2, 1)
     for stage in range(1, len(stages) + 1):
-        rows = _sorted_rows(read_stage(spark, state_folder, stages, batch, stage))
+        rows = sorted_pages(read_stage(spark, state_folder, stages, batch, stage))
         wanted = {id_: groups[id_] for id_ in stages[stage - 1] if id_ in groups}
         task = BucketExport(ref, target, wanted, bucket_keys(partitions)[0], converts)
         for row in rows.mapInArrow(task, _REPORT).coalesce(writers).collect():
@@ -104,7 +104,7 @@ def export_state(
     return whole
 
 
-def _sorted_rows(rows: DataFrame) -> DataFrame:
+def sorted_pages(rows: DataFrame) -> DataFrame:
     """Return the rows of each partition by operator and key group; the header is first."""
     part = F.regexp_extract
     return rows.select(
@@ -140,10 +140,10 @@ class BucketExport:
 
     def _run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         worker_job(self._ref)  # its classes are needed to read values
-        report = self._export(_pages_of(batches))
+        report = self._export(pages_of(batches))
         yield pa.record_batch([pa.array([pickle.dumps(report, 5)], pa.binary())], names=["report"])
 
-    def _export(self, pages: Iterator[_Page]) -> ExportReport:
+    def _export(self, pages: Iterator[StatePage]) -> ExportReport:
         report = ExportReport()
         headers: dict[tuple[str, int], bytes] = {}
         for operator, of_operator in groupby(pages, key=attrgetter("operator")):
@@ -158,7 +158,7 @@ class BucketExport:
                 self._summarize(operator, group, {HEADER: header}, report)
         return report
 
-    def _headers_of(self, page: _Page, report: ExportReport) -> dict[tuple[str, int], bytes]:
+    def _headers_of(self, page: StatePage, report: ExportReport) -> dict[tuple[str, int], bytes]:
         """Return the headers that this bucket exports, from the record of all."""
         stored: Mapping[str, bytes] = pickle.loads(page.data)
         found = {}
@@ -177,7 +177,7 @@ class BucketExport:
         self,
         operator: str,
         headers: Mapping[tuple[str, int], bytes],
-        pages: Iterable[_Page],
+        pages: Iterable[StatePage],
         report: ExportReport,
     ) -> None:
         name = attempt_name()
@@ -216,7 +216,8 @@ class BucketExport:
         return backend
 
 
-def _pages_of(batches: Iterable[pa.RecordBatch]) -> Iterator[_Page]:
+def pages_of(batches: Iterable[pa.RecordBatch]) -> Iterator[StatePage]:
+    """Yield the rows of ``sorted_pages``."""
     for batch in batches:
-        columns = [batch.column(name).to_pylist() for name in _Page._fields]
-        yield from map(_Page._make, zip(*columns, strict=True))
+        columns = [batch.column(name).to_pylist() for name in StatePage._fields]
+        yield from map(StatePage._make, zip(*columns, strict=True))

@@ -1,0 +1,90 @@
+"""Where state is read from: a savepoint, a checkpoint that no job runs on, or a restore point."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol
+
+from headrace.common._storage.locations import is_url, location_of
+from headrace.runners.savepoint_folders import is_savepoint
+from headrace.runtime.savepoint.folder import StoredSavepoint
+from headrace.runtime.savepoint.job_state import read_split_states
+from headrace.runtime.savepoint.manifest import OperatorEntry
+from headrace.runtime.tasks.source_task import SplitState
+
+if TYPE_CHECKING:
+    from headrace.runners.spark.state_tables import Records
+
+
+class Contents(Protocol):
+    """The state of a job after a micro-batch."""
+
+    @property
+    def folder(self) -> str:
+        """Where it is."""
+
+    @property
+    def job(self) -> str:
+        """The name of the job."""
+
+    @property
+    def operators(self) -> Sequence[OperatorEntry]:
+        """The operators with state."""
+
+    @property
+    def offset(self) -> Mapping[str, Any]:
+        """The source positions, as JSON of the coordinator."""
+
+    def split_states(self) -> Mapping[tuple[str, str], SplitState]:
+        """Return the states of sources' splits."""
+
+    def records(self, table: str, operator: str, groups: Collection[int] | None = None) -> Records:
+        """Return the records of an operator in ``states`` or ``timers``.
+
+        ``groups``: others than those of these key groups are not needed; None: all are.
+        """
+
+
+class SavepointContents:
+    """The state in a savepoint."""
+
+    def __init__(self, stored: StoredSavepoint) -> None:
+        self.stored = stored
+        self.folder, self.job = stored.folder, stored.manifest.job
+        self.operators, self.offset = stored.manifest.operators, stored.manifest.offset
+
+    def split_states(self) -> Mapping[tuple[str, str], SplitState]:
+        """Return the states of sources' splits."""
+        return read_split_states(self.stored)
+
+    def records(self, table: str, operator: str, groups: Collection[int] | None = None) -> Records:
+        """Return the records of an operator; the reader's filter leaves out other key groups."""
+        from headrace.runners.spark.state_tables import stored_records
+
+        paths = self.stored.files_of(table, operator)
+        return stored_records([f"{self.folder}/{path}" for path in paths])
+
+
+def reach(location: str) -> None:
+    """Have remote storage reached as the Spark session reaches it."""
+    if is_url(location):
+        from headrace.runners.spark.startup.storage import use_storage
+        from headrace.runners.spark.state_tables import state_session
+
+        use_storage(state_session())
+
+
+def contents_of(url: str) -> Contents:
+    """Return the state in a folder.
+
+    Raises:
+        CheckpointLockedError: it is a checkpoint, and a job runs on it.
+        CheckpointError: there is no state, or what says whose it is is damaged.
+    """
+    from headrace.runners.spark.committed_state import CommittedState, is_checkpoint
+
+    folder = location_of(url)
+    reach(folder)
+    if not is_savepoint(folder) and is_checkpoint(folder):
+        return CommittedState.open(folder)
+    return SavepointContents(StoredSavepoint(folder))
