@@ -72,6 +72,7 @@ class CommittedState:
     partitions: int
     groups: Mapping[str, int]
     offset: Mapping[str, Any]
+    only_data = False  # the state of a job is read as the job reads it
 
     @classmethod
     def open(cls, location: str) -> Self:
