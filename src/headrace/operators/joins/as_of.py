@@ -71,6 +71,7 @@ class AsOfJoinSpec(JoinSpec):
 
     @property
     def removes_after_ms(self) -> tuple[int | None, ...]:  # type: ignore[override]
+        """How long right records are kept (ms)."""
         return (self.right_retention_ms,)
 
     def build(self) -> Operator:

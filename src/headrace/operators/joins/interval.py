@@ -62,6 +62,7 @@ class IntervalJoinSpec(JoinSpec):
 
     @property
     def removes_after_ms(self) -> tuple[int | None, ...]:  # type: ignore[override]
+        """How long records of each side are kept (ms)."""
         return self.left_retention_ms, self.right_retention_ms
 
     def build(self) -> Operator:
