@@ -14,8 +14,9 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
+import sys
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache, reduce
+from functools import lru_cache
 from types import MemberDescriptorType
 from typing import Any, NamedTuple
 
@@ -154,7 +155,9 @@ def classes_in(value: Any, depth: int = 4) -> Iterator[type]:
     if depth and fields_of(cls) is not None:
         newest = _newest(value)
         for field in dataclasses.fields(cls):
-            yield from classes_in(getattr(newest, field.name, None), depth - 1)
+            part = getattr(newest, field.name, None)
+            if type(part) not in ATOMIC_TYPES:
+                yield from classes_in(part, depth - 1)
 
 
 def parts_of(value: Any) -> Iterable[Any]:
@@ -231,7 +234,9 @@ def resolve_class(name: str) -> type | None:
     """Return the class of a name ``module:qualname``; None if there is none."""
     module, _, qualname = name.partition(":")
     try:
-        found = reduce(getattr, qualname.split("."), importlib.import_module(module))
+        found: Any = sys.modules.get(module) or importlib.import_module(module)
+        for part in qualname.split("."):
+            found = getattr(found, part)
     except Exception:  # the module may be gone, or raise anything: reading an object says so
         return None
     return found if isinstance(found, type) else None

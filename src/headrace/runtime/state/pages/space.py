@@ -109,7 +109,9 @@ class PagedEntries(KeyedTable):
     def _convert(self, pages: EntryPages) -> None:
         """Convert the values of the slots that have changed; also of those that nobody declares."""
         seen = self._schemas.stored_fields()
-        pages.loads = stored_loads(seen.values()) if seen else pickle.loads
+        if not self._changes and seen.keys() <= self._kinds.keys():
+            return
+        pages.loads = stored_loads(seen.values())
         if self._kinds and pages.loads is not pickle.loads:
             for slot in seen.keys() - self._kinds.keys():
                 kind = self._stored_kinds[slot]
