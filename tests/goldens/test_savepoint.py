@@ -44,9 +44,7 @@ def test_state_and_timers(form: Savepoint, groups: int, kind: str) -> None:
     backends: dict[int, StateBackend] = {}
     for group, records in keyed.items():
         backends[group] = HeapBackend() if kind == "heap" else PagedBackend(MemoryPages(), groups)
-        import_backend(
-            records, backends[group], operator.states, operator.namespaced, operator.tables
-        )
+        import_backend(records, backends[group], operator.keyed_states)
     program = state.Program()
     for number, key in enumerate(KEYS):
         backend = backends[key_group_of(key, groups)]

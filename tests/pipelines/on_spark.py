@@ -132,7 +132,7 @@ class ChangedPrograms:
                 "pipeline.name": "changed",
                 "pipeline.max-parallelism": str(key_groups),
                 "parallelism.default": str(parallelism),
-                "execution.checkpointing.dir": f"{base}/checkpoint {checkpoint}",
+                "execution.checkpointing.dir": f"{base}/checkpoint-{checkpoint}",
                 "execution.state-recovery.path": savepoint,
                 "headrace.source.max-records-per-batch": str(self.most_records),
             }

@@ -16,6 +16,7 @@ from headrace.common._options.catalogue import (
     FRESH_VARIABLE,
     IGNORE_UNCLAIMED_STATE,
     LOCAL_VARIABLE,
+    RESTORE_ALLOW_PICKLES,
     RESTORE_MODE,
     RESTORE_PATH,
     SETTINGS_VARIABLE,
@@ -71,6 +72,13 @@ ClaimMode = Annotated[
     ),
 ]
 
+AllowPickles = Annotated[
+    bool,
+    typer.Option(
+        "--allow-pickles",
+        help="Read objects of any class from the savepoint. They can run code of who wrote it.",
+    ),
+]
 Supervise = Annotated[
     bool,
     typer.Option(
@@ -115,6 +123,7 @@ def run(
     from_savepoint: FromSavepoint = None,
     allow_non_restored_state: AllowNonRestored = False,
     claim_mode: ClaimMode = None,
+    allow_pickles: AllowPickles = False,
     supervise: Supervise = False,
     max_restarts: MaxRestarts = 10,
     standby: Standby = False,
@@ -132,6 +141,8 @@ def run(
         raise ConfigurationError("--claim-mode is about a savepoint", hint="give --from-savepoint")
     if allow_non_restored_state:
         given.append(f"{IGNORE_UNCLAIMED_STATE.key}=true")
+    if allow_pickles:
+        given.append(f"{RESTORE_ALLOW_PICKLES.key}=true")
     if claim_mode is not None:
         given.append(f"{RESTORE_MODE.key}={claim_mode.upper().replace('-', '_')}")
     export_settings(local, [*(settings or []), *given])

@@ -6,7 +6,7 @@ A state always belongs to the key of the current record or timer.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from headrace._lazy_exports import lazy_exports
@@ -19,7 +19,15 @@ from headrace.datastream.functions import (
     ReduceFunctionWrapper,
 )
 from headrace.errors import PlanError
-from headrace.runtime.state.kinds import AGGREGATING, LIST, MAP, REDUCING, RESERVED_NAMES, VALUE
+from headrace.runtime.state.kinds import (
+    AGGREGATING,
+    LIST,
+    MAP,
+    NO_EVOLUTION,
+    REDUCING,
+    RESERVED_NAMES,
+    VALUE,
+)
 
 __all__ = [
     "AggregatingState",
@@ -287,6 +295,7 @@ class StateDescriptor:
             )
         self.type_info = type_info
         self._ttl_config: StateTtlConfig | None = None
+        self._evolution = NO_EVOLUTION
 
     def get_name(self) -> str:
         """Return the state's name."""
@@ -301,6 +310,62 @@ class StateDescriptor:
                 hint="StateTtlConfig.new_builder(ttl).build()",
             )
         self._ttl_config = ttl_config
+
+    def evolve(
+        self,
+        renamed: Mapping[str, str] | None = None,
+        defaults: Mapping[str, Any] | None = None,
+    ) -> None:
+        """Say how values of an earlier program get the fields that the program has now.
+
+        Fields of a declared row, or of dataclasses in the state, may come and go, and change their
+        names. New fields of a dataclass get their default. A dataclass can also say itself what a
+        field was called: ``field(metadata={"renamed_from": "quantity"})``.
+
+        Args:
+            renamed: The new names of fields, by the old ones.
+            defaults: The values of new fields of a row, by name.
+
+        Raises:
+            PlanError: a name is not a str, or two fields get the same name.
+        """
+        renamed, defaults = dict(renamed or {}), dict(defaults or {})
+        wrong = [name for name in (*renamed, *renamed.values(), *defaults) if type(name) is not str]
+        if wrong:
+            raise PlanError(
+                f"state {self.name!r}: expected the name of a field, not {wrong[0]!r}",
+                hint='renamed={"quantity": "qty"}, defaults={"venue": None}',
+            )
+        if len({*renamed.values()}) != len(renamed):
+            raise PlanError(f"state {self.name!r}: two fields are renamed to the same name")
+        self._evolution = self._evolution._replace(renamed=renamed, defaults=defaults)
+
+    def migrate(self, function: Callable[[Any], Any], version: int = 1) -> None:
+        """Convert each value that was stored under a lower version, once.
+
+        A value is that of a value, reducing or aggregating state, an element of a list, or a value
+        of a map. If its dataclass has changed, the function gets the old fields as attributes of a
+        ``SimpleNamespace``. The result has the declared type; None removes the value.
+
+        Call it again with a higher version for the next change, and keep the earlier calls:
+        a value is passed through all functions above its version.
+
+        Args:
+            function: From the old value to the new one; it must be deterministic.
+            version: The version of the values that it returns, from 1.
+
+        Raises:
+            PlanError: the function is not callable, or the version is not above the last one.
+        """
+        if not callable(function):
+            raise PlanError(f"state {self.name!r}: expected a function, not {function!r}")
+        if type(version) is not int or version <= self._evolution.version:
+            raise PlanError(
+                f"state {self.name!r}: {version!r} is no version above {self._evolution.version}",
+                hint="versions are ascending integers, the first is 1",
+            )
+        migrations = (*self._evolution.migrations, (version, function))
+        self._evolution = self._evolution._replace(migrations=migrations)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"

@@ -27,10 +27,12 @@ from headrace.runtime.operator import (
     PushWatermark,
     Traits,
 )
+from headrace.runtime.savepoint.read import StoredStates
 from headrace.runtime.state.backend import StateBackend
+from headrace.runtime.state.evolution import change_of
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.state.handles.coercion import Fit, fit_of_elements
-from headrace.runtime.state.kinds import VALUE, StateKind
+from headrace.runtime.state.kinds import NO_EVOLUTION, VALUE, StateKind
 from headrace.runtime.user_function import UserFunction
 
 _Key = tuple[str, int, int, int]
@@ -73,6 +75,7 @@ class OperatorListState:
         self.fit: Fit | None = None
         self.kind: StateKind | None = None
         """How an element is stored; None until the function asks for the list."""
+        self.evolution = NO_EVOLUTION
 
     def get(self) -> Iterator[Any]:
         """Return the elements, in order."""
@@ -109,8 +112,10 @@ class OperatorStateContext:
         restored: bool,
         context: TaskContext,
         where: dict[str, str],
+        stored: StoredStates,
     ) -> None:
         self.lists = {name: OperatorListState(elements) for name, elements in lists.items()}
+        self._stored_states = stored
         self._restored, self._where, self._context = restored, where, context
         self.number = self.now_ms = 0
 
@@ -130,8 +135,20 @@ class OperatorStateContext:
             declared = state_descriptor.type_info
             state.fit = fit_of_elements(declared, name)
             of_element = None if declared is None else declared.elem_type.to_data()
-            state.kind = StateKind(VALUE, of_element)
+            state.evolution = state_descriptor._evolution
+            state.kind = StateKind(VALUE, of_element, version=state.evolution.version)
+            self._convert(name, state, state.kind)
         return state
+
+    def _convert(self, name: str, state: OperatorListState, kind: StateKind) -> None:
+        """Convert the elements of an earlier program; those that are stored follow."""
+        before = self._stored_states.states.get(name)
+        if before is not None:
+            seen = self._stored_states.fields.get(name, {})
+            change = change_of(name, before, kind, seen, state.evolution)
+            if change is not None:
+                found = map(change.apply, state.elements)
+                state.elements = [element for element in found if element is not None]
 
     def get_union_list_state(self, state_descriptor: Any) -> Any:
         """Return the union list state of a descriptor, for operators with parallelism 1 only."""
@@ -221,7 +238,13 @@ class CheckpointedOperator(Operator):
         operator = spec.build()
         node = replace(self.node, spec=spec)
         found, stored = _read_lists(self.key_context.backend)
-        states = OperatorStateContext(found, restored or bool(stored), self._context, self._where)
+        states = OperatorStateContext(
+            found,
+            restored or bool(stored),
+            self._context,
+            self._where,
+            StoredStates.of(self.key_context.backend),
+        )
         states.number = number
         function.target.initialize_state(states)
         _declare_lists(states.lists, self.key_context.backend)
@@ -289,7 +312,7 @@ class CheckpointedOperator(Operator):
 def _declare_lists(lists: Mapping[str, OperatorListState], backend: StateBackend) -> None:
     for name, state in lists.items():
         if state.kind is not None:
-            backend.declare(name, state.kind)
+            backend.declare(name, state.kind, state.evolution)
 
 
 def _read_lists(backend: StateBackend) -> tuple[dict[str, list[Any]], _Stored]:

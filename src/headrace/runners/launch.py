@@ -38,6 +38,7 @@ from headrace.runners.local_job import LocalJob
 from headrace.runners.observers import JobObserver
 from headrace.runners.signals import default_interrupts, ending_signals, wait_or_cancel
 from headrace.runners.ui.start import display_observers, let_command
+from headrace.runtime.moved_classes import use_moved_classes
 from headrace.runtime.pacing import Pace
 from headrace.runtime.program import JobProgram, Settings
 from headrace.tracebacks import format_error
@@ -110,8 +111,12 @@ def program_of(
         drain=drain,
         stop_ms=options.read(configuration, options.STOP_TIMEOUT),
         job_parameters=options.read(configuration, options.JOB_PARAMETERS),
+        moved_classes=options.read(configuration, options.MOVED_CLASSES),
+        accept_bounds=options.read(configuration, options.RESTORE_ACCEPT_BOUNDS),
+        allow_pickles=options.read(configuration, options.RESTORE_ALLOW_PICKLES),
         log_levels=options.log_levels(configuration.to_dict()),
     )
+    use_moved_classes(settings.moved_classes)
     name = _name_of(configuration, job_name)
     max_parallelism = options.read(configuration, options.MAX_PARALLELISM)
     program = plan(

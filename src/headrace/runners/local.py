@@ -38,7 +38,11 @@ from headrace.runtime.coordination.offset import Offset
 from headrace.runtime.failure import sink_error_notes, to_job_failure
 from headrace.runtime.program import JobProgram, SinkProgram, VertexProgram
 from headrace.runtime.savepoint.claims import check_claims
-from headrace.runtime.savepoint.enumerators import export_enumerators, import_enumerators
+from headrace.runtime.savepoint.enumerators import (
+    check_positions,
+    export_enumerators,
+    import_enumerators,
+)
 from headrace.runtime.savepoint.job_state import (
     create_savepoint,
     read_split_states,
@@ -136,6 +140,7 @@ class LocalRun:
             self._offset.to_json(),
             self.batch_id,
             self._committers,
+            self._tasks.convert_state,
         )
         kept = export_enumerators(self.program.sources, self._enumerator_folder)
         savepoint.add("enumerators", kept)
@@ -151,6 +156,7 @@ class LocalRun:
             CheckpointError: it is damaged, or the program has no owner for some of its state.
         """
         check_claims(savepoint, self.program, ignore_unclaimed)
+        check_positions(savepoint)
         restore_savepoint(savepoint, self.program, self._get_backend)
         import_enumerators(savepoint.read("enumerators"), self._enumerator_folder)
         import_sinks(savepoint.read("sinks"), self._committers, ignore_unclaimed)

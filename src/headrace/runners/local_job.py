@@ -12,6 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from headrace.common._options import catalogue as options
+from headrace.common._storage.pickles import only_data
 from headrace.common.configuration import Configuration
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
@@ -67,7 +68,8 @@ class LocalJob:
             self._run = LocalRun(program, delivery, listeners=listeners, observers=self._observers)
             if savepoint is not None:
                 ignore = options.read(configuration, options.IGNORE_UNCLAIMED_STATE)
-                self._run.restore(savepoint, ignore)
+                with only_data(not program.settings.allow_pickles):
+                    self._run.restore(savepoint, ignore)
         except BaseException:
             activation.deactivate()
             raise

@@ -8,8 +8,10 @@ from dataclasses import replace
 
 from headrace.connector import WorkerResources
 from headrace.metrics.metricbase import MetricGroup
+from headrace.runtime.block import ALL_GROUPS
 from headrace.runtime.context import TaskInfo
 from headrace.runtime.program import JobProgram, VertexProgram
+from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.tasks.keyed_task import KeyedTask
 from headrace.runtime.tasks.source_task import SourceTask
 
@@ -54,6 +56,14 @@ class Tasks:
             task = KeyedTask(vertex, self.program, task_info, self.metrics)
             self._keyed[vertex.id, subtask] = task
         return task
+
+    def convert_state(self, vertex: VertexProgram, group: int, backend: StateBackend) -> None:
+        """Convert what a key group, or ``ALL_GROUPS``, has stored under an earlier program."""
+        task = self.get_keyed_task(vertex, max(group, 0))
+        if group == ALL_GROUPS:
+            task.convert_broadcast_state(backend)
+        else:
+            task.convert_state(backend)
 
     def source_task_info(self) -> TaskInfo:
         """Return the task info for functions before the first exchange."""

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Self
 
-from headrace.common._options.catalogue import IGNORE_UNCLAIMED_STATE
+from headrace.common._options.catalogue import IGNORE_UNCLAIMED_STATE, RESTORE_ACCEPT_BOUNDS
 from headrace.errors import CheckpointError
 from headrace.runtime.program import JobProgram
 
@@ -27,7 +27,8 @@ class StatefulPart:
     ``stage``: the number of the stage with its state on Spark. ``key_groups``: the number of its
     key groups, or of instances with operator state; 0 if it has broadcast state only.
     ``instances``: whether it has operator state, which is redistributed if the number of instances
-    changes.
+    changes. ``removes_after_ms``: how long it keeps the records of each side (see
+    ``OperatorSpec``).
     """
 
     id: str
@@ -38,6 +39,7 @@ class StatefulPart:
     stage: int = 0
     key_groups: int = 0
     instances: bool = False
+    removes_after_ms: tuple[int | None, ...] = ()
 
     def __str__(self) -> str:
         return f"{self.role} {self.name!r} ({f'uid={self.uid}' if self.uid else f'id={self.id}'})"
@@ -79,7 +81,10 @@ class Layout:
                 f" this version reads {FORMAT}",
                 hint="use the version of Headrace that wrote it",
             )
-        parts = tuple(StatefulPart(**part) for part in data["parts"])
+        parts = tuple(
+            StatefulPart(**{**part, "removes_after_ms": (*part.get("removes_after_ms", ()),)})
+            for part in data["parts"]
+        )
         stages = tuple(tuple(stage) for stage in data["stages"])
         return cls(parts, stages, tuple(data["given_up"]))
 
@@ -118,9 +123,9 @@ def _list_parts(program: JobProgram) -> Iterator[StatefulPart]:
                 kind, instances = head.spec.kind, head.spec.traits.operator_state
                 groups = vertex.groups if vertex.keyed or instances else 0
                 at = vertex.stage
-                yield StatefulPart(
-                    head.id, OPERATOR, kind, head.name, head.uid, at, groups, instances
-                )
+                named = head.id, OPERATOR, kind, head.name, head.uid
+                kept_ms = head.spec.removes_after_ms
+                yield StatefulPart(*named, at, groups, instances, kept_ms)
     for sink in program.sinks:
         if sink.keeps_state:
             yield StatefulPart(sink.id, SINK, sink.sink.kind, sink.name, sink.uid)
@@ -135,15 +140,18 @@ def check_layout_change(
     now: Layout,
     ignore_unclaimed: bool,
     states: Callable[[], States] | None = None,
+    accept_bounds: bool = False,
 ) -> None:
     """Check that a program can resume from the layout of another one.
 
     ``states``: returns descriptions of the stored states, for the error. It reads the state, so it
-    is called only if an operator is missing.
+    is called only if an operator is missing. ``accept_bounds``: whether a join may look for records
+    that it has removed already.
 
     Raises:
         CheckpointError: a part has another kind, its number of key groups differs, a part with
-            state is missing (unless ``ignore_unclaimed``), or a part that was given up is back.
+            state is missing (unless ``ignore_unclaimed``), a part that was given up is back, or a
+            join has wider bounds (unless ``accept_bounds``).
     """
     claimed = {part.id: part for part in now.parts}
     for given_up in before.given_up:
@@ -176,6 +184,25 @@ def check_layout_change(
                     "is now": f"max_parallelism {found.key_groups}",
                 },
                 hint=f"set max_parallelism to {part.key_groups}, as it was",
+            )
+        if not accept_bounds:
+            _check_bounds(part, found)
+
+
+def _check_bounds(part: StatefulPart, found: StatefulPart) -> None:
+    """Raise CheckpointError if records were removed that wider bounds may match."""
+    for before, now in zip(part.removes_after_ms, found.removes_after_ms, strict=False):
+        if before is not None and (now is None or now > before):
+            raise CheckpointError(
+                f"the {part} has wider bounds than in the checkpoint, which has removed records"
+                " that they may match",
+                where={
+                    "kept": f"{before:,} ms",
+                    "needed": "without limit" if now is None else f"{now:,} ms",
+                },
+                hint="restore the bounds, or give the operator another uid; or set"
+                f" {RESTORE_ACCEPT_BOUNDS.key}: true, and results with records that are gone are"
+                " missing",
             )
 
 

@@ -145,6 +145,9 @@ class OperatorSpec(ABC):
     kind: ClassVar[str] = "operator"
     """What the operator is, for checkpoints: it stays when the class is renamed or moved."""
 
+    removes_after_ms: ClassVar[tuple[int | None, ...]] = ()
+    """How long records are kept until they match no other: of each side; None: without limit."""
+
     emits: Emits | None = None
     """Which of its results it emits; None where there is no choice.
 

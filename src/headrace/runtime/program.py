@@ -239,7 +239,9 @@ class Settings:
     source that stops sends the final watermark (Flink's stop with drain). ``tick_ms``: the interval
     of ticks, which send the processing time to all groups. ``pace``: the limits of the ``Pacer``;
     None: each micro-batch has at most ``max_records``. ``log_levels``: by logger; empty: the root.
-    ``stop_ms``: how long a job that ends may take to complete its micro-batch.
+    ``stop_ms``: how long a job that ends may take to complete its micro-batch. ``moved_classes``:
+    the places of classes by their earlier places. ``allow_pickles``: whether a savepoint may have
+    objects of any class. ``accept_bounds``: whether joins may have wider bounds than before.
     """
 
     object_reuse: bool = False
@@ -254,6 +256,9 @@ class Settings:
     capture_dir: str = ""
     drain: bool = True
     stop_ms: int = 20_000
+    moved_classes: dict[str, str] = field(default_factory=dict)
+    allow_pickles: bool = False
+    accept_bounds: bool = False
     job_parameters: dict[str, str] = field(default_factory=dict)
     log_levels: dict[str, str] = field(default_factory=dict)
 

@@ -114,5 +114,5 @@ def _broadcast_spec(
             hint=f"test it with a {harness}Harness",
         )
     make = KeyedBroadcastProcessSpec if keyed else BroadcastProcessSpec
-    declared = tuple(DeclaredMap(each.name, each.type_info) for each in states)
+    declared = tuple(DeclaredMap(each.name, each.type_info, each._evolution) for each in states)
     return make(UserFunction(function, "process_element"), declared)

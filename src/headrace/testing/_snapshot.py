@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from headrace.common.watermark_strategy import WatermarkGenerator
-from headrace.runtime.savepoint.read import import_backend
+from headrace.runtime.savepoint.read import StoredStates, import_backend
 from headrace.runtime.savepoint.write import export_backend
 from headrace.runtime.state.backend import StateBackend, Timer, TimerStore
 from headrace.runtime.state.heap import HeapBackend
@@ -61,9 +61,7 @@ def _heap_of(records: Mapping[str, bytes]) -> HeapBackend:
 def copy_state(source: StateBackend, target: StateBackend) -> None:
     """Copy all state and timers of ``source`` to the empty backend ``target``."""
     records = export_backend("", source, 0)
-    import_backend(
-        records, target, source.kinds(), source.in_namespaces.kinds(), source.tables.kinds()
-    )
+    import_backend(records, target, StoredStates.of(source))
     target.header.update(pickle.loads(pickle.dumps(source.header, 5)))
 
 

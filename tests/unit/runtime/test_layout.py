@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 
-from headrace.common import Configuration
+from headrace.common import Configuration, Time, WatermarkStrategy
 from headrace.datastream import DataStream, StreamExecutionEnvironment
+from headrace.datastream.functions import ProcessJoinFunction
 from headrace.errors import CheckpointError
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
@@ -135,3 +136,36 @@ def test_parts_without_a_uid_are_reported() -> None:
     assert [part.name for part in found.parts_without_uid()] == ["Sum"]
     assert found.warning() is not None and "operator 'Sum'" in str(found.warning())
     assert layout(sums).warning() is None
+
+
+def joined(lower: int, upper: int) -> Callable[[DataStream], DataStream]:
+    def build(stream: DataStream) -> DataStream:
+        strategy = WatermarkStrategy.for_monotonous_timestamps()
+        timed = strategy.with_timestamp_assigner(lambda value, _: value[1])
+        keyed = stream.assign_timestamps_and_watermarks(timed).key_by(first)
+        bounds = Time.milliseconds(lower), Time.milliseconds(upper)
+        return keyed.interval_join(keyed).between(*bounds).process(Pairs()).uid("pairs joined")
+
+    return build
+
+
+class Pairs(ProcessJoinFunction):
+    def process_element(self, left: Any, right: Any, ctx: Any) -> Any:
+        yield left, right
+
+
+def test_a_join_keeps_its_bounds_or_says_what_is_missing() -> None:
+    before = layout(joined(-100, 50))
+    for narrower in (joined(-100, 50), joined(-100, 0), joined(0, 50), joined(10, 20)):
+        check_layout_change(before, layout(narrower), ignore_unclaimed=False)
+    said = refused(before, layout(joined(-100, 60)))
+    assert "'IntervalJoin' (uid=pairs joined) has wider bounds than in the checkpoint" in said
+    assert "kept:   50 ms\n  needed: 60 ms" in said
+    assert "headrace.restore.accept-bounds" in said
+    assert "needed: 101 ms" in refused(before, layout(joined(-101, 50)))
+    wider = layout(joined(-200, 200))
+    check_layout_change(before, wider, ignore_unclaimed=False, accept_bounds=True)
+    # A checkpoint of an earlier version does not say how long records were kept.
+    data = before.to_json()
+    parts = [{k: v for k, v in p.items() if k != "removes_after_ms"} for p in data["parts"]]
+    check_layout_change(Layout.from_json({**data, "parts": parts}), wider, ignore_unclaimed=False)

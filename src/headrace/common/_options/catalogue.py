@@ -146,6 +146,28 @@ RESTORE_WRITE_AGAIN: ConfigOption[bool] = ConfigOption(
     " an older copy. If false, the job is refused. If true, it continues from the copy, and"
     " writes the later records a second time.",
 )
+RESTORE_ALLOW_PICKLES: ConfigOption[bool] = ConfigOption(
+    "headrace.restore.allow-pickles",
+    ValueKind.BOOLEAN,
+    False,
+    "Whether a savepoint may have pickled objects of any class (`headrace run --allow-pickles`)."
+    " Reading them can run code of whoever wrote the savepoint. If false, only values, dataclasses,"
+    " enums and named tuples are read.",
+)
+RESTORE_ACCEPT_BOUNDS: ConfigOption[bool] = ConfigOption(
+    "headrace.restore.accept-bounds",
+    ValueKind.BOOLEAN,
+    False,
+    "Whether a join may have wider bounds than in the checkpoint or savepoint. Records that"
+    " matched nothing within the earlier bounds were removed, so results with them are missing.",
+)
+MOVED_CLASSES: ConfigOption[dict[str, str]] = ConfigOption(
+    "headrace.state.moved-classes",
+    ValueKind.MAP,
+    {},
+    "Where classes of objects in state are now, by where they were when these were stored:"
+    " `old_module.Order:orders.model.Order`. A name that has only modules moves all of them.",
+)
 CHECKPOINTING_MODE: ConfigOption[str] = ConfigOption(
     "execution.checkpointing.mode",
     ValueKind.CHOICE,

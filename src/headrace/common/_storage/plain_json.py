@@ -11,6 +11,8 @@ import pickle
 from base64 import b64decode, b64encode
 from typing import Any
 
+from headrace.common._storage.pickles import loads
+
 _JSON_SCALARS = frozenset({type(None), bool, int, float, str})
 
 
@@ -42,4 +44,20 @@ def from_json(value: Any) -> Any:
     if tag == "dict":
         return {from_json(key): from_json(item) for key, item in content}
     data = b64decode(content)
-    return data if tag == "bytes" else pickle.loads(data)
+    return data if tag == "bytes" else loads(data)
+
+
+def read_pickles(value: Any) -> None:
+    """Decode every pickled value in JSON, wherever it is.
+
+    Raises:
+        CheckpointError: one has more than data, where only data is allowed.
+    """
+    if isinstance(value, list):
+        for item in value:
+            read_pickles(item)
+    elif isinstance(value, dict):
+        for tag, content in value.items():
+            if tag == "pickle" and isinstance(content, str):
+                loads(b64decode(content))
+            read_pickles(content)

@@ -32,9 +32,7 @@ def type_text(data: TypeData) -> str:
         return str(data["text"])
     parts = [*map(type_text, data.get("of", ()))]
     if data["type"] == "ROW":
-        parts = [
-            f"{name}: {part}" for name, part in zip(_list_field_names(data), parts, strict=True)
-        ]
+        parts = [f"{name}: {part}" for name, part in zip(field_names(data), parts, strict=True)]
     elif not parts and data["type"] != "TUPLE":
         return str(data["type"])
     return f"{data['type']}<{', '.join(parts)}>"
@@ -49,10 +47,11 @@ def types_compatible(one: TypeData, other: TypeData) -> bool:
     parts, others = one.get("of", ()), other.get("of", ())
     return (
         len(parts) == len(others)
-        and (one["type"] != "ROW" or _list_field_names(one) == _list_field_names(other))
+        and (one["type"] != "ROW" or field_names(one) == field_names(other))
         and all(map(types_compatible, parts, others))
     )
 
 
-def _list_field_names(row: TypeData) -> list[str]:
+def field_names(row: TypeData) -> list[str]:
+    """Return the names of a row's fields; of one without names f0, f1, …"""
     return row.get("names") or [f"f{index}" for index in range(len(row.get("of", ())))]

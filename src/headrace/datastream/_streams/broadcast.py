@@ -92,7 +92,7 @@ class BroadcastConnectedStream:
         )
         declared = self.broadcast_state_descriptors
         require_declared(func, [each.name for each in declared], streams, site)
-        states = tuple(DeclaredMap(each.name, each.type_info) for each in declared)
+        states = tuple(DeclaredMap(each.name, each.type_info, each._evolution) for each in declared)
         spec: OperatorSpec
         if keyed:
             spec = KeyedBroadcastProcessSpec(function, states)

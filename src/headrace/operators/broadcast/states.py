@@ -12,18 +12,20 @@ from headrace.runtime.context import TaskContext
 from headrace.runtime.operator import NodeProgram
 from headrace.runtime.state.broadcast_state import BroadcastStateMap, BroadcastStateStore
 from headrace.runtime.state.handles.coercion import fits_of_map
-from headrace.runtime.state.kinds import VALUE, StateKind, type_data_of
+from headrace.runtime.state.kinds import NO_EVOLUTION, VALUE, Evolution, StateKind, type_data_of
 
 
 @dataclass(frozen=True)
 class DeclaredMap:
     """A broadcast state that a program declares.
 
-    ``type_info``: the type of the map, if declared.
+    ``type_info``: the type of the map, if declared. ``evolution``: how stored values become those
+    of the program.
     """
 
     name: str
     type_info: TypeInformation | None = None
+    evolution: Evolution = NO_EVOLUTION
 
     def get_name(self) -> str:
         """Return the state's name."""
@@ -135,9 +137,8 @@ class BroadcastStates:
         writable: dict[str, Any] = {}
         readable: dict[str, Any] = {}
         for each in declared:
-            state_map = broadcast_states.map(
-                each.name, StateKind(VALUE, type_data_of(each.type_info))
-            )
+            kind = StateKind(VALUE, type_data_of(each.type_info), version=each.evolution.version)
+            state_map = broadcast_states.map(each.name, kind, each.evolution)
             state = writable[each.name] = BroadcastMap(state_map, each.type_info)
             readable[each.name] = ReadOnlyBroadcastMap(state_map, state, operator)
         self.writable = _ByDescriptor(writable, types, operator).__getitem__

@@ -69,6 +69,10 @@ class AsOfJoinSpec(JoinSpec):
             return None
         return self.tolerance_ms * (2 if self.direction == "nearest" else 1)
 
+    @property
+    def removes_after_ms(self) -> tuple[int | None, ...]:  # type: ignore[override]
+        return (self.right_retention_ms,)
+
     def build(self) -> Operator:
         return AsOfJoinOperator(self)
 

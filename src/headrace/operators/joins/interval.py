@@ -60,6 +60,10 @@ class IntervalJoinSpec(JoinSpec):
         """How long a right record is kept."""
         return max(-self.lower_ms, 0)
 
+    @property
+    def removes_after_ms(self) -> tuple[int | None, ...]:  # type: ignore[override]
+        return self.left_retention_ms, self.right_retention_ms
+
     def build(self) -> Operator:
         return IntervalJoinOperator(self)
 

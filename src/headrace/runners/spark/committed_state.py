@@ -39,15 +39,17 @@ from headrace.runners.spark.query.wire import bucket_keys
 from headrace.runners.spark.startup.session import settings_of_query
 from headrace.runners.spark.state_tables import Records, state_session
 from headrace.runtime.block import ALL_GROUPS
-from headrace.runtime.layout import OPERATOR, Layout
+from headrace.runtime.layout import OPERATOR, Layout, StatefulPart
 from headrace.runtime.savepoint.arrow import schema_of, to_batches
-from headrace.runtime.savepoint.job_state import GroupSummary
+from headrace.runtime.savepoint.job_state import GroupSummary, mixed_states
 from headrace.runtime.savepoint.manifest import OperatorEntry
 from headrace.runtime.savepoint.write import export_states, export_timers
 from headrace.runtime.state.kinds import StateKind
 from headrace.runtime.state.pages.backend import HEADER, PagedBackend
 from headrace.runtime.state.pages.memory import MemoryPages
 from headrace.runtime.tasks.source_task import SplitState
+
+_Kinds = dict[str, StateKind]
 
 _EXPORTS = {"states": export_states, "timers": export_timers}
 
@@ -108,21 +110,37 @@ class CommittedState:
     @cached_property
     def operators(self) -> Sequence[OperatorEntry]:
         """The operators with state; their kinds of states are in the headers of the state."""
-        parts = Layout.from_json(self.metadata.layout).parts
+        summaries: dict[tuple[str, int], GroupSummary] = {}
         spark = state_session()
-        found: dict[str, _Kinds] = {part.id: _Kinds() for part in parts if part.role == OPERATOR}
         for number in range(1, len(self.stages) + 1):
             pages = self._stage(spark, number).where(F.col("name") == HEADER)
             for row in pages.select("data").collect():
                 for prefix, header in pickle.loads(row["data"]).items():
                     operator, _, group = prefix.removesuffix("/").rpartition("/")
-                    if operator in found:
-                        found[operator].add(int(group), header)
-        return [
-            found[part.id].entry(part.id, part.kind, part.name, part.uid, self.groups[part.id])
-            for part in parts
-            if part.role == OPERATOR
-        ]
+                    backend = PagedBackend(MemoryPages({HEADER: header}), 1)
+                    summaries[operator, int(group)] = GroupSummary.of(backend)
+        parts = Layout.from_json(self.metadata.layout).parts
+        return [self._entry(part, summaries) for part in parts if part.role == OPERATOR]
+
+    def _entry(
+        self, part: StatefulPart, summaries: Mapping[tuple[str, int], GroupSummary]
+    ) -> OperatorEntry:
+        """Return an operator's entry; a state whose values are of several types has no type."""
+        mixed = mixed_states(summaries)
+        states, namespaced, tables, shared = _Kinds(), _Kinds(), _Kinds(), _Kinds()
+        for (operator, group), summary in summaries.items():
+            if operator != part.id:
+                continue
+            found = summary.states
+            for known, kinds in (
+                (shared if group == ALL_GROUPS else states, found.states),
+                (namespaced, found.namespaced),
+                (tables, found.tables),
+            ):
+                for name, kind in kinds.items():
+                    known[name] = kind._replace(type=None) if (part.id, name) in mixed else kind
+        named = part.id, part.kind, part.name, part.uid, self.groups[part.id]
+        return OperatorEntry(*named, states, namespaced, tables, shared)
 
     def records(self, table: str, operator: str, groups: Collection[int] | None = None) -> Records:
         """Return the records of an operator; ``groups``: only those of these key groups."""
@@ -144,30 +162,6 @@ class CommittedState:
         if is_restored(self.state_folder):
             found = found.repartition(self.partitions, "bucket")
         return found
-
-
-class _Kinds:
-    """The kinds of an operator's states, by their place."""
-
-    def __init__(self) -> None:
-        self._states: dict[str, StateKind] = {}
-        self._namespaced: dict[str, StateKind] = {}
-        self._tables: dict[str, StateKind] = {}
-        self._shared: dict[str, StateKind] = {}
-
-    def add(self, group: int, header: bytes) -> None:
-        """Add the kinds in the header of a key group."""
-        found = GroupSummary.of(PagedBackend(MemoryPages({HEADER: header}), 1))
-        (self._shared if group == ALL_GROUPS else self._states).update(found.states)
-        self._namespaced.update(found.namespaced)
-        self._tables.update(found.tables)
-
-    def entry(
-        self, id_: str, kind: str, name: str, uid: str | None, key_groups: int
-    ) -> OperatorEntry:
-        """Return the operator's entry."""
-        kinds = self._states, self._namespaced, self._tables, self._shared
-        return OperatorEntry(id_, kind, name, uid, key_groups, *kinds)
 
 
 def _is_of(operator: str) -> Any:

@@ -7,15 +7,18 @@ of sinks.
 
 from __future__ import annotations
 
+import posixpath
 import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from headrace.common._options.catalogue import RESTORE_WRITE_AGAIN
-from headrace.common._storage.locations import location_of
+from headrace.common._storage.locations import file_system_of, location_of
+from headrace.common._storage.pickles import only_data
 from headrace.errors import CheckpointError, UnsupportedError
 from headrace.runners.sinks import committers_of
 from headrace.runners.spark.checkpoint import progress, restored
@@ -45,7 +48,11 @@ from headrace.runners.spark.startup.session import activate, session_beside
 from headrace.runtime.layout import Layout
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.savepoint.claims import check_claims
-from headrace.runtime.savepoint.enumerators import export_enumerators, import_enumerators
+from headrace.runtime.savepoint.enumerators import (
+    check_positions,
+    export_enumerators,
+    import_enumerators,
+)
 from headrace.runtime.savepoint.folder import (
     RecordFile,
     StoredSavepoint,
@@ -57,6 +64,7 @@ from headrace.runtime.savepoint.job_state import (
     export_splits,
     header_of,
     make_manifest,
+    mixed_states,
     read_split_states,
 )
 from headrace.runtime.savepoint.manifest import Manifest, PartChecksum, StoredFile
@@ -103,7 +111,8 @@ def export_savepoint(
             "no micro-batch is committed yet", where={"checkpoint": pin.folder.directory}
         )
     groups = {vertex.id: vertex.groups for stage in program.stages for vertex in stage}
-    report = export_state(
+    write = partial(
+        export_state,
         session_beside(spark, metadata.partitions),
         ref,
         pin.state_folder,
@@ -113,6 +122,11 @@ def export_savepoint(
         metadata.partitions,
         target,
     )
+    report = write()
+    if mixed_states(report.groups):
+        for path in report.files:
+            file_system_of(target).remove(posixpath.join(target, path))
+        report = write(converts=True)
     files: dict[str, StoredFile] = dict(report.files)
     parts = {name: PartChecksum(count) for name, count in report.counts.items()}
     operators, watermarks, tasks = describe_operators(program, report.groups)
@@ -179,8 +193,16 @@ def start_from_savepoint(
             micro-batches (unless ``write_again``).
         CheckpointLockedError: a job is running there.
     """
+    with only_data(not program.settings.allow_pickles):
+        _start_from_savepoint(spark, ref, restore, base, program)
+
+
+def _start_from_savepoint(
+    spark: SparkSession, ref: ProgramRef, restore: Restore, base: str, program: JobProgram
+) -> None:
     savepoint = restore.savepoint
     check_claims(savepoint, program, restore.ignore_unclaimed)
+    check_positions(savepoint)
     checkpoint_folder = CheckpointFolder.of_job(base, program.name)
     with owned(checkpoint_folder):
         if checkpoint_folder.store.get(JOB) is not None and not restore.fresh:

@@ -22,7 +22,8 @@ def check_claims(savepoint: Savepoint, program: JobProgram, ignore_unclaimed: bo
             # An operator that was made from tables has no kind: one of any kind may take its state.
             kind = entry.kind or (known[entry.id].kind if entry.id in known else "")
             name = (entry.id, OPERATOR, kind, entry.name, entry.uid)
-            before.append(StatefulPart(*name, key_groups=groups))
+            kept_ms = entry.removes_after_ms
+            before.append(StatefulPart(*name, key_groups=groups, removes_after_ms=kept_ms))
     read = savepoint.manifest.offset["sources"]
     for source in program.sources:
         if source_key(source.id) in read:
@@ -30,4 +31,10 @@ def check_claims(savepoint: Savepoint, program: JobProgram, ignore_unclaimed: bo
     gone = set(read) - {source_key(source.id) for source in program.sources}
     before += [StatefulPart(key, SOURCE, "", key, None) for key in sorted(gone)]
     states = {entry.id: entry.kinds() for entry in savepoint.manifest.operators}
-    check_layout_change(Layout(tuple(before), now.stages), now, ignore_unclaimed, lambda: states)
+    check_layout_change(
+        Layout(tuple(before), now.stages),
+        now,
+        ignore_unclaimed,
+        lambda: states,
+        program.settings.accept_bounds,
+    )

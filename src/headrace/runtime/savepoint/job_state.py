@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Any, Self
 
 from headrace.connector import Committer
+from headrace.errors import CheckpointError
 from headrace.runtime.block import ALL_GROUPS
 from headrace.runtime.program import JobProgram, VertexProgram, input_watermarks_key
 from headrace.runtime.savepoint.header import export_headers, import_header
 from headrace.runtime.savepoint.manifest import Manifest, OperatorEntry
-from headrace.runtime.savepoint.read import import_backend
+from headrace.runtime.savepoint.read import StoredStates, import_backend
 from headrace.runtime.savepoint.records import (
     SplitRecord,
     TaskRecord,
@@ -33,6 +34,8 @@ from headrace.runtime.savepoint.savepoint import (
 from headrace.runtime.savepoint.sinks import export_sinks
 from headrace.runtime.savepoint.write import export_states, export_timers
 from headrace.runtime.state.backend import StateBackend
+from headrace.runtime.state.evolution import change_of
+from headrace.runtime.state.fields import add_fields
 from headrace.runtime.state.kinds import StateKind
 from headrace.runtime.tasks.source_task import SplitState
 
@@ -40,6 +43,8 @@ Backends = Mapping[tuple[str, int], StateBackend]
 """The backends of a run, by vertex id and key group."""
 
 Splits = Mapping[tuple[str, str], SplitState]
+
+Convert = Callable[[VertexProgram, int, StateBackend], None]
 
 GetBackend = Callable[[VertexProgram, int], StateBackend]
 """Returns the backend of a vertex's key group, or of ``ALL_GROUPS``."""
@@ -50,19 +55,12 @@ class GroupSummary:
     """What a savepoint needs of a key group beside its records: its header, and its states."""
 
     header: Mapping[str, Any]
-    states: Mapping[str, StateKind]
-    namespaced: Mapping[str, StateKind]
-    tables: Mapping[str, StateKind]
+    states: StoredStates
 
     @classmethod
     def of(cls, backend: StateBackend) -> Self:
         """Return the summary of a backend."""
-        return cls(
-            dict(backend.header),
-            backend.kinds(),
-            backend.in_namespaces.kinds(),
-            backend.tables.kinds(),
-        )
+        return cls(dict(backend.header), StoredStates.of(backend))
 
 
 def create_savepoint(
@@ -72,14 +70,22 @@ def create_savepoint(
     offset: Mapping[str, Any],
     batch_id: int,
     committers: Mapping[str, Committer] | None = None,
+    convert: Convert | None = None,
 ) -> MemorySavepoint:
-    """Create a savepoint: all state of a run after the micro-batch ``batch_id``."""
+    """Create a savepoint: all state of a run after the micro-batch ``batch_id``.
+
+    ``convert`` converts what a vertex's key group stored under an earlier program.
+    """
+    summaries = {at: GroupSummary.of(backend) for at, backend in backends.items()}
+    if convert is not None and mixed_states(summaries):
+        for (id_, group), backend in backends.items():
+            convert(program.vertex(id_), group, backend)
+        summaries = {at: GroupSummary.of(backend) for at, backend in backends.items()}
     parts = PartWriter()
     for (id_, group), backend in sorted(backends.items(), key=lambda item: item[0]):
         parts.put(part_name("states", id_, group), export_states(id_, backend, group))
         if group != ALL_GROUPS:
             parts.put(part_name("timers", id_, group), export_timers(id_, backend, group))
-    summaries = {at: GroupSummary.of(backend) for at, backend in backends.items()}
     operators, watermarks, tasks = describe_operators(program, summaries)
     parts.put("watermarks", watermarks)
     parts.put("tasks", tasks)
@@ -113,7 +119,17 @@ def describe_operators(
     """Return the operators' entries for the manifest, and the records of their headers.
 
     ``groups``: by vertex id and key group.
+
+    Raises:
+        CheckpointError: values of a state have several types.
     """
+    for id_, state in mixed_states(groups):
+        raise CheckpointError(
+            f"some values of the state {state!r} have the type of an earlier program",
+            where={"operator": id_},
+            hint="values of a state that is asked for late are converted with their key group's"
+            " next record: ask for it in open()",
+        )
     by_vertex: dict[str, dict[int, GroupSummary]] = {}
     for (id_, group), summary in groups.items():
         by_vertex.setdefault(id_, {})[group] = summary
@@ -141,10 +157,15 @@ def _make_entry(
     states: dict[str, StateKind] = {}
     namespaced: dict[str, StateKind] = {}
     tables: dict[str, StateKind] = {}
+    fields: dict[str, dict[str, list[str]]] = {}
     for group in groups:
-        states.update(group.states)
-        namespaced.update(group.namespaced)
-        tables.update(group.tables)
+        states.update(group.states.states)
+        namespaced.update(group.states.namespaced)
+        tables.update(group.states.tables)
+        for state, seen in group.states.fields.items():
+            add_fields(fields.setdefault(state, {}), seen)
+    if shared is not None:
+        fields |= {state: dict(seen) for state, seen in shared.states.fields.items()}
     return OperatorEntry(
         vertex.id,
         node.spec.kind if node.spec is not None else "",
@@ -154,8 +175,35 @@ def _make_entry(
         states,
         namespaced,
         tables,
-        {} if shared is None else shared.states,
+        {} if shared is None else shared.states.states,
+        fields,
+        () if node.spec is None else node.spec.removes_after_ms,
     )
+
+
+def mixed_states(groups: Mapping[tuple[str, int], GroupSummary]) -> frozenset[tuple[str, str]]:
+    """Return the states (vertex id, name) of which some key groups have values of another type.
+
+    Their key groups have not been used since the program's types changed.
+    """
+    found = set()
+    known: dict[tuple[str, str], StateKind] = {}
+    fields: dict[tuple[str, str], dict[str, list[str]]] = {}
+    for (id_, _), summary in groups.items():
+        for state, kind in summary.states.kinds().items():
+            if not _is_same(known.setdefault((id_, state), kind), kind):
+                found.add((id_, state))
+        for state, seen in summary.states.fields.items():
+            if not add_fields(fields.setdefault((id_, state), {}), seen):
+                found.add((id_, state))
+    return frozenset(found)
+
+
+def _is_same(one: StateKind, other: StateKind) -> bool:
+    try:
+        return one == other or change_of("", one, other, {}) is None
+    except CheckpointError:
+        return False
 
 
 def restore_savepoint(
@@ -184,7 +232,7 @@ def restore_operator(
         return
     if vertex.broadcast:
         records = savepoint.read_broadcast_state(vertex.id)
-        import_backend(records, get_backend(vertex, ALL_GROUPS), entry.shared)
+        import_backend(records, get_backend(vertex, ALL_GROUPS), entry.shared_states)
     if broadcast_only:
         return
     header = header_of(savepoint, vertex, entry)
@@ -192,7 +240,7 @@ def restore_operator(
     for group in range(vertex.groups):
         backend = get_backend(vertex, group)
         backend.header.update(pickle.loads(header))
-        import_backend(keyed.get(group, ()), backend, entry.states, entry.namespaced, entry.tables)
+        import_backend(keyed.get(group, ()), backend, entry.keyed_states)
 
 
 def header_of(savepoint: Savepoint, vertex: VertexProgram, entry: OperatorEntry) -> bytes:

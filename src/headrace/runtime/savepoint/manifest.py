@@ -9,12 +9,14 @@ from typing import Any, TypeVar
 from zlib import crc32
 
 from headrace.errors import CheckpointError
+from headrace.runtime.savepoint.read import StoredStates
 from headrace.runtime.savepoint.records import PICKLE
+from headrace.runtime.state.fields import SeenFields
 from headrace.runtime.state.kinds import StateKind
 
-FORMAT = 3
-_READ_FORMATS = (2, FORMAT)
-"""Format 2 has no files, and no scope."""
+FORMAT = 4
+_READ_FORMATS = (2, 3, FORMAT)
+"""Format 2 has no files, and no scope; format 3 has no fields."""
 
 _MASK = (1 << 64) - 1
 
@@ -26,7 +28,9 @@ class OperatorEntry:
     """An operator, and the kinds of its states by name.
 
     ``namespaced``: states per key and namespace. ``tables``: states in tables of namespaces.
-    ``shared``: broadcast states. Declared types are data, as in ``StateKind``.
+    ``shared``: broadcast states. Declared types are data, as in ``StateKind``. ``fields``: the
+    fields that dataclasses of values had, by state. ``removes_after_ms``: how long records of each
+    side are kept (see ``OperatorSpec``).
     """
 
     id: str
@@ -38,6 +42,18 @@ class OperatorEntry:
     namespaced: Mapping[str, StateKind] = field(default_factory=dict)
     tables: Mapping[str, StateKind] = field(default_factory=dict)
     shared: Mapping[str, StateKind] = field(default_factory=dict)
+    fields: Mapping[str, SeenFields] = field(default_factory=dict)
+    removes_after_ms: tuple[int | None, ...] = ()
+
+    @property
+    def keyed_states(self) -> StoredStates:
+        """The states by key group."""
+        return StoredStates(self.states, self.namespaced, self.tables, self.fields)
+
+    @property
+    def shared_states(self) -> StoredStates:
+        """The broadcast states."""
+        return StoredStates(self.shared, fields=self.fields)
 
     def kinds(self) -> dict[str, StateKind]:
         """Return the kinds of all its states, by name."""
@@ -139,7 +155,8 @@ def _parse_operator(entry: Mapping[str, Any]) -> OperatorEntry:
         field: {name: StateKind(*kind) for name, kind in entry.get(field, {}).items()}
         for field in ("states", "namespaced", "tables", "shared")
     }
-    return OperatorEntry(**{**entry, **kinds})
+    kept = (*entry.get("removes_after_ms", ()),)
+    return OperatorEntry(**{**entry, **kinds, "removes_after_ms": kept})
 
 
 def _unreadable_error(error: Exception) -> CheckpointError:

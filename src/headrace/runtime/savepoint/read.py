@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, Self, TypeVar
 
 from headrace.errors import CheckpointError
 from headrace.runtime.keys.key_groups import key_group_of
@@ -15,7 +17,15 @@ from headrace.runtime.savepoint.records import (
     decode_key,
 )
 from headrace.runtime.savepoint.write import EVENT
-from headrace.runtime.state.backend import Entry, KeyedTable, StateBackend, Timer
+from headrace.runtime.state.backend import (
+    Entry,
+    KeyedTable,
+    NamespaceTables,
+    StateBackend,
+    Timer,
+)
+from headrace.runtime.state.evolution import stored_loads
+from headrace.runtime.state.fields import SeenFields
 from headrace.runtime.state.kinds import LIST, MAP, TIMES, StateKind
 from headrace.runtime.state.time_buffer import TimeBuffer
 
@@ -24,12 +34,44 @@ FLUSH_BYTES = 64 << 20
 
 Kinds = Mapping[str, StateKind]
 
-Declare = Callable[[str, StateKind], None]
+
+@dataclass(frozen=True)
+class StoredStates:
+    """What a savepoint says of the states of an operator.
+
+    Fields:
+        states, namespaced, tables: the kinds of states of keys, of keys in namespaces, and of
+            tables, by name.
+        fields: the fields that dataclasses of values had, by state.
+    """
+
+    states: Kinds = field(default_factory=dict)
+    namespaced: Kinds = field(default_factory=dict)
+    tables: Kinds = field(default_factory=dict)
+    fields: Mapping[str, SeenFields] = field(default_factory=dict)
+
+    def kinds(self) -> dict[str, StateKind]:
+        """Return the kinds of all states, by name."""
+        return {**self.states, **self.namespaced, **self.tables}
+
+    @classmethod
+    def of(cls, backend: StateBackend) -> Self:
+        """Return what a backend says of its states."""
+        spaces = backend, backend.in_namespaces, backend.tables
+        states, namespaced, tables = (dict(space.kinds()) for space in spaces)
+        fields: dict[str, SeenFields] = {}
+        for space in spaces:
+            fields |= space.fields()
+        return cls(states, namespaced, tables, fields)
+
 
 Enter = Callable[[Any, Any], Entry]
 """Gives the entry of a key, and of a namespace where the records have one."""
 
 Keyed = TypeVar("Keyed", StateRecord, TimerRecord)
+
+
+NOTHING_KNOWN = StoredStates()
 
 
 def assign_key_groups(records: Iterable[Keyed], key_groups: int) -> Iterator[Keyed]:
@@ -69,33 +111,33 @@ def redistribute_list_elements(
 def import_backend(
     records: Iterable[StateRecord | TimerRecord],
     backend: StateBackend,
-    kinds: Kinds | None = None,
-    namespaced_kinds: Kinds | None = None,
-    table_kinds: Kinds | None = None,
+    stored: StoredStates = NOTHING_KNOWN,
 ) -> None:
     """Import the records of one operator and key group into a backend, and flush it.
 
     The records of one state of one key must be sorted by position. Timers with equal times are
-    registered in the given order. ``kinds``, ``namespaced_kinds``, ``table_kinds``: the kinds of
-    states of keys, of keys in namespaces, and of tables, from the manifest, with the declared
-    types.
+    registered in the given order. ``stored``: from the manifest. Values stay as they were stored;
+    the program that declares their states converts them.
 
     Raises:
         CheckpointError: a record is missing or comes twice, or its encoding is unknown.
     """
-    namespaced, tables, in_tables = backend.in_namespaces, backend.tables, table_kinds or {}
+    namespaced, tables, in_tables = backend.in_namespaces, backend.tables, stored.tables
+    fields = stored.fields
     of_keys = _Importer(
-        backend.declare, lambda key, _: _enter_for_change(backend, key), kinds or {}
+        backend, lambda key, _: _enter_for_change(backend, key), stored.states, fields
     )
     of_namespaces = _Importer(
-        namespaced.declare,
+        namespaced,
         lambda *pair: _enter_for_change(namespaced, pair),
-        namespaced_kinds or {},
+        stored.namespaced,
+        fields,
     )
     of_tables = _Importer(
-        tables.declare,
+        tables,
         lambda key, namespace: _enter_for_change(tables.table(namespace), key),
         in_tables,
+        fields,
     )
     size_bytes = 0
     for record in records:
@@ -131,13 +173,23 @@ def _register_timer(record: TimerRecord, backend: StateBackend) -> None:
 class _Importer:
     """Imports savepoint records into a table; the entry of the last record is cached."""
 
-    def __init__(self, declare: Declare, enter: Enter, kinds: Kinds) -> None:
-        self._declare_state, self._enter = declare, enter
+    def __init__(
+        self,
+        space: KeyedTable | NamespaceTables,
+        enter: Enter,
+        kinds: Kinds,
+        fields: Mapping[str, SeenFields],
+    ) -> None:
+        self._space, self._enter = space, enter
+        loads = {state: stored_loads([seen]) for state, seen in fields.items()}
+        self._loads = {state: of for state, of in loads.items() if of is not pickle.loads}
         self._kinds: dict[str, StateKind] = {}
         self._buffer: tuple[bytes, bytes | None, str] | None = None
         self._added = 0
         for state, kind in kinds.items():
             self._declare(state, kind)
+            if state in fields:
+                space.note_fields(state, fields[state])
         self.reset()
 
     def reset(self) -> None:
@@ -163,7 +215,7 @@ class _Importer:
             raise _damaged_error(
                 record, f"is a record of {record.kind} state, but was said to be {kind}"
             )
-        value = decode(record.value)
+        value = self._loads.get(record.state, decode)(record.value)
         self._put_value(record, (value, record.stamp_ms) if expires else value)
 
     def _put_value(self, record: StateRecord, value: Any) -> None:
@@ -199,7 +251,7 @@ class _Importer:
         self._entry.setdefault(record.state, TimeBuffer([], [])).add(record.stamp_ms, value)
 
     def _declare(self, state: str, kind: StateKind) -> StateKind:
-        self._declare_state(state, kind)
+        self._space.declare(state, kind)
         self._kinds[state] = kind
         return kind
 

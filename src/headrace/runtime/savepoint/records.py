@@ -13,6 +13,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any, NamedTuple
 
+from headrace.common._storage.pickles import loads
 from headrace.runtime.keys.serialized_key import SerializedKey, to_internal_key
 
 PICKLE = "pickle"
@@ -20,7 +21,7 @@ PICKLE = "pickle"
 encode: Callable[[Any], bytes] = partial(pickle.dumps, protocol=5)
 """A key, namespace or value as bytes."""
 
-decode: Callable[[bytes], Any] = pickle.loads
+decode: Callable[[bytes], Any] = loads
 
 
 def encode_key(key: Any) -> bytes:

@@ -66,7 +66,8 @@ def _export_entry(
 ) -> Iterator[StateRecord]:
     """Yield the records of one entry; ``namespace`` None: the entry of a key alone."""
     for state, stored in entry.items():
-        kind, _, expires = kinds.get(state, _UNDECLARED)
+        declared = kinds.get(state, _UNDECLARED)
+        kind, expires = declared.kind, declared.expires
         for position, (item, value) in enumerate(_split_state(kind, stored)):
             stamp = None
             if kind == TIMES:

@@ -12,7 +12,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, NamedTuple, Protocol
 
-from headrace.runtime.state.kinds import StateKind
+from headrace.runtime.state.fields import SeenFields
+from headrace.runtime.state.kinds import NO_EVOLUTION, Evolution, StateKind
 
 Entry = dict[Any, Any]
 
@@ -120,20 +121,33 @@ class KeyedTable(ABC):
     """Reports a change of a key's entry; call it after each change, also to empty."""
 
     @abstractmethod
-    def declare(self, slot: str, kind: StateKind) -> None:
+    def declare(self, slot: str, kind: StateKind, evolution: Evolution = NO_EVOLUTION) -> None:
         """Declare the kind of a slot: a value, a list, a map (a dict) or a ``TimeBuffer``.
 
         With a time-to-live, each value is a pair with the time (ms) of its last use. A backend may
         return objects that behave like a ``list`` (append, extend, iteration, len), a ``dict`` or a
         ``TimeBuffer``.
 
+        ``evolution``: how values of an earlier program are converted.
+
         Raises:
-            CheckpointError: the stored state has another kind or type.
+            CheckpointError: the stored state has a kind or type that cannot be converted.
         """
 
     @abstractmethod
     def kinds(self) -> Mapping[str, StateKind]:
         """Return the kinds of the slots that were declared, or are stored, by slot."""
+
+    @abstractmethod
+    def fields(self) -> Mapping[str, SeenFields]:
+        """Return the fields that the dataclasses of stored values had, by slot."""
+
+    @abstractmethod
+    def note_fields(self, slot: str, seen: SeenFields) -> None:
+        """Keep the fields that dataclasses have in the values that are put from now on.
+
+        The classes have others by now: the values were stored by an earlier program.
+        """
 
     @abstractmethod
     def single_slot_view(self, slot: str) -> Values | None:
@@ -174,12 +188,20 @@ class NamespaceTables(ABC):
     """
 
     @abstractmethod
-    def declare(self, slot: str, kind: StateKind) -> None:
+    def declare(self, slot: str, kind: StateKind, evolution: Evolution = NO_EVOLUTION) -> None:
         """Declare the kind of the only slot of all tables.
 
         Raises:
-            CheckpointError: the stored state has another kind or type.
+            CheckpointError: the stored state has a kind or type that cannot be converted.
         """
+
+    @abstractmethod
+    def fields(self) -> Mapping[str, SeenFields]:
+        """Return the fields that the dataclasses of stored values had, by slot."""
+
+    @abstractmethod
+    def note_fields(self, slot: str, seen: SeenFields) -> None:
+        """Keep the fields that dataclasses have in the values that are put from now on."""
 
     @abstractmethod
     def kinds(self) -> Mapping[str, StateKind]:
@@ -231,6 +253,14 @@ class StateBackend(KeyedTable):
 
     tables: NamespaceTables
     """The tables of namespaces that many keys share."""
+
+    @abstractmethod
+    def evolve(self) -> bool:
+        """Convert stored values to what is declared; return whether there were any.
+
+        Call it once all states are declared: values that nobody reads are converted too. ``flush``
+        must follow.
+        """
 
     @abstractmethod
     def size(self) -> StateSize:

@@ -14,7 +14,7 @@ from headrace.errors import PlanError
 from headrace.runtime.keys.key_groups import stable_hash
 from headrace.runtime.record_copies import copy_record
 from headrace.runtime.state.backend import MISSING, StateBackend
-from headrace.runtime.state.kinds import VALUE, StateKind
+from headrace.runtime.state.kinds import NO_EVOLUTION, VALUE, Evolution, StateKind
 
 _ANY_VALUE = StateKind(VALUE)
 
@@ -35,10 +35,13 @@ class BroadcastStateMap:
     and when the writing side reads it: that side must put a value again after changing it.
     """
 
-    __slots__ = ("_entries", "_in_order", "_owner", "kind", "name")
+    __slots__ = ("_entries", "_in_order", "_owner", "evolution", "kind", "name")
 
-    def __init__(self, owner: BroadcastStateStore, name: str, kind: StateKind) -> None:
+    def __init__(
+        self, owner: BroadcastStateStore, name: str, kind: StateKind, evolution: Evolution
+    ) -> None:
         self._owner, self.name, self.kind = owner, name, kind
+        self.evolution = evolution._replace(ordered=True)
         self._entries: dict[Any, tuple[int, Any]] = {}
         self._in_order = True
 
@@ -159,11 +162,13 @@ class BroadcastStateStore:
         self.asked_all_groups = False
         """Whether one of the current broadcast records has used the keys of all groups."""
 
-    def map(self, name: str, kind: StateKind = _ANY_VALUE) -> BroadcastStateMap:
+    def map(
+        self, name: str, kind: StateKind = _ANY_VALUE, evolution: Evolution = NO_EVOLUTION
+    ) -> BroadcastStateMap:
         """Return the map of this name, created at the first call; ``kind``: its kind of state."""
         found = self._maps.get(name)
         if found is None:
-            found = self._maps[name] = BroadcastStateMap(self, name, kind)
+            found = self._maps[name] = BroadcastStateMap(self, name, kind, evolution)
         return found
 
     def next_order(self) -> int:
@@ -175,14 +180,16 @@ class BroadcastStateStore:
         """Load the content of a backend.
 
         Raises:
-            CheckpointError: a map was stored with another type.
+            CheckpointError: a map was stored with a type that cannot be converted.
         """
         self._order, self.writable = 0, False
         self.changes.clear()
         backend.owner = self._operator
         for each in self._maps.values():
-            backend.declare(each.name, each.kind)
+            backend.declare(each.name, each.kind, each.evolution)
             each.drop_entries()
+        if backend.evolve():
+            backend.flush()
         for key, entry in backend.scan():
             for name, found in entry.items():
                 self.map(name).set_entry(key, found)

@@ -4,8 +4,9 @@ Unpickling sets what was pickled and nothing else. A new field with a plain defa
 class. One with a factory, or in a class with slots, is not there at all.
 
 A key group's header has the fields that the dataclasses of a state's values had when these were
-written. They are compared with the classes of now before the group's first record. What cannot be
-known then (objects inside of others, classes of no module) is found where an object is read.
+written. They are compared with the classes of now before the group's first record, and the values
+are converted (``evolution.py``). What cannot be known then (classes of no module, objects that no
+sample had) is found where an object is read.
 """
 
 from __future__ import annotations
@@ -13,13 +14,14 @@ from __future__ import annotations
 import dataclasses
 import importlib
 import inspect
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache, reduce
 from types import MemberDescriptorType
-from typing import Any
+from typing import Any, NamedTuple
 
 from headrace.errors import CheckpointError
 from headrace.runtime.immutability import ATOMIC_TYPES
+from headrace.runtime.state.stored_objects import former_names
 from headrace.runtime.state.time_buffer import TimeBuffer
 
 _BY_HAND = {"__getstate__", "__setstate__", "__reduce__", "__reduce_ex__", "__getattr__"}
@@ -53,27 +55,132 @@ def check_fields(operator: str | None, entry: Mapping[Any, Any]) -> None:
             raise _missing_field_error(operator, str(state), type(value).__qualname__, field)
 
 
-def check_stored_fields(operator: str | None, state: str, seen: SeenFields) -> None:
-    """Check that stored objects of a state have all fields of their classes, if importable.
+def add_fields(known: dict[str, list[str]], seen: SeenFields) -> bool:
+    """Add what other values of a state had; of a class that has changed, fields that both have.
 
-    Raises:
-        CheckpointError: a class has a field without plain default that stored objects lack.
+    Return whether all values can be converted together: those of frozen dataclasses with slots are
+    pickled by position, so they must have the same fields.
     """
     for name, fields in seen.items():
-        for field in sorted(_required_fields_by_name(name).difference(fields)):
-            raise _missing_field_error(operator, state, name.partition(":")[2], field)
+        before = known.setdefault(name, [*fields])
+        if before != fields:
+            cls = resolve_class(name)
+            if cls is not None and _is_pickled_by_position(cls):
+                return False
+            known[name] = [field for field in before if field in fields]
+    return True
+
+
+def current_fields(seen: SeenFields) -> SeenFields:
+    """Return the fields of the same classes as they are now; of one that is gone, the old ones."""
+    found = {**seen}
+    for name in seen:
+        cls = resolve_class(name)
+        now = None if cls is None else fields_of(cls)
+        if now is not None:
+            found[name] = now[1]
+    return found
+
+
+class ClassChange(NamedTuple):
+    """A dataclass (``name``: ``module:qualname``) whose stored objects have to be converted.
+
+    ``stored``: their fields. ``missing``: the new fields that have no default.
+    """
+
+    name: str
+    cls: type
+    stored: tuple[str, ...]
+    missing: tuple[str, ...]
+
+
+def changed_classes(seen: SeenFields, renamed: Mapping[str, str]) -> list[ClassChange]:
+    """Return the classes whose stored objects have to be converted.
+
+    ``renamed``: new names of fields by the old ones, beside those that classes declare.
+    """
+    found = []
+    for name, fields in seen.items():
+        cls = resolve_class(name)
+        if cls is not None:
+            change = _change(name, cls, tuple(fields), tuple(renamed.items()))
+            if change is not None:
+                found.append(change)
+    return found
+
+
+@lru_cache(maxsize=256)  # each call of a group asks for it
+def _change(
+    name: str, cls: type, stored: tuple[str, ...], renamed: tuple[tuple[str, str], ...]
+) -> ClassChange | None:
+    if not dataclasses.is_dataclass(cls) or _is_pickled_by_hand(cls):
+        return None
+    former = former_names(cls, dict(renamed))
+    fields = dataclasses.fields(cls)
+    gained = [field for field in fields if field.name not in stored]
+    missing = [
+        field.name
+        for field in gained
+        if field.init
+        and former.get(field.name) not in stored
+        and field.default is field.default_factory is dataclasses.MISSING
+    ]
+    names = tuple(field.name for field in fields)
+    if _is_pickled_by_position(cls):
+        needed = names != stored
+    elif not cls.__dictoffset__:
+        needed = {*names} != {*stored}
+    else:
+        needed = any(
+            former.get(field.name) in stored
+            or (field.init and not _is_read_from_class(cls, field.name))
+            for field in gained
+        )
+    return ClassChange(name, cls, stored, (*missing,)) if needed or missing else None
+
+
+def _is_pickled_by_position(cls: type) -> bool:
+    """Return whether objects are pickled as a list: of a frozen dataclass with slots."""
+    return any("__setstate__" in vars(base) for base in inspect.getmro(cls)[:-1])
+
+
+def classes_in(value: Any, depth: int = 4) -> Iterator[type]:
+    """Yield the classes of a state's value; of a list, map or time buffer, that of its last item.
+
+    ``depth``: also those of dataclasses in the fields of dataclasses, so many levels deep.
+    """
+    cls = class_of_newest(value)
+    yield cls
+    if depth and fields_of(cls) is not None:
+        newest = _newest(value)
+        for field in dataclasses.fields(cls):
+            yield from classes_in(getattr(newest, field.name, None), depth - 1)
+
+
+def parts_of(value: Any) -> Iterable[Any]:
+    """Return the elements of a list, the values of a map or time buffer, or the value itself."""
+    kind = type(value)
+    if kind is list:
+        return value  # type: ignore[no-any-return]
+    if kind is dict:
+        return value.values()  # type: ignore[no-any-return]
+    return value.values if kind is TimeBuffer else (value,)
 
 
 def class_of_newest(value: Any) -> type:
     """Return the class of a state's value; of a list, map or time buffer, that of its last item."""
+    return type(_newest(value))
+
+
+def _newest(value: Any) -> Any:
     kind = type(value)
     if kind is list or kind is dict:
         if not value:
-            return kind
+            return value
         value = value[-1] if kind is list else value[next(reversed(value))]
     elif kind is TimeBuffer and value.values:
-        return type(value.values[-1])
-    return type(value[0]) if type(value) is tuple and value else type(value)
+        return value.values[-1]
+    return value[0] if type(value) is tuple and value else value
 
 
 @lru_cache(maxsize=256)  # each call of a group asks for it
@@ -120,13 +227,14 @@ def _first_object(value: Any) -> Any:
     return value[0] if type(value) is tuple and value else value
 
 
-def _required_fields_by_name(name: str) -> frozenset[str]:
+def resolve_class(name: str) -> type | None:
+    """Return the class of a name ``module:qualname``; None if there is none."""
     module, _, qualname = name.partition(":")
     try:
         found = reduce(getattr, qualname.split("."), importlib.import_module(module))
     except Exception:  # the module may be gone, or raise anything: reading an object says so
-        return frozenset()
-    return _required_fields(found) if isinstance(found, type) else frozenset()
+        return None
+    return found if isinstance(found, type) else None
 
 
 def _is_pickled_by_hand(kind: type) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import heapq
 import itertools
 from collections import defaultdict, deque
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from headrace.runtime.state.backend import (
@@ -19,7 +19,9 @@ from headrace.runtime.state.backend import (
     TimerStore,
     Values,
 )
-from headrace.runtime.state.kinds import StateKind, check_state
+from headrace.runtime.state.evolution import change_of
+from headrace.runtime.state.fields import SeenFields, classes_in, fields_of, parts_of
+from headrace.runtime.state.kinds import NO_EVOLUTION, Evolution, StateKind
 from headrace.runtime.state.refusals import find_unpicklable_value
 from headrace.runtime.state.time_buffer import TimeBuffer
 
@@ -87,17 +89,45 @@ class HeapEntries(KeyedTable):
     def __init__(self) -> None:
         self._entries: defaultdict[Any, Entry] = defaultdict(dict)
         self._kinds: dict[str, StateKind] = {}
+        self._fields: dict[str, SeenFields] = {}
+        """The fields of dataclasses in imported values, until these are converted."""
         self._view: tuple[Values, str] | None = None
         self.enter = self._entries.__getitem__
         # The entry is the store, so there is nothing to note: a queue of no length takes anything.
         self.changed = deque(maxlen=0).append
 
-    def declare(self, slot: str, kind: StateKind) -> None:
-        """Declare the kind of a slot; it must equal an earlier declaration."""
+    def declare(self, slot: str, kind: StateKind, evolution: Evolution = NO_EVOLUTION) -> None:
+        """Declare the kind of a slot; values of an earlier declaration are converted."""
         known = self._kinds.setdefault(slot, kind)
-        if known != kind:
-            check_state(slot, known, kind, self.owner)
-            self._kinds[slot] = kind
+        seen = self._fields.pop(slot, {})
+        change = change_of(slot, known, kind, seen, evolution, self.owner)
+        self._kinds[slot] = kind
+        if change is not None:
+            self.convert(slot, change.apply)
+
+    def convert(self, slot: str, convert: Callable[[Any], Any]) -> None:
+        """Convert the values of a slot; None removes one."""
+        self.end_single_slot_view()
+        for entry in self._entries.values():
+            if slot in entry:
+                found = convert(entry.pop(slot))
+                if found is not None:
+                    entry[slot] = found
+
+    def note_fields(self, slot: str, seen: SeenFields) -> None:
+        """Keep the fields of dataclasses in a slot, as they are in values that are put now."""
+        self._fields[slot] = seen
+
+    def fields(self) -> Mapping[str, SeenFields]:
+        """Return the fields of the dataclasses of values, by slot."""
+        found = {slot: {**seen} for slot, seen in self._fields.items()}
+        for _, entry in self.scan():
+            for slot, value in entry.items():
+                for cls in {cls for part in parts_of(value) for cls in classes_in(part)}:
+                    named = fields_of(cls)
+                    if named is not None:
+                        found.setdefault(slot, {}).setdefault(*named)
+        return found
 
     def kinds(self) -> Mapping[str, StateKind]:
         """Return the kinds of the slots that were declared."""
@@ -172,17 +202,35 @@ class HeapTables(NamespaceTables):
 
     def __init__(self) -> None:
         self._tables: dict[Any, HeapEntries] = {}
-        self._kinds = HeapEntries()
+        self._kinds: dict[str, StateKind] = {}
+        self._fields: dict[str, SeenFields] = {}
         self.owner: str | None = None
 
-    def declare(self, slot: str, kind: StateKind) -> None:
-        """Declare the kind of a slot; it must equal an earlier declaration."""
-        self._kinds.owner = self.owner
-        self._kinds.declare(slot, kind)
+    def declare(self, slot: str, kind: StateKind, evolution: Evolution = NO_EVOLUTION) -> None:
+        """Declare the kind of a slot; values of an earlier declaration are converted."""
+        known = self._kinds.setdefault(slot, kind)
+        seen = self._fields.pop(slot, {})
+        change = change_of(slot, known, kind, seen, evolution, self.owner)
+        self._kinds[slot] = kind
+        if change is not None:
+            for table in self._tables.values():
+                table.convert(slot, change.apply)
+
+    def note_fields(self, slot: str, seen: SeenFields) -> None:
+        """Keep the fields of dataclasses in a slot, as they are in values that are put now."""
+        self._fields[slot] = seen
+
+    def fields(self) -> Mapping[str, SeenFields]:
+        """Return the fields of the dataclasses of values, by slot."""
+        found = {slot: {**seen} for slot, seen in self._fields.items()}
+        for table in self._tables.values():
+            for slot, seen in table.fields().items():
+                found.setdefault(slot, {}).update(seen)
+        return found
 
     def kinds(self) -> Mapping[str, StateKind]:
         """Return the kind of the slot that was declared."""
-        return self._kinds.kinds()
+        return self._kinds
 
     def namespaces(self) -> list[Any]:
         """Return the namespaces that have a table."""
@@ -235,6 +283,10 @@ class HeapBackend(HeapEntries, StateBackend):
         self.event_timers = HeapTimers()
         self.processing_timers = HeapTimers()
         self.header: dict[str, Any] = {}
+
+    def evolve(self) -> bool:
+        """Return False: values are converted as soon as a state is declared."""
+        return False
 
     def size(self) -> StateSize:
         """Return how many entries there are."""

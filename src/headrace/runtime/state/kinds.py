@@ -3,17 +3,17 @@
 A state that was stored as one kind cannot be read as another: a list is no map, and what a reducing
 state added up is no accumulator. The same holds for declared types, as far as they are known: a
 state that declares none, or ``Types.PICKLED_BYTE_ARRAY()``, may hold anything, so it goes together
-with every type. Types are kept as plain data (``common/_types/data.py``) and compared part by part;
-a wider number is another type.
+with every type. Types are kept as plain data (``common/_types/data.py``) and compared part by part.
+Which changes of a type are converted is in ``evolution.py``.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
-from headrace.common._types.data import TypeData, type_data, type_text, types_compatible
+from headrace.common._types.data import TypeData, type_data, type_text
 from headrace.common.typeinfo import TypeInformation
-from headrace.errors import CheckpointError
 
 RESERVED_NAMES = "headrace."
 """The names of states that an operator itself keeps begin so; no state of a user's may."""
@@ -27,12 +27,14 @@ TIMES = "times"
 class StateKind(NamedTuple):
     """The kind of a state (one of the six above), and its declared type as data, or None.
 
-    ``expires``: whether it has a time-to-live.
+    ``expires``: whether it has a time-to-live. ``version``: up to which version its values are
+    migrated (see ``Evolution``).
     """
 
     kind: str
     type: TypeData | None = None
     expires: bool = False
+    version: int = 0
 
     @property
     def layout(self) -> str:
@@ -47,6 +49,28 @@ class StateKind(NamedTuple):
         return " ".join(words)
 
 
+class Evolution(NamedTuple):
+    """How values of a state that were stored by an earlier program become values of this one.
+
+    ``renamed``: new names of fields by the old ones. ``defaults``: values of new fields of rows.
+    ``migrations``: by version, ascending, a function from a value of an older version to the value.
+    ``ordered``: each stored value is a pair of its place and the value of a map (broadcast state).
+    """
+
+    renamed: Mapping[str, str] = {}
+    defaults: Mapping[str, Any] = {}
+    migrations: tuple[tuple[int, Callable[[Any], Any]], ...] = ()
+    ordered: bool = False
+
+    @property
+    def version(self) -> int:
+        """The version of the values that the program stores."""
+        return self.migrations[-1][0] if self.migrations else 0
+
+
+NO_EVOLUTION = Evolution()
+
+
 def type_data_of(declared: TypeInformation | None) -> TypeData | None:
     """Return a declared type as data; None if no type is declared."""
     return None if declared is None else declared.to_data()
@@ -55,29 +79,3 @@ def type_data_of(declared: TypeInformation | None) -> TypeData | None:
 def timestamped_type(declared: TypeInformation | None) -> TypeData | None:
     """Return the type of a record with its timestamp (ms)."""
     return None if declared is None else type_data("TUPLE", declared.to_data(), type_data("LONG"))
-
-
-def is_compatible(before: StateKind, now: StateKind) -> bool:
-    """Return True if a state stored as ``before`` can be read as ``now``."""
-    return (
-        before.kind == now.kind
-        and before.expires == now.expires
-        and (before.type is None or now.type is None or types_compatible(before.type, now.type))
-    )
-
-
-def check_state(state: str, before: StateKind, now: StateKind, operator: str | None = None) -> None:
-    """Check that a stored state has the kind, type and time-to-live that the program declares.
-
-    Raises:
-        CheckpointError: the kind, the type or the time-to-live has changed.
-    """
-    if not is_compatible(before, now):
-        of = "" if operator is None else f" of operator {operator!r}"
-        mend = "give the state another name"
-        if state.startswith(RESERVED_NAMES):
-            mend = "restore the declared type of the stream, or give the operator another uid"
-        raise CheckpointError(
-            f"the state {state!r}{of} was stored as {before}, and is {now} now",
-            hint=f"{mend}, or start anew with headrace run --fresh",
-        )

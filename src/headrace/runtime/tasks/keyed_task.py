@@ -127,6 +127,21 @@ class KeyedTask:
         yield from self.run_group(task, backend, keep_buffers=False)
         yield from self.drain()
 
+    def convert_state(self, backend: StateBackend) -> None:
+        """Convert what a key group has stored under an earlier program, outside of a micro-batch.
+
+        States that the user's functions ask for after ``open`` are left.
+        """
+        if self._context.states is not None:
+            self._context.states.attach(backend)
+            backend.evolve()
+            backend.flush()
+
+    def convert_broadcast_state(self, backend: StateBackend) -> None:
+        """Convert broadcast state that was stored under an earlier program."""
+        if self._broadcast_states is not None:
+            self._broadcast_states.load(backend)
+
     def drain(self) -> Iterator[Envelope]:
         """Yield and remove the buffered output."""
         return self._count_busy_time(self._chain.drain())
@@ -166,6 +181,7 @@ class KeyedTask:
         key_context.watermark = watermark
         if self._context.states is not None:
             self._context.states.attach(backend)
+            backend.evolve()
         else:
             key_context.backend, key_context.entry = backend, None
         chain.restore(header.get("nodes", {}))

@@ -39,7 +39,7 @@ def test_a_manifest_comes_back() -> None:
 def test_an_unknown_format_is_refused_and_so_is_a_damaged_manifest() -> None:
     text = form().manifest.to_json()
     found = json.loads(text)
-    with pytest.raises(CheckpointError, match="format 99, this version reads 3"):
+    with pytest.raises(CheckpointError, match="format 99, this version reads 4"):
         Manifest.from_json(json.dumps({**found, "format": 99}))
     changed = text.replace('"epoch": 7', '"epoch": 6')
     assert changed != text

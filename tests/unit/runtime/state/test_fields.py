@@ -31,6 +31,12 @@ class WithFactory:
     tags: list[str] = field(default_factory=list)
 
 
+@dataclass
+class Required:
+    id: int
+    venue: str
+
+
 @dataclass(slots=True)
 class WithSlots:
     id: int
@@ -110,24 +116,32 @@ def opened(store: MemoryPages) -> PagedBackend:
     [itself, lambda v: [v], lambda v: (v, 5), lambda v: {"a": v}, lambda v: [(v, 5)]],
     ids=["value", "list", "with the time of its last use", "map", "list that expires"],
 )
-def test_a_field_with_a_factory_is_named(
+def test_a_field_with_a_factory_is_filled(
     monkeypatch: pytest.MonkeyPatch, wrapped: Callable[[Any], Any]
 ) -> None:
-    with pytest.raises(CheckpointError, match="before the class had the field 'tags'") as raised:
-        stored_as(WithFactory, monkeypatch, wrapped)
+    found = stored_as(WithFactory, monkeypatch, wrapped)
+    assert found == wrapped(WithFactory(7))
+
+
+@pytest.mark.parametrize("wrapped", [itself, lambda v: [v], lambda v: {"a": v}])
+def test_a_field_without_default_is_named(
+    monkeypatch: pytest.MonkeyPatch, wrapped: Callable[[Any], Any]
+) -> None:
+    with pytest.raises(CheckpointError, match=r"Order\.venue is new, and has no default") as raised:
+        stored_as(Required, monkeypatch, wrapped)
     assert "the state 'orders' of operator 'book (uid=b)'" in str(raised.value)
-    assert "__setstate__" in (raised.value.hint or "")
+    assert "migrate()" in (raised.value.hint or "")
 
 
 def test_it_is_refused_before_anything_is_read(monkeypatch: pytest.MonkeyPatch) -> None:
     store = written(itself, itself, [Order(7)])
-    monkeypatch.setattr(sys.modules[__name__], "Order", WithFactory)
+    monkeypatch.setattr(sys.modules[__name__], "Order", Required)
     backend = opened(store)
     with pytest.raises(CheckpointError) as raised:
         backend.declare("orders", StateKind("list"))
     assert str(raised.value).startswith(
-        "the state 'orders' of operator 'book (uid=b)' holds an object of Order that was stored"
-        " before the class had the field 'tags'"
+        "the state 'orders' of operator 'book (uid=b)' has objects of an earlier version of their"
+        " class\n  differences: Order.venue is new, and has no default"
     )
     # Nobody asks for the state: it is nobody's concern.
     opened(store).declare("other", StateKind("list"))
@@ -143,9 +157,9 @@ def test_so_is_state_of_namespaces(space: str, monkeypatch: pytest.MonkeyPatch) 
         return (key, "w") if space == "namespaces" else key
 
     store = written(part, key_of, [Order(7)])
-    monkeypatch.setattr(sys.modules[__name__], "Order", WithFactory)
+    monkeypatch.setattr(sys.modules[__name__], "Order", Required)
     backend = opened(store)
-    with pytest.raises(CheckpointError, match="before the class had the field 'tags'"):
+    with pytest.raises(CheckpointError, match=r"Order\.venue is new, and has no default"):
         part(backend).declare("orders", StateKind("list"))
 
 
@@ -158,7 +172,7 @@ def test_what_is_not_the_newest_is_found_when_it_is_read(monkeypatch: pytest.Mon
         backend.enter(0)
 
 
-def test_old_objects_are_remembered_beside_new_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_old_objects_are_converted_beside_new_ones(monkeypatch: pytest.MonkeyPatch) -> None:
     """A field came with a default, which became a factory: old objects still lack it."""
     module = sys.modules[__name__]
     store = written(itself, itself, [Order(7)])
@@ -171,8 +185,10 @@ def test_old_objects_are_remembered_beside_new_ones(monkeypatch: pytest.MonkeyPa
     backend.changed(1)
     backend.flush()
     monkeypatch.setattr(module, "Order", Noted)
-    with pytest.raises(CheckpointError, match="before the class had the field 'note'"):
-        opened(store).declare("orders", StateKind("list"))
+    backend = opened(store)
+    backend.declare("orders", StateKind("list"))
+    assert [backend.enter(key)["orders"][0].note for key in (0, 1)] == ["", ""]
+    assert vars(backend.enter(0)["orders"][0]) == {"id": 7, "note": ""}
 
 
 def test_a_class_that_is_gone_is_no_concern_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from headrace.errors import CheckpointError
-from headrace.runtime.savepoint.read import import_backend
+from headrace.runtime.savepoint.read import StoredStates, import_backend
 from headrace.runtime.savepoint.write import export_states
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
@@ -244,7 +244,7 @@ def test_it_moves_as_records_from_heap_to_pages() -> None:
     assert [record.stamp_ms for record in records[:3]] == [1, 1, 1]
     store = CountingStore()
     backend = paged(store)
-    import_backend(records, backend, heap.kinds())
+    import_backend(records, backend, StoredStates.of(heap))
     backend = paged(store)
     assert type(backend.enter("a")[SLOT]) is ChunkedTimes
     for key in ("a", "b"):
@@ -252,7 +252,7 @@ def test_it_moves_as_records_from_heap_to_pages() -> None:
     assert sorted(export_states("join", PagedBackend(store, 4, 200), 0)) == sorted(records)
     for wrong in (records[1:], [records[0], *records], [*records[:5], *records[6:]]):
         with pytest.raises(CheckpointError, match="has the position"):
-            import_backend(wrong, paged(CountingStore()), heap.kinds())
+            import_backend(wrong, paged(CountingStore()), StoredStates.of(heap))
 
 
 def test_a_buffer_is_no_value() -> None:

@@ -81,6 +81,7 @@ class Checkpoint:
             CheckpointLockedError: another driver uses the checkpoint, and ``waits`` is False.
             CheckpointError: the program cannot continue from the checkpoint (``check_program``), or
                 the checkpoint is damaged.
+            ConfigurationError: a new checkpoint's path has characters that Spark cannot read.
         """
         folder = CheckpointFolder.of_job(base, program.name)
         ownership = Ownership(
@@ -91,6 +92,8 @@ class Checkpoint:
         )
         try:
             if isinstance(folder.files, RemoteFiles):
+                if folder.store.get(JOB) is None:
+                    folder.check_name()
                 check_put_if_absent(folder)
             ownership.acquire(program.run_id, waits)
             if not folder.temporary:

@@ -43,6 +43,7 @@ from headrace.common._storage.locations import (
 )
 from headrace.common._storage.object_store import ObjectStore
 from headrace.common._storage.remote import RemoteFiles
+from headrace.errors import ConfigurationError
 from headrace.runners.temporary_files import new_subfolder
 
 JOB = "job"
@@ -66,6 +67,9 @@ RESTORED = -1
 
 _GENERATION = re.compile(f"{_SPARK}(?:-([1-9][0-9]*))?")
 _KEPT_WHEN_CLEARED = (OWNERS, LEASES, COMMITTING)
+
+URL_ESCAPED = frozenset(' "<>\\^`{|}%')
+"""Characters that Spark's state data source escapes in a path, and then does not find (4.3.0)."""
 
 _LITERAL = frozenset(string.ascii_letters + string.digits + "-_.")
 _MAX_NAME_CHARS = 120
@@ -115,6 +119,22 @@ class CheckpointFolder:
         if generation == RESTORED:
             return posixpath.join(self.directory, _RESTORED)
         return posixpath.join(self.directory, f"{_SPARK}-{generation}" if generation else _SPARK)
+
+    def check_name(self) -> None:
+        """Check that Spark can read state in the folder: it can link to a local one only.
+
+        Raises:
+            ConfigurationError: it cannot.
+        """
+        found = URL_ESCAPED.intersection(self.directory)
+        if found and is_url(self.directory):
+            characters = " ".join(map(repr, sorted(found)))
+            raise ConfigurationError(
+                f"a checkpoint on remote storage cannot have {characters} in its path",
+                where={"checkpoint": self.directory},
+                hint="Spark does not find its state there again; set"
+                " execution.checkpointing.dir to another folder",
+            )
 
     def generations(self) -> list[int]:
         """Return the generations, and ``RESTORED``, that have a folder."""

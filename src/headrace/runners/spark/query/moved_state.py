@@ -11,9 +11,9 @@ from functools import reduce
 from pyspark.sql import DataFrame, GroupedData, SparkSession
 from pyspark.sql import functions as F
 
-from headrace.common._storage.locations import hadoop_url, is_url
+from headrace.common._storage.locations import hadoop_url
 from headrace.runners.spark.checkpoint.generations import Origin, Stages
-from headrace.runners.spark.checkpoint.layout import CheckpointFolder, is_restored
+from headrace.runners.spark.checkpoint.layout import URL_ESCAPED, CheckpointFolder, is_restored
 from headrace.runners.spark.checkpoint.restored import restored_files
 from headrace.runners.spark.query.stored import StoredRecord, records_of_vertices, redistribute
 from headrace.runners.spark.query.wire import bucket_keys
@@ -173,9 +173,6 @@ def records(
             yield row["bucket"], row["name"], bytes(row["data"])
 
 
-_URL_ESCAPED = frozenset(' "<>\\^`{|}%')
-"""Characters that are escaped in a URL."""
-
 _links: dict[str, str] = {}
 """Symbolic links to folders, by folder."""
 
@@ -183,10 +180,12 @@ _links: dict[str, str] = {}
 def _url_safe(folder: str) -> str:
     """Return the folder, or a symbolic link to it if its path has characters that a URL escapes.
 
-    Spark's state data source escapes the path, and then looks for the escaped path (4.3.0).
+    Raises:
+        ConfigurationError: the folder is on remote storage, where there are no links.
     """
-    if is_url(folder) or _URL_ESCAPED.isdisjoint(folder):
+    if URL_ESCAPED.isdisjoint(folder):
         return folder
+    CheckpointFolder(folder).check_name()
     if folder not in _links:
         _links[folder] = str(new_subfolder("state-") / "spark")
         os.symlink(folder, _links[folder])

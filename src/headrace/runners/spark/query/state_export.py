@@ -74,12 +74,14 @@ def export_state(
     groups: Mapping[str, int],
     partitions: int,
     target: str,
+    converts: bool = False,
 ) -> ExportReport:
     """Write the state after a micro-batch (Spark's number) to a savepoint's folder.
 
     ``groups``: by operator, the number of its key groups; other operators are left out.
     ``partitions``: the number of buckets. Each has a copy of broadcast state; one writes it.
-    Half of the cores write, so that the job's own tasks do not wait.
+    Half of the cores write, so that the job's own tasks do not wait. ``converts``: values of
+    an earlier program are converted, which opens the job's operators.
 
     Raises:
         CheckpointError: a copy of broadcast state is missing.
@@ -89,7 +91,7 @@ def export_state(
     for stage in range(1, len(stages) + 1):
         rows = sorted_pages(read_stage(spark, state_folder, stages, batch, stage))
         wanted = {id_: groups[id_] for id_ in stages[stage - 1] if id_ in groups}
-        task = BucketExport(ref, target, wanted, bucket_keys(partitions)[0])
+        task = BucketExport(ref, target, wanted, bucket_keys(partitions)[0], converts)
         for row in rows.mapInArrow(task, _REPORT).coalesce(writers).collect():
             whole.add(pickle.loads(row[0]))
     lost = [id_ for id_ in whole.broadcast if (id_, ALL_GROUPS) not in whole.groups]
@@ -122,10 +124,15 @@ class BucketExport:
     """
 
     def __init__(
-        self, ref: ProgramRef, target: str, groups: Mapping[str, int], broadcast_bucket: int
+        self,
+        ref: ProgramRef,
+        target: str,
+        groups: Mapping[str, int],
+        broadcast_bucket: int,
+        converts: bool,
     ) -> None:
         self._ref, self._target, self._groups = ref, target, groups
-        self._broadcast_bucket = broadcast_bucket
+        self._broadcast_bucket, self._converts = broadcast_bucket, converts
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Write the rows of a partition; yield a report."""
@@ -202,6 +209,9 @@ class BucketExport:
         """Return the backend of a key group, whose summary is added to the report."""
         spread = self._groups[operator] if group != ALL_GROUPS else 1
         backend = PagedBackend(MemoryPages(records), spread)
+        if self._converts:
+            job = worker_job(self._ref)
+            job.convert_state(job.program.vertex(operator), group, backend)
         report.groups[operator, group] = GroupSummary.of(backend)
         return backend
 

@@ -18,6 +18,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from headrace.common._storage.locations import hadoop_url
+from headrace.common._storage.pickles import only_data
 from headrace.errors import CheckpointError
 from headrace.runners.spark.checkpoint.restored import RestoredFile, RestoredWriter
 from headrace.runners.spark.query.wire import bucket_keys, encode_errors
@@ -198,14 +199,16 @@ class _Regroup:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the batches with new key groups."""
-        worker_job(self._ref)  # its classes are needed to read keys
+        job = worker_job(self._ref)  # its classes are needed to read keys
+        only = not job.program.settings.allow_pickles
         known: dict[bytes, int] = {}
         for batch in batches:
             known.clear()
             keys = batch.column("key").to_pylist()
-            for key in keys:
-                if key not in known:
-                    known[key] = key_group_of(decode_key(key), self._groups)
+            with only_data(only):
+                for key in keys:
+                    if key not in known:
+                        known[key] = key_group_of(decode_key(key), self._groups)
             groups = pa.array([known[key] for key in keys], pa.int32())
             at = batch.schema.get_field_index("key_group")
             yield batch.set_column(at, "key_group", groups)
@@ -229,11 +232,12 @@ class BucketImport:
         yield from encode_errors(self._run(batches))
 
     def _run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        worker_job(self._ref)  # its classes are needed to read values
+        job = worker_job(self._ref)  # its classes are needed to read values
         index = partition_id()
         writer, report = RestoredWriter(self._target, attempt_name()), ImportReport()
         try:
-            self._import(index, _rows_of(batches), writer, report)
+            with only_data(not job.program.settings.allow_pickles):
+                self._import(index, _rows_of(batches), writer, report)
         except BaseException:
             writer.abort()
             raise
@@ -283,9 +287,8 @@ def _import_group(
     pages = MemoryPages()
     backend = PagedBackend(pages, operator.groups, operator.page_bytes)
     backend.header.update(pickle.loads(operator.header))
-    entry = operator.entry
     records = _records_of(operator.vertex_id, rows, report)
-    import_backend(records, backend, entry.states, entry.namespaced, entry.tables)
+    import_backend(records, backend, operator.entry.keyed_states)
     return pages.records
 
 

@@ -30,6 +30,7 @@ from headrace.runners.tasks import Tasks
 from headrace.runtime.block import Envelope, Kind
 from headrace.runtime.chain.chain import Chain
 from headrace.runtime.context import TaskInfo
+from headrace.runtime.moved_classes import use_moved_classes
 from headrace.runtime.program import JobProgram, SourceProgram
 
 _log = logging.getLogger(__name__)
@@ -137,6 +138,7 @@ def worker_job(ref: ProgramRef) -> WorkerJob:
         job = WorkerJob(program, names, ref.for_replay)
         gc.set_threshold(_GC_THRESHOLD, *gc.get_threshold()[1:])
     forward_output(ref.warnings_file, job.program.settings.log_levels, partition_id)
+    use_moved_classes(job.program.settings.moved_classes)
     program_classes.register_classes(job.names)  # another job may have classes of the same names
     _jobs[ref.run_id] = job
     return job

@@ -8,7 +8,7 @@ from headrace.common.typeinfo import TypeInformation
 from headrace.errors import NotKeyedError
 from headrace.runtime.state.backend import MISSING
 from headrace.runtime.state.handles.context import KeyContext
-from headrace.runtime.state.kinds import VALUE, StateKind, type_data_of
+from headrace.runtime.state.kinds import NO_EVOLUTION, VALUE, StateKind, type_data_of
 from headrace.runtime.state.ttl import Ttl
 
 
@@ -30,6 +30,7 @@ class Handle:
         self.type_info = type_info
         self.stored_kind = StateKind(self.kind, type_data_of(type_info), ttl is not None)
         """What the slot is declared to hold."""
+        self.evolution = NO_EVOLUTION
 
     def _require_entry(self) -> Any:
         """Return the entry of the current key.

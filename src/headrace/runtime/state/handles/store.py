@@ -20,6 +20,7 @@ from headrace.runtime.state.kinds import (
     AGGREGATING,
     LIST,
     MAP,
+    NO_EVOLUTION,
     REDUCING,
     RESERVED_NAMES,
     VALUE,
@@ -61,7 +62,7 @@ class StateStore:
         for name, kind in self._operator_slots.items():
             entries.declare(name, kind)
         for name, handle in self._handles.items():
-            entries.declare(name, handle.stored_kind)
+            entries.declare(name, handle.stored_kind, handle.evolution)
         if (
             len(self._handles) == 1
             and not self._operator_slots
@@ -128,10 +129,12 @@ class StateStore:
             ttl = self._ttl_of(descriptor)
             handle = self._handles[name] = kind(self._context, name, ttl, type_info, *more)
             # An operator may know the type of what it keeps, which fits already.
-            handle.stored_kind = getattr(descriptor, "stored_kind", handle.stored_kind)
+            kind_of = getattr(descriptor, "stored_kind", handle.stored_kind)
+            handle.evolution = evolution = getattr(descriptor, "_evolution", NO_EVOLUTION)
+            handle.stored_kind = kind_of._replace(version=evolution.version)
             self.asked_for |= not name.startswith(RESERVED_NAMES)
             if hasattr(self._context, "entries"):
-                self._declare_late(name, handle.stored_kind)
+                self._declare_late(name, handle)
         elif type(handle) is not kind:
             raise TypeError(
                 f"state {name!r} is declared twice, as {type(handle).__name__[:-6]}State"
@@ -146,8 +149,8 @@ class StateStore:
     def _ttl_of(self, descriptor: Any) -> Ttl | None:
         return Ttl.of(getattr(descriptor, "_ttl_config", None))
 
-    def _declare_late(self, name: str, kind: StateKind) -> None:
-        self._context.entries.declare(name, kind)
+    def _declare_late(self, name: str, handle: Handle) -> None:
+        self._context.entries.declare(name, handle.stored_kind, handle.evolution)
         self._end_view()
 
     def _end_view(self) -> None:

@@ -16,7 +16,8 @@ from headrace.runtime.state.backend import (
     StateSize,
     Values,
 )
-from headrace.runtime.state.kinds import StateKind
+from headrace.runtime.state.fields import SeenFields
+from headrace.runtime.state.kinds import NO_EVOLUTION, Evolution, StateKind
 from headrace.runtime.state.page import PageTable
 from headrace.runtime.state.pages.entries import EntryPages
 from headrace.runtime.state.pages.schemas import NO_SCHEMAS, Schemas
@@ -121,8 +122,23 @@ class PagedBackend(StateBackend):
                 space.set_stored(*self._namespaced_stored)
         return space
 
-    def declare(self, slot: str, kind: StateKind) -> None:
-        self._plain.declare(slot, kind)
+    def declare(self, slot: str, kind: StateKind, evolution: Evolution = NO_EVOLUTION) -> None:
+        self._plain.declare(slot, kind, evolution)
+
+    def evolve(self) -> bool:
+        """Convert stored values to what is declared; return whether there were any."""
+        found = [self._plain.evolve(), self._tables.evolve()]
+        if self._namespaced is not None:
+            found.append(self._namespaced.evolve())
+        return any(found)
+
+    def fields(self) -> Mapping[str, SeenFields]:
+        """Return the fields that the dataclasses of values had, by slot."""
+        return self._plain.fields()
+
+    def note_fields(self, slot: str, seen: SeenFields) -> None:
+        """Keep the fields of dataclasses in a slot, as they are in values that are put now."""
+        self._plain.note_fields(slot, seen)
 
     def kinds(self) -> Mapping[str, StateKind]:
         """Return the kinds of the slots that were declared, or are stored."""

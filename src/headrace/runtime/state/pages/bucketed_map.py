@@ -11,6 +11,7 @@ from headrace.runtime.keys.key_groups import stable_hash
 from headrace.runtime.state.backend import MISSING, PageStore
 from headrace.runtime.state.page import PageTable, Stored
 from headrace.runtime.state.pages.hashed import HashedPages
+from headrace.runtime.state.stored_objects import Loads
 
 MapRef = tuple[str, int, int, int, int]
 """``("m", record id, buckets, bytes, items)``."""
@@ -18,6 +19,12 @@ MapRef = tuple[str, int, int, int, int]
 
 class BucketPages(HashedPages):
     """The buckets of one map. Its keys have a stable hash."""
+
+    def __init__(
+        self, store: PageStore, prefix: str, table: PageTable, page_bytes: int, loads: Loads
+    ) -> None:
+        super().__init__(store, prefix, table, page_bytes)
+        self._loads = loads
 
     hash_of = staticmethod(stable_hash)
 
@@ -31,6 +38,11 @@ class BucketPages(HashedPages):
         """Return the value itself."""
         return stored
 
+    def read(self, data: bytes) -> tuple[dict[Any, Any], dict[Any, Stored]]:
+        """Parse a bucket."""
+        plain, packed = self._loads(data)
+        return plain, packed
+
     def serialize(self, key: Any, value: Any, old: Stored | None) -> Stored:
         """Return the value, pickled alone."""
         return pickle.dumps(value, 5)
@@ -38,7 +50,7 @@ class BucketPages(HashedPages):
     def deserialize(self, stored: Stored) -> Any:
         """Return a fresh value."""
         assert isinstance(stored, bytes)
-        return pickle.loads(stored)
+        return self._loads(stored)
 
     def discard(self, stored: Stored) -> None:
         """Do nothing: values of a map have no records of their own."""
@@ -53,11 +65,17 @@ class BucketedMap(MutableMapping[Any, Any]):
 
     __slots__ = ("_length", "_pages", "id")
 
-    def __init__(self, store: PageStore, ref: tuple[Any, ...], page_bytes: int) -> None:
+    def __init__(
+        self,
+        store: PageStore,
+        ref: tuple[Any, ...],
+        page_bytes: int,
+        loads: Loads = pickle.loads,
+    ) -> None:
         _, id_, count, size_bytes, entries = ref
         self.id: int = id_
         table = PageTable(count, size_bytes, entries)
-        self._pages = BucketPages(store, f"m{self.id}.", table, page_bytes)
+        self._pages = BucketPages(store, f"m{self.id}.", table, page_bytes, loads)
         self._length: int = entries
 
     @classmethod

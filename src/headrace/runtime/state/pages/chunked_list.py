@@ -9,6 +9,7 @@ from typing import Any
 from headrace.runtime.immutability import is_immutable
 from headrace.runtime.state.backend import PageStore
 from headrace.runtime.state.page import get_required_record
+from headrace.runtime.state.stored_objects import Loads
 
 ListRef = tuple[str, int, int, int, int]
 """``("l", record id, chunks, length, bytes of the last chunk)``."""
@@ -25,6 +26,7 @@ class ChunkedList:
     __slots__ = (
         "_chunks",
         "_loaded",
+        "_loads",
         "_new",
         "_page_bytes",
         "_store",
@@ -35,8 +37,11 @@ class ChunkedList:
 
     __hash__ = None  # type: ignore[assignment]
 
-    def __init__(self, store: PageStore, ref: ListRef, page_bytes: int) -> None:
+    def __init__(
+        self, store: PageStore, ref: ListRef, page_bytes: int, loads: Loads = pickle.loads
+    ) -> None:
         _, self.id, self._chunks, self._stored, self._tail_bytes = ref
+        self._loads = loads
         self._store = store
         self._page_bytes = page_bytes
         self._new: list[Any] = []
@@ -70,7 +75,7 @@ class ChunkedList:
         for number in range(self._chunks):
             loaded = self._loaded.get(number)
             yield from (
-                pickle.loads(get_required_record(self._store, self._record_name(number)))
+                self._loads(get_required_record(self._store, self._record_name(number)))
                 if (loaded is None)
                 else loaded[0]
             )
@@ -128,7 +133,7 @@ class ChunkedList:
         if loaded is not None:
             return loaded[0]
         data = get_required_record(self._store, self._record_name(chunk_number))
-        items: list[Any] = pickle.loads(data)
+        items: list[Any] = self._loads(data)
         if not all(map(is_immutable, items)):
             self._loaded[chunk_number] = (items, data)
         return items

@@ -18,6 +18,7 @@ from headrace.common._watermark_generators import MAX_WATERMARK, MIN_WATERMARK
 from headrace.runtime.immutability import all_immutable
 from headrace.runtime.state.backend import PageStore
 from headrace.runtime.state.page import get_required_record
+from headrace.runtime.state.stored_objects import Loads
 from headrace.runtime.state.time_buffer import TimeBuffer
 
 TimesRef = tuple[str, int, bytes]
@@ -83,6 +84,7 @@ class ChunkedTimes(TimeBuffer):
         "_last_bytes",
         "_last_ms",
         "_leaves",
+        "_loads",
         "_next",
         "_page_bytes",
         "_recent",
@@ -92,8 +94,11 @@ class ChunkedTimes(TimeBuffer):
         "id",
     )
 
-    def __init__(self, store: PageStore, ref: TimesRef, page_bytes: int) -> None:
+    def __init__(
+        self, store: PageStore, ref: TimesRef, page_bytes: int, loads: Loads = pickle.loads
+    ) -> None:
         _, self.id, head = ref
+        self._loads = loads
         self._store = store
         self._page_bytes = page_bytes
         (
@@ -106,7 +111,7 @@ class ChunkedTimes(TimeBuffer):
             tail,
         ) = pickle.loads(head)
         self._top, self._recent = _Leaf(*pickle.loads(top)), _Leaf(*pickle.loads(recent))
-        super().__init__(*pickle.loads(tail))
+        super().__init__(*loads(tail))
         self._leaves: dict[int, _Leaf] = {}
         self._changed_leaves: set[int] = set()
         self._chunks: dict[int, _Chunk] = {}
@@ -282,7 +287,7 @@ class ChunkedTimes(TimeBuffer):
 
     def _read(self, chunk_number: int) -> _Chunk:
         data = get_required_record(self._store, self._record_name(chunk_number))
-        times, values = pickle.loads(data)
+        times, values = self._loads(data)
         return _Chunk(times, values, data)
 
     def _find_chunks(self, first_ms: int, last_ms: int) -> Iterator[_Chunk]:

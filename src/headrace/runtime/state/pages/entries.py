@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any
 
 from headrace.errors import CheckpointError
 from headrace.runtime.block import pickle_immutable
 from headrace.runtime.state.backend import Entry, PageStore
-from headrace.runtime.state.fields import check_fields, class_of_newest
-from headrace.runtime.state.kinds import StateKind, check_state
+from headrace.runtime.state.evolution import StateChange, check_page
+from headrace.runtime.state.fields import check_fields, class_of_newest, classes_in
+from headrace.runtime.state.kinds import StateKind
 from headrace.runtime.state.page import Page, PageTable, Stored, get_required_record
 from headrace.runtime.state.pages.bucketed_map import BucketedMap, remove_map
 from headrace.runtime.state.pages.chunked_list import ChunkedList, remove_list
@@ -28,6 +29,7 @@ from headrace.runtime.state.pages.compact import (
 from headrace.runtime.state.pages.hashed import HashedPages
 from headrace.runtime.state.pages.schemas import Schemas, schema_of
 from headrace.runtime.state.refusals import storage_error
+from headrace.runtime.state.stored_objects import Loads
 from headrace.runtime.state.time_buffer import TimeBuffer
 
 PAGE_FORMAT = 1
@@ -83,6 +85,10 @@ class EntryPages(HashedPages):
         self._owner = owner
         self.update_layout()
         self._new_id = new_id
+        self.loads: Loads = pickle.loads
+        """Reads pickled entries; other than this one while there are objects to be converted."""
+        self._converted: frozenset[str] = frozenset()
+        """The states that are being converted: their pages may have other kinds."""
         self._sampled: set[tuple[Any, type]] = set()
         self._entries_to_sample = _SAMPLED
         self._read: dict[int, bytes] = {}
@@ -107,7 +113,7 @@ class EntryPages(HashedPages):
         Raises:
             CheckpointError: the page has another format, or a schema that nobody knows.
         """
-        found: Any = pickle.loads(data)
+        found: Any = self.loads(data)
         if type(found) is not tuple or len(found) != 4 or found[0] != PAGE_FORMAT:
             format_ = found[0] if type(found) is tuple and found else found
             raise CheckpointError(
@@ -122,13 +128,16 @@ class EntryPages(HashedPages):
         if schema != self._schema:
             for slot, before in schema:
                 now = self._kinds.get(slot)
-                if now is not None:
-                    check_state(slot, before, now, self._owner)
+                if now is not None and slot not in self._converted:
+                    check_page(slot, before, now, self._owner)
             layout = layout_of(schema)
             if layout != self._layout:
                 expanded = expander(layout)
                 if packer(layout, _BIG) is not None:
-                    packed = {key: _restore_names(stored, layout) for key, stored in packed.items()}
+                    packed = {
+                        key: _restore_names(stored, layout, self.loads)
+                        for key, stored in packed.items()
+                    }
                 packed |= {key: pickle.dumps(expanded(value), 5) for key, value in plain.items()}
                 plain = {}
         return plain, packed
@@ -168,7 +177,26 @@ class EntryPages(HashedPages):
             seen = slot, class_of_newest(value)
             if seen not in self._sampled:
                 self._sampled.add(seen)
-                self._schemas.note_class(*seen)
+                for cls in classes_in(value):
+                    self._schemas.note_class(slot, cls)
+
+    def convert(self, changes: Mapping[str, StateChange]) -> None:
+        """Convert the values of states, by name, and write their pages."""
+
+        def change(entry: Entry) -> None:
+            for slot, of_slot in changes.items():
+                if slot in entry:
+                    found = of_slot.apply(entry[slot])
+                    if found is None:
+                        del entry[slot]
+                    else:
+                        entry[slot] = found
+
+        self._converted = frozenset(changes)
+        self._schemas.add(self._schema)
+        self.change_all(change)
+        self._remove_dropped()
+        self._converted = frozenset()
 
     def deserialize(self, stored: Stored) -> Entry:
         """Return a fresh entry; big lists, maps and buffers in it are read when they are used.
@@ -178,22 +206,22 @@ class EntryPages(HashedPages):
         """
         entry: Entry
         if isinstance(stored, bytes):
-            found: Any = pickle.loads(stored)
+            found: Any = self.loads(stored)
             entry = self._unpack(found) if type(found) is tuple else found
             if _OF_A_CLASS in stored:
                 check_fields(self._owner, entry)
             return entry
         rest, refs = stored
-        entry = pickle.loads(self._record("e", rest) if isinstance(rest, int) else rest)
+        entry = self.loads(self._record("e", rest) if isinstance(rest, int) else rest)
         for slot, ref in refs.items():
             if ref[0] == "l":
-                entry[slot] = ChunkedList(self._store, ref, self._page_bytes)
+                entry[slot] = ChunkedList(self._store, ref, self._page_bytes, self.loads)
             elif ref[0] == "m":
-                entry[slot] = BucketedMap(self._store, ref, self._page_bytes)
+                entry[slot] = BucketedMap(self._store, ref, self._page_bytes, self.loads)
             elif ref[0] == "b":
-                entry[slot] = ChunkedTimes(self._store, ref, self._page_bytes)
+                entry[slot] = ChunkedTimes(self._store, ref, self._page_bytes, self.loads)
             else:
-                entry[slot] = pickle.loads(self._record("v", ref[1]))
+                entry[slot] = self.loads(self._record("v", ref[1]))
         check_fields(self._owner, entry)
         return entry
 
@@ -343,7 +371,7 @@ class EntryPages(HashedPages):
         return id_
 
 
-def _restore_names(stored: Stored, layout: Layout) -> Stored:
+def _restore_names(stored: Stored, layout: Layout, loads: Loads) -> Stored:
     """Return an entry that was pickled alone, with the names of its states."""
-    found = pickle.loads(stored) if isinstance(stored, bytes) else None
+    found = loads(stored) if isinstance(stored, bytes) else None
     return pickle.dumps(unpacker(layout)(found), 5) if type(found) is tuple else stored

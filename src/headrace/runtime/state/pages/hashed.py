@@ -322,20 +322,39 @@ class HashedPages(ABC):
             page.dirty |= moved
 
     def _write(self) -> None:
-        store, table = self._store, self.table
         for number, page in self._pages.items():
-            if not page.dirty:
-                continue
-            size_bytes = 0
-            if page.plain or page.packed:
+            if page.dirty:
+                self._write_page(number, page)
+
+    def _write_page(self, number: int, page: Page) -> None:
+        store, table = self._store, self.table
+        size_bytes = 0
+        if page.plain or page.packed:
+            data = self.serialize_page(page)
+            if len(data) > 4 * self._page_bytes * table.scale and self.spill_large(page):
                 data = self.serialize_page(page)
-                if len(data) > 4 * self._page_bytes * table.scale and self.spill_large(page):
-                    data = self.serialize_page(page)
-                store.put(f"{self._prefix}{number}", data)
-                size_bytes = len(data)
-            elif page.size_bytes:
-                store.remove(f"{self._prefix}{number}")
-            table.size_bytes += size_bytes - page.size_bytes
+            store.put(f"{self._prefix}{number}", data)
+            size_bytes = len(data)
+        elif page.size_bytes:
+            store.remove(f"{self._prefix}{number}")
+        table.size_bytes += size_bytes - page.size_bytes
+
+    def change_all(self, change: Callable[[Any], None]) -> None:
+        """Change every value in place; pages that were not loaded are written at once."""
+        for number in range(self.table.count):
+            is_loaded = number in self._pages
+            page = self.page(number)
+            keys = [key for key in {**page.plain, **page.packed} if self._has_value(page, key)]
+            for key in keys:
+                change(self.fetch(key))
+            self.changed.update(keys)
+            if is_loaded:
+                continue
+            self._settle(page)
+            self.table.entries += len(page.plain) + len(page.packed) - page.entries
+            self._write_page(number, page)
+            self.changed.difference_update(keys)
+            del self._pages[number]
 
     def _set_count(self, count: int) -> None:
         self.table.count = count

@@ -16,7 +16,7 @@ Schema = tuple[tuple[str, StateKind], ...]
 
 NO_SCHEMAS = "[]"
 """The schemas of no pages, as JSON. Those of pages are a pair: a list of schemas, each of
-``[name, [kind, type, expires]]``, and ``SeenFields`` by state. The type is an object
+``[name, [kind, type, expires, version]]``, and ``SeenFields`` by state. The type is an object
 (``common/_types/data.py``) or null. It is a text: an equal header is then equal to the byte, and
 not written again."""
 
@@ -50,13 +50,25 @@ class Schemas:
 
     def number_of(self, schema: Schema) -> int:
         """Return the number of a schema; a new one gets the next."""
-        if schema not in self._known:
-            self._known.append(schema)
-            self._write()
-        return self._known.index(schema)
+        known = self._known
+        for number in range(len(known) - 1, -1, -1):
+            if known[number] == schema:
+                return number
+        self.add(schema)
+        return len(known) - 1
+
+    def add(self, schema: Schema) -> None:
+        """Add a schema, though it may be known: values of older pages are not of this one."""
+        self._known.append(schema)
+        self._write()
+
+    def set_fields(self, state: str, seen: SeenFields) -> None:
+        """Set the fields of dataclasses in a state, as all of its values were converted."""
+        self._seen[state] = {name: [*fields] for name, fields in seen.items()}
+        self._write()
 
     def note_class(self, state: str, kind: type) -> None:
-        """Keep the fields of a dataclass of which a state holds an object."""
+        """Keep the fields of a dataclass of which a state has an object."""
         found = fields_of(kind)
         if found is not None:
             name, fields = found
@@ -82,9 +94,9 @@ class Schemas:
                 self._record_fields(state, name, fields)
         self._write()
 
-    def stored_fields(self, state: str) -> SeenFields:
-        """Return the fields that the dataclasses of a state's values had."""
-        return self._seen.get(state, {})
+    def stored_fields(self) -> Mapping[str, SeenFields]:
+        """Return the fields that the dataclasses of values had, by state."""
+        return self._seen
 
     def _write(self) -> None:
         self.text = json.dumps([self._known, self._seen])

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import pickle
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
+from headrace.errors import CheckpointError
 from headrace.runtime.state.backend import Entry, KeyedTable, Values
-from headrace.runtime.state.fields import check_stored_fields
-from headrace.runtime.state.kinds import StateKind, check_state
+from headrace.runtime.state.evolution import StateChange, change_of, stored_loads
+from headrace.runtime.state.fields import SeenFields, current_fields
+from headrace.runtime.state.kinds import NO_EVOLUTION, Evolution, StateKind
 from headrace.runtime.state.page import PageTable
 from headrace.runtime.state.pages.entries import EntryPages
 from headrace.runtime.state.pages.schemas import NO_SCHEMAS, Schemas, schema_of
@@ -38,6 +42,9 @@ class PagedEntries(KeyedTable):
         self._make_pages = make_pages
         self._owner = owner
         self._kinds: dict[str, StateKind] = {}
+        self._evolutions: dict[str, Evolution] = {}
+        self._changes: dict[str, StateChange] = {}
+        """By slot, how its values are converted before the first use."""
         self._schemas = Schemas()
         self._stored_kinds: dict[str, StateKind] = {}
         self._live = _LiveEntries(self)
@@ -57,7 +64,7 @@ class PagedEntries(KeyedTable):
         for slot in self._kinds:
             self._check_stored_slot(slot)
 
-    def declare(self, slot: str, kind: StateKind) -> None:
+    def declare(self, slot: str, kind: StateKind, evolution: Evolution = NO_EVOLUTION) -> None:
         """Declare the kind of a slot.
 
         Large lists are read as ``ChunkedList``, large time buffers as ``ChunkedTimes``, and large
@@ -65,17 +72,69 @@ class PagedEntries(KeyedTable):
         insertion.
         """
         self._kinds[slot] = kind
+        if evolution is not NO_EVOLUTION:
+            self._evolutions[slot] = evolution
         self._check_stored_slot(slot)
         if self._opened is not None:
             self._opened.update_layout()
+            self._convert(self._opened)
 
     def _check_stored_slot(self, slot: str) -> None:
-        """Raise CheckpointError if a slot is stored with another kind, type or class fields."""
+        """Compare a slot with what is stored.
+
+        Raises:
+            CheckpointError: what is stored cannot be converted to what is declared.
+        """
         before = self._stored_kinds.get(slot)
         if before is not None:
-            owner = self._owner()
-            check_state(slot, before, self._kinds[slot], owner)
-            check_stored_fields(owner, slot, self._schemas.stored_fields(slot))
+            seen = self._schemas.stored_fields().get(slot, {})
+            evolution = self._evolutions.get(slot, NO_EVOLUTION)
+            change = change_of(slot, before, self._kinds[slot], seen, evolution, self._owner())
+            if change is not None:
+                self._changes[slot] = change
+
+    @property
+    def must_evolve(self) -> bool:
+        """Whether stored values have to be converted before the first use."""
+        return bool(self._changes)
+
+    def evolve(self) -> bool:
+        """Convert stored values to what is declared; return whether there were any."""
+        self._open_header()
+        if not self._changes:
+            return False
+        self.pages()
+        return True
+
+    def _convert(self, pages: EntryPages) -> None:
+        """Convert the values of the slots that have changed; also of those that nobody declares."""
+        seen = self._schemas.stored_fields()
+        pages.loads = stored_loads(seen.values()) if seen else pickle.loads
+        if self._kinds and pages.loads is not pickle.loads:
+            for slot in seen.keys() - self._kinds.keys():
+                kind = self._stored_kinds[slot]
+                with suppress(CheckpointError):  # it is the concern of who declares it
+                    change = change_of(slot, kind, kind, seen[slot])
+                    if change is not None:
+                        self._changes[slot] = change
+        if self._changes:
+            pages.convert(self._changes)
+            for slot in self._changes:
+                self._schemas.set_fields(slot, current_fields(seen.get(slot, {})))
+            self._changes.clear()
+            known = {name for slot in self._kinds for name in seen.get(slot, {})}
+            left = ({n: of[n] for n in of if n not in known} for of in seen.values())
+            pages.loads = stored_loads(left)
+
+    def fields(self) -> Mapping[str, SeenFields]:
+        """Return the fields that the dataclasses of values had, by slot."""
+        self._open_header()
+        return self._schemas.stored_fields()
+
+    def note_fields(self, slot: str, seen: SeenFields) -> None:
+        """Keep the fields of dataclasses in a slot, as they are in values that are put now."""
+        self._open_header()
+        self._schemas.set_fields(slot, seen)
 
     def kinds(self) -> Mapping[str, StateKind]:
         """Return the kinds of the slots that were declared, or are stored."""
@@ -133,7 +192,13 @@ class PagedEntries(KeyedTable):
             table = PageTable(count, size_bytes, entries, scale=scale, excess_cost=excess_cost)
             pages = self._make_pages(table, self._kinds, self._changed, self._schemas)
             self._opened = pages
+            self._convert(pages)
         return pages
+
+    @property
+    def schemas(self) -> str:
+        """The schemas of all pages, for the header."""
+        return self._schemas.text
 
     @property
     def stored_state(self) -> SpaceState:

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from headrace.runtime.state.backend import NamespaceTables
-from headrace.runtime.state.kinds import StateKind
+from headrace.runtime.state.fields import SeenFields
+from headrace.runtime.state.kinds import NO_EVOLUTION, Evolution, StateKind
 from headrace.runtime.state.pages.schemas import NO_SCHEMAS, Schemas
 from headrace.runtime.state.pages.space import NO_PAGES, PagedEntries, SpaceState
 
@@ -31,6 +32,9 @@ class PagedTables(NamespaceTables):
         self._new_id = new_id
         self._declared: dict[str, StateKind] = {}
         self._schemas = NO_SCHEMAS
+        self._evolutions: dict[str, Evolution] = {}
+        self._noted: dict[str, SeenFields] = {}
+        self._has_evolved = False
         self._stored: dict[Any, tuple[int, SpaceState]] = {}
         self._open: dict[Any, tuple[int, PagedEntries]] = {}
 
@@ -41,13 +45,41 @@ class PagedTables(NamespaceTables):
         if self._declared:
             self._make_template()
 
-    def declare(self, slot: str, kind: StateKind) -> None:
+    def declare(self, slot: str, kind: StateKind, evolution: Evolution = NO_EVOLUTION) -> None:
         """Declare the kind of the only slot of all tables."""
         self._declared[slot] = kind
+        self._evolutions[slot] = evolution
         self._open_header()
         self._make_template()
         for _, space in self._open.values():
-            space.declare(slot, kind)
+            space.declare(slot, kind, evolution)
+
+    def note_fields(self, slot: str, seen: SeenFields) -> None:
+        """Keep the fields of dataclasses in a slot, as they are in values that are put now."""
+        self._noted[slot] = seen
+
+    def evolve(self) -> bool:
+        """Convert stored values to what is declared; return whether there were any.
+
+        Those of all tables are converted at once: they share their schemas.
+        """
+        if self._has_evolved or not self._declared:
+            return False
+        self._has_evolved = True
+        self._open_header()
+        if not self._stored or not self._make_template().must_evolve:
+            return False
+        for namespace in self.namespaces():
+            space = self.table(namespace)
+            space.evolve()
+            schemas = space.schemas
+        self._schemas = schemas
+        return True
+
+    def fields(self) -> Mapping[str, SeenFields]:
+        """Return the fields that the dataclasses of values had, by slot."""
+        self._open_header()
+        return self._make_template().fields()
 
     def kinds(self) -> Mapping[str, StateKind]:
         """Return the kind of the slot that was declared, or is stored."""
@@ -69,6 +101,9 @@ class PagedTables(NamespaceTables):
         found = self._open.get(namespace)
         if found is None:
             self._open_header()
+            self.evolve()
+            if namespace in self._open:
+                return self._open[namespace][1]
             id_, state = self._stored.get(namespace) or (self._new_id(), NO_PAGES)
             found = self._open[namespace] = id_, self._open_space(f"w{id_}.", state)
         return found[1]
@@ -109,6 +144,8 @@ class PagedTables(NamespaceTables):
     def _open_space(self, prefix: str, state: SpaceState) -> PagedEntries:
         space = self._make_space(prefix)
         for slot, kind in self._declared.items():
-            space.declare(slot, kind)
+            space.declare(slot, kind, self._evolutions[slot])
         space.set_stored(state, self._schemas)
+        for slot, seen in self._noted.items():
+            space.note_fields(slot, seen)
         return space

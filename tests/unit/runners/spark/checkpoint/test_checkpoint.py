@@ -19,10 +19,11 @@ from headrace.common._storage.memory_store import MemoryStore
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors._dataframe_source import DataFrameSource
 from headrace.datastream.connectors.file_system import FileSink
-from headrace.errors import CheckpointError, CheckpointLockedError
+from headrace.errors import CheckpointError, CheckpointLockedError, ConfigurationError
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.clock import wall_clock_ms
 from headrace.runners.launch import program_of
+from headrace.runners.spark.checkpoint import layout
 from headrace.runners.spark.checkpoint.checkpoint import (
     Checkpoint,
     check_put_if_absent,
@@ -33,6 +34,7 @@ from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runtime.coordination.offset import NO_PROGRESS, Offset, WorkLimits
 from headrace.runtime.program import JobProgram
 from tests.connectors.sqlite_log import SqliteLogSink
+from tests.unit.common._storage.test_remote import MemoryFiles
 from tests.unit.planner.test_kept_subtasks import planned
 
 HOLD = """\
@@ -507,6 +509,18 @@ def test_jobs_of_other_names_have_folders_of_their_own(tmp_path: Path) -> None:
             str(tmp_path / "a+20b+2fc"),
             str(tmp_path / "other"),
         )
+
+
+def test_a_path_on_remote_storage_that_spark_does_not_find_again_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A local path may have the same characters."""
+    files = MemoryFiles()
+    monkeypatch.setattr(layout, "file_system_of", lambda location: files)
+    with pytest.raises(ConfigurationError, match="cannot have ' ' '%' in its path"):
+        Checkpoint.open("s3a://bucket/a b%", program(), fresh=False)
+    assert files.content == {}
+    CheckpointFolder("/data/a b%/job").check_name()
 
 
 def test_a_folder_that_was_given_to_another_name_is_refused(tmp_path: Path) -> None:

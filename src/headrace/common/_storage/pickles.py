@@ -1,0 +1,126 @@
+"""Unpickling: of a job's own state anything, of what others may have written only data.
+
+A pickle can call whatever can be imported. While a savepoint is read, only these are allowed:
+values of Python's own types, and dataclasses, enums and named tuples.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+import io
+import pickle
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from enum import Enum
+from functools import lru_cache, reduce
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from headrace.errors import CheckpointError
+
+_ALLOWED = {
+    "_codecs": "encode",
+    "_datetime": "date datetime time timedelta timezone",
+    "array": "_array_reconstructor array",
+    "builtins": "bool bytearray bytes complex dict float frozenset int list range set slice str"
+    " tuple",
+    "collections": "Counter OrderedDict defaultdict deque",
+    "datetime": "date datetime time timedelta timezone",
+    "decimal": "Decimal",
+    "fractions": "Fraction",
+    "headrace.common.types": "Row RowKind row_of",
+    "ipaddress": "IPv4Address IPv4Interface IPv4Network IPv6Address IPv6Interface IPv6Network",
+    "numpy": "dtype ndarray",
+    "numpy._core.multiarray": "_reconstruct scalar",
+    "numpy._core.numeric": "_frombuffer",
+    "numpy.core.multiarray": "_reconstruct scalar",
+    "types": "SimpleNamespace",
+    "uuid": "SafeUUID UUID",
+    "zoneinfo": "ZoneInfo",
+}
+_BY_NAME = {(module, name) for module, names in _ALLOWED.items() for name in names.split()}
+
+_only_data: ContextVar[bool] = ContextVar("only_data", default=False)
+
+
+@contextmanager
+def only_data(only: bool = True) -> Iterator[None]:
+    """Allow nothing but data in what ``loads`` reads meanwhile, if ``only``."""
+    token = _only_data.set(only)
+    try:
+        yield
+    finally:
+        _only_data.reset(token)
+
+
+FindClass = Callable[[str, str], Any]
+"""Returns what stands for a class (module, qualname), or None."""
+
+
+def loads(data: bytes, find: FindClass | None = None) -> Any:
+    """Return the pickled value.
+
+    ``find``: whom to ask for classes first.
+
+    Raises:
+        CheckpointError: it has more than data, where only data is allowed.
+    """
+    if find is None and not _only_data.get():
+        return pickle.loads(data)
+    return _Unpickler(io.BytesIO(data), find, _only_data.get()).load()
+
+
+class _Unpickler(pickle.Unpickler):
+    def __init__(self, file: io.BytesIO, find: FindClass | None, only: bool) -> None:
+        super().__init__(file)
+        self._find, self._only = find, only
+
+    def find_class(self, module: str, name: str) -> Any:
+        found = None if self._find is None else self._find(module, name)
+        if found is not None:
+            return found
+        return _data_class(module, name) if self._only else super().find_class(module, name)
+
+
+def _attribute(of: Any, name: str) -> Any:
+    """Stands for ``getattr``, with which members of enums and time zones are pickled."""
+    is_member = isinstance(of, type) and issubclass(of, Enum) and name in of.__members__
+    if is_member or (of is ZoneInfo and name == "_unpickle"):
+        return getattr(of, name)
+    raise _refusal(f"getattr(…, {name!r})")
+
+
+@lru_cache(maxsize=256)
+def _data_class(module: str, name: str) -> Any:
+    if (module, name) == ("builtins", "getattr"):
+        return _attribute
+    # A module of Python's own may do anything when it is imported, or have any class.
+    if (module, name) in _BY_NAME:
+        return _resolve(module, name)
+    found = None
+    if module.partition(".")[0] not in sys.stdlib_module_names:
+        found = _resolve(module, name)
+    if not isinstance(found, type) or not _holds_data(found):
+        raise _refusal(f"{module}.{name}")
+    return found
+
+
+def _refusal(what: str) -> CheckpointError:
+    return CheckpointError(
+        f"{what} is pickled in the savepoint, and can run code",
+        hint="only dataclasses, enums and named tuples are read; if you trust who wrote the"
+        " savepoint, give --allow-pickles (headrace.restore.allow-pickles: true)",
+    )
+
+
+def _resolve(module: str, name: str) -> Any:
+    return reduce(getattr, name.split("."), importlib.import_module(module))
+
+
+def _holds_data(cls: type) -> bool:
+    if issubclass(cls, Enum):
+        return True
+    return dataclasses.is_dataclass(cls) or (issubclass(cls, tuple) and hasattr(cls, "_fields"))

@@ -1,0 +1,135 @@
+"""Objects of dataclasses that were pickled when their class had other fields than now.
+
+They are loaded as ``StoredObject``: the fields by name, without calling anything of the class.
+Pickled again, such an object becomes one of three things, as ``As`` says.
+"""
+
+from __future__ import annotations
+
+import copyreg
+import dataclasses
+import pickle
+from collections.abc import Callable, Mapping
+from enum import Enum, auto
+from functools import partial
+from types import SimpleNamespace
+from typing import Any, ClassVar
+
+from headrace.common._storage.pickles import loads
+
+Loads = Callable[[bytes], Any]
+
+RENAMED_FROM = "renamed_from"
+"""The key of a dataclass field's metadata that has the field's earlier name."""
+
+
+class As(Enum):
+    """What a stored object is pickled as.
+
+    ``STORED``: what it was, to be converted later. ``CURRENT``: an object of the class, with the
+    fields of now. ``FIELDS``: a ``SimpleNamespace`` of the fields that were stored.
+    """
+
+    STORED = auto()
+    CURRENT = auto()
+    FIELDS = auto()
+
+
+class StoredObject:
+    """An object as it was pickled; subclasses are made by ``stored_class``."""
+
+    cls: ClassVar[type]
+    names: ClassVar[tuple[str, ...]]
+    mode: ClassVar[As]
+    renamed: ClassVar[Mapping[str, str]]
+
+    def __new__(cls, *_: Any) -> StoredObject:
+        made = object.__new__(cls)
+        made._state = {}
+        return made
+
+    _state: Any
+
+    def __setstate__(self, state: Any) -> None:
+        self._state = state
+
+    def fields(self) -> dict[str, Any]:
+        """Return the stored fields, and other attributes, by name."""
+        state = self._state
+        if isinstance(state, list):  # a frozen dataclass with slots: by position
+            return dict(zip(self.names, state, strict=True))
+        found: dict[str, Any] = {}
+        for part in state if isinstance(state, tuple) else (state,):
+            found.update(part or {})
+        return found
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={value!r}" for name, value in self.fields().items())
+        return f"{self.cls.__qualname__}({fields})"
+
+    # A pickler compares it with the class of which it is to make an object.
+    __class__ = property(lambda self: self.cls)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.mode is As.STORED:
+            return copyreg.__newobj__, (self.cls,), self._state  # type: ignore[attr-defined]
+        if self.mode is As.FIELDS:
+            return SimpleNamespace, (), self.fields()
+        current = _current_fields(self.cls, self.names, self.fields(), self.renamed)
+        return _make_object, (self.cls,), current, None, None, _set_fields
+
+
+def _make_object(cls: Any) -> Any:
+    return cls.__new__(cls)
+
+
+def _set_fields(made: Any, fields: Mapping[str, Any]) -> None:
+    for name, value in fields.items():
+        object.__setattr__(made, name, value)
+
+
+def stored_class(
+    cls: type, names: tuple[str, ...], mode: As, renamed: Mapping[str, str]
+) -> type[StoredObject]:
+    """Return the class whose objects stand for stored objects of ``cls`` with these fields.
+
+    ``renamed``: the new names of fields by the old ones, beside those that the class declares.
+    """
+    content = {"cls": cls, "names": names, "mode": mode, "renamed": renamed}
+    return type("StoredObject", (StoredObject,), content)
+
+
+def former_names(cls: type, renamed: Mapping[str, str]) -> dict[str, str]:
+    """Return the earlier names of a dataclass's fields, by their names of now."""
+    found = {new: old for old, new in renamed.items()}
+    for field in dataclasses.fields(cls):
+        if RENAMED_FROM in field.metadata:
+            found[field.name] = field.metadata[RENAMED_FROM]
+    return found
+
+
+def _current_fields(
+    cls: type, names: tuple[str, ...], stored: dict[str, Any], renamed: Mapping[str, str]
+) -> dict[str, Any]:
+    """Return the fields of an object of now; stored attributes that were no fields are kept."""
+    former = former_names(cls, renamed)
+    found = {name: value for name, value in stored.items() if name not in names}
+    for field in dataclasses.fields(cls):
+        name = field.name
+        if name in stored:
+            found[name] = stored[name]
+        elif former.get(name) in stored:
+            found[name] = stored[former[name]]
+        elif field.default is not dataclasses.MISSING:
+            found[name] = field.default
+        elif field.default_factory is not dataclasses.MISSING:
+            found[name] = field.default_factory()
+    return found
+
+
+def loads_of(classes: Mapping[tuple[str, str], type[StoredObject]]) -> Loads:
+    """Return ``pickle.loads``; objects of these classes (module, qualname) are ``StoredObject``."""
+    if not classes:
+        return pickle.loads
+
+    return partial(loads, find=lambda *name: classes.get(name))

@@ -1,0 +1,513 @@
+"""Values that an earlier program stored are converted to what the program declares now."""
+
+from __future__ import annotations
+
+import random
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from decimal import Decimal
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from headrace.common.typeinfo import TypeInformation, Types
+from headrace.common.types import Row
+from headrace.datastream.state import (
+    ListStateDescriptor,
+    MapStateDescriptor,
+    StateDescriptor,
+    ValueStateDescriptor,
+)
+from headrace.errors import CheckpointError, PlanError, TypeMismatchError
+from headrace.runtime.savepoint.read import StoredStates, import_backend
+from headrace.runtime.savepoint.records import StateRecord
+from headrace.runtime.savepoint.write import export_states
+from headrace.runtime.state.backend import StateBackend
+from headrace.runtime.state.handles import KeyContext, StateStore
+from headrace.runtime.state.heap import HeapBackend
+from headrace.runtime.state.kinds import LIST, TIMES, VALUE, StateKind
+from headrace.runtime.state.pages.backend import PagedBackend
+from headrace.runtime.state.pages.memory import MemoryPages
+from headrace.runtime.state.time_buffer import TimeBuffer
+
+MODULE = sys.modules[__name__]
+KEYS = 40
+
+Descriptor = ValueStateDescriptor | ListStateDescriptor | MapStateDescriptor
+
+
+@dataclass
+class Leg:
+    price: int
+
+
+@dataclass
+class Order:
+    """The class as it was when its objects were stored."""
+
+    id: int
+    quantity: int
+    legs: list[Leg] = field(default_factory=list)
+
+
+@dataclass
+class RenamedOrder:
+    id: int
+    qty: int = field(metadata={"renamed_from": "quantity"})
+    venue: str = "XOFF"
+    tags: list[str] = field(default_factory=list)
+
+
+@dataclass
+class NamedByTheState:
+    id: int
+    qty: int
+
+
+@dataclass(slots=True)
+class Slots:
+    id: int
+    quantity: int
+
+
+@dataclass(slots=True)
+class OtherSlots:
+    venue: str = "XOFF"
+    id: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    id: int
+    quantity: int
+
+
+@dataclass(frozen=True, slots=True)
+class OtherFrozen:
+    venue: str = field(default="XOFF", kw_only=True)
+    qty: int = field(metadata={"renamed_from": "quantity"})
+    id: int
+
+
+@dataclass
+class NeedsVenue:
+    id: int
+    venue: str
+
+
+class Pages:
+    """State as one program after another sees it: in small pages, or on the heap by savepoints."""
+
+    def __init__(self, paged: bool) -> None:
+        self.store = MemoryPages() if paged else None
+        self.records: list[StateRecord] = []
+        self.states = StoredStates()
+
+    def backend(self) -> StateBackend:
+        if self.store is not None:
+            return PagedBackend(self.store, 4, 200)
+        backend = HeapBackend()
+        import_backend(self.records, backend, self.states)
+        return backend
+
+    def save(self, backend: StateBackend) -> None:
+        backend.flush()
+        if self.store is None:
+            self.records = [*export_states("o", backend, 0)]
+            self.states = StoredStates.of(backend)
+
+    def open(self, descriptor: StateDescriptor) -> tuple[StateBackend, KeyContext, Any]:
+        context = KeyContext()
+        states = StateStore(context, "book (uid=b)")
+        handle = states.of(descriptor)
+        backend = self.backend()
+        states.attach(backend)
+        backend.evolve()
+        return backend, context, handle
+
+
+ReplaceClass = Callable[[str, type], None]
+
+
+@pytest.fixture
+def replace_class() -> Iterator[ReplaceClass]:
+    """Puts another version of a class in the place of a class of this module."""
+    before: list[tuple[str, type, type, str]] = []
+
+    def replace(name: str, now: type) -> None:
+        before.append((name, getattr(MODULE, name), now, now.__qualname__))
+        setattr(MODULE, name, now)
+        now.__qualname__ = name
+
+    yield replace
+    for name, cls, now, qualname in reversed(before):
+        now.__qualname__ = qualname
+        setattr(MODULE, name, cls)
+
+
+@pytest.fixture(params=[True, False], ids=["pages", "heap"])
+def pages(request: pytest.FixtureRequest) -> Pages:
+    return Pages(request.param)
+
+
+def put(pages: Pages, descriptor: Descriptor, value_of: Callable[[int], Any]) -> None:
+    backend, context, handle = pages.open(descriptor)
+    for key in range(KEYS):
+        context.enter(key)
+        value = value_of(key)
+        if isinstance(descriptor, MapStateDescriptor):
+            handle.put_all(value)
+        else:
+            handle.update(value)
+    pages.save(backend)
+
+
+def get(pages: Pages, descriptor: Descriptor) -> dict[int, Any]:
+    backend, context, handle = pages.open(descriptor)
+    found = {}
+    for key in range(KEYS):
+        context.enter(key)
+        if isinstance(descriptor, ValueStateDescriptor):
+            found[key] = handle.value()
+        elif isinstance(descriptor, ListStateDescriptor):
+            found[key] = [*handle.get()]
+        else:
+            found[key] = dict(handle.items())
+    pages.save(backend)
+    return found
+
+
+def value(declared: TypeInformation | None = None) -> ValueStateDescriptor:
+    return ValueStateDescriptor("s", declared)
+
+
+def test_fields_of_a_dataclass_come_go_and_are_renamed(
+    pages: Pages, replace_class: ReplaceClass
+) -> None:
+    put(pages, value(), lambda key: Order(key, 10 * key, [Leg(key)]))
+    replace_class("Order", RenamedOrder)
+    for _ in range(2):  # the second time everything is converted already
+        found = get(pages, value())
+        assert found == {key: RenamedOrder(key, 10 * key) for key in range(KEYS)}
+        assert vars(found[3]) == {"id": 3, "qty": 30, "venue": "XOFF", "tags": []}
+    assert found[3].tags is not found[4].tags
+
+
+def test_the_state_may_name_the_fields(pages: Pages, replace_class: ReplaceClass) -> None:
+    put(pages, value(), lambda key: Order(key, 10 * key))
+    replace_class("Order", NamedByTheState)
+    with pytest.raises(CheckpointError, match=r"Order\.qty is new, and has no default"):
+        get(pages, value())
+    evolved = value()
+    evolved.evolve(renamed={"quantity": "qty"})
+    assert get(pages, evolved) == {key: NamedByTheState(key, 10 * key) for key in range(KEYS)}
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "expected"),
+    [
+        (Slots, OtherSlots, lambda key: OtherSlots("XOFF", key)),
+        (Frozen, OtherFrozen, lambda key: OtherFrozen(10 * key, key)),
+    ],
+)
+def test_classes_with_slots(
+    pages: Pages,
+    replace_class: ReplaceClass,
+    before: type,
+    now: type,
+    expected: Callable[[int], Any],
+) -> None:
+    """Objects of a frozen one are pickled by position, so their fields are known from elsewhere."""
+    put(pages, value(), lambda key: before(key, 10 * key))
+    replace_class(before.__name__, now)
+    assert get(pages, value()) == {key: expected(key) for key in range(KEYS)}
+    assert get(pages, value()) == {key: expected(key) for key in range(KEYS)}
+
+
+def test_objects_in_objects_are_converted(pages: Pages, replace_class: ReplaceClass) -> None:
+    @dataclass
+    class NewLeg:
+        amount: int = field(metadata={"renamed_from": "price"})
+
+    put(pages, value(), lambda key: Order(key, 0, [Leg(7), Leg(key)]))
+    replace_class("Leg", NewLeg)
+    found = get(pages, value())
+    assert [leg.amount for leg in found[5].legs] == [7, 5]
+
+
+@pytest.mark.parametrize("length", [3, 400], ids=["in its page", "in records of its own"])
+def test_elements_and_values_of_maps(
+    pages: Pages, replace_class: ReplaceClass, length: int
+) -> None:
+    lists, maps = ListStateDescriptor("s"), MapStateDescriptor("m")
+    put(pages, lists, lambda key: [Order(key, n) for n in range(length)])
+    put(pages, maps, lambda key: {n: Order(key, n) for n in range(length)})
+    replace_class("Order", RenamedOrder)
+    expected = {key: [RenamedOrder(key, n) for n in range(length)] for key in range(KEYS)}
+    assert get(pages, lists) == expected
+    assert get(pages, lists) == expected
+    found = get(pages, maps)
+    assert found == {key: dict(enumerate(orders)) for key, orders in expected.items()}
+
+
+@pytest.mark.parametrize("length", [3, 400])
+def test_records_by_time(replace_class: ReplaceClass, length: int) -> None:
+    store = MemoryPages()
+    for change in (True, False, False):
+        backend = PagedBackend(store, 4, 200)
+        backend.declare("left", StateKind(TIMES))
+        if change:
+            backend.enter("a")["left"] = TimeBuffer(
+                [*range(length)], [Order(n, n) for n in range(length)]
+            )
+            backend.changed("a")
+            backend.flush()
+            replace_class("Order", RenamedOrder)
+        else:
+            found = [*backend.enter("a")["left"]]
+            assert found == [(n, RenamedOrder(n, n)) for n in range(length)]
+            backend.flush()
+
+
+@pytest.mark.parametrize("space", ["namespaces", "tables"])
+def test_state_of_namespaces(replace_class: ReplaceClass, space: str) -> None:
+    """All tables share one list of what was stored, so they are converted together."""
+    store = MemoryPages()
+
+    def opened() -> tuple[PagedBackend, Callable[[str], Any]]:
+        backend = PagedBackend(store, 4, 200)
+        if space == "tables":
+            backend.tables.declare("s", StateKind(LIST))
+            return backend, lambda window: (backend.tables.table(window), "ann")
+        backend.in_namespaces.declare("s", StateKind(LIST))
+        return backend, lambda window: (backend.in_namespaces, ("ann", window))
+
+    backend, place = opened()
+    for window in ("w1", "w2"):
+        table, key = place(window)
+        table.enter(key)["s"] = [Order(1, 10)]
+        table.changed(key)
+    backend.flush()
+    replace_class("Order", RenamedOrder)
+    for windows in (("w1", "w3"), ("w1", "w2", "w3")):
+        backend, place = opened()
+        for window in windows:
+            table, key = place(window)
+            if window == "w3":
+                table.enter(key)["s"] = [RenamedOrder(1, 10)]
+                table.changed(key)
+            else:
+                assert table.enter(key)["s"] == [RenamedOrder(1, 10)]
+        backend.flush()
+
+
+ROW = Types.ROW_NAMED(["id", "quantity"], [Types.INT(), Types.INT()])
+NEW_ROW = Types.ROW_NAMED(["venue", "qty", "id"], [Types.STRING(), Types.DOUBLE(), Types.LONG()])
+
+
+def test_a_row_gets_loses_and_renames_fields_which_may_become_wider(pages: Pages) -> None:
+    put(pages, value(ROW), lambda key: Row(id=key, quantity=10 * key))
+    now = value(NEW_ROW)
+    with pytest.raises(CheckpointError) as refused:
+        get(pages, now)
+    assert "differences: venue is new: no default; qty is new: no default" in str(refused.value)
+    now.evolve(renamed={"quantity": "qty"}, defaults={"venue": "XOFF"})
+    expected = {key: Row(venue="XOFF", qty=10.0 * key, id=key) for key in range(KEYS)}
+    for _ in range(2):
+        found = get(pages, now)
+        assert found == expected and type(found[1].qty) is float
+    assert get(pages, value(Types.ROW_NAMED(["id"], [Types.LONG()])))[7] == Row(id=7)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "stored", "expected"),
+    [
+        (Types.INT(), Types.DOUBLE(), 3, 3.0),
+        (Types.INT(), Types.BIG_DEC(), 3, Decimal(3)),
+        (Types.FLOAT(), Types.DOUBLE(), 0.5, 0.5),
+        (Types.TUPLE([Types.INT(), ROW]), Types.TUPLE([Types.LONG(), ROW]), (1, Row(1, 2)), None),
+        (Types.TUPLE([Types.INT()]), Types.TUPLE([Types.DOUBLE()]), (1,), (1.0,)),
+        (
+            Types.MAP(Types.STRING(), Types.LIST(Types.INT())),
+            Types.MAP(Types.STRING(), Types.LIST(Types.DOUBLE())),
+            {"a": [1, 2]},
+            {"a": [1.0, 2.0]},
+        ),
+    ],
+    ids=str,
+)
+def test_wider_types(
+    pages: Pages, before: TypeInformation, now: TypeInformation, stored: Any, expected: Any
+) -> None:
+    put(pages, value(before), lambda _: stored)
+    unchanged = get(pages, value(before))[0]
+    found = get(pages, value(now))[0]
+    assert repr(found) == repr(unchanged if expected is None else expected)
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "difference"),
+    [
+        (Types.LONG(), Types.INT(), "was LONG, is INT now"),
+        (Types.LONG(), Types.DOUBLE(), "was LONG, is DOUBLE now"),
+        (
+            Types.MAP(Types.INT(), Types.INT()),
+            Types.MAP(Types.STRING(), Types.INT()),
+            "key was INT, is STRING now",
+        ),
+        (
+            Types.LIST(Types.ROW_NAMED(["a"], [Types.ROW_NAMED(["b"], [Types.LONG()])])),
+            Types.LIST(Types.ROW_NAMED(["a"], [Types.ROW_NAMED(["b"], [Types.STRING()])])),
+            "[].a.b was LONG, is STRING now",
+        ),
+    ],
+    ids=str,
+)
+def test_others_are_refused_with_their_path(
+    pages: Pages, before: TypeInformation, now: TypeInformation, difference: str
+) -> None:
+    backend, context, handle = pages.open(value(before))
+    context.enter(0)
+    handle.update({"MAP": {1: 1}, "LIST": [Row(a=Row(b=1))]}.get(before.to_data()["type"], 1))
+    pages.save(backend)
+    with pytest.raises(CheckpointError) as refused:
+        pages.open(value(now))[1].enter(0)
+    assert f"differences: {difference}\n" in str(refused.value)
+
+
+def test_a_migration_takes_every_value_once(pages: Pages) -> None:
+    calls: list[Any] = []
+
+    def to_text(old: Any) -> Any:
+        calls.append(old)
+        return None if old == 5 else f"{old} EUR"
+
+    put(pages, value(Types.INT()), lambda key: key)
+    first = value(Types.STRING())
+    first.migrate(to_text)
+    for _ in range(2):
+        found = get(pages, first)
+        assert found == {key: None if key == 5 else f"{key} EUR" for key in range(KEYS)}
+    assert sorted(calls) == [*range(KEYS)]
+    second = value(Types.TUPLE([Types.STRING(), Types.INT()]))
+    second.migrate(to_text)
+    second.migrate(lambda text: (text, len(text)), version=2)
+    assert get(pages, second)[7] == ("7 EUR", 5)
+    assert len(calls) == KEYS
+    with pytest.raises(
+        CheckpointError, match="were migrated to version 2, and the program knows 1"
+    ):
+        get(pages, first)
+
+
+def test_a_migration_runs_through_all_versions(pages: Pages) -> None:
+    put(pages, value(), lambda key: key)
+    now = value()
+    now.migrate(lambda old: old + 1)
+    now.migrate(lambda old: old * 10, version=3)
+    assert get(pages, now)[4] == 50
+
+
+def test_a_migration_gets_the_fields_of_a_class_that_has_changed(
+    pages: Pages, replace_class: ReplaceClass
+) -> None:
+    put(pages, value(), lambda key: Order(key, 2, [Leg(key)]))
+    replace_class("Order", NeedsVenue)
+    old: list[Any] = []
+
+    def migrate(stored: Any) -> NeedsVenue:
+        old.append(stored)
+        return NeedsVenue(stored.id, f"{stored.quantity}")
+
+    now = value()
+    now.migrate(migrate)
+    assert get(pages, now)[3] == NeedsVenue(3, "2")
+    assert {*map(type, old)} == {SimpleNamespace} and {type(each.legs[0]) for each in old} == {Leg}
+
+
+def test_a_migration_of_another_type_is_an_error(pages: Pages) -> None:
+    put(pages, value(Types.INT()), lambda key: key)
+    now = value(Types.STRING())
+    now.migrate(lambda old: old)
+    with pytest.raises(TypeMismatchError) as raised:
+        get(pages, now)
+    assert raised.value.__notes__ == ["a value that migrate() returned, of state 's'"]
+
+
+def test_a_program_from_before_goes_on_with_what_it_knows(
+    pages: Pages, replace_class: ReplaceClass
+) -> None:
+    """Back and forth: a field that is lost is lost, the others are kept."""
+    before = Order
+    put(pages, value(), lambda key: Order(key, 10 * key, [Leg(1)]))
+    replace_class("Order", RenamedOrder)
+    get(pages, value())
+
+    @dataclass
+    class Back:
+        id: int
+        quantity: int = field(metadata={"renamed_from": "qty"})
+        legs: list[Leg] = field(default_factory=list)
+
+    replace_class("Order", Back)
+    assert vars(get(pages, value())[4]) == {"id": 4, "quantity": 40, "legs": []}
+    replace_class("Order", before)
+    assert get(pages, value())[4] == before(4, 40)
+
+
+def test_random_rows_and_changes() -> None:
+    """Against a model: fields by name; types become wider, fields come, go and are renamed."""
+    seed = random.SystemRandom().randrange(1 << 32)
+    draw = random.Random(seed)
+    for _ in range(150):
+        pages = Pages(draw.random() < 0.5)
+        wider = {"INT": Types.LONG(), "LONG": Types.BIG_INT(), "BIG_INT": Types.BIG_DEC()}
+        fields: dict[str, TypeInformation] = {
+            f"f{n}": draw.choice([Types.INT(), Types.STRING()]) for n in range(draw.randint(1, 5))
+        }
+        model = {
+            key: {n: key if str(t) == "INT" else f"{key}" for n, t in fields.items()}
+            for key in range(KEYS)
+        }
+        row = Types.ROW_NAMED([*fields], [*fields.values()])
+        put(pages, value(row), lambda key, model=model: Row(**model[key]))
+        for step in range(draw.randint(1, 3)):
+            renamed, defaults, changed = {}, {}, {}
+            for name, kind in draw.sample([*fields.items()], len(fields)):
+                if draw.random() < 0.2:
+                    continue
+                new = f"{name}x{step}" if draw.random() < 0.3 else name
+                if new != name:
+                    renamed[name] = new
+                changed[new] = wider.get(str(kind), kind) if draw.random() < 0.5 else kind
+            if not changed or draw.random() < 0.3:
+                defaults[f"d{step}"] = draw.choice([None, "x"])
+                changed[f"d{step}"] = Types.STRING()
+            back = {new: old for old, new in renamed.items()}
+            model = {
+                key: {n: defaults[n] if n in defaults else old[back.get(n, n)] for n in changed}
+                for key, old in model.items()
+            }
+            fields = changed
+            now = value(Types.ROW_NAMED([*fields], [*fields.values()]))
+            now.evolve(renamed, defaults)
+            found = {key: row.as_dict() for key, row in get(pages, now).items()}
+            assert found == model, f"seed {seed}"
+
+
+def test_what_a_descriptor_is_told_is_checked() -> None:
+    state = value()
+    with pytest.raises(PlanError, match="two fields are renamed to the same name"):
+        state.evolve(renamed={"a": "c", "b": "c"})
+    with pytest.raises(PlanError, match="expected the name of a field, not 1"):
+        state.evolve(defaults={1: 2})  # type: ignore[dict-item]
+    with pytest.raises(PlanError, match="expected a function"):
+        state.migrate("old")  # type: ignore[arg-type]
+    with pytest.raises(PlanError, match="0 is no version above 0"):
+        state.migrate(str, version=0)
+    state.migrate(str)
+    with pytest.raises(PlanError, match="1 is no version above 1"):
+        state.migrate(str, version=1)
+    assert value(Types.INT()).kind == VALUE
