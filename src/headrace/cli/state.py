@@ -23,6 +23,13 @@ Folder = Annotated[
 ]
 Uid = Annotated[str, typer.Argument(metavar="UID", help="The uid of an operator, or its id.")]
 Name = Annotated[str, typer.Argument(metavar="STATE", help="The name of a state.")]
+AllowPickles = Annotated[
+    bool,
+    typer.Option(
+        "--allow-pickles",
+        help="Read objects of any class from a savepoint. They can run code of who wrote it.",
+    ),
+]
 Limit = Annotated[int, typer.Option("--limit", min=1, help="At most so many rows.")]
 
 app = typer.Typer(help="Show the state of a savepoint, a checkpoint or a restore point.")
@@ -42,9 +49,16 @@ def ls(url: Folder, as_json: AsJson = False) -> None:
 
 
 @app.command()
-def show(url: Folder, uid: Uid, name: Name, limit: Limit = 20, as_json: AsJson = False) -> None:
+def show(
+    url: Folder,
+    uid: Uid,
+    name: Name,
+    limit: Limit = 20,
+    allow_pickles: AllowPickles = False,
+    as_json: AsJson = False,
+) -> None:
     """Show the first rows of a state."""
-    _print(_load(url).read(uid, name).limit(limit).collect(), as_json)
+    _print(_load(url, allow_pickles).read(uid, name).limit(limit).collect(), as_json)
 
 
 @app.command()
@@ -53,10 +67,11 @@ def get(
     uid: Uid,
     name: Name,
     key: Annotated[str, typer.Argument(metavar="KEY", help="The key, as JSON; otherwise a text.")],
+    allow_pickles: AllowPickles = False,
     as_json: AsJson = False,
 ) -> None:
     """Show a state of one key; the exit code is 1 if the key has none."""
-    found = _load(url).read(uid, name, keys=[_key_of(key)]).collect()
+    found = _load(url, allow_pickles).read(uid, name, keys=[_key_of(key)]).collect()
     _print(found, as_json)
     if not found:
         raise typer.Exit(1)
@@ -69,9 +84,10 @@ def export(
     name: Name,
     to: Annotated[str, typer.Option("--to", metavar="FOLDER", help="A new folder.")],
     kind: Annotated[str, typer.Option("--format", help="A format that Spark writes.")] = "parquet",
+    allow_pickles: AllowPickles = False,
 ) -> None:
     """Write a state as a table: Parquet, or another format of Spark's."""
-    _load(url).read(uid, name).write.format(kind).save(to)
+    _load(url, allow_pickles).read(uid, name).write.format(kind).save(to)
 
 
 @app.command("diff")
@@ -79,13 +95,15 @@ def compare(
     first: Annotated[str, typer.Argument(metavar="A", help="As the URL of `headrace state show`.")],
     second: Annotated[str, typer.Argument(metavar="B", help="Another one.")],
     limit: Limit = 20,
+    allow_pickles: AllowPickles = False,
     as_json: AsJson = False,
 ) -> None:
     """Compare two states by key, without timers; the exit code is 1 if they differ.
 
     At most --limit differences of each operator are printed.
     """
-    found = [*_load(first).differences(_load(second), limit)]
+    one, other = (_load(url, allow_pickles) for url in (first, second))
+    found = [*one.differences(other, limit)]
     if as_json:
         typer.echo(json.dumps([asdict(each) for each in found], indent=2))
     elif not found:
@@ -97,11 +115,11 @@ def compare(
         raise typer.Exit(1)
 
 
-def _load(url: str) -> Savepoint:
+def _load(url: str, allow_pickles: bool = False) -> Savepoint:
     from headrace.state import Savepoint
 
     reach(url)
-    return Savepoint.load(url)
+    return Savepoint.load(url, allow_pickles=allow_pickles)
 
 
 def _key_of(text: str) -> Any:

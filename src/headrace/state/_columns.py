@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import pyarrow as pa
 
+from headrace.common._storage.pickles import only_data
 from headrace.common._types.data import ANY, TypeData
 from headrace.common._types.from_data import type_from_data
 from headrace.common.typeinfo import TypeInformation
@@ -124,12 +125,14 @@ class Column:
 class Table:
     """The columns of a table: those that are decoded, and ``plain`` ones, as (stored name, column).
 
-    ``keys``: only rows of these keys; None: all.
+    ``keys``: only rows of these keys; None: all. ``only_data``: pickles that can run code are
+    refused.
     """
 
     decoded: tuple[Column, ...]
     plain: tuple[tuple[str, pa.Field], ...] = ()
     keys: frozenset[Any] | None = None
+    only_data: bool = True
 
     @property
     def schema(self) -> pa.Schema:
@@ -139,19 +142,30 @@ class Table:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows of batches with the stored columns."""
         for batch in batches:
-            if self.keys is not None:
-                found = map(decode_key, batch.column("key").to_pylist())
-                batch = batch.filter(pa.array([key in self.keys for key in found], pa.bool_()))
-            arrays = [
-                column.read(batch.column(column.stored or column.name).to_pylist())
-                for column in self.decoded
-            ]
-            arrays += [batch.column(stored).cast(field.type) for stored, field in self.plain]
-            yield pa.record_batch(arrays, schema=self.schema)
+            with only_data(self.only_data):
+                rows = self._rows(batch)
+            yield rows
+
+    def _rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        if self.keys is not None:
+            found = map(decode_key, batch.column("key").to_pylist())
+            batch = batch.filter(pa.array([key in self.keys for key in found], pa.bool_()))
+        arrays = [
+            column.read(batch.column(column.stored or column.name).to_pylist())
+            for column in self.decoded
+        ]
+        arrays += [batch.column(stored).cast(field.type) for stored, field in self.plain]
+        return pa.record_batch(arrays, schema=self.schema)
 
 
+@dataclass(frozen=True)
 class Changed:
-    """Keeps the rows of two savepoints whose values differ, and shows them as text."""
+    """Keeps the rows of two savepoints whose values differ, and shows them as text.
+
+    ``only_data``: pickles that can run code are refused.
+    """
+
+    only_data: bool = True
 
     schema = pa.schema(
         [pa.field(name, pa.string()) for name in ("state", "key", "namespace", "item")]
@@ -162,7 +176,8 @@ class Changed:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows that differ: equal values may have been encoded in several ways."""
         for batch in batches:
-            rows = [_shown(row) for row in batch.to_pylist() if _differs(row)]
+            with only_data(self.only_data):
+                rows = [_shown(row) for row in batch.to_pylist() if _differs(row)]
             yield pa.RecordBatch.from_pylist(rows, self.schema)
 
 

@@ -27,6 +27,9 @@ class Contents(Protocol):
     def job(self) -> str:
         """The name of the job."""
 
+    only_data: bool
+    """Whether pickles that can run code are refused."""
+
     @property
     def operators(self) -> Sequence[OperatorEntry]:
         """The operators with state."""
@@ -48,8 +51,9 @@ class Contents(Protocol):
 class SavepointContents:
     """The state in a savepoint."""
 
-    def __init__(self, stored: StoredSavepoint) -> None:
+    def __init__(self, stored: StoredSavepoint, allow_pickles: bool = False) -> None:
         self.stored = stored
+        self.only_data = not allow_pickles
         self.folder, self.job = stored.folder, stored.manifest.job
         self.operators, self.offset = stored.manifest.operators, stored.manifest.offset
 
@@ -74,8 +78,8 @@ def reach(location: str) -> None:
         use_storage(state_session())
 
 
-def contents_of(url: str) -> Contents:
-    """Return the state in a folder.
+def contents_of(url: str, allow_pickles: bool = False) -> Contents:
+    """Return the state in a folder; ``allow_pickles``: a savepoint may have more than data.
 
     Raises:
         CheckpointLockedError: it is a checkpoint, and a job runs on it.
@@ -87,4 +91,4 @@ def contents_of(url: str) -> Contents:
     reach(folder)
     if not is_savepoint(folder) and is_checkpoint(folder):
         return CommittedState.open(folder)
-    return SavepointContents(StoredSavepoint(folder))
+    return SavepointContents(StoredSavepoint(folder), allow_pickles)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from headrace.common._storage.pickles import only_data
 from headrace.common._types.data import type_text
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream.formats._arrow.types import arrow_type
@@ -80,14 +81,20 @@ class Savepoint:
         self._contents = contents
 
     @classmethod
-    def load(cls, url: str) -> Savepoint:
+    def load(cls, url: str, *, allow_pickles: bool = False) -> Savepoint:
         """Open a savepoint, a checkpoint or a restore point by its folder.
+
+        Args:
+            url: the folder.
+            allow_pickles: whether a savepoint may have objects of any class: reading them can run
+                code of whoever wrote it. Otherwise only values, dataclasses, enums and named tuples
+                are read. A checkpoint is read as its job reads it.
 
         Raises:
             CheckpointLockedError: it is a checkpoint, and a job runs on it.
             CheckpointError: there is none in the folder, or it is damaged.
         """
-        return cls(contents_of(url))
+        return cls(contents_of(url, allow_pickles))
 
     @property
     def job(self) -> str:
@@ -169,9 +176,9 @@ class Savepoint:
             key = arrow_type(key_type)
         elif not as_text and not shared:
             first = first_record(self._contents.records("states", entry.id), of_state)
-            key = None if first is None else type_of_key(decode(first[0]))
+            key = self._type_of_key(first)
         form = TableForm(kind, shared, key, as_text, as_pickle)
-        table = form.table(wanted)
+        table = replace(form.table(wanted), only_data=self._contents.only_data)
         return decoded_rows(records, where, table, table.schema)
 
     def timers(
@@ -203,13 +210,12 @@ class Savepoint:
         elif key_type is not None:
             key = arrow_type(key_type)
         else:
-            first = first_record(records, "true")
-            key = None if first is None else type_of_key(decode(first[0]))
+            key = self._type_of_key(first_record(records, "true"))
         decoded = (
             Column("key", key, pickled=as_pickle),
             Column("namespace", pa.binary() if as_pickle else None, pickled=as_pickle),
         )
-        table = Table(decoded, tuple(plain))
+        table = Table(decoded, tuple(plain), only_data=self._contents.only_data)
         return decoded_rows(records, "true", table, table.schema)
 
     def sources(self) -> DataFrame:
@@ -217,8 +223,9 @@ class Savepoint:
 
         The columns: ``source`` (its id), ``split``, ``position`` (JSON), ``watermark_ms``.
         """
-        offset = Offset.from_json(self._contents.offset)
-        watermarks = source_watermarks(self._contents.split_states())
+        with only_data(self._contents.only_data):
+            offset = Offset.from_json(self._contents.offset)
+            watermarks = source_watermarks(self._contents.split_states())
         rows = [
             (source, split, json.dumps(position), watermarks.get(source))
             for source, found in offset.sources.items()
@@ -239,10 +246,11 @@ class Savepoint:
         from headrace.runners.spark.state_tables import joined_rows
 
         contents = self._contents, other._contents
+        keep = Changed(any(each.only_data for each in contents))
         uids = {entry.id: entry.uid for each in contents for entry in each.operators}
         for id_, uid in uids.items():
             one, two = (each.records("states", id_) for each in contents)
-            for row in joined_rows(one, two, _PLACE, Changed(), Changed.schema, limit):
+            for row in joined_rows(one, two, _PLACE, keep, Changed.schema, limit):
                 place = row["item"]
                 if place is None and row["position"]:
                     place = str(row["position"])
@@ -250,6 +258,10 @@ class Savepoint:
                 yield StateDifference(
                     id_, uid, row["state"], row["key"], row["namespace"], place, *values
                 )
+
+    def _type_of_key(self, first: tuple[bytes, int] | None) -> pa.DataType | None:
+        with only_data(self._contents.only_data):
+            return None if first is None else type_of_key(decode(first[0]))
 
     def _operator(self, uid: str) -> OperatorEntry:
         for entry in self._contents.operators:

@@ -41,15 +41,16 @@ from headrace.runners.spark.state_tables import Records, state_session
 from headrace.runtime.block import ALL_GROUPS
 from headrace.runtime.layout import OPERATOR, Layout, StatefulPart
 from headrace.runtime.savepoint.arrow import schema_of, to_batches
-from headrace.runtime.savepoint.job_state import GroupSummary, mixed_states
+from headrace.runtime.savepoint.job_state import (
+    GroupSummary,
+    check_one_program,
+    merged_states,
+)
 from headrace.runtime.savepoint.manifest import OperatorEntry
 from headrace.runtime.savepoint.write import export_states, export_timers
-from headrace.runtime.state.kinds import StateKind
 from headrace.runtime.state.pages.backend import HEADER, PagedBackend
 from headrace.runtime.state.pages.memory import MemoryPages
 from headrace.runtime.tasks.source_task import SplitState
-
-_Kinds = dict[str, StateKind]
 
 _EXPORTS = {"states": export_states, "timers": export_timers}
 
@@ -71,6 +72,7 @@ class CommittedState:
     partitions: int
     groups: Mapping[str, int]
     offset: Mapping[str, Any]
+    only_data = False  # the state of a job is read as the job reads it
 
     @classmethod
     def open(cls, location: str) -> Self:
@@ -110,37 +112,33 @@ class CommittedState:
     @cached_property
     def operators(self) -> Sequence[OperatorEntry]:
         """The operators with state; their kinds of states are in the headers of the state."""
-        summaries: dict[tuple[str, int], GroupSummary] = {}
+        parts = Layout.from_json(self.metadata.layout).parts
         spark = state_session()
+        found: dict[tuple[str, int], GroupSummary] = {}
         for number in range(1, len(self.stages) + 1):
             pages = self._stage(spark, number).where(F.col("name") == HEADER)
             for row in pages.select("data").collect():
                 for prefix, header in pickle.loads(row["data"]).items():
                     operator, _, group = prefix.removesuffix("/").rpartition("/")
                     backend = PagedBackend(MemoryPages({HEADER: header}), 1)
-                    summaries[operator, int(group)] = GroupSummary.of(backend)
-        parts = Layout.from_json(self.metadata.layout).parts
-        return [self._entry(part, summaries) for part in parts if part.role == OPERATOR]
+                    found[operator, int(group)] = GroupSummary.of(backend)
+        check_one_program(found)
+        return [self._entry(part, found) for part in parts if part.role == OPERATOR]
 
     def _entry(
         self, part: StatefulPart, summaries: Mapping[tuple[str, int], GroupSummary]
     ) -> OperatorEntry:
-        """Return an operator's entry; a state whose values are of several types has no type."""
-        mixed = mixed_states(summaries)
-        states, namespaced, tables, shared = _Kinds(), _Kinds(), _Kinds(), _Kinds()
-        for (operator, group), summary in summaries.items():
-            if operator != part.id:
-                continue
-            found = summary.states
-            for known, kinds in (
-                (shared if group == ALL_GROUPS else states, found.states),
-                (namespaced, found.namespaced),
-                (tables, found.tables),
-            ):
-                for name, kind in kinds.items():
-                    known[name] = kind._replace(type=None) if (part.id, name) in mixed else kind
-        named = part.id, part.kind, part.name, part.uid, self.groups[part.id]
-        return OperatorEntry(*named, states, namespaced, tables, shared)
+        groups = {group: found for (id_, group), found in summaries.items() if id_ == part.id}
+        shared = groups.pop(ALL_GROUPS, None)
+        return OperatorEntry(
+            part.id,
+            part.kind,
+            part.name,
+            part.uid,
+            self.groups[part.id],
+            **merged_states(groups.values(), shared),
+            removes_after_ms=part.removes_after_ms,
+        )
 
     def records(self, table: str, operator: str, groups: Collection[int] | None = None) -> Records:
         """Return the records of an operator; ``groups``: only those of these key groups."""

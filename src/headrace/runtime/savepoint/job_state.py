@@ -123,13 +123,7 @@ def describe_operators(
     Raises:
         CheckpointError: values of a state have several types.
     """
-    for id_, state in mixed_states(groups):
-        raise CheckpointError(
-            f"some values of the state {state!r} have the type of an earlier program",
-            where={"operator": id_},
-            hint="values of a state that is asked for late are converted with their key group's"
-            " next record: ask for it in open()",
-        )
+    check_one_program(groups)
     by_vertex: dict[str, dict[int, GroupSummary]] = {}
     for (id_, group), summary in groups.items():
         by_vertex.setdefault(id_, {})[group] = summary
@@ -154,6 +148,21 @@ def _make_entry(
     vertex: VertexProgram, groups: Iterable[GroupSummary], shared: GroupSummary | None
 ) -> OperatorEntry:
     node = vertex.chain.nodes[vertex.chain.root]
+    return OperatorEntry(
+        vertex.id,
+        node.spec.kind if node.spec is not None else "",
+        node.name,
+        node.uid,
+        vertex.groups,
+        **merged_states(groups, shared),
+        removes_after_ms=() if node.spec is None else node.spec.removes_after_ms,
+    )
+
+
+def merged_states(
+    groups: Iterable[GroupSummary], shared: GroupSummary | None
+) -> dict[str, dict[str, Any]]:
+    """Return what an ``OperatorEntry`` has of the states of key groups, and of broadcast state."""
     states: dict[str, StateKind] = {}
     namespaced: dict[str, StateKind] = {}
     tables: dict[str, StateKind] = {}
@@ -166,19 +175,13 @@ def _make_entry(
             add_fields(fields.setdefault(state, {}), seen)
     if shared is not None:
         fields |= {state: dict(seen) for state, seen in shared.states.fields.items()}
-    return OperatorEntry(
-        vertex.id,
-        node.spec.kind if node.spec is not None else "",
-        node.name,
-        node.uid,
-        vertex.groups,
-        states,
-        namespaced,
-        tables,
-        {} if shared is None else shared.states.states,
-        fields,
-        () if node.spec is None else node.spec.removes_after_ms,
-    )
+    return {
+        "states": states,
+        "namespaced": namespaced,
+        "tables": tables,
+        "shared": {} if shared is None else dict(shared.states.states),
+        "fields": fields,
+    }
 
 
 def mixed_states(groups: Mapping[tuple[str, int], GroupSummary]) -> frozenset[tuple[str, str]]:
@@ -197,6 +200,17 @@ def mixed_states(groups: Mapping[tuple[str, int], GroupSummary]) -> frozenset[tu
             if not add_fields(fields.setdefault((id_, state), {}), seen):
                 found.add((id_, state))
     return frozenset(found)
+
+
+def check_one_program(groups: Mapping[tuple[str, int], GroupSummary]) -> None:
+    """Raise CheckpointError if values of a state have several types."""
+    for id_, state in mixed_states(groups):
+        raise CheckpointError(
+            f"some values of the state {state!r} have the type of an earlier program",
+            where={"operator": id_},
+            hint="the job's next savepoint converts them, if the program asks for the state in"
+            " open(); otherwise they are converted with their key group's next record",
+        )
 
 
 def _is_same(one: StateKind, other: StateKind) -> bool:
