@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -51,6 +51,12 @@ class Values:
         values = python_values(column)
         convert = self._convert
         return [None if value is None else convert(value) for value in values]
+
+    def read_encoded(self, batch: pa.RecordBatch) -> list[Any]:
+        """Return the values as they are stored; pickles stay to the byte. Errors as ``read``."""
+        if not self.pickled:
+            return [*map(encode, self.read(batch))]
+        return replace(self, declared=None, pickled=False).read(batch)
 
     @cached_property
     def _convert(self) -> Callable[[Any], Any]:
@@ -137,7 +143,7 @@ class StateEncoder:
             items: Encoded = [None] * batch.num_rows
             if self.items is not None:
                 items = [encode_key(to_internal_key(item)) for item in self.items.read(batch)]
-            values = self.values.read(batch)
+            values = self.values.read_encoded(batch)
         except (TypeMismatchError, ConfigurationError) as error:
             error.where = {**error.where, "operator": self.operator, "state": self.state}
             raise
@@ -154,7 +160,7 @@ class StateEncoder:
                 pa.array(_numbers(batch, "position", 0), pa.int64()),
                 pa.array(items, pa.binary()),
                 pa.array(_numbers(batch, "timestamp_ms"), pa.int64()),
-                pa.array([*map(encode, values)], pa.binary()),
+                pa.array(values, pa.binary()),
             ],
             schema=_nullable("states"),
         )

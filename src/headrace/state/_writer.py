@@ -5,7 +5,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from headrace.common._storage.locations import location_of
 from headrace.common.typeinfo import TypeInformation
@@ -26,6 +26,8 @@ from headrace.state._savepoint import Savepoint
 
 if TYPE_CHECKING:
     from headrace.runners.spark.state_tables import DataFrame
+
+T = TypeVar("T")
 
 
 @dataclass
@@ -129,7 +131,11 @@ class SavepointWriter:
                         f"the state {name!r} of {uid!r} is not state of keys alone",
                         hint=f"give its name instead of a descriptor: {name!r}",
                     )
-            self._operators[entry.id] = replace(entry, states={**entry.states, name: kind})
+            entry = replace(entry, states={**entry.states, name: kind})
+        # Pickles of a state that is there are of the classes as they were stored.
+        keeps_fields = as_pickle and isinstance(state, str)
+        fields = entry.fields if keeps_fields else _without(entry.fields, name)
+        self._operators[entry.id] = replace(entry, fields=fields)
         new = NewState(name, kind, dataframe, key_type, as_pickle, shared, namespaced)
         self._change(entry.id).states[name] = new
         return self
@@ -148,8 +154,10 @@ class SavepointWriter:
         default they are in the order of their serialized keys.
         """
         entry = self._operator(uid)
-        name, kind = descriptor.name, StateKind(VALUE, type_data_of(descriptor.type_info))
-        self._operators[entry.id] = replace(entry, shared={**entry.shared, name: kind})
+        name, kind = descriptor.name, _kind_of(descriptor)._replace(kind=VALUE, expires=False)
+        self._operators[entry.id] = replace(
+            entry, shared={**entry.shared, name: kind}, fields=_without(entry.fields, name)
+        )
         new = NewState(name, kind, dataframe, None, as_pickle, shared=True)
         self._change(entry.id).states[name] = new
         return self
@@ -205,8 +213,8 @@ class SavepointWriter:
                 hint=f"its states: {', '.join(entry.kinds()) or 'none'}",
             )
         kept: dict[str, Any] = {
-            where: {state: kind for state, kind in getattr(entry, where).items() if state != name}
-            for where in ("states", "namespaced", "tables", "shared")
+            where: _without(getattr(entry, where), name)
+            for where in ("states", "namespaced", "tables", "shared", "fields")
         }
         self._operators[entry.id] = replace(entry, **kept)
         change = self._change(entry.id)
@@ -330,5 +338,9 @@ class SavepointWriter:
 
 
 def _kind_of(descriptor: Any) -> StateKind:
-    expires = descriptor._ttl_config is not None
-    return StateKind(descriptor.kind, type_data_of(descriptor.type_info), expires)
+    expires, version = descriptor._ttl_config is not None, descriptor._evolution.version
+    return StateKind(descriptor.kind, type_data_of(descriptor.type_info), expires, version)
+
+
+def _without(by_state: Mapping[str, T], name: str) -> dict[str, T]:
+    return {state: found for state, found in by_state.items() if state != name}

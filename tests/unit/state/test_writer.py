@@ -20,6 +20,7 @@ from headrace.runtime.savepoint.records import StateRecord, encode
 from headrace.runtime.savepoint.savepoint import MemorySavepoint, part_name
 from headrace.runtime.state.kinds import VALUE, StateKind
 from headrace.state import SavepointWriter
+from headrace.state._writer import _kind_of
 
 TOTAL = ValueStateDescriptor("total", Types.LONG())
 
@@ -119,3 +120,10 @@ def test_what_is_not_there_is_refused(tmp_path: Path) -> None:
         writer.with_source_positions("numbers", {"collection": 1})
     with pytest.raises(ConfigurationError, match="max_parallelism is 0"):
         SavepointWriter.new_savepoint(0)
+
+
+def test_a_state_from_a_table_has_the_version_of_its_descriptor() -> None:
+    """Its values are of the program's version, so that they are not migrated again."""
+    descriptor = ValueStateDescriptor("total", Types.LONG())
+    descriptor.migrate(lambda value: value * 100, version=2)
+    assert _kind_of(descriptor).version == 2
