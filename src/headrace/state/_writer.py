@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from headrace.common._storage.locations import location_of
+from headrace.common._storage.pickles import only_data
 from headrace.common.typeinfo import TypeInformation
 from headrace.connector import JsonValue
 from headrace.datastream.state import MapStateDescriptor, StateDescriptor
@@ -48,19 +49,31 @@ class SavepointWriter:
     key. ``key_group`` is computed.
     """
 
-    def __init__(self, manifest: Manifest, before: StoredSavepoint | None = None) -> None:
+    def __init__(
+        self,
+        manifest: Manifest,
+        before: StoredSavepoint | None = None,
+        *,
+        allow_pickles: bool = False,
+    ) -> None:
         self._manifest, self._before = manifest, before
+        self._only_data = not allow_pickles
         self._operators = {entry.id: entry for entry in manifest.operators}
         self._changes: dict[str, _Change] = {}
         self._removed: set[str] = set()
 
     @classmethod
     def new_savepoint(
-        cls, max_parallelism: int = 128, job_name: str = "bootstrap"
+        cls,
+        max_parallelism: int = 128,
+        job_name: str = "bootstrap",
+        *,
+        allow_pickles: bool = False,
     ) -> SavepointWriter:
         """Begin with nothing: sources are read from their beginnings.
 
         ``max_parallelism``: the number of key groups; that of the job may be another.
+        ``allow_pickles``: as in ``Savepoint.load``, for tables with pickles.
         """
         if max_parallelism < 1:
             raise ConfigurationError(
@@ -69,11 +82,14 @@ class SavepointWriter:
         now_ms = wall_clock_ms()
         offset = Offset(0, now_ms, now_ms, WorkLimits(1, 1), {}).to_json()
         scope = new_scope()  # no sink has micro-batches under it
-        return cls(Manifest(job_name, max_parallelism, 0, (), offset, {}, scope=scope))
+        manifest = Manifest(job_name, max_parallelism, 0, (), offset, {}, scope=scope)
+        return cls(manifest, allow_pickles=allow_pickles)
 
     @classmethod
-    def from_existing_savepoint(cls, url: str) -> SavepointWriter:
+    def from_existing_savepoint(cls, url: str, *, allow_pickles: bool = False) -> SavepointWriter:
         """Begin with a copy of a savepoint: what is not changed stays as it is.
+
+        ``allow_pickles``: as in ``Savepoint.load``.
 
         Raises:
             CheckpointError: there is none in the folder, or its manifest is damaged.
@@ -86,7 +102,7 @@ class SavepointWriter:
                 where={"checkpoint": contents.folder},
                 hint="take a savepoint of the job: headrace savepoint JOB",
             )
-        return cls(contents.stored.manifest, contents.stored)
+        return cls(contents.stored.manifest, contents.stored, allow_pickles=allow_pickles)
 
     def with_state(
         self,
@@ -255,7 +271,8 @@ class SavepointWriter:
         if self._before is not None:
             files, parts = self._copied(self._before, target, written)
         for table, id_ in sorted(written):
-            found = self._write(target, table, self._operators[id_], self._changes[id_])
+            with only_data(self._only_data):
+                found = self._write(target, table, self._operators[id_], self._changes[id_])
             files |= found[0]
             parts |= found[1]
         manifest = replace(
@@ -266,7 +283,7 @@ class SavepointWriter:
             created_ms=wall_clock_ms(),
         )
         write_manifest(manifest, target)
-        return Savepoint.load(target)
+        return Savepoint.load(target, allow_pickles=not self._only_data)
 
     def _copied(
         self, before: StoredSavepoint, target: str, written: set[tuple[str, str]]
@@ -309,11 +326,13 @@ class SavepointWriter:
         if table == "timers":
             assert change.timers is not None, "an operator whose timers stay"
             timers = change.timers.table(entry, first_of_keys)
-            found = write_records(target, table, entry.id, None, [timers])
+            found = write_records(target, table, entry.id, None, [timers], only=self._only_data)
         else:
             added = [state.table(entry, first_of_keys) for state in change.states.values()]
             kept = None if states is None else (states, {*change.states, *change.gone})
-            found = write_records(target, table, entry.id, kept, added, change.states)
+            found = write_records(
+                target, table, entry.id, kept, added, change.states, self._only_data
+            )
         return found.files, {name: PartChecksum(count) for name, count in found.counts.items()}
 
     def _operator(self, uid: str) -> OperatorEntry:

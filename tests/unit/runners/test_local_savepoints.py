@@ -151,3 +151,47 @@ def test_what_cannot_be_is_said(tmp_path: Path) -> None:
         client.trigger_savepoint(str(tmp_path)).result(60)
     with pytest.raises(CheckpointError, match="there is no savepoint in this folder"):
         environment(out, **{RESTORE: str(tmp_path / "none")}).execute("tallies")
+
+
+class Total:
+    """An object of a class that may do anything when it is read."""
+
+    def __init__(self, value: int) -> None:
+        self.value = value
+
+
+class Totals(KeyedProcessFunction):
+    def open(self, runtime_context: Any) -> None:
+        self.total = runtime_context.get_state(ValueStateDescriptor("total"))
+
+    def process_element(self, value: Any, ctx: Any) -> Iterator[Any]:
+        before = self.total.value()
+        self.total.update(Total((before.value if before else 0) + value))
+        yield self.total.value().value
+
+
+def test_objects_of_any_class_need_a_word(tmp_path: Path) -> None:
+    def job(out: list[Any], **settings: str) -> StreamExecutionEnvironment:
+        settings = {"execution.target": "local", **settings}
+        env = StreamExecutionEnvironment(Configuration.from_dict(settings))
+        numbers = env.from_sequence(1, 4).uid("numbers").map(through_the_gate, Types.INT())
+        totals = numbers.key_by(lambda v: v % 2).process(Totals()).uid("totals")
+        totals.sink_to(FunctionSink(out.extend)).uid("out")
+        return env
+
+    out: list[Any] = []
+    gate = Gate(3)
+    _gates[:] = [gate]
+    each = {"headrace.source.max-records-per-batch": "1"}
+    client = job(out, **each).execute_async("totals")
+    assert gate.reached.wait(60)
+    stopped = client.stop_with_savepoint(False, str(tmp_path))
+    gate.open()
+    saved = stopped.result()
+    with pytest.raises(
+        CheckpointError, match=r"test_local_savepoints\.Total is pickled"
+    ) as refused:
+        job([], **{RESTORE: saved}).execute("totals")
+    assert "--allow-pickles" in (refused.value.hint or "")
+    job(out, **{RESTORE: saved, "headrace.restore.allow-pickles": "true"}).execute("totals")
+    assert sorted(out) == [1, 2, 1 + 3, 2 + 4]

@@ -22,6 +22,7 @@ from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
 from pyspark.sql.types import ArrayType, MapType
 
 from headrace.common._storage.locations import LOCAL_ONLY, StorageAccess, use_access, uses_urls
+from headrace.common._storage.pickles import only_data
 from headrace.errors import ConfigurationError, TypeMismatchError
 from headrace.runners.spark.failures import failure_in
 from headrace.runners.spark.query.wire import encode_errors
@@ -70,8 +71,8 @@ class StateTable:
     of: str
     layout: str | None = None
 
-    def records(self, table: str) -> DataFrame:
-        """Return the records.
+    def records(self, table: str, only: bool) -> DataFrame:
+        """Return the records; ``only``: pickles that can run code are refused.
 
         Raises:
             ConfigurationError: a column is missing, or unknown.
@@ -95,7 +96,7 @@ class StateTable:
                     hint=self._hint_for(column),
                 )
         return rows.select(*chosen).mapInArrow(
-            _Encode(self.encode), from_arrow_schema(schema_of(table))
+            _Encode(self.encode, only), from_arrow_schema(schema_of(table))
         )
 
     def _spread(self) -> DataFrame:
@@ -147,11 +148,12 @@ def _sql(kind: pa.DataType | None) -> str | None:
 class _Encode:
     """The task: encodes rows; the driver can decode its errors."""
 
-    def __init__(self, encode: Decode) -> None:
-        self._encode = encode
+    def __init__(self, encode: Decode, only: bool) -> None:
+        self._encode, self._only = encode, only
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield from encode_errors(self._encode(batches))
+        with only_data(self._only):
+            yield from encode_errors(self._encode(batches))
 
 
 @dataclass
@@ -169,11 +171,12 @@ def write_records(
     kept: tuple[Records, Collection[str]] | None,
     added: Sequence[StateTable],
     new: Collection[str] = (),
+    only: bool = True,
 ) -> WrittenRecords:
     """Write the records of an operator in one table to a savepoint's folder.
 
     ``kept``: other records, without those of the named states. ``new``: the names of the states in
-    ``added``.
+    ``added``. ``only``: pickles that can run code are refused.
 
     Raises:
         ConfigurationError: a table has wrong columns, or two rows for one value.
@@ -181,7 +184,7 @@ def write_records(
     """
     spark = state_session()
     storage = use_storage(spark) if uses_urls([target]) else LOCAL_ONLY
-    frames = [each.records(table) for each in added]
+    frames = [each.records(table, only) for each in added]
     if kept is not None:
         records, without = kept
         found = records(spark)
@@ -194,7 +197,7 @@ def write_records(
     rows = reduce(DataFrame.unionByName, (frame.select(*names) for frame in frames))
     rows = rows.repartition(spark.sparkContext.defaultParallelism, "key_group")
     rows = rows.sortWithinPartitions(*_order(table))
-    task = RecordWriter(target, table, operator, frozenset(new), storage)
+    task = RecordWriter(target, table, operator, frozenset(new), storage, only)
     with _worker_errors():
         for row in rows.mapInArrow(task, _REPORT).collect():
             written: WrittenRecords = pickle.loads(row[0])
@@ -240,13 +243,15 @@ class RecordWriter:
         operator: str,
         new: frozenset[str],
         storage: StorageAccess = LOCAL_ONLY,
+        only: bool = True,
     ) -> None:
         self._target, self._table, self._operator = target, table, operator
-        self._new, self._storage = new, storage
+        self._new, self._storage, self._only = new, storage, only
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Write the records; yield a report."""
-        yield from encode_errors(self._run(batches))
+        with only_data(self._only):
+            yield from encode_errors(self._run(batches))
 
     def _run(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         use_access(self._storage)

@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from headrace.errors import ConfigurationError
+from headrace.errors import CheckpointError, ConfigurationError
 from headrace.runners.spark.failures import TaskFailure, failure_in
 from headrace.runners.spark.state_writes import RecordWriter, numbered_states, numbered_timers
 from headrace.runtime.block import ALL_GROUPS
@@ -88,3 +88,10 @@ def test_a_key_of_broadcast_state_comes_once(tmp_path: Path) -> None:
     with pytest.raises(TaskFailure) as failed:
         written(tmp_path, [broadcast("a", 0), broadcast("a", 1)])
     assert isinstance(failure_in(str(failed.value)), ConfigurationError)
+
+
+def test_a_pickle_that_can_run_code_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TaskFailure) as failed:
+        written(tmp_path, [broadcast("a", 0, value=print)])
+    refused = failure_in(str(failed.value))
+    assert isinstance(refused, CheckpointError) and "builtins.print" in str(refused)
