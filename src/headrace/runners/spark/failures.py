@@ -11,12 +11,15 @@ import base64
 import functools
 import pickle
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
 from typing import NoReturn, ParamSpec, TypeVar
 
 import cloudpickle
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 
 from headrace.errors import JobError
 from headrace.runners.spark.task_output import OutputLine, take_last_output
@@ -150,6 +153,18 @@ def output_in(text: str) -> list[OutputLine]:
         return []
     lines: list[OutputLine] = pickle.loads(base64.b64decode(match.group(1)))[2]
     return lines
+
+
+@contextmanager
+def worker_errors() -> Iterator[None]:
+    """Raise the exception of a worker, if a job of Spark's fails with one."""
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        failure = failure_in(str(error))
+        if failure is None:
+            raise
+        raise failure from None
 
 
 def failure_in(text: str) -> BaseException | None:

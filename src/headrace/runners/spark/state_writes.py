@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from functools import reduce
 from itertools import groupby
@@ -15,7 +14,6 @@ from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
-from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema, from_arrow_type
@@ -24,7 +22,7 @@ from pyspark.sql.types import ArrayType, MapType
 from headrace.common._storage.locations import LOCAL_ONLY, StorageAccess, use_access, uses_urls
 from headrace.common._storage.pickles import only_data
 from headrace.errors import ConfigurationError, TypeMismatchError
-from headrace.runners.spark.failures import failure_in
+from headrace.runners.spark.failures import worker_errors
 from headrace.runners.spark.query.wire import encode_errors
 from headrace.runners.spark.query.worker import attempt_name
 from headrace.runners.spark.startup.storage import use_storage
@@ -198,7 +196,7 @@ def write_records(
     rows = rows.repartition(spark.sparkContext.defaultParallelism, "key_group")
     rows = rows.sortWithinPartitions(*_order(table))
     task = RecordWriter(target, table, operator, frozenset(new), storage, only)
-    with _worker_errors():
+    with worker_errors():
         for row in rows.mapInArrow(task, _REPORT).collect():
             written: WrittenRecords = pickle.loads(row[0])
             whole.files |= written.files
@@ -216,18 +214,6 @@ def _order(table: str) -> list[Column | str]:
         F.when(shared, F.col("position")),
         *("key", "namespace", "state", "position", "item"),
     ]
-
-
-@contextmanager
-def _worker_errors() -> Iterator[None]:
-    """Raise the error of a task as it is."""
-    try:
-        yield
-    except PySparkException as error:
-        failure = failure_in(str(error))
-        if failure is None:
-            raise
-        raise failure from None
 
 
 class RecordWriter:

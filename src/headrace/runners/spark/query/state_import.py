@@ -21,6 +21,7 @@ from headrace.common._storage.locations import hadoop_url
 from headrace.common._storage.pickles import only_data
 from headrace.errors import CheckpointError
 from headrace.runners.spark.checkpoint.restored import RestoredFile, RestoredWriter
+from headrace.runners.spark.failures import worker_errors
 from headrace.runners.spark.query.wire import bucket_keys, encode_errors
 from headrace.runners.spark.query.worker import ProgramRef, attempt_name, partition_id, worker_job
 from headrace.runtime.keys.key_groups import key_group_of
@@ -131,8 +132,9 @@ def import_state(
         .select(*_Row._fields)
     )
     task = BucketImport(ref, operators, partitions, target)
-    for row in rows.mapInArrow(task, _REPORT).collect():
-        whole.add(pickle.loads(row[0]))
+    with worker_errors():
+        for row in rows.mapInArrow(task, _REPORT).collect():
+            whole.add(pickle.loads(row[0]))
     _check_counts(savepoint, operators, whole)
     return whole
 
