@@ -20,7 +20,8 @@
     │   └── CheckpointLockedError         another driver is running on it
     └── JobError (RuntimeError)           a job failed, but not in the user's code
         ├── SparkEndedError               Spark's JVM has ended
-        └── StorageError                  Spark cannot store state, for example: disk full
+        └── StorageError                  state cannot be stored, for example: disk full
+            └── CheckpointUnavailableError   a checkpoint cannot be reached (a CheckpointError)
 
 Each derives from ``HeadraceError`` and from the builtin a caller would expect to catch.
 """
@@ -32,6 +33,7 @@ from collections.abc import Mapping
 __all__ = [
     "CheckpointError",
     "CheckpointLockedError",
+    "CheckpointUnavailableError",
     "ConfigurationError",
     "DecodeError",
     "DuplicateUidError",
@@ -178,4 +180,8 @@ class SparkEndedError(JobError):
 
 
 class StorageError(JobError):
-    """Spark cannot store state: a disk is full, or its state store failed."""
+    """State cannot be stored: a disk is full, or a state store failed."""
+
+
+class CheckpointUnavailableError(CheckpointError, StorageError):
+    """The storage of a checkpoint cannot be reached, or is full; a restart may mend it."""

@@ -1,4 +1,4 @@
-"""``headrace run tests/faults/tallies_job.py FOLDER``: a job that takes some seconds."""
+"""``headrace run tests/faults/tallies_job.py FOLDER [KEY=VALUE ...]``: a job of some seconds."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from tests.spark import test_savepoints as tallies
 
 def main() -> None:
     folder = Path(sys.argv[1])
-    env = tallies.environment(folder, 0)
+    settings = dict(argument.split("=", 1) for argument in sys.argv[2:])
+    env = tallies.environment(folder, 0, **settings)
     tallies.build(env, folder, 0)
     env.execute("tallies")
 

@@ -7,9 +7,10 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 
@@ -27,12 +28,15 @@ pytestmark = [
 
 
 @contextmanager
-def supervised(folder: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
+def supervised(
+    folder: Path, *options: str, settings: Mapping[str, str] = MappingProxyType({})
+) -> Iterator[subprocess.Popen[bytes]]:
     program = str(ROOT / "tests/faults/tallies_job.py")
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT)])
+    pairs = [f"{key}={value}" for key, value in settings.items()]
     with (folder / "log").open("ab") as log:
         process = subprocess.Popen(
-            [sys.executable, "-m", "headrace", "run", *options, program, str(folder)],
+            [sys.executable, "-m", "headrace", "run", *options, program, str(folder), *pairs],
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": path},
             stdout=log,

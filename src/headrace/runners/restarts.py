@@ -8,6 +8,23 @@ from typing import Protocol
 
 from headrace.common._options import catalogue as options
 from headrace.common.configuration import Configuration
+from headrace.errors import (
+    CheckpointError,
+    CheckpointUnavailableError,
+    PlanError,
+    SparkEndedError,
+    UnsupportedError,
+)
+
+_LASTING = (PlanError, CheckpointError, UnsupportedError, SparkEndedError)
+
+
+def would_fail_again(error: BaseException) -> bool:
+    """Return whether no attempt of this driver can succeed after an error.
+
+    A checkpoint that cannot be reached is not such an error: its storage may come back.
+    """
+    return isinstance(error, _LASTING) and not isinstance(error, CheckpointUnavailableError)
 
 
 class RestartStrategy(Protocol):

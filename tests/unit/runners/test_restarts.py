@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import errno
+
+import pytest
+
+from headrace.common._storage.object_store import access_error
 from headrace.common.configuration import Configuration
-from headrace.runners.restarts import RestartStrategy, restart_strategy
+from headrace.errors import CheckpointError, PlanError, SparkEndedError, StorageError
+from headrace.runners.restarts import RestartStrategy, restart_strategy, would_fail_again
 
 
 def restarts(chance: float = 0.0, **settings: str) -> RestartStrategy:
@@ -71,3 +77,30 @@ def test_exponential_delay_gives_up_after_its_attempts() -> None:
         exponential_delay__reset_backoff_threshold="1 min",
     )
     assert delays(strategy, 0, 5_000) == [1000, None]
+
+
+@pytest.mark.parametrize(
+    ("cause", "again"),
+    [
+        (OSError(errno.ENOSPC, "no space left on device"), False),
+        (OSError(errno.EDQUOT, "quota exceeded"), False),
+        (ConnectionResetError("the peer is gone"), False),
+        (TimeoutError("no answer"), False),
+        (PermissionError(errno.EACCES, "not this user's"), True),
+        (OSError(errno.EROFS, "read-only"), True),
+        (NotADirectoryError(errno.ENOTDIR, "a file"), True),
+    ],
+    ids=repr,
+)
+def test_a_store_that_may_come_back_is_waited_for(cause: OSError, again: bool) -> None:
+    """Whether the same error would come again, however often the job restarts."""
+    error = access_error(cause)("a stored object cannot be written")
+    assert isinstance(error, CheckpointError)
+    assert would_fail_again(error) is again
+
+
+def test_what_a_restart_does_not_mend() -> None:
+    for lasting in (CheckpointError("damaged"), PlanError("no sink"), SparkEndedError("gone")):
+        assert would_fail_again(lasting)
+    for passing in (ValueError("of a function"), StorageError("disk full"), OSError("gone")):
+        assert not would_fail_again(passing)

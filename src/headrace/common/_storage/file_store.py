@@ -6,9 +6,13 @@ import posixpath
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from headrace.common._storage.object_store import ObjectStore, require_name, require_prefix
+from headrace.common._storage.object_store import (
+    ObjectStore,
+    access_error,
+    require_name,
+    require_prefix,
+)
 from headrace.common._storage.remote import DRAFT, RemoteFiles
-from headrace.errors import CheckpointError
 
 _STALE_DRAFT_MS = 86_400_000
 
@@ -71,7 +75,7 @@ class FileStore(ObjectStore):
         try:
             yield
         except OSError as error:
-            raise CheckpointError(
+            raise access_error(error)(
                 f"a stored object cannot be {what}: {error}",
                 where={"object": posixpath.join(self._folder, name)},
                 hint="check the storage's address, and that this user may write there",

@@ -7,8 +7,12 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from headrace.common._storage.object_store import ObjectStore, require_name, require_prefix
-from headrace.errors import CheckpointError
+from headrace.common._storage.object_store import (
+    ObjectStore,
+    access_error,
+    require_name,
+    require_prefix,
+)
 
 _DRAFTS = ".drafts"
 _STALE_DRAFT_SECONDS = 86_400
@@ -152,7 +156,7 @@ class FolderStore(ObjectStore):
         try:
             yield
         except OSError as error:
-            raise CheckpointError(
+            raise access_error(error)(
                 f"a stored object cannot be {what}: {error.strerror or error}",
                 where={"object": path},
                 hint="check that the folder exists, has free space, is writable for this user,"

@@ -6,9 +6,10 @@ are padded with zeros, so that names sort as the numbers do.
 
 from __future__ import annotations
 
+import errno
 from abc import ABC, abstractmethod
 
-from headrace.errors import CheckpointError
+from headrace.errors import CheckpointError, CheckpointUnavailableError
 
 _MAX_PART_BYTES = 200
 _NUMBER_WIDTH = 12
@@ -103,3 +104,18 @@ def _name_error(name: str) -> CheckpointError:
         hint="parts between slashes are not empty, do not begin with a dot, and have at most"
         f" {_MAX_PART_BYTES} bytes",
     )
+
+
+_LASTING_ERRORS = (PermissionError, IsADirectoryError, NotADirectoryError, FileNotFoundError)
+_LASTING_ERRNOS = {errno.EROFS, errno.ENAMETOOLONG, errno.ELOOP, errno.EXDEV, errno.ENOTSUP}
+
+
+def access_error(error: OSError) -> type[CheckpointError]:
+    """Return the class for a failed access: whether a later one may succeed, or a person must act.
+
+    A full disk and a server that does not answer may be over in a minute; a missing permission
+    or a wrong path stays.
+    """
+    if isinstance(error, _LASTING_ERRORS) or error.errno in _LASTING_ERRNOS:
+        return CheckpointError
+    return CheckpointUnavailableError

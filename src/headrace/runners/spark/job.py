@@ -15,13 +15,7 @@ from headrace.common._storage.locations import LOCAL_ONLY, StorageAccess
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
-from headrace.errors import (
-    CheckpointError,
-    HeadraceError,
-    PlanError,
-    SparkEndedError,
-    UnsupportedError,
-)
+from headrace.errors import HeadraceError, UnsupportedError
 from headrace.metrics._operator_counts import JobListener
 from headrace.runners.clock import monotonic_ms, wall_clock_ms
 from headrace.runners.delivery import Delivery
@@ -29,7 +23,7 @@ from headrace.runners.dependencies import activation
 from headrace.runners.job_graph import job_graph
 from headrace.runners.job_thread import JobThread
 from headrace.runners.observers import JobInfo, JobObserver, Observers
-from headrace.runners.restarts import RestartStrategy
+from headrace.runners.restarts import RestartStrategy, would_fail_again
 from headrace.runners.savepoint_folders import dispose_savepoint, is_savepoint
 from headrace.runners.sinks import has_committer, make_committer
 from headrace.runners.spark.attempt import Attempt
@@ -337,6 +331,8 @@ class SparkJob:
         while True:
             self._status = JobStatus.RUNNING
             try:
+                if number:
+                    self._begin_anew(run_id)
                 rescaled = self._rescaler.before_attempt()
                 if rescaled is not None:
                     self._continue_with(rescaled)
@@ -349,9 +345,9 @@ class SparkJob:
                         " HDFS",
                         file=sys.stderr,
                     )
-            except (PlanError, CheckpointError, UnsupportedError, SparkEndedError):
-                raise  # it would fail again
             except Exception as error:
+                if would_fail_again(error):
+                    raise
                 delay_ms = self._restarts.delay_ms(monotonic_ms())
                 lost = self._link.failure is not None  # delivered records cannot be repeated
                 if delay_ms is None or lost or self._cancelled.is_set():
@@ -370,9 +366,12 @@ class SparkJob:
                     return
             # With a new run id, workers open the operators again.
             run_id = f"{self._program.run_id}-{number}"
-            if self._storage is not LOCAL_ONLY:
-                self._storage = use_storage(self._spark)
-            self._checkpoint.transfer_to_run(run_id)
+
+    def _begin_anew(self, run_id: str) -> None:
+        """Acquire storage and checkpoint for another attempt."""
+        if self._storage is not LOCAL_ONLY:
+            self._storage = use_storage(self._spark)
+        self._checkpoint.transfer_to_run(run_id)
 
     def _run_attempt(self, number: int, run_id: str) -> bool:
         """Run an attempt; return whether another attempt must continue with new tokens."""
