@@ -28,7 +28,7 @@ def main() -> None:
         "pipeline.max-parallelism": "7" if restored else "16",
         "headrace.source.max-records-per-batch": "400" if restored else "40",
         "headrace.source.min-records-per-batch": "400" if restored else "40",
-        "execution.checkpointing.dir": f"{base}/checkpoint{' 2' if restored else ''}",
+        "execution.checkpointing.dir": f"{base}/checkpoint{'-2' if restored else ''}",
         "execution.checkpointing.interval": "1 s",
         "execution.checkpointing.num-retained": "1" if restored else "2",
         **settings,

@@ -204,6 +204,7 @@ def _start_from_savepoint(
     check_claims(savepoint, program, restore.ignore_unclaimed)
     check_positions(savepoint)
     checkpoint_folder = CheckpointFolder.of_job(base, program.name)
+    checkpoint_folder.check_name()
     with owned(checkpoint_folder):
         if checkpoint_folder.store.get(JOB) is not None and not restore.fresh:
             raise has_checkpoint_error(program.name, checkpoint_folder.directory)
