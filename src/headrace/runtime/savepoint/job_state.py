@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self
 
@@ -35,7 +35,12 @@ from headrace.runtime.savepoint.sinks import export_sinks
 from headrace.runtime.savepoint.write import export_states, export_timers
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.evolution import change_of
-from headrace.runtime.state.fields import add_fields
+from headrace.runtime.state.fields import (
+    SeenFields,
+    add_fields,
+    changed_classes,
+    current_fields,
+)
 from headrace.runtime.state.kinds import StateKind
 from headrace.runtime.tasks.source_task import SplitState
 
@@ -185,26 +190,16 @@ def merged_states(
 
 
 def mixed_states(groups: Mapping[tuple[str, int], GroupSummary]) -> frozenset[tuple[str, str]]:
-    """Return the states (vertex id, name) of which some key groups have values of another type.
+    """Return the states (vertex id, name) of which key groups may have values of several programs.
 
-    Their key groups have not been used since the program's types changed.
+    Some groups have not been used since the program's types or classes changed.
     """
-    found = set()
-    known: dict[tuple[str, str], StateKind] = {}
-    fields: dict[tuple[str, str], dict[str, list[str]]] = {}
-    for (id_, _), summary in groups.items():
-        for state, kind in summary.states.kinds().items():
-            if not _is_same(known.setdefault((id_, state), kind), kind):
-                found.add((id_, state))
-        for state, seen in summary.states.fields.items():
-            if not add_fields(fields.setdefault((id_, state), {}), seen):
-                found.add((id_, state))
-    return frozenset(found)
+    return _differing(groups, _class_signature)
 
 
 def check_one_program(groups: Mapping[tuple[str, int], GroupSummary]) -> None:
     """Raise CheckpointError if values of a state have several types."""
-    for id_, state in mixed_states(groups):
+    for id_, state in _differing(groups, _stored_signature):
         raise CheckpointError(
             f"some values of the state {state!r} have the type of an earlier program",
             where={"operator": id_},
@@ -213,11 +208,47 @@ def check_one_program(groups: Mapping[tuple[str, int], GroupSummary]) -> None:
         )
 
 
+Signature = Callable[[SeenFields], Mapping[str, Hashable]]
+"""Returns what must be equal in all key groups, by class."""
+
+
+def _stored_signature(seen: SeenFields) -> Mapping[str, Hashable]:
+    """Return the stored fields of the classes that have to be converted; None for others."""
+    changed = {each.name: each.stored for each in changed_classes(seen, {})}
+    return {name: changed.get(name) for name in seen}
+
+
+def _class_signature(seen: SeenFields) -> Mapping[str, Hashable]:
+    """Return also the fields that are gone: a state may know them under other names."""
+    now = current_fields(seen)
+    changed = _stored_signature(seen)
+    gone = {name: frozenset(seen[name]).difference(now[name]) for name in seen}
+    return {name: (changed[name], gone[name]) for name in seen}
+
+
+def _differing(
+    groups: Mapping[tuple[str, int], GroupSummary], signature: Signature
+) -> frozenset[tuple[str, str]]:
+    found = set()
+    kinds: dict[tuple[str, str], StateKind] = {}
+    classes: dict[tuple[str, str, str], Hashable] = {}
+    for (id_, _), summary in groups.items():
+        for state, kind in summary.states.kinds().items():
+            if not _is_same(kinds.setdefault((id_, state), kind), kind):
+                found.add((id_, state))
+        for state, seen in summary.states.fields.items():
+            for name, value in signature(seen).items():
+                if classes.setdefault((id_, state, name), value) != value:
+                    found.add((id_, state))
+    return frozenset(found)
+
+
 def _is_same(one: StateKind, other: StateKind) -> bool:
     try:
-        return one == other or change_of("", one, other, {}) is None
+        same = one == other or change_of("", one, other, {}) is None
     except CheckpointError:
         return False
+    return same and one.version == other.version
 
 
 def restore_savepoint(

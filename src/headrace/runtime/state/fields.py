@@ -56,20 +56,10 @@ def check_fields(operator: str | None, entry: Mapping[Any, Any]) -> None:
             raise _missing_field_error(operator, str(state), type(value).__qualname__, field)
 
 
-def add_fields(known: dict[str, list[str]], seen: SeenFields) -> bool:
-    """Add what other values of a state had; of a class that has changed, fields that both have.
-
-    Return whether all values can be converted together: those of frozen dataclasses with slots are
-    pickled by position, so they must have the same fields.
-    """
+def add_fields(known: dict[str, list[str]], seen: SeenFields) -> None:
+    """Add what other values of a state had: of each class the fields that both have."""
     for name, fields in seen.items():
-        before = known.setdefault(name, [*fields])
-        if before != fields:
-            cls = resolve_class(name)
-            if cls is not None and _is_pickled_by_position(cls):
-                return False
-            known[name] = [field for field in before if field in fields]
-    return True
+        known[name] = [field for field in known.get(name, fields) if field in fields]
 
 
 def current_fields(seen: SeenFields) -> SeenFields:
