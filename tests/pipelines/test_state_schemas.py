@@ -233,3 +233,38 @@ def test_a_list_of_instances_whose_type_changed_is_refused() -> None:
             restarts=True,
             successors=[program(Texts())],
         )
+
+
+class Held(Waiting):
+    """Keeps what a function makes of each value, and emits all that it keeps."""
+
+    def __init__(self, make: Any, kind: Any, migrate: Any = None) -> None:
+        self._make, self._kind, self._migrate = make, kind, migrate
+
+    def initialize_state(self, context: Any) -> None:
+        described = ListStateDescriptor("waiting", self._kind)
+        if self._migrate is not None:
+            described.migrate(self._migrate)
+        self.state = context.get_operator_state_store().get_list_state(described)
+        self.values = [*self.state.get()]
+
+    def flat_map(self, value: Any) -> Iterable[Any]:
+        self.values.append(self._make(value))
+        yield [*self.values]
+
+
+@pytest.mark.parametrize("restarts", [True, "savepoint"])
+def test_lists_of_instances_are_migrated(restarts: Any) -> None:
+    def program(function: Waiting) -> Any:
+        return lambda env: numbers(env).flat_map(function).uid("waiting").set_parallelism(1)
+
+    later = program(Held(str, STRING, migrate=lambda number: f"was {number}"))
+    results = run_pipeline(
+        program(Held(int, LONG)),
+        cuts=[2, 2, 2],
+        backends="paged",
+        restarts=restarts,
+        successors=[later] * 9,
+    )
+    longest = max(results.only, key=len)
+    assert longest == ["was 1", "was 2", "3", "4", "5", "6"]

@@ -29,7 +29,7 @@ from headrace.runtime.operator import (
 )
 from headrace.runtime.savepoint.read import StoredStates
 from headrace.runtime.state.backend import StateBackend
-from headrace.runtime.state.evolution import change_of
+from headrace.runtime.state.evolution import change_of, stored_loads
 from headrace.runtime.state.handles import KeyContext
 from headrace.runtime.state.handles.coercion import Fit, fit_of_elements
 from headrace.runtime.state.kinds import NO_EVOLUTION, VALUE, StateKind
@@ -317,11 +317,12 @@ def _declare_lists(lists: Mapping[str, OperatorListState], backend: StateBackend
 
 def _read_lists(backend: StateBackend) -> tuple[dict[str, list[Any]], _Stored]:
     """Return the lists in a backend by name, and the keys and digests of their elements."""
+    loads = stored_loads(backend.fields().values())
     entries = {key: pickle.dumps(entry[key[0]], 5) for key, entry in backend.scan()}
     lists: dict[str, list[Any]] = {}
     stored: _Stored = {}
     for key, data in sorted(entries.items()):
-        lists.setdefault(key[0], []).append(pickle.loads(data))
+        lists.setdefault(key[0], []).append(loads(data))
         digest = hashlib.blake2b(data, digest_size=16).digest()
         stored.setdefault(key[0], []).append((key, digest))
     return lists, stored

@@ -366,7 +366,8 @@ def _refusal(
     mend = "give the new field a default, name the old field (evolve), or convert the values with"
     mend += " migrate(); or give the state another name"
     if state.startswith(RESERVED_NAMES):
-        mend = "restore the declared type of the stream, or give the operator another uid"
+        mend = "restore the declared type of the stream, give a new field of its class a default,"
+        mend += " or give the operator another uid"
     return CheckpointError(
         f"the state {state!r}{of} {said}",
         where={"differences": "; ".join(differences)},

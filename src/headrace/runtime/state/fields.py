@@ -221,10 +221,16 @@ def _first_object(value: Any) -> Any:
 
 
 def resolve_class(name: str) -> type | None:
-    """Return the class of a name ``module:qualname``; None if there is none."""
+    """Return the class of a name ``module:qualname``; None if there is none.
+
+    No module of Python's own is imported for it: the name may be of somebody else's savepoint.
+    """
     module, _, qualname = name.partition(":")
+    found: Any = sys.modules.get(module)
+    if found is None and module.partition(".")[0] in sys.stdlib_module_names:
+        return None
     try:
-        found: Any = sys.modules.get(module) or importlib.import_module(module)
+        found = found or importlib.import_module(module)
         for part in qualname.split("."):
             found = getattr(found, part)
     except Exception:  # the module may be gone, or raise anything: reading an object says so

@@ -21,6 +21,7 @@ from headrace.datastream.state import (
     ValueStateDescriptor,
 )
 from headrace.errors import CheckpointError, PlanError, TypeMismatchError
+from headrace.operators.checkpointed import OperatorStateContext, _read_lists
 from headrace.runtime.savepoint.read import StoredStates, import_backend
 from headrace.runtime.savepoint.records import StateRecord
 from headrace.runtime.savepoint.write import export_states
@@ -269,6 +270,23 @@ def test_records_by_time(replace_class: ReplaceClass, length: int) -> None:
             found = [*backend.enter("a")["left"]]
             assert found == [(n, RenamedOrder(n, n)) for n in range(length)]
             backend.flush()
+
+
+def test_lists_of_instances(replace_class: ReplaceClass) -> None:
+    """They are read before the function asks for them, and stay as they were stored until then."""
+    store = MemoryPages()
+    backend = PagedBackend(store, 4, 200)
+    backend.declare("held", StateKind(VALUE))
+    for position in range(3):
+        backend.enter(("held", 0, position, 1))["held"] = Frozen(position, 10 * position)
+        backend.changed(("held", 0, position, 1))
+    backend.flush()
+    replace_class("Frozen", OtherFrozen)
+    backend = PagedBackend(store, 4, 200)
+    lists, _ = _read_lists(backend)
+    states = OperatorStateContext(lists, True, None, {}, StoredStates.of(backend))  # type: ignore[arg-type]
+    found = states.get_list_state(ListStateDescriptor("held"))
+    assert [*found.get()] == [OtherFrozen(10 * n, n) for n in range(3)]
 
 
 @pytest.mark.parametrize("space", ["namespaces", "tables"])
