@@ -38,20 +38,6 @@ def type_text(data: TypeData) -> str:
     return f"{data['type']}<{', '.join(parts)}>"
 
 
-def types_compatible(one: TypeData, other: TypeData) -> bool:
-    """Return whether two types are equal; a type of any pickled value equals every type."""
-    if ANY in (one["type"], other["type"]):
-        return True
-    if one["type"] != other["type"] or "text" in one:
-        return type_text(one) == type_text(other)
-    parts, others = one.get("of", ()), other.get("of", ())
-    return (
-        len(parts) == len(others)
-        and (one["type"] != "ROW" or field_names(one) == field_names(other))
-        and all(map(types_compatible, parts, others))
-    )
-
-
 def field_names(row: TypeData) -> list[str]:
     """Return the names of a row's fields; of one without names f0, f1, …"""
     return row.get("names") or [f"f{index}" for index in range(len(row.get("of", ())))]
