@@ -19,7 +19,7 @@ from headrace.runtime.state.backend import (
     TimerStore,
     Values,
 )
-from headrace.runtime.state.evolution import change_of
+from headrace.runtime.state.evolution import StateChange, change_of
 from headrace.runtime.state.fields import SeenFields, classes_in, fields_of, parts_of
 from headrace.runtime.state.kinds import NO_EVOLUTION, Evolution, StateKind
 from headrace.runtime.state.refusals import find_unpicklable_value
@@ -98,10 +98,7 @@ class HeapEntries(KeyedTable):
 
     def declare(self, slot: str, kind: StateKind, evolution: Evolution = NO_EVOLUTION) -> None:
         """Declare the kind of a slot; values of an earlier declaration are converted."""
-        known = self._kinds.setdefault(slot, kind)
-        seen = self._fields.pop(slot, {})
-        change = change_of(slot, known, kind, seen, evolution, self.owner)
-        self._kinds[slot] = kind
+        change = _declare(self._kinds, self._fields, slot, kind, evolution, self.owner)
         if change is not None:
             self.convert(slot, change.apply)
 
@@ -197,6 +194,21 @@ class HeapEntries(KeyedTable):
             del self._entries[key]
 
 
+def _declare(
+    kinds: dict[str, StateKind],
+    fields: dict[str, SeenFields],
+    slot: str,
+    kind: StateKind,
+    evolution: Evolution,
+    owner: str | None,
+) -> StateChange | None:
+    """Note the kind of a slot; return how the values of an earlier declaration are converted."""
+    known = kinds.setdefault(slot, kind)
+    change = change_of(slot, known, kind, fields.pop(slot, {}), evolution, owner)
+    kinds[slot] = kind
+    return change
+
+
 class HeapTables(NamespaceTables):
     """A dictionary of entries for each namespace."""
 
@@ -208,10 +220,7 @@ class HeapTables(NamespaceTables):
 
     def declare(self, slot: str, kind: StateKind, evolution: Evolution = NO_EVOLUTION) -> None:
         """Declare the kind of a slot; values of an earlier declaration are converted."""
-        known = self._kinds.setdefault(slot, kind)
-        seen = self._fields.pop(slot, {})
-        change = change_of(slot, known, kind, seen, evolution, self.owner)
-        self._kinds[slot] = kind
+        change = _declare(self._kinds, self._fields, slot, kind, evolution, self.owner)
         if change is not None:
             for table in self._tables.values():
                 table.convert(slot, change.apply)
