@@ -15,6 +15,13 @@ Dir = Annotated[
     typer.Option("--dir", help="The folder of checkpoints (execution.checkpointing.dir)."),
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+AllowPickles = Annotated[
+    bool,
+    typer.Option(
+        "--allow-pickles",
+        help="Read objects of any class from a savepoint. They can run code of who wrote it.",
+    ),
+]
 Job = Annotated[
     str, typer.Argument(metavar="JOB", help="The name of a job, or the folder of its checkpoint.")
 ]

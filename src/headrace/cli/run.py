@@ -12,6 +12,7 @@ from typing import Annotated
 
 import typer
 
+from headrace.cli.places import AllowPickles
 from headrace.common._options.catalogue import (
     FRESH_VARIABLE,
     IGNORE_UNCLAIMED_STATE,
@@ -72,13 +73,6 @@ ClaimMode = Annotated[
     ),
 ]
 
-AllowPickles = Annotated[
-    bool,
-    typer.Option(
-        "--allow-pickles",
-        help="Read objects of any class from the savepoint. They can run code of who wrote it.",
-    ),
-]
 Supervise = Annotated[
     bool,
     typer.Option(

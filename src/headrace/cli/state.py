@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from headrace.cli.places import AsJson, reach
+from headrace.cli.places import AllowPickles, AsJson, reach
 
 if TYPE_CHECKING:
     from headrace.state import Savepoint, StateDifference
@@ -23,13 +23,6 @@ Folder = Annotated[
 ]
 Uid = Annotated[str, typer.Argument(metavar="UID", help="The uid of an operator, or its id.")]
 Name = Annotated[str, typer.Argument(metavar="STATE", help="The name of a state.")]
-AllowPickles = Annotated[
-    bool,
-    typer.Option(
-        "--allow-pickles",
-        help="Read objects of any class from a savepoint. They can run code of who wrote it.",
-    ),
-]
 Limit = Annotated[int, typer.Option("--limit", min=1, help="At most so many rows.")]
 
 app = typer.Typer(help="Show the state of a savepoint, a checkpoint or a restore point.")

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 from headrace.common._storage.locations import is_url, location_of
+from headrace.errors import ConfigurationError
 from headrace.runners.savepoint_folders import is_savepoint
 from headrace.runtime.savepoint.folder import StoredSavepoint
 from headrace.runtime.savepoint.job_state import read_split_states
@@ -67,6 +68,17 @@ class SavepointContents:
 
         paths = self.stored.files_of(table, operator)
         return stored_records([f"{self.folder}/{path}" for path in paths])
+
+
+def find_operator(operators: Iterable[OperatorEntry], uid: str) -> OperatorEntry | None:
+    """Return the operator of a uid or id; None if there is none."""
+    return next((entry for entry in operators if uid in (entry.uid, entry.id)), None)
+
+
+def unknown_operator_error(operators: Iterable[OperatorEntry], uid: str) -> ConfigurationError:
+    """Return the error for a uid that no operator has."""
+    known = ", ".join(entry.uid or entry.id for entry in operators) or "none"
+    return ConfigurationError(f"no operator has the uid {uid!r}", hint=f"there are: {known}")
 
 
 def reach(location: str) -> None:

@@ -23,7 +23,12 @@ from headrace.runtime.savepoint.manifest import OperatorEntry
 from headrace.runtime.savepoint.records import decode
 from headrace.runtime.state.kinds import LIST, MAP, TIMES, StateKind
 from headrace.state._columns import Changed, Column, Table, declared_column, type_of_key, types_of
-from headrace.state._contents import Contents, contents_of
+from headrace.state._contents import (
+    Contents,
+    contents_of,
+    find_operator,
+    unknown_operator_error,
+)
 
 if TYPE_CHECKING:
     from headrace.runners.spark.state_tables import DataFrame, SparkSession
@@ -264,15 +269,13 @@ class Savepoint:
             return None if first is None else type_of_key(decode(first[0]))
 
     def _operator(self, uid: str) -> OperatorEntry:
-        for entry in self._contents.operators:
-            if uid in (entry.uid, entry.id):
-                return entry
-        known = ", ".join(entry.uid or entry.id for entry in self._contents.operators) or "none"
-        raise ConfigurationError(
-            f"no operator has the uid {uid!r}",
-            where={"savepoint": self._contents.folder},
-            hint=f"there are: {known}",
-        )
+        operators = self._contents.operators
+        found = find_operator(operators, uid)
+        if found is None:
+            error = unknown_operator_error(operators, uid)
+            error.where = {"savepoint": self._contents.folder}
+            raise error
+        return found
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,13 @@ from headrace.runtime.savepoint.folder import StoredSavepoint, check_is_free, wr
 from headrace.runtime.savepoint.manifest import Manifest, OperatorEntry, PartChecksum, StoredFile
 from headrace.runtime.savepoint.savepoint import split_part_name
 from headrace.runtime.state.kinds import VALUE, StateKind, type_data_of
-from headrace.state._contents import SavepointContents, contents_of, reach
+from headrace.state._contents import (
+    SavepointContents,
+    contents_of,
+    find_operator,
+    reach,
+    unknown_operator_error,
+)
 from headrace.state._copied_files import copy_file
 from headrace.state._new_state import NewState, NewTimers
 from headrace.state._savepoint import Savepoint
@@ -337,20 +343,18 @@ class SavepointWriter:
 
     def _operator(self, uid: str) -> OperatorEntry:
         """Return the entry of an operator; a new one if there is none."""
-        for entry in self._operators.values():
-            if uid in (entry.uid, entry.id):
-                return entry
-        # It has no kind: an operator of any kind may take its state.
-        entry = OperatorEntry(uid, "", uid, uid, self._manifest.max_parallelism)
-        self._operators[uid] = entry
-        return entry
+        found = find_operator(self._operators.values(), uid)
+        if found is None:
+            # It has no kind: an operator of any kind may take its state.
+            found = OperatorEntry(uid, "", uid, uid, self._manifest.max_parallelism)
+            self._operators[uid] = found
+        return found
 
     def _known(self, uid: str) -> OperatorEntry:
-        for entry in self._operators.values():
-            if uid in (entry.uid, entry.id):
-                return entry
-        known = ", ".join(entry.uid or entry.id for entry in self._operators.values()) or "none"
-        raise ConfigurationError(f"no operator has the uid {uid!r}", hint=f"there are: {known}")
+        found = find_operator(self._operators.values(), uid)
+        if found is None:
+            raise unknown_operator_error(self._operators.values(), uid)
+        return found
 
     def _change(self, operator: str) -> _Change:
         return self._changes.setdefault(operator, _Change())

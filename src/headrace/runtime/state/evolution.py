@@ -360,14 +360,20 @@ def _refusal(
     state: str, operator: str | None, before: StateKind, now: StateKind, differences: list[str]
 ) -> CheckpointError:
     of = "" if operator is None else f" of operator {operator!r}"
-    said = "has objects of an earlier version of their class"
-    if str(before) != str(now):
+    if str(before) == str(now):
+        said = "has objects of an earlier version of their class"
+    else:
         said = f"was stored as {before}, and is {now} now"
-    mend = "give the new field a default, name the old field (evolve), or convert the values with"
-    mend += " migrate(); or give the state another name"
     if state.startswith(RESERVED_NAMES):
-        mend = "restore the declared type of the stream, give a new field of its class a default,"
-        mend += " or give the operator another uid"
+        mend = (
+            "restore the declared type of the stream, give a new field of its class a default,"
+            " or give the operator another uid"
+        )
+    else:
+        mend = (
+            "give the new field a default, name the old field (evolve), or convert the values"
+            " with migrate(); or give the state another name"
+        )
     return CheckpointError(
         f"the state {state!r}{of} {said}",
         where={"differences": "; ".join(differences)},

@@ -129,9 +129,9 @@ class StateStore:
             ttl = self._ttl_of(descriptor)
             handle = self._handles[name] = kind(self._context, name, ttl, type_info, *more)
             # An operator may know the type of what it keeps, which fits already.
-            kind_of = getattr(descriptor, "stored_kind", handle.stored_kind)
-            handle.evolution = evolution = getattr(descriptor, "_evolution", NO_EVOLUTION)
-            handle.stored_kind = kind_of._replace(version=evolution.version)
+            stored = getattr(descriptor, "stored_kind", handle.stored_kind)
+            handle.evolution = getattr(descriptor, "_evolution", NO_EVOLUTION)
+            handle.stored_kind = stored._replace(version=handle.evolution.version)
             self.asked_for |= not name.startswith(RESERVED_NAMES)
             if hasattr(self._context, "entries"):
                 self._declare_late(name, handle)

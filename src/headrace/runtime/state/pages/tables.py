@@ -98,12 +98,10 @@ class PagedTables(NamespaceTables):
 
     def table(self, namespace: Any) -> PagedEntries:
         """Return the entries of a namespace."""
+        self.evolve()  # which opens the tables that it converts
         found = self._open.get(namespace)
         if found is None:
             self._open_header()
-            self.evolve()
-            if namespace in self._open:
-                return self._open[namespace][1]
             id_, state = self._stored.get(namespace) or (self._new_id(), NO_PAGES)
             found = self._open[namespace] = id_, self._open_space(f"w{id_}.", state)
         return found[1]
