@@ -167,6 +167,14 @@ class CheckpointError(HeadraceError, RuntimeError):
     """A checkpoint that this program cannot use."""
 
 
+class StateQueryError(HeadraceError, RuntimeError):
+    """A query of state that cannot be answered (now)."""
+
+
+class QueryBudgetError(StateQueryError):
+    """Queries of state have used up the processor time that they may take."""
+
+
 class CheckpointLockedError(CheckpointError):
     """Another driver is running on this checkpoint."""
 

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 from headrace.common.completable_future import CompletableFuture
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
 
-__all__ = ["JobClient", "JobHandle"]
+__all__ = ["JobClient", "JobHandle", "StateAnswer"]
+
+
+class StateAnswer(NamedTuple):
+    """The answer to a query of state.
+
+    ``micro_batch``: the number of the committed micro-batch after which all values were so; -1
+    before the first. ``values``: one for each key, in order; None: the key has no such state. The
+    state of a list is a list, that of a map a dict, and that of an aggregation its accumulator.
+    """
+
+    micro_batch: int
+    values: list[Any]
 
 
 class JobHandle(Protocol):
@@ -39,6 +51,9 @@ class JobHandle(Protocol):
 
     def stop_with_savepoint(self, folder: str | None, drain: bool) -> Callable[[], str]:
         """Request a stop with a savepoint; what is returned waits for the savepoint's folder."""
+
+    def query_state(self, uid: str, name: str, keys: Sequence[Any]) -> StateAnswer:
+        """Return the state of keys after the last committed micro-batch."""
 
     def accumulators(self) -> Mapping[str, Any]:
         """Return the current values of the accumulators, by name."""
@@ -96,6 +111,26 @@ class JobClient:
         """
         drain = advance_to_end_of_event_time
         return _requested(lambda: self._handle.stop_with_savepoint(savepoint_directory, drain))
+
+    def query_state(
+        self, uid: str, name: str, keys: Sequence[Any]
+    ) -> CompletableFuture[StateAnswer]:
+        """Return a future with the state of keys, while the job runs.
+
+        All values of an answer are of one micro-batch, the last committed one.
+
+        Args:
+            uid: the operator's, which ``headrace.state.queryable`` must name.
+            name: that of the state, as in its descriptor.
+            keys: at most 1,000, as the program has them.
+
+        The future fails with a ``ConfigurationError`` if the operator is not named there or has no
+        such state, an ``UnsupportedError`` if the job is a batch or it is state of windows, a
+        ``QueryBudgetError`` if queries take more than ``headrace.state.query-share`` of a core, and
+        a ``StateQueryError`` if there are too many keys, the job has not started or has ended, or
+        the state is larger than ``headrace.state.queryable-memory``.
+        """
+        return CompletableFuture.of(lambda: self._handle.query_state(uid, name, keys))
 
     def get_accumulators(self) -> CompletableFuture[dict[str, Any]]:
         """Return a future with the current values of the accumulators, by name."""

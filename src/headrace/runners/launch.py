@@ -41,6 +41,7 @@ from headrace.runners.ui.start import display_observers, let_command
 from headrace.runtime.moved_classes import use_moved_classes
 from headrace.runtime.pacing import Pace
 from headrace.runtime.program import JobProgram, Settings
+from headrace.runtime.state.queries import queryable_vertices
 from headrace.tracebacks import format_error
 
 DEFAULT_NAME = "Headrace Streaming Job"
@@ -115,6 +116,9 @@ def program_of(
         accept_bounds=options.read(configuration, options.RESTORE_ACCEPT_BOUNDS),
         allow_pickles=options.read(configuration, options.RESTORE_ALLOW_PICKLES),
         log_levels=options.log_levels(configuration.to_dict()),
+        queryable=(*options.read(configuration, options.QUERYABLE_STATE),),
+        queryable_bytes=options.read(configuration, options.QUERYABLE_BYTES),
+        query_share=options.read(configuration, options.QUERY_SHARE),
     )
     use_moved_classes(settings.moved_classes)
     name = _name_of(configuration, job_name)
@@ -134,6 +138,7 @@ def program_of(
             settings=settings,
         ),
     )
+    queryable_vertices(program)  # unknown uids are refused here
     run_id = uuid.uuid4().hex
     return replace(program, run_id=run_id, scope=run_id[:12])
 

@@ -13,9 +13,10 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
+from headrace.common.job_client import StateAnswer
 from headrace.connector import Budget, CommitBy, WriterContext
 from headrace.errors import JobError
 from headrace.metrics._merging import Number, figures
@@ -36,6 +37,7 @@ from headrace.runtime.context import TaskInfo
 from headrace.runtime.coordination.coordinator import Coordinator, merge_states, source_watermarks
 from headrace.runtime.coordination.offset import Offset
 from headrace.runtime.failure import sink_error_notes, to_job_failure
+from headrace.runtime.keys.key_groups import key_group_of
 from headrace.runtime.program import JobProgram, SinkProgram, VertexProgram
 from headrace.runtime.savepoint.claims import check_claims
 from headrace.runtime.savepoint.enumerators import (
@@ -52,6 +54,7 @@ from headrace.runtime.savepoint.savepoint import MemorySavepoint, Savepoint
 from headrace.runtime.savepoint.sinks import import_sinks
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
+from headrace.runtime.state.queries import check_name, read_state, unknown_state_error
 from headrace.runtime.tasks.keyed_task import TaskInput
 from headrace.runtime.tasks.source_task import SplitState
 from headrace.runtime.tasks.stage_call import MakeBackend, StageCall
@@ -145,6 +148,31 @@ class LocalRun:
         kept = export_enumerators(self.program.sources, self._enumerator_folder)
         savepoint.add("enumerators", kept)
         return savepoint
+
+    def query_state(self, id_: str, uid: str, name: str, keys: Sequence[Any]) -> StateAnswer:
+        """Return the state of an operator's keys after the last micro-batch.
+
+        ``keys``: as state has them.
+
+        Raises:
+            ConfigurationError: no state of the operator has this name.
+            UnsupportedError: it is state of windows.
+        """
+        groups = self.program.vertex(id_).groups
+        found = {
+            group: backend
+            for (operator, group), backend in self._heap.items()
+            if operator == id_ and group != ALL_GROUPS
+        }
+        have_name = {group for group, backend in found.items() if check_name(backend, name)}
+        if found and not have_name:
+            known = {each for backend in found.values() for each in backend.kinds()}
+            raise unknown_state_error(uid, name, known)
+        values = []
+        for key in keys:
+            group = key_group_of(key, groups)
+            values.append(read_state(found[group], name, key) if group in have_name else None)
+        return StateAnswer(self.batch_id - 1, values)
 
     def _enumerator_folder(self, source_id: str) -> str:
         return f"{self._directory.name}/source-{quote(source_id, safe='')}"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import queue
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from types import TracebackType
 from typing import Any
 from urllib.parse import quote
@@ -14,10 +16,11 @@ from urllib.parse import quote
 from headrace.common._options import catalogue as options
 from headrace.common._storage.pickles import only_data
 from headrace.common.configuration import Configuration
+from headrace.common.job_client import StateAnswer
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
-from headrace.errors import HeadraceError, JobError
+from headrace.errors import HeadraceError, JobError, StateQueryError
 from headrace.metrics._operator_counts import JobListener
 from headrace.runners.clock import wall_clock_ms
 from headrace.runners.delivery import Delivery
@@ -32,7 +35,15 @@ from headrace.runners.stop import Stop, StopRequest
 from headrace.runners.subtasks import OperatorMetrics, metrics_by_subtask
 from headrace.runtime.failure import to_job_failure
 from headrace.runtime.program import JobProgram
+from headrace.runtime.state.queries import (
+    internal_keys,
+    queryable_vertex,
+    queryable_vertices,
+)
 from headrace.tracebacks import trim_tracebacks
+
+Query = tuple[str, str, Sequence[Any]]
+"""The uid of an operator, the name of a state, and keys."""
 
 
 class LocalJob:
@@ -53,6 +64,8 @@ class LocalJob:
         self._savepoint_dir = options.read(configuration, options.SAVEPOINT_DIR)
         self._stop = StopRequest()
         self._savepoints: queue.Queue[Stop] = queue.Queue()
+        self._queries: queue.Queue[tuple[Future[StateAnswer], Query]] = queue.Queue()
+        self._vertices = queryable_vertices(program)
         dependencies = dependencies or Dependencies()
         activation.activate(str(dependencies_folder(dependencies) or ""), dependencies.worker_path)
         try:
@@ -85,7 +98,7 @@ class LocalJob:
 
     def _run_job(self) -> None:
         try:
-            self._run.run(self._cancelled.is_set, self._save_if_requested, self._save_at_stop)
+            self._run.run(self._cancelled.is_set, self._between_batches, self._save_at_stop)
             cancelled = self._cancelled.is_set() and self._stop.close() is None
             self._status = JobStatus.CANCELED if cancelled else JobStatus.FINISHED
         except BaseException as error:
@@ -102,8 +115,24 @@ class LocalJob:
                 stop.end(self._failure)
             while not self._savepoints.empty():
                 self._savepoints.get().end(ended)
+            self._refuse_queries()
             activation.deactivate()
             self.delivery.close()
+
+    def _between_batches(self) -> None:
+        self._save_if_requested()
+        while not self._queries.empty():
+            answer, (uid, name, keys) = self._queries.get()
+            try:
+                id_ = queryable_vertex(self._vertices, uid).id
+                answer.set_result(self._run.query_state(id_, uid, name, internal_keys(keys)))
+            except Exception as error:
+                answer.set_exception(error)
+
+    def _refuse_queries(self) -> None:
+        with contextlib.suppress(queue.Empty):
+            while True:
+                self._queries.get_nowait()[0].set_exception(StateQueryError("the job has ended"))
 
     def _save_if_requested(self) -> None:
         while not self._savepoints.empty():
@@ -166,6 +195,14 @@ class LocalJob:
         if self._failure is not None:
             raise self._failure.with_traceback(self._trace)
         return JobExecutionResult(self.job_id, self._net_runtime_ms, self.accumulators())
+
+    def query_state(self, uid: str, name: str, keys: Sequence[Any]) -> StateAnswer:
+        """Return the state of keys after a micro-batch, for which it waits."""
+        answer: Future[StateAnswer] = Future()
+        self._queries.put((answer, (uid, name, keys)))
+        if self._status.is_globally_terminal_state():
+            self._refuse_queries()
+        return answer.result()
 
     def accumulators(self) -> Mapping[str, Any]:
         """Return the current values of the job's counters."""

@@ -38,6 +38,8 @@ class Kind(IntEnum):
     """What a task that has written its records itself has for the commit."""
     OUTPUT = 4
     """Lines that functions have printed and logged in one task, for the driver."""
+    PAGES = 5
+    """Pages of state that one task has changed, for queries that the driver answers."""
 
 
 class Mark(NamedTuple):

@@ -242,6 +242,8 @@ class Settings:
     ``stop_ms``: how long a job that ends may take to complete its micro-batch. ``moved_classes``:
     the places of classes by their earlier places. ``allow_pickles``: whether a savepoint may have
     objects of any class. ``accept_bounds``: whether joins may have wider bounds than before.
+    ``queryable``: the uids of the operators whose state is queried. ``queryable_bytes``: how much
+    state the driver keeps for queries. ``query_share``: the share of a core that they may take.
     """
 
     object_reuse: bool = False
@@ -259,6 +261,9 @@ class Settings:
     moved_classes: dict[str, str] = field(default_factory=dict)
     allow_pickles: bool = False
     accept_bounds: bool = False
+    queryable: tuple[str, ...] = ()
+    queryable_bytes: int = 256 << 20
+    query_share: float = 0.5
     job_parameters: dict[str, str] = field(default_factory=dict)
     log_levels: dict[str, str] = field(default_factory=dict)
 

@@ -424,6 +424,27 @@ STATE_VALUE_BYTES: ConfigOption[int] = ConfigOption(
     "The largest pickled size of a value in state on Spark. For a list or a map it is the limit"
     " of each element. Spark needs many times this memory for such a value.",
 )
+QUERYABLE_STATE: ConfigOption[list[str]] = ConfigOption(
+    "headrace.state.queryable",
+    ValueKind.LIST,
+    [],
+    "The uids of the operators whose state `JobClient.query_state` and the page's server answer"
+    " from. Their pages are kept in the driver's memory, and each micro-batch sends it those that"
+    " it has changed.",
+)
+QUERYABLE_BYTES: ConfigOption[int] = ConfigOption(
+    "headrace.state.queryable-memory",
+    ValueKind.MEMORY,
+    256 << 20,
+    "How much queryable state the driver keeps. If there is more, queries are refused and the job"
+    " goes on.",
+)
+QUERY_SHARE: ConfigOption[float] = ConfigOption(
+    "headrace.state.query-share",
+    ValueKind.DOUBLE,
+    0.5,
+    "The share of a core that answering queries of state may take; others are refused.",
+)
 CACHE_DIR: ConfigOption[str | None] = ConfigOption(
     "headrace.cache.dir",
     ValueKind.STRING,

@@ -67,6 +67,7 @@ class Attempt:
         must_rescale: returns whether another attempt must continue, in other partitions.
         stop: returns the stop that was requested, if ``cancelled`` is set for one.
         take_failure: returns, once, an error with which the attempt is to fail.
+        load_state: called before the first micro-batch, when the checkpoint is settled.
         on_taken_over: called when the checkpoint needs no older state, such as a savepoint's.
     """
 
@@ -85,6 +86,7 @@ class Attempt:
     must_rescale: Callable[[], bool] = lambda: False
     stop: Callable[[], Stop | None] = lambda: None
     take_failure: Callable[[], BaseException | None] = lambda: None
+    load_state: Callable[[], None] = lambda: None
     on_taken_over: Callable[[], None] = lambda: None
     outdated: bool = field(default=False, init=False)
     """Whether the attempt stopped only because another attempt must continue."""
@@ -169,6 +171,7 @@ class Attempt:
                 file=sys.stderr,
             )
             return
+        self.load_state()
         moves = checkpoint.generation.origin is not None
         if moves:
             # In a query of its own, so that the job's query does not need the older folder.

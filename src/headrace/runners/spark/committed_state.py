@@ -9,9 +9,9 @@ import pickle
 import posixpath
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 from itertools import groupby
-from operator import attrgetter
+from operator import attrgetter, or_
 from typing import Any, Self
 
 import pyarrow as pa
@@ -35,6 +35,7 @@ from headrace.runners.spark.checkpoint.pins import read_pin
 from headrace.runners.spark.checkpoint.split_states import SplitStates
 from headrace.runners.spark.query.moved_state import read_stage
 from headrace.runners.spark.query.state_export import StatePage, pages_of, sorted_pages
+from headrace.runners.spark.query.stored import group_of, vertex_of
 from headrace.runners.spark.query.wire import bucket_keys
 from headrace.runners.spark.startup.session import settings_of_query
 from headrace.runners.spark.state_tables import Records, state_session
@@ -82,11 +83,23 @@ class CommittedState:
             CheckpointLockedError: a job runs on the checkpoint.
             CheckpointError: nothing is committed yet, or it is damaged.
         """
+        _check_is_at_rest(CheckpointFolder(location))
+        found = cls.last(location)
+        if found is None:
+            raise _empty_error(location)
+        return found
+
+    @classmethod
+    def last(cls, location: str) -> Self | None:
+        """Return the state in a folder, on which the caller's job may run; None if there is none.
+
+        Raises:
+            CheckpointError: it is damaged.
+        """
         folder = CheckpointFolder(location)
-        _check_is_at_rest(folder)
         metadata = CheckpointMetadata.read(folder.store)
         if metadata is None:
-            raise _empty_error(location)
+            return None
         layout, generation = Layout.from_json(metadata.layout), metadata.generation
         spark_folder = folder.spark(generation.number)
         log, origin = progress.log_of(spark_folder), generation.origin
@@ -94,7 +107,7 @@ class CommittedState:
             at = spark_folder, log.committed, layout.stages, metadata.partitions
             return cls(location, metadata, *at, layout.groups(), log.end)
         if origin is None or origin.batch < 0:
-            raise _empty_error(location)
+            return None
         partitions = origin.partitions or metadata.partitions
         groups = {**layout.groups(), **origin.groups}
         at = folder.spark(origin.number), origin.batch, origin.stages, partitions
@@ -153,6 +166,26 @@ class CommittedState:
         pages = sorted_pages(self._stage(spark, number).where(_is_of(operator)))
         task = PageRecords(table, operator, self.groups[operator], groups, self.partitions)
         return pages.mapInArrow(task, from_arrow_schema(schema_of(table)))
+
+    def pages(self, spark: SparkSession, operators: Collection[str]) -> Iterator[tuple[str, bytes]]:
+        """Yield the records of operators' key groups by name, without broadcast state.
+
+        They pass through this process one after another.
+        """
+        for number, ids in enumerate(self.stages, 1):
+            wanted = [*filter(operators.__contains__, ids)]
+            if not wanted:
+                continue
+            is_wanted = reduce(or_, map(_is_of, wanted))
+            for row in self._stage(spark, number).where(is_wanted).toLocalIterator():
+                if row["name"] == HEADER:
+                    headers: dict[str, bytes] = pickle.loads(row["data"])
+                    found = [(prefix + HEADER, data) for prefix, data in headers.items()]
+                else:
+                    found = [(row["name"], bytes(row["data"]))]
+                for name, data in found:
+                    if vertex_of(name) in operators and group_of(name) != ALL_GROUPS:
+                        yield name, data
 
     def _stage(self, spark: SparkSession, number: int) -> DataFrame:
         with settings_of_query(spark, self.partitions, None, dataframes=True):

@@ -12,10 +12,11 @@ from typing import Any
 from pyspark.sql import SparkSession
 
 from headrace.common._storage.locations import LOCAL_ONLY, StorageAccess
+from headrace.common.job_client import StateAnswer
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
-from headrace.errors import HeadraceError, UnsupportedError
+from headrace.errors import HeadraceError, StateQueryError, UnsupportedError
 from headrace.metrics._operator_counts import JobListener
 from headrace.runners.clock import monotonic_ms, wall_clock_ms
 from headrace.runners.delivery import Delivery
@@ -31,6 +32,7 @@ from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, commit_of
 from headrace.runners.spark.link import DriverLink
 from headrace.runners.spark.modules import dumps, is_local, program_data, worker_module_folders
 from headrace.runners.spark.periodic import Periodic
+from headrace.runners.spark.queried import QueriedState
 from headrace.runners.spark.query.driver_plan import PlanFolder
 from headrace.runners.spark.query.shipped_dependencies import NO_DEPENDENCIES, ShippedDependencies
 from headrace.runners.spark.query.worker import ProgramRef
@@ -115,7 +117,9 @@ class SparkJob:
             self._warning_forwarder.show,
             self._plans.reading_ms_file if program.may_read_in_fewer_tasks else None,
         )
-        self._link = DriverLink(self._reports.receive)
+        settings = program.settings
+        self._queried = QueriedState(program, settings.queryable_bytes, settings.query_share)
+        self._link = DriverLink(self._reports.receive, self._queried.receive)
         self._pickle_program()
         self._saver = Saver(
             spark,
@@ -174,6 +178,20 @@ class SparkJob:
     def metrics(self) -> OperatorMetrics:
         """Return the current metrics by operator and subtask."""
         return self._reports.metrics()
+
+    def query_state(self, uid: str, name: str, keys: Sequence[Any]) -> StateAnswer:
+        """Return the state of keys after the last committed micro-batch.
+
+        Raises: as ``QueriedState.query``; UnsupportedError if the job is a batch.
+        """
+        if self._program.batch:
+            raise UnsupportedError(
+                "a batch has no state that could be queried",
+                hint="run it in streaming mode (execution.runtime-mode: STREAMING)",
+            )
+        if self._status.is_globally_terminal_state():
+            raise StateQueryError("the job has ended", hint="read its checkpoint (headrace.state)")
+        return self._queried.query(uid, name, keys)
 
     # Savepoints.
 
@@ -412,6 +430,7 @@ class SparkJob:
             must_rescale=lambda: self._rescaler.is_due,
             stop=lambda: self._stop.accepted,
             take_failure=self._take_failure,
+            load_state=lambda: self._queried.load(self._spark, self._checkpoint),
             on_taken_over=self._on_taken_over,
         )
 

@@ -20,6 +20,7 @@ from multiprocessing.connection import (
 from typing import Any
 
 from headrace.metrics._merging import MetricId, MetricValue
+from headrace.runners.spark.query.state_pages import PageChanges
 from headrace.runners.spark.task_output import OutputLine
 from headrace.runtime.failure import to_job_failure
 
@@ -35,7 +36,8 @@ class BatchReport:
 
     ``delivered``: by sink id, a list of (group, records) in order. ``metrics``: the metrics of the
     committed attempts of tasks. ``output``: what functions printed and logged in these attempts;
-    empty unless on a cluster. ``watermarks``: by source id, the minimum watermark (ms) of its
+    empty unless on a cluster. ``state``: the pages of queryable state that each task has changed;
+    None: they were too large. ``watermarks``: by source id, the minimum watermark (ms) of its
     splits.
     ``ended``: whether all sources are at their end. ``commit_ms``: how long the sinks' commit took.
     """
@@ -44,6 +46,7 @@ class BatchReport:
     delivered: dict[str, list[tuple[int, list[Any]]]] = field(default_factory=dict)
     metrics: dict[MetricId, MetricValue] = field(default_factory=dict)
     output: list[OutputLine] = field(default_factory=list)
+    state: list[PageChanges | None] = field(default_factory=list)
     watermarks: dict[str, int] = field(default_factory=dict)
     ended: bool = False
     commit_ms: float = 0.0
@@ -57,16 +60,21 @@ class BatchReport:
 class DriverLink:
     """Receives reports on a loopback socket, and calls ``on_report`` once for each, in order.
 
-    ``failure``: the exception of ``on_report``; None if there is none.
+    ``on_state`` is called for the report of a repeated micro-batch, too. ``failure``: the exception
+    of ``on_report``; None if there is none.
     """
 
-    def __init__(self, on_report: Callable[[BatchReport], None]) -> None:
+    def __init__(
+        self,
+        on_report: Callable[[BatchReport], None],
+        on_state: Callable[[BatchReport], None] = lambda report: None,
+    ) -> None:
         self.token = os.urandom(16)
         self._listener = Listener(
             ("127.0.0.1", 0)
         )  # authentication follows after accept, with a timeout
         self.address: tuple[str, int] = self._listener.address
-        self._on_report = on_report
+        self._on_report, self._on_state = on_report, on_state
         self._last = -1
         self._closing = False
         self.failure: BaseException | None = None
@@ -93,6 +101,7 @@ class DriverLink:
     def _process_report(self, data: bytes) -> None:
         try:
             report: BatchReport = pickle.loads(data)
+            self._on_state(report)
             if report.batch_id > self._last:
                 self._last = report.batch_id
                 self._on_report(report)

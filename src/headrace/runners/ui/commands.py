@@ -6,11 +6,25 @@ import json
 import threading
 import traceback
 import uuid
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from headrace.common._options import catalogue as options
+from headrace.common.job_client import StateAnswer
+from headrace.errors import (
+    ConfigurationError,
+    HeadraceError,
+    QueryBudgetError,
+    StateQueryError,
+)
+from headrace.runners.ui.json_values import json_value
 from headrace.runners.ui.refusals import Refused
+from headrace.runtime.program import JobProgram
+from headrace.runtime.state.queries import (
+    keys_from_json,
+    queryable_vertex,
+    queryable_vertices,
+)
 
 _KEPT = 16
 MAX_BODY_BYTES = 64 << 10
@@ -24,6 +38,13 @@ class Commanded(Protocol):
 
     def stop_with_savepoint(self, folder: str | None, drain: bool) -> Callable[[], str]:
         """Request a stop with a savepoint; what is returned waits for its folder."""
+
+    def query_state(self, uid: str, name: str, keys: Sequence[Any]) -> StateAnswer:
+        """Return the state of keys after the last committed micro-batch."""
+
+
+def _line(error: HeadraceError) -> str:
+    return "; ".join(filter(None, (error.message, error.hint)))
 
 
 class Commands:
@@ -50,6 +71,30 @@ class Commands:
         given = _Body(body)
         folder, drain = given.text("targetDirectory", "target-directory"), given.flag("drain")
         return self._begin(lambda job: job.stop_with_savepoint(folder, drain))
+
+    def query(self, program: JobProgram, body: bytes) -> dict[str, Any]:
+        """Answer ``POST /jobs/:jobid/state``: the state of keys.
+
+        The body: ``uid``, ``name`` and ``keys``.
+        """
+        given = _Body(body)
+        uid, name, keys = given.text("uid"), given.text("name"), given.array("keys")
+        if uid is None or name is None or keys is None:
+            raise Refused(400, "the body needs uid, name and keys")
+        if self.job is None:
+            raise Refused(409, "the job has not started")
+        try:
+            vertex = queryable_vertex(queryable_vertices(program), uid)
+            answer = self.job.query_state(uid, name, keys_from_json(program, vertex, keys))
+        except QueryBudgetError as error:
+            raise Refused(429, _line(error)) from None
+        except StateQueryError as error:
+            raise Refused(503, _line(error)) from None
+        except ConfigurationError as error:
+            raise Refused(404, _line(error)) from None
+        except HeadraceError as error:
+            raise Refused(400, _line(error)) from None
+        return {"microBatch": answer.micro_batch, "values": json_value(answer.values)}
 
     def _begin(self, request: Callable[[Commanded], Callable[[], str]]) -> dict[str, Any]:
         if self.job is None:
@@ -118,6 +163,11 @@ class _Body:
     def flag(self, *names: str) -> bool:
         """Return a flag by one of its names; False if there is none."""
         return self._get(names, bool, "true or false") or False
+
+    def array(self, name: str) -> list[Any] | None:
+        """Return an array; None if there is none."""
+        found: list[Any] | None = self._get((name,), list, "an array")
+        return found
 
     def _get(self, names: tuple[str, ...], kind: type, what: str) -> Any:
         for name in names:

@@ -162,6 +162,7 @@ class UiServer:
                 }.items()
             ),
         ]
+        routes.append(routing.Route("/jobs/{job}/state", self._query, methods=["POST"]))
         inner = applications.Starlette(
             routes=routes, exception_handlers={404: _not_found, 405: _not_found}
         )
@@ -267,22 +268,34 @@ class UiServer:
         """Return an endpoint for a command, which needs the job's token."""
 
         async def endpoint(request: Request) -> Response:
-            body = b""
-            async for chunk in request.stream():
-                body += chunk
-                if len(body) > MAX_BODY_BYTES:
-                    break
-
-            def answer() -> Any:
-                record = self._record(request)
-                check_token(record.token, _has_token(request, record.token))
-                if len(body) > MAX_BODY_BYTES:
-                    raise Refused(413, f"the body has more than {MAX_BODY_BYTES} bytes")
-                return command(record.commands, body)
-
-            return _json_response(answer, 202)
+            body = await _read_body(request)
+            return _json_response(
+                lambda: command(self._commanded(request, body).commands, body), 202
+            )
 
         return endpoint
+
+    async def _query(self, request: Request) -> Response:
+        """Answer a query of state in another thread: it may ask the checkpoint's storage."""
+        body = await _read_body(request)
+
+        def answer() -> Any:
+            record = self._commanded(request, body)
+            if record.job is None:
+                raise Refused(409, "the job has not started")
+            return record.commands.query(record.job.program, body)
+
+        run_in_threadpool = optional("starlette.concurrency").run_in_threadpool
+        found: Response = await run_in_threadpool(_json_response, answer, 200)
+        return found
+
+    def _commanded(self, request: Request, body: bytes) -> JobRecord:
+        """Return the job of a request that has its token."""
+        record = self._record(request)
+        check_token(record.token, _has_token(request, record.token))
+        if len(body) > MAX_BODY_BYTES:
+            raise Refused(413, f"the body has more than {MAX_BODY_BYTES} bytes")
+        return record
 
     def _is_own_name(self, host: str) -> bool:
         name = host.rpartition(":")[0] if host.rpartition(":")[2].isdigit() else host
@@ -309,6 +322,16 @@ class UiServer:
         if record is None:
             raise NotFound(f"there is no job number {text}")
         return record
+
+
+async def _read_body(request: Request) -> bytes:
+    """Return the body of a request, or its beginning if it is too long."""
+    body = b""
+    async for chunk in request.stream():
+        body += chunk
+        if len(body) > MAX_BODY_BYTES:
+            break
+    return body
 
 
 def _json_response(answer: Callable[[], Any], code: int) -> Response:

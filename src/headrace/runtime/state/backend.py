@@ -120,6 +120,10 @@ class KeyedTable(ABC):
     changed: Callable[[Any], None]
     """Reports a change of a key's entry; call it after each change, also to empty."""
 
+    def peek(self, key: Any) -> Entry:
+        """Return the entry of a key, to be read only; it is empty if nothing is stored."""
+        return self.enter(key)
+
     @abstractmethod
     def declare(self, slot: str, kind: StateKind, evolution: Evolution = NO_EVOLUTION) -> None:
         """Declare the kind of a slot: a value, a list, a map (a dict) or a ``TimeBuffer``.

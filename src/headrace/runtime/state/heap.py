@@ -96,6 +96,10 @@ class HeapEntries(KeyedTable):
         # The entry is the store, so there is nothing to note: a queue of no length takes anything.
         self.changed = deque(maxlen=0).append
 
+    def peek(self, key: Any) -> Entry:
+        """Return the entry of a key, to be read only; no entry is made for a missing key."""
+        return self._entries.get(key, {}) if self._view is None else self.enter(key)
+
     def declare(self, slot: str, kind: StateKind, evolution: Evolution = NO_EVOLUTION) -> None:
         """Declare the kind of a slot; values of an earlier declaration are converted."""
         change = _declare(self._kinds, self._fields, slot, kind, evolution, self.owner)

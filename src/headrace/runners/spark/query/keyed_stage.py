@@ -191,7 +191,7 @@ class StageProcessor(StatefulProcessor):
                     yield row
         if not received:
             return
-        state, settings = BucketState(self._pages), job.program.settings
+        state, settings = BucketState(self._pages, job.queryable), job.program.settings
         make = PagedBackend if job.captures is None else RecordingBackend
 
         def backend_of(vertex: VertexProgram, group: int) -> StateBackend:
@@ -221,6 +221,8 @@ class StageProcessor(StatefulProcessor):
         yield from broadcasts.drain(work)
         state.flush()
         yield from reports
+        if state.changes:
+            yield job.changed_pages(state.changes, sender)
 
     def close(self) -> None:
         """Do nothing: workers are kept."""

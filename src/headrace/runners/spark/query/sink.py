@@ -128,6 +128,7 @@ def _report(messages: Sequence[TaskMessage], batch: int, watermarks: dict[str, i
         for part_metrics in message.metrics:
             merge(report.metrics, part_metrics)
         report.output += message.output
+        report.state += message.pages
     return report
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable, Mapping
 from types import TracebackType
 from typing import Any
 
@@ -12,10 +12,14 @@ from pyspark.errors import PySparkException
 from headrace.errors import StorageError
 from headrace.runners.spark.query.state_calls import state_calls
 from headrace.runners.spark.reasons import full_disk_error
+from headrace.runtime.block import ALL_GROUPS
 from headrace.runtime.program import VertexProgram
 from headrace.runtime.state.backend import PageStore
 from headrace.runtime.state.pages.backend import HEADER, only_pages
 from headrace.runtime.state.refusals import check_size
+
+PageChanges = Mapping[str, bytes | None]
+"""Changed pages by ``<operator>/<group>/<name>``; None: the page was removed."""
 
 
 class BucketState:
@@ -23,9 +27,13 @@ class BucketState:
 
     A call into the state store costs more than a small record. So the headers of all groups, which
     each micro-batch reads and writes, are one record.
+
+    ``queryable``: the ids of the vertices whose changed pages are kept in ``changes``.
     """
 
-    def __init__(self, pages: Any) -> None:
+    def __init__(self, pages: Any, queryable: Collection[str] = ()) -> None:
+        self._queryable = queryable
+        self.changes: dict[str, bytes | None] = {}
         self.calls = state_calls(pages)
         with reporting_storage_errors():
             self._stored = self.calls.get(HEADER) or b""
@@ -33,7 +41,9 @@ class BucketState:
 
     def of(self, vertex: VertexProgram, group: int, max_bytes: int) -> PageStore:
         """Return the store of one group of a vertex, for records of at most ``max_bytes``."""
-        return _GroupPages(self, f"{vertex.id}/{group}/", max_bytes)
+        keeps = vertex.id in self._queryable and group != ALL_GROUPS
+        changes = self.changes if keeps else None
+        return _GroupPages(self, f"{vertex.id}/{group}/", max_bytes, changes)
 
     def prefetch(self, targets: Iterable[str], groups: Iterable[int]) -> None:
         """Read the pages that key groups of vertices need for any keys."""
@@ -58,11 +68,18 @@ class BucketState:
 
 
 class _GroupPages:
-    """A ``PageStore`` under a prefix in a bucket's state."""
+    """A ``PageStore`` under a prefix in a bucket's state; ``changes`` gets what changes in it."""
 
-    def __init__(self, bucket: BucketState, prefix: str, max_bytes: int) -> None:
+    def __init__(
+        self,
+        bucket: BucketState,
+        prefix: str,
+        max_bytes: int,
+        changes: dict[str, bytes | None] | None,
+    ) -> None:
         self._calls, self._headers, self._prefix = bucket.calls, bucket.headers, prefix
         self._max_bytes = max_bytes
+        self._changes = changes
 
     def get(self, name: str) -> bytes | None:
         if name == HEADER:
@@ -71,6 +88,8 @@ class _GroupPages:
             return self._calls.get(self._prefix + name)
 
     def put(self, name: str, data: bytes) -> None:
+        if self._changes is not None:
+            self._changes[self._prefix + name] = data
         if name == HEADER:
             self._headers[self._prefix] = data
             return
@@ -79,6 +98,8 @@ class _GroupPages:
             self._calls.put(self._prefix + name, data)
 
     def remove(self, name: str) -> None:
+        if self._changes is not None:
+            self._changes[self._prefix + name] = None
         if name == HEADER:
             self._headers.pop(self._prefix, None)
             return

@@ -22,6 +22,7 @@ from headrace.runners.captures import Captures
 from headrace.runners.program_classes import ClassesByName
 from headrace.runners.spark.query.shipped_dependencies import NO_DEPENDENCIES, ShippedDependencies
 from headrace.runners.spark.query.spill import SpilledOverflow
+from headrace.runners.spark.query.state_pages import PageChanges
 from headrace.runners.spark.query.traffic import Traffic
 from headrace.runners.spark.query.wire import Row, encode_errors, pack, pack_singly
 from headrace.runners.spark.task_output import forward_output, take_output
@@ -32,6 +33,7 @@ from headrace.runtime.chain.chain import Chain
 from headrace.runtime.context import TaskInfo
 from headrace.runtime.moved_classes import use_moved_classes
 from headrace.runtime.program import JobProgram, SourceProgram
+from headrace.runtime.state.queries import queryable_vertices
 
 _log = logging.getLogger(__name__)
 
@@ -69,6 +71,7 @@ class WorkerJob(Tasks):
         folder = program.settings.capture_dir
         self.captures = Captures(folder, lambda: for_replay) if folder else None
         self._dataframe_chains: dict[str, Chain] = {}
+        self.queryable = frozenset(each.id for each in queryable_vertices(program).values())
         self.traffic = Traffic(program, self.metrics)
 
     def dataframe_chain(self, source: SourceProgram) -> Chain:
@@ -96,6 +99,18 @@ class WorkerJob(Tasks):
             for kind, payload in found
             if payload
         ]
+
+    def changed_pages(self, changes: PageChanges, sender: int) -> Envelope:
+        """Return the envelope with changed pages for queries; None if they are too large.
+
+        The messages of all tasks pass through the driver's JVM at once, so each task has a part of
+        what the driver keeps.
+        """
+        most = self.program.settings.queryable_bytes // self.program.partitions
+        size_bytes = sum(len(data) for data in changes.values() if data is not None)
+        payload = changes if size_bytes <= most else None
+        at = self.program.sink_stage, sender, ""
+        return Envelope(*at, Kind.PAGES, sender, _REPORTS + Kind.PAGES, payload)
 
     def close(self) -> None:
         """Close functions, and resources of writers."""

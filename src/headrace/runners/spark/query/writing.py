@@ -27,6 +27,7 @@ from headrace.runners.spark.query.packets import (
     payload_of,
 )
 from headrace.runners.spark.query.spill import SpilledEnvelopes
+from headrace.runners.spark.query.state_pages import PageChanges
 from headrace.runners.spark.query.traffic import Traffic
 from headrace.runners.spark.query.wire import rows_of
 from headrace.runners.spark.query.worker import (
@@ -61,6 +62,7 @@ class TaskMessage:
     """Sender, epoch, and changes of split states."""
     metrics: list[dict[MetricId, MetricValue]] = field(default_factory=list)
     output: list[OutputLine] = field(default_factory=list)
+    pages: list[PageChanges | None] = field(default_factory=list)
 
 
 def writes_where_it_reads(program: JobProgram) -> bool:
@@ -133,6 +135,8 @@ class _SinkTask:
             self.message.metrics.append(payload_of(envelope))
         elif envelope.kind == Kind.OUTPUT:
             self.message.output += payload_of(envelope)
+        elif envelope.kind == Kind.PAGES:
+            self.message.pages.append(payload_of(envelope))
         else:
             sink = self._job.program.sink(envelope.target)
             self._traffic.count(envelope)

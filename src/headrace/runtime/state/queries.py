@@ -1,0 +1,166 @@
+"""Queries of keyed state: which operators answer, what they read, and how much time it may take."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from typing import Any
+
+from headrace.common._options.catalogue import QUERY_SHARE, QUERYABLE_STATE
+from headrace.common.typeinfo import RowTypeInfo
+from headrace.common.types import Row
+from headrace.errors import ConfigurationError, QueryBudgetError, StateQueryError, UnsupportedError
+from headrace.runtime.keys.serialized_key import to_internal_key
+from headrace.runtime.program import JobProgram, VertexProgram
+from headrace.runtime.record_copies import copy_record
+from headrace.runtime.state.backend import StateBackend
+from headrace.runtime.state.kinds import LIST, MAP, StateKind
+from headrace.runtime.state.pages.bucketed_map import BucketedMap
+from headrace.runtime.state.pages.chunked_list import ChunkedList
+
+MAX_KEYS = 1000
+"""A query may have so many keys: while it is answered, the job's next report waits."""
+
+
+def queryable_vertices(program: JobProgram) -> dict[str, VertexProgram]:
+    """Return the operators whose state may be queried, by the uid or id that the job was given.
+
+    Raises:
+        ConfigurationError: an operator is unknown, or has no state by key.
+    """
+    known = {
+        name: vertex
+        for stage in program.stages
+        for vertex in stage
+        if vertex.keyed
+        for name in (vertex.chain.nodes[vertex.chain.root].uid, vertex.id)
+        if name
+    }
+    wanted = program.settings.queryable
+    unknown = [uid for uid in wanted if uid not in known]
+    if unknown:
+        raise ConfigurationError(
+            f"no operator with keyed state has the uid {unknown[0]!r}",
+            where={QUERYABLE_STATE.key: ", ".join(wanted)},
+            hint=f"there are: {', '.join(known) or 'none'}",
+        )
+    return {uid: known[uid] for uid in wanted}
+
+
+def queryable_vertex(vertices: dict[str, VertexProgram], uid: str) -> VertexProgram:
+    """Return the operator with a uid.
+
+    Raises:
+        ConfigurationError: the job was not told that its state is queried.
+    """
+    found = vertices.get(uid)
+    if found is None:
+        raise ConfigurationError(
+            f"the state of {uid!r} cannot be queried",
+            hint=f"add its uid to {QUERYABLE_STATE.key} when the job is started; queryable are:"
+            f" {', '.join(vertices) or 'none'}",
+        )
+    return found
+
+
+def internal_keys(keys: Sequence[Any]) -> list[Any]:
+    """Return keys as state has them.
+
+    Raises:
+        StateQueryError: there are too many.
+        UnstableKeyError: one of them cannot be a key.
+    """
+    if len(keys) > MAX_KEYS:
+        raise StateQueryError(
+            f"a query has {len(keys):,} keys; it may have {MAX_KEYS:,}",
+            hint="ask several times; the answers say of which micro-batch they are",
+        )
+    return [*map(to_internal_key, keys)]
+
+
+def keys_from_json(program: JobProgram, vertex: VertexProgram, keys: Sequence[Any]) -> list[Any]:
+    """Return keys that came as JSON: an array is a row if rows are declared, else a tuple."""
+    exchanges = program.exchanges_to(vertex)
+    types = [
+        each.key_type
+        for chain in program.chains
+        for each in chain.exchanges
+        if each.id in exchanges and each.key_type is not None
+    ]
+    is_row = bool(types) and isinstance(types[0], RowTypeInfo)
+    return [(Row(*key) if is_row else tuple(key)) if isinstance(key, list) else key for key in keys]
+
+
+def read_state(backend: StateBackend, name: str, key: Any) -> Any:
+    """Return a copy of a key's state; None if it has none, or nothing in it."""
+    entry = backend.peek(key)
+    if name not in entry:
+        return None
+    return _plain(backend.kinds()[name], entry[name])
+
+
+def check_name(backend: StateBackend, name: str) -> bool:
+    """Return whether a state by key has this name.
+
+    Raises:
+        UnsupportedError: it is state of windows, or an operator's own buffer.
+    """
+    kind = backend.kinds().get(name)
+    if kind is not None and kind.layout in (LIST, MAP, "value"):
+        return True
+    if kind is not None or name in backend.in_namespaces.kinds() or name in backend.tables.kinds():
+        raise UnsupportedError(
+            f"the state {name!r} is not by key alone, so it cannot be queried",
+            hint="state of windows can be read from a savepoint (headrace.state)",
+        )
+    return False
+
+
+def unknown_state_error(uid: str, name: str, known: Collection[str]) -> ConfigurationError:
+    """Return the error for a name that no state of an operator has."""
+    return ConfigurationError(
+        f"the operator {uid!r} has no state {name!r}",
+        hint=f"its states: {', '.join(sorted(known)) or 'none yet'}",
+    )
+
+
+def _plain(kind: StateKind, stored: Any) -> Any:
+    """Return a value, list or dict without what only the engine needs."""
+    layout, expires = kind.layout, kind.expires
+    found: Any
+    if layout == LIST:
+        elements = stored.scan() if isinstance(stored, ChunkedList) else stored
+        found = [each[0] if expires else each for each in elements]
+    elif layout == MAP:
+        items = stored.scan() if isinstance(stored, BucketedMap) else stored.items()
+        found = {key: value[0] if expires else value for key, value in items}
+    else:
+        return copy_record(stored[0] if expires else stored)
+    return copy_record(found) if found else None
+
+
+class QueryBudget:
+    """Limits the processor time of queries to a share of a core; unused time lasts one second."""
+
+    def __init__(self, share: float, now: Callable[[], float]) -> None:
+        self._share, self._now = share, now
+        self._left, self._at = share, now()
+
+    def check(self) -> None:
+        """Refuse a query if earlier ones have used up the time.
+
+        Raises:
+            QueryBudgetError: they have.
+        """
+        now = self._now()
+        self._left = min(self._left + (now - self._at) * self._share, self._share)
+        self._at = now
+        if self._left <= 0:
+            raise QueryBudgetError(
+                f"queries use more than {self._share:g} of a core, which is what they may use",
+                hint=f"ask less often, or for fewer keys; or set {QUERY_SHARE.key} when the job is"
+                " started",
+            )
+
+    def spend(self, seconds: float) -> None:
+        """Count processor time that a query has taken."""
+        self._left -= seconds
