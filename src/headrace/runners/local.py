@@ -54,7 +54,7 @@ from headrace.runtime.savepoint.savepoint import MemorySavepoint, Savepoint
 from headrace.runtime.savepoint.sinks import import_sinks
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
-from headrace.runtime.state.queries import check_name, read_state, unknown_state_error
+from headrace.runtime.state.queries import state_reader, unknown_state_error
 from headrace.runtime.tasks.keyed_task import TaskInput
 from headrace.runtime.tasks.source_task import SplitState
 from headrace.runtime.tasks.stage_call import MakeBackend, StageCall
@@ -164,14 +164,14 @@ class LocalRun:
             for (operator, group), backend in self._heap.items()
             if operator == id_ and group != ALL_GROUPS
         }
-        have_name = {group for group, backend in found.items() if check_name(backend, name)}
-        if found and not have_name:
+        readers = {group: state_reader(backend, name) for group, backend in found.items()}
+        if found and not any(readers.values()):
             known = {each for backend in found.values() for each in backend.kinds()}
             raise unknown_state_error(uid, name, known)
         values = []
         for key in keys:
-            group = key_group_of(key, groups)
-            values.append(read_state(found[group], name, key) if group in have_name else None)
+            read = readers.get(key_group_of(key, groups))
+            values.append(None if read is None else read(key))
         return StateAnswer(self.batch_id - 1, values)
 
     def _enumerator_folder(self, source_id: str) -> str:

@@ -29,6 +29,7 @@ from headrace.runners.spark.jvm import lost_jvm_error, without_py4j_logging
 from headrace.runners.spark.link import DriverLink
 from headrace.runners.spark.losses import LossWatch
 from headrace.runners.spark.missing_on_workers import import_hint
+from headrace.runners.spark.queried import QueriedState
 from headrace.runners.spark.query.dataframes import (
     dataframe_sinks,
     write_dataframes,
@@ -67,7 +68,7 @@ class Attempt:
         must_rescale: returns whether another attempt must continue, in other partitions.
         stop: returns the stop that was requested, if ``cancelled`` is set for one.
         take_failure: returns, once, an error with which the attempt is to fail.
-        load_state: called before the first micro-batch, when the checkpoint is settled.
+        queried: the state that is kept for queries.
         on_taken_over: called when the checkpoint needs no older state, such as a savepoint's.
     """
 
@@ -80,13 +81,13 @@ class Attempt:
     reports: Reports
     name: str
     group: str
+    queried: QueriedState
     show_output: Callable[[Sequence[OutputLine]], None]
     cancelled: threading.Event
     is_outdated: Callable[[], bool] = lambda: False
     must_rescale: Callable[[], bool] = lambda: False
     stop: Callable[[], Stop | None] = lambda: None
     take_failure: Callable[[], BaseException | None] = lambda: None
-    load_state: Callable[[], None] = lambda: None
     on_taken_over: Callable[[], None] = lambda: None
     outdated: bool = field(default=False, init=False)
     """Whether the attempt stopped only because another attempt must continue."""
@@ -171,7 +172,7 @@ class Attempt:
                 file=sys.stderr,
             )
             return
-        self.load_state()
+        self.queried.load(self.spark, checkpoint)
         moves = checkpoint.generation.origin is not None
         if moves:
             # In a query of its own, so that the job's query does not need the older folder.
@@ -222,6 +223,7 @@ class Attempt:
             if self._should_stop():
                 query.stop()
             self._observe(query)
+            self.queried.settle()
             if self._stop_by is None:
                 self.cancelled.wait(_POLL_SECONDS)
             else:

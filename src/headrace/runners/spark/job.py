@@ -424,13 +424,13 @@ class SparkJob:
             self._reports,
             name=f"{program.name}-{program.run_id[:8]}-{attempt_number}",
             group=str(self.job_id),
+            queried=self._queried,
             show_output=self._warning_forwarder.show,
             cancelled=self._cancelled,
             is_outdated=tokens.has_new_tokens,
             must_rescale=lambda: self._rescaler.is_due,
             stop=lambda: self._stop.accepted,
             take_failure=self._take_failure,
-            load_state=lambda: self._queried.load(self._spark, self._checkpoint),
             on_taken_over=self._on_taken_over,
         )
 

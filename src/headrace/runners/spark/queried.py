@@ -12,13 +12,13 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from pyspark.sql import SparkSession
 
 from headrace.common._options.catalogue import QUERYABLE_BYTES
 from headrace.common.job_client import StateAnswer
-from headrace.errors import StateQueryError
+from headrace.errors import HeadraceError, StateQueryError
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
 from headrace.runners.spark.checkpoint.progress import is_committed
 from headrace.runners.spark.committed_state import CommittedState
@@ -30,23 +30,52 @@ from headrace.runtime.state.pages.backend import PagedBackend
 from headrace.runtime.state.pages.memory import MemoryPages
 from headrace.runtime.state.queries import (
     QueryBudget,
-    check_name,
+    ReadState,
     internal_keys,
     queryable_vertex,
     queryable_vertices,
-    read_state,
+    state_reader,
     unknown_state_error,
 )
 
 _NO_BATCH = -1
 
 
+class _Pending(NamedTuple):
+    """A micro-batch that Spark has not committed yet, and the pages that its tasks have changed."""
+
+    batch_id: int
+    changes: list[PageChanges | None]
+
+
 @dataclass
 class _Group:
-    """The pages of a key group. ``backend`` reads them; None: they have changed since."""
+    """The pages of a key group; what reads them is kept until they change."""
 
     records: dict[str, bytes] = field(default_factory=dict)
-    backend: PagedBackend | None = None
+    _backend: PagedBackend | None = None
+    _readers: dict[str, ReadState | None] = field(default_factory=dict)
+
+    def set(self, page: str, data: bytes | None) -> int:
+        """Store or remove a page; return by how many bytes the group has grown."""
+        before = len(self.records.pop(page, b""))
+        if data is not None:
+            self.records[page] = data
+        self._backend = None
+        self._readers.clear()
+        return len(self.records.get(page, b"")) - before
+
+    def backend(self, vertex: VertexProgram) -> PagedBackend:
+        """Return what reads the pages."""
+        if self._backend is None:
+            self._backend = PagedBackend(MemoryPages(self.records), vertex.groups)
+        return self._backend
+
+    def reader(self, name: str, vertex: VertexProgram) -> ReadState | None:
+        """Return the function that reads a state."""
+        if name not in self._readers:
+            self._readers[name] = state_reader(self.backend(vertex), name)
+        return self._readers[name]
 
 
 class QueriedState:
@@ -61,13 +90,12 @@ class QueriedState:
         self._max_bytes = max_bytes
         self._budget = QueryBudget(share, time.monotonic)
         self._lock = threading.Lock()
-        self._checking = threading.Lock()
         self._is_committed: Callable[[int], bool] = lambda batch: False
         self._batch = _NO_BATCH
         self._groups: dict[str, _Group] = {}
         self._names: dict[str, set[str]] = {}
         self._size_bytes = 0
-        self._pending: BatchReport | None = None
+        self._pending: _Pending | None = None
         self._missing: str | None = "the job has not started"
         """Why there is no state to answer from."""
 
@@ -109,7 +137,7 @@ class QueriedState:
         with self._lock:
             if self._pending is not None and self._pending.batch_id < report.batch_id:
                 self._take(self._pending)
-            self._pending = report
+            self._pending = _Pending(report.batch_id, report.state)
 
     def query(self, uid: str, name: str, keys: Sequence[Any]) -> StateAnswer:
         """Return the state of keys after the last committed micro-batch.
@@ -123,7 +151,6 @@ class QueriedState:
         vertex = queryable_vertex(self._vertices, uid)
         wanted = internal_keys(keys)
         self._budget.check()
-        self._settle()
         with self._lock:
             if self._missing is not None:
                 raise StateQueryError(
@@ -131,30 +158,39 @@ class QueriedState:
                 )
             began = time.thread_time()
             try:
-                values = [self._value(vertex, name, key) for key in wanted]
+                readers = [self._reader(vertex, key, name) for key in wanted]
+                values = [
+                    None if read is None else read(key)
+                    for read, key in zip(readers, wanted, strict=True)
+                ]
                 if all(value is None for value in values):
                     self._check_name(uid, vertex, name)
                 return StateAnswer(self._batch, values)
             finally:
                 self._budget.spend(time.thread_time() - began)
 
-    def _settle(self) -> None:
-        """Take over a micro-batch that Spark has committed since its report came."""
-        pending, is_committed = self._pending, self._is_committed
-        if pending is None or not self._checking.acquire(blocking=False):
-            return  # another query asks the storage, which may take a while
+    def settle(self) -> None:
+        """Take over a micro-batch that Spark has committed since its report came.
+
+        The attempt's thread calls it, as queries should not wait for the checkpoint's storage.
+        """
+        pending = self._pending
+        if pending is None:
+            return
         try:
-            committed = is_committed(pending.batch_id)
-        finally:
-            self._checking.release()
+            committed = self._is_committed(pending.batch_id)
+        except (OSError, HeadraceError):
+            return  # the storage does not answer: the job itself says so, if it has to wait
+        if not committed:
+            return
         with self._lock:
-            if committed and self._pending is pending:
+            if self._pending is pending:
                 self._take(pending)
                 self._pending = None
 
-    def _take(self, report: BatchReport) -> None:
-        self._batch = report.batch_id
-        for changes in report.state:
+    def _take(self, pending: _Pending) -> None:
+        self._batch = pending.batch_id
+        for changes in pending.changes:
             self._apply(changes)
 
     def _apply(self, changes: PageChanges | None) -> None:
@@ -166,27 +202,14 @@ class QueriedState:
             group = self._groups.get(prefix)
             if group is None:
                 group = self._groups[prefix] = _Group()
-            group.backend = None
-            self._size_bytes -= len(group.records.pop(page, b""))
-            if data is not None:
-                group.records[page] = data
-                self._size_bytes += len(data)
+            self._size_bytes += group.set(page, data)
         if changes is None or self._size_bytes > self._max_bytes:
             self._groups.clear()
             self._missing = f"it is larger than {self._max_bytes:,} bytes ({QUERYABLE_BYTES.key})"
 
-    def _value(self, vertex: VertexProgram, name: str, key: Any) -> Any:
+    def _reader(self, vertex: VertexProgram, key: Any, name: str) -> ReadState | None:
         found = self._groups.get(f"{vertex.id}/{key_group_of(key, vertex.groups)}")
-        if found is None:
-            return None
-        backend = self._open(found, vertex)
-        return read_state(backend, name, key) if check_name(backend, name) else None
-
-    @staticmethod
-    def _open(group: _Group, vertex: VertexProgram) -> PagedBackend:
-        if group.backend is None:
-            group.backend = PagedBackend(MemoryPages(group.records), vertex.groups)
-        return group.backend
+        return None if found is None else found.reader(name, vertex)
 
     def _check_name(self, uid: str, vertex: VertexProgram, name: str) -> None:
         """Raise ConfigurationError if there is state, and none of it has this name."""
@@ -195,7 +218,7 @@ class QueriedState:
             return
         for prefix, group in self._groups.items():
             if prefix.rpartition("/")[0] == vertex.id:
-                known |= {*self._open(group, vertex).kinds()}
+                known |= {*group.backend(vertex).kinds()}
                 if name in known:
                     return
         if known:

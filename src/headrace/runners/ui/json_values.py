@@ -11,6 +11,8 @@ from typing import Any
 
 from headrace.common.types import Row
 
+_AS_THEY_ARE = frozenset({type(None), bool, int, str})
+
 
 def json_value(value: Any) -> Any:
     """Return a value as JSON has it.
@@ -19,8 +21,13 @@ def json_value(value: Any) -> Any:
     base64, and a dict with keys that are no strings an array of pairs. What JSON does not have is a
     text: decimals, dates, NaN, and otherwise what Python prints.
     """
-    if value is None or isinstance(value, bool | str):
+    kind = type(value)
+    if kind in _AS_THEY_ARE:
         return value
+    if kind is tuple or kind is list:
+        return [*map(json_value, value)]
+    if isinstance(value, str):
+        return str(value)
     if isinstance(value, Enum):
         return json_value(value.value)
     if isinstance(value, int):

@@ -13,9 +13,12 @@ from headrace.runtime.keys.serialized_key import to_internal_key
 from headrace.runtime.program import JobProgram, VertexProgram
 from headrace.runtime.record_copies import copy_record
 from headrace.runtime.state.backend import StateBackend
-from headrace.runtime.state.kinds import LIST, MAP, StateKind
+from headrace.runtime.state.kinds import LIST, MAP, VALUE
 from headrace.runtime.state.pages.bucketed_map import BucketedMap
 from headrace.runtime.state.pages.chunked_list import ChunkedList
+
+ReadState = Callable[[Any], Any]
+"""Returns a copy of a key's state; None if it has none, or nothing in it."""
 
 MAX_KEYS = 1000
 """A query may have so many keys: while it is answered, the job's next report waits."""
@@ -90,29 +93,55 @@ def keys_from_json(program: JobProgram, vertex: VertexProgram, keys: Sequence[An
     return [(Row(*key) if is_row else tuple(key)) if isinstance(key, list) else key for key in keys]
 
 
-def read_state(backend: StateBackend, name: str, key: Any) -> Any:
-    """Return a copy of a key's state; None if it has none, or nothing in it."""
-    entry = backend.peek(key)
-    if name not in entry:
-        return None
-    return _plain(backend.kinds()[name], entry[name])
-
-
-def check_name(backend: StateBackend, name: str) -> bool:
-    """Return whether a state by key has this name.
+def state_reader(backend: StateBackend, name: str) -> ReadState | None:
+    """Return the function that reads a state of a backend; None if it has none of this name.
 
     Raises:
         UnsupportedError: it is state of windows, or an operator's own buffer.
     """
     kind = backend.kinds().get(name)
-    if kind is not None and kind.layout in (LIST, MAP, "value"):
-        return True
-    if kind is not None or name in backend.in_namespaces.kinds() or name in backend.tables.kinds():
-        raise UnsupportedError(
-            f"the state {name!r} is not by key alone, so it cannot be queried",
-            hint="state of windows can be read from a savepoint (headrace.state)",
-        )
-    return False
+    if kind is None:
+        if name in backend.in_namespaces.kinds() or name in backend.tables.kinds():
+            raise _not_by_key_error(name)
+        return None
+    if kind.layout not in _PLAIN:
+        raise _not_by_key_error(name)
+    plain, peek, expires = _PLAIN[kind.layout], backend.peek, kind.expires
+
+    def read(key: Any) -> Any:
+        entry = peek(key)
+        return copy_record(plain(entry[name], expires)) if name in entry else None
+
+    return read
+
+
+def _not_by_key_error(name: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"the state {name!r} is not by key alone, so it cannot be queried",
+        hint="state of windows can be read from a savepoint (headrace.state)",
+    )
+
+
+def _plain_value(stored: Any, expires: bool) -> Any:
+    return stored[0] if expires else stored
+
+
+def _plain_list(stored: Any, expires: bool) -> Any:
+    elements = stored.scan() if isinstance(stored, ChunkedList) else stored
+    return [each[0] if expires else each for each in elements] or None
+
+
+def _plain_map(stored: Any, expires: bool) -> Any:
+    items = stored.scan() if isinstance(stored, BucketedMap) else stored.items()
+    return {key: value[0] if expires else value for key, value in items} or None
+
+
+_PLAIN: dict[str, Callable[[Any, bool], Any]] = {
+    VALUE: _plain_value,
+    LIST: _plain_list,
+    MAP: _plain_map,
+}
+"""By layout, what a state is without what only the engine needs."""
 
 
 def unknown_state_error(uid: str, name: str, known: Collection[str]) -> ConfigurationError:
@@ -121,21 +150,6 @@ def unknown_state_error(uid: str, name: str, known: Collection[str]) -> Configur
         f"the operator {uid!r} has no state {name!r}",
         hint=f"its states: {', '.join(sorted(known)) or 'none yet'}",
     )
-
-
-def _plain(kind: StateKind, stored: Any) -> Any:
-    """Return a value, list or dict without what only the engine needs."""
-    layout, expires = kind.layout, kind.expires
-    found: Any
-    if layout == LIST:
-        elements = stored.scan() if isinstance(stored, ChunkedList) else stored
-        found = [each[0] if expires else each for each in elements]
-    elif layout == MAP:
-        items = stored.scan() if isinstance(stored, BucketedMap) else stored.items()
-        found = {key: value[0] if expires else value for key, value in items}
-    else:
-        return copy_record(stored[0] if expires else stored)
-    return copy_record(found) if found else None
 
 
 class QueryBudget:

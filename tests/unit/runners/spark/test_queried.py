@@ -92,6 +92,7 @@ class Harness:
         self.state.receive(BatchReport(batch, state=[self.pages.put(values)]))
 
     def ask(self, *keys: int) -> StateAnswer:
+        self.state.settle()
         return self.state.query("counts", "count", keys)
 
 
@@ -138,6 +139,7 @@ def test_a_name_that_no_state_has_is_refused(job: Harness) -> None:
     assert job.state.query("counts", "typo", [1]) == (-1, [None])  # nothing is known yet
     job.report(0, {1: 10})
     job.committed.add(0)
+    job.state.settle()
     with pytest.raises(ConfigurationError, match="'counts' has no state 'typo'") as refused:
         job.state.query("counts", "typo", [1])
     assert "its states: count" in str(refused.value)
