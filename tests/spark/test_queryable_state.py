@@ -15,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from headrace.common import JobClient, StateAnswer, Types, WatermarkStrategy
+from headrace.common import JobClient, Types, WatermarkStrategy
+from headrace.common.job_client import StateAnswer
 from headrace.errors import ConfigurationError, QueryBudgetError, StateQueryError
 from tests.goldens.job import written
 

@@ -280,3 +280,16 @@ def test_periodic_savepoints_are_taken_and_removed(tmp_path: Path) -> None:
 
 def periodic(saved: Path) -> list[str]:
     return [found.name for found in saved.glob("tallies-periodic-*")]
+
+
+def test_a_batch_begins_from_a_savepoint(tmp_path: Path) -> None:
+    """On a developer's machine: without a checkpoint to keep, up to the end of the input."""
+    client = start(tmp_path, 0)
+    wait_for_batches(client, 2)
+    savepoint = client.stop_with_savepoint(False, str(tmp_path / "saved")).result()
+    env = environment(tmp_path, 1, **{RESTORE: savepoint, "execution.runtime-mode": "BATCH"})
+    env._configuration.remove_config("execution.checkpointing.dir")
+    build(env, tmp_path, 1)
+    env.execute("tallies")
+    assert written(tmp_path / "out") == expected()
+    assert not (tmp_path / "checkpoints 1").exists()

@@ -8,7 +8,7 @@ from headrace.common.config_options import ConfigOption, ConfigOptions
 from headrace.common.configuration import Configuration
 from headrace.common.execution_config import ExecutionConfig
 from headrace.common.input_dependency_constraint import InputDependencyConstraint
-from headrace.common.job_client import JobClient, StateAnswer
+from headrace.common.job_client import JobClient
 from headrace.common.job_execution_result import JobExecutionResult
 from headrace.common.job_id import JobID
 from headrace.common.job_status import JobStatus
@@ -52,7 +52,6 @@ __all__ = [
     "RowKind",
     "SerializationSchema",
     "SimpleStringSchema",
-    "StateAnswer",
     "Time",
     "TypeInformation",
     "TypeSerializer",

@@ -121,6 +121,9 @@ def program_of(
         query_share=options.read(configuration, options.QUERY_SHARE),
     )
     use_moved_classes(settings.moved_classes)
+    batch = mode == "BATCH" or (mode == "AUTOMATIC" and drain and graph.bounded)
+    if options.read(configuration, options.RESTORE_PATH):
+        batch = False  # operators of a stream go on with state of a stream, up to the input's end
     name = _name_of(configuration, job_name)
     max_parallelism = options.read(configuration, options.MAX_PARALLELISM)
     program = plan(
@@ -132,7 +135,7 @@ def program_of(
             if max_parallelism and max_parallelism > 0
             else options.DEFAULT_MAX_PARALLELISM,
             chaining=options.read(configuration, options.CHAINING),
-            batch=mode == "BATCH" or (mode == "AUTOMATIC" and drain and graph.bounded),
+            batch=batch,
             combining=options.read(configuration, options.COMBINING),
             columns=options.read(configuration, options.COLUMNS),
             settings=settings,

@@ -53,6 +53,7 @@ from headrace.runners.spark.startup.session import (
 )
 from headrace.runners.spark.startup.spark_version import check_pyspark
 from headrace.runners.spark.startup.storage import use_storage
+from headrace.runners.temporary_files import new_subfolder
 from headrace.runtime.layout import Layout, States
 from headrace.runtime.program import JobProgram, SinkProgram
 
@@ -135,7 +136,9 @@ def start_on_spark(
         storage = use_storage(get_session(settings, parallelism))
     fresh = is_fresh_start(base, program.name)
     restore_path = options.read(configuration, options.RESTORE_PATH)
-    if restore_path and _must_restore(restore_path, base, program, fresh):
+    if restore_path and base is None:
+        base = _temporary_base(get_session(settings, parallelism).sparkContext.master or "")
+    if restore_path and base is not None and _must_restore(restore_path, base, program, fresh):
         from headrace.runners.spark.savepoints import Restore, start_from_savepoint
         from headrace.runtime.savepoint.folder import StoredSavepoint
 
@@ -148,7 +151,7 @@ def start_on_spark(
         shipped = ShippedDependencies.ship(spark, folder, dependencies.worker_path)
         data = program_data(spark, program, shipped)
         ref = ProgramRef(f"{program.run_id}-restore", data, shipped, storage=storage)
-        start_from_savepoint(spark, ref, restore, str(base), program)
+        start_from_savepoint(spark, ref, restore, base, program)
         fresh = False
     checkpoint = Checkpoint.open(
         base,
@@ -232,18 +235,27 @@ def start_on_spark(
         raise
 
 
-def _must_restore(path: str, base: str | None, program: JobProgram, fresh: bool) -> bool:
+def _temporary_base(master: str) -> str:
+    """Return a folder for the checkpoint of a job that begins from a savepoint and keeps nothing.
+
+    Raises:
+        ConfigurationError: executors on other machines would not reach it.
+    """
+    if not master.startswith("local"):
+        raise ConfigurationError(
+            "a job that begins from a savepoint needs a checkpoint that its executors reach",
+            where={"master": master},
+            hint=f"set {options.CHECKPOINT_DIR.key}",
+        )
+    return str(new_subfolder("checkpoints-"))
+
+
+def _must_restore(path: str, base: str, program: JobProgram, fresh: bool) -> bool:
     """Return whether the job begins from a savepoint; False if it has begun from it before.
 
     Raises:
-        ConfigurationError: no folder of checkpoints is set.
         CheckpointError: the job has a checkpoint that did not begin from this savepoint.
     """
-    if base is None:
-        raise ConfigurationError(
-            "a job that begins from a savepoint needs a checkpoint of its own",
-            hint=f"set {options.CHECKPOINT_DIR.key}; a batch does not begin from a savepoint",
-        )
     folder = CheckpointFolder.of_job(base, program.name)
     metadata = CheckpointMetadata.read(folder.store)
     if metadata is None or fresh:

@@ -73,8 +73,8 @@ class UiServer:
         self._next_number = 0
         self._names = {"localhost", host.lower()}
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        # Only if the protocol is named, asyncio sets TCP_NODELAY on connections: otherwise an answer
-        # waits for the delayed acknowledgement of its headers, 40 ms.
+        # asyncio sets TCP_NODELAY on connections only if the protocol is named. Without it, an
+        # answer waits for the delayed acknowledgement of its headers, 40 ms.
         self._socket = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
         try:
             self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)

@@ -6,7 +6,8 @@ from typing import Any, cast
 
 import pytest
 
-from headrace.common import Configuration, StateAnswer
+from headrace.common import Configuration
+from headrace.common.job_client import StateAnswer
 from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from headrace.errors import ConfigurationError, StateQueryError
 from headrace.graph.stream_graph import StreamGraph
