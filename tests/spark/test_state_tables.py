@@ -32,7 +32,14 @@ from headrace.datastream.state import (
 )
 from headrace.datastream.window import TumblingEventTimeWindows
 from headrace.errors import ConfigurationError
+from headrace.runners.spark.state_tables import joined_rows
+from headrace.runtime.savepoint.arrow import schema_of, to_batches
+from headrace.runtime.savepoint.write import export_states
+from headrace.runtime.state.heap import HeapBackend
+from headrace.runtime.state.kinds import MAP, StateKind
 from headrace.state import Savepoint
+from headrace.state._columns import Changed
+from headrace.state._savepoint import _PLACE
 
 pytestmark = pytest.mark.spark
 
@@ -254,3 +261,17 @@ def headrace(*arguments: str) -> tuple[int, str]:
     if done.exception is not None and not isinstance(done.exception, SystemExit):
         raise done.exception
     return done.exit_code, done.stdout
+
+
+def test_maps_are_compared_by_their_items_not_by_their_order() -> None:
+    def records(items: dict[str, int]) -> Any:
+        backend = HeapBackend()
+        backend.declare("map", StateKind(MAP))
+        backend.enter("key")["map"] = items
+        batches = to_batches("states", export_states("operator", backend, 0))
+        table = pyarrow.Table.from_batches(batches, schema_of("states"))
+        return lambda spark: spark.createDataFrame(table)
+
+    one, other = records({"a": 1, "b": 2, "c": 3}), records({"c": 4, "b": 2, "a": 1})
+    found = joined_rows(one, other, _PLACE, Changed(), Changed.schema, 10)
+    assert [(row["item"], row["first"], row["second"]) for row in found] == [('"c"', "3", "4")]

@@ -100,9 +100,7 @@ def _last_batch(spark: SparkSession, program: JobProgram, sink: SinkProgram) -> 
 
 def sink_list(ahead: SinksAhead) -> str:
     """Return which micro-batch each sink has, as text."""
-    return " and ".join(
-        f"the sink {_sink_name(sink)} has micro-batch {last}" for sink, last in ahead
-    )
+    return ", ".join(f"{_sink_name(sink)} has micro-batch {last}" for sink, last in ahead)
 
 
 def _sink_name(sink: SinkProgram) -> str:

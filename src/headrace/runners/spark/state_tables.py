@@ -104,4 +104,7 @@ def _values(spark: SparkSession, records: Records, keys: Sequence[str], name: st
     found = records(spark)
     if found is None:
         found = spark.createDataFrame([], from_arrow_schema(schema_of("states")))
-    return found.select(*keys, F.col("value").alias(name))
+    # The items of a map are found by their keys, in whatever order the two have them.
+    position = F.when(F.col("item").isNull(), F.col("position")).alias("position")
+    columns = [position if key == "position" else F.col(key) for key in keys]
+    return found.select(*columns, F.col("value").alias(name))
