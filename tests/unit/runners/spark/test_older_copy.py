@@ -136,7 +136,7 @@ def test_a_job_goes_on_from_its_newest_checkpoint(
 @pytest.mark.parametrize(
     ("markers", "committed", "planned", "said"),
     [
-        ([58, 58], 32, None, "ends with micro-batch 32, and the sink 'SqliteLogSink' (uid=sink 0)"),
+        ([58, 58], 32, None, "ends with micro-batch 32, and 'SqliteLogSink' (uid=sink 0)"),
         ([3, 58, 32], 32, None, "has micro-batch 58"),  # one task alone, of a wider run perhaps
         ([58], 32, 33, "ends with micro-batch 33, and"),
         ([33], 32, None, "ends with micro-batch 32, and"),  # one ahead, and never planned here
@@ -174,7 +174,7 @@ def test_with_write_again_all_sinks_write_under_new_ids(
     job.log(33)
     assert job.start().scope == job.start(write_again=True).scope == again.scope
     mark(log, again, [41])  # another copy, of the restored job
-    assert "ends with micro-batch 33, and the sink 'SqliteLogSink' (uid=sink 0)" in job.refused()
+    assert "ends with micro-batch 33, and 'SqliteLogSink' (uid=sink 0)" in job.refused()
 
 
 def test_sinks_of_a_new_checkpoint_are_not_asked(tmp_path: Path) -> None:
