@@ -41,7 +41,7 @@ from headrace.runners.ui.start import display_observers, let_command
 from headrace.runtime.moved_classes import use_moved_classes
 from headrace.runtime.pacing import Pace
 from headrace.runtime.program import JobProgram, Settings
-from headrace.runtime.state.queries import queryable_vertices
+from headrace.runtime.queries import queryable_vertices
 from headrace.tracebacks import format_error
 
 DEFAULT_NAME = "Headrace Streaming Job"

@@ -39,6 +39,7 @@ from headrace.runtime.coordination.offset import Offset
 from headrace.runtime.failure import sink_error_notes, to_job_failure
 from headrace.runtime.keys.key_groups import key_group_of
 from headrace.runtime.program import JobProgram, SinkProgram, VertexProgram
+from headrace.runtime.queries import state_reader, unknown_state_error
 from headrace.runtime.savepoint.claims import check_claims
 from headrace.runtime.savepoint.enumerators import (
     check_positions,
@@ -54,7 +55,6 @@ from headrace.runtime.savepoint.savepoint import MemorySavepoint, Savepoint
 from headrace.runtime.savepoint.sinks import import_sinks
 from headrace.runtime.state.backend import StateBackend
 from headrace.runtime.state.heap import HeapBackend
-from headrace.runtime.state.queries import state_reader, unknown_state_error
 from headrace.runtime.tasks.keyed_task import TaskInput
 from headrace.runtime.tasks.source_task import SplitState
 from headrace.runtime.tasks.stage_call import MakeBackend, StageCall

@@ -35,7 +35,7 @@ from headrace.runners.stop import Stop, StopRequest
 from headrace.runners.subtasks import OperatorMetrics, metrics_by_subtask
 from headrace.runtime.failure import to_job_failure
 from headrace.runtime.program import JobProgram
-from headrace.runtime.state.queries import (
+from headrace.runtime.queries import (
     internal_keys,
     queryable_vertex,
     queryable_vertices,

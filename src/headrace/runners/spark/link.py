@@ -8,7 +8,7 @@ import pickle
 import socket
 import struct
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from multiprocessing.connection import (
     Client,
@@ -20,7 +20,6 @@ from multiprocessing.connection import (
 from typing import Any
 
 from headrace.metrics._merging import MetricId, MetricValue
-from headrace.runners.spark.query.state_pages import PageChanges
 from headrace.runners.spark.task_output import OutputLine
 from headrace.runtime.failure import to_job_failure
 
@@ -28,6 +27,10 @@ _HANDSHAKE_SECONDS = 30.0
 """A peer that has not authenticated after this time is disconnected; until then others wait."""
 
 _CLOSING_SECONDS = 5.0
+
+
+PageChanges = Mapping[str, bytes | None]
+"""Changed pages of state by ``<operator>/<group>/<name>``; None: the page was removed."""
 
 
 @dataclass

@@ -22,13 +22,10 @@ from headrace.errors import HeadraceError, StateQueryError
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
 from headrace.runners.spark.checkpoint.progress import is_committed
 from headrace.runners.spark.committed_state import CommittedState
-from headrace.runners.spark.link import BatchReport
-from headrace.runners.spark.query.state_pages import PageChanges
+from headrace.runners.spark.link import BatchReport, PageChanges
 from headrace.runtime.keys.key_groups import key_group_of
 from headrace.runtime.program import JobProgram, VertexProgram
-from headrace.runtime.state.pages.backend import PagedBackend
-from headrace.runtime.state.pages.memory import MemoryPages
-from headrace.runtime.state.queries import (
+from headrace.runtime.queries import (
     QueryBudget,
     ReadState,
     internal_keys,
@@ -37,6 +34,8 @@ from headrace.runtime.state.queries import (
     state_reader,
     unknown_state_error,
 )
+from headrace.runtime.state.pages.backend import PagedBackend
+from headrace.runtime.state.pages.memory import MemoryPages
 
 _NO_BATCH = -1
 

@@ -20,7 +20,7 @@ from headrace.errors import (
 from headrace.runners.ui.json_values import json_value
 from headrace.runners.ui.refusals import Refused
 from headrace.runtime.program import JobProgram
-from headrace.runtime.state.queries import (
+from headrace.runtime.queries import (
     keys_from_json,
     queryable_vertex,
     queryable_vertices,

@@ -13,9 +13,8 @@ from headrace.errors import ConfigurationError, StateQueryError
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
 from headrace.runners.spark import queried as module
-from headrace.runners.spark.link import BatchReport
+from headrace.runners.spark.link import BatchReport, PageChanges
 from headrace.runners.spark.queried import QueriedState
-from headrace.runners.spark.query.state_pages import PageChanges
 from headrace.runtime.keys.key_groups import key_group_of
 from headrace.runtime.program import JobProgram
 from headrace.runtime.state.kinds import VALUE, StateKind

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from types import TracebackType
 from typing import Any
 
@@ -17,9 +17,6 @@ from headrace.runtime.program import VertexProgram
 from headrace.runtime.state.backend import PageStore
 from headrace.runtime.state.pages.backend import HEADER, only_pages
 from headrace.runtime.state.refusals import check_size
-
-PageChanges = Mapping[str, bytes | None]
-"""Changed pages by ``<operator>/<group>/<name>``; None: the page was removed."""
 
 
 class BucketState:

@@ -20,9 +20,9 @@ from headrace.common._storage.locations import LOCAL_ONLY, StorageAccess, use_ac
 from headrace.runners import program_classes
 from headrace.runners.captures import Captures
 from headrace.runners.program_classes import ClassesByName
+from headrace.runners.spark.link import PageChanges
 from headrace.runners.spark.query.shipped_dependencies import NO_DEPENDENCIES, ShippedDependencies
 from headrace.runners.spark.query.spill import SpilledOverflow
-from headrace.runners.spark.query.state_pages import PageChanges
 from headrace.runners.spark.query.traffic import Traffic
 from headrace.runners.spark.query.wire import Row, encode_errors, pack, pack_singly
 from headrace.runners.spark.task_output import forward_output, take_output
@@ -33,7 +33,7 @@ from headrace.runtime.chain.chain import Chain
 from headrace.runtime.context import TaskInfo
 from headrace.runtime.moved_classes import use_moved_classes
 from headrace.runtime.program import JobProgram, SourceProgram
-from headrace.runtime.state.queries import queryable_vertices
+from headrace.runtime.queries import queryable_vertices
 
 _log = logging.getLogger(__name__)
 

@@ -22,12 +22,12 @@ from headrace.metrics._merging import MetricId, MetricValue
 from headrace.metrics.metricbase import MetricGroup
 from headrace.runners.delivery import Delivery
 from headrace.runners.sinks import SinkWriting, has_committer
+from headrace.runners.spark.link import PageChanges
 from headrace.runners.spark.query.packets import (
     payload_bytes,
     payload_of,
 )
 from headrace.runners.spark.query.spill import SpilledEnvelopes
-from headrace.runners.spark.query.state_pages import PageChanges
 from headrace.runners.spark.query.traffic import Traffic
 from headrace.runners.spark.query.wire import rows_of
 from headrace.runners.spark.query.worker import (

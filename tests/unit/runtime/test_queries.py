@@ -12,12 +12,7 @@ from headrace.errors import ConfigurationError, QueryBudgetError, StateQueryErro
 from headrace.graph.stream_graph import StreamGraph
 from headrace.runners.launch import program_of
 from headrace.runtime.program import JobProgram
-from headrace.runtime.state.backend import StateBackend
-from headrace.runtime.state.heap import HeapBackend
-from headrace.runtime.state.kinds import LIST, MAP, VALUE, StateKind
-from headrace.runtime.state.pages.backend import PagedBackend
-from headrace.runtime.state.pages.memory import MemoryPages
-from headrace.runtime.state.queries import (
+from headrace.runtime.queries import (
     MAX_KEYS,
     QueryBudget,
     internal_keys,
@@ -26,6 +21,11 @@ from headrace.runtime.state.queries import (
     queryable_vertices,
     state_reader,
 )
+from headrace.runtime.state.backend import StateBackend
+from headrace.runtime.state.heap import HeapBackend
+from headrace.runtime.state.kinds import LIST, MAP, VALUE, StateKind
+from headrace.runtime.state.pages.backend import PagedBackend
+from headrace.runtime.state.pages.memory import MemoryPages
 
 
 def read_state(backend: StateBackend, name: str, key: Any) -> Any:
