@@ -96,6 +96,10 @@ bench: $(STAMP) ## every benchmark against every peer (hours; ARGS="a --peers by
 bench-ysb: $(STAMP) ## the Yahoo Streaming Benchmark: Kafka, Redis, every contender (40 minutes)
 	$(BIN)/python -m bench.ysb $(ARGS)
 
+.PHONY: soak
+soak: $(STAMP) ## two hours with a restart every few minutes: what must not grow (ARGS="--minutes 10")
+	$(BIN)/python -m bench.soak $(ARGS)
+
 .PHONY: bench-quick
 bench-quick: $(STAMP) ## what a record costs in each layer, against the committed figures (a minute)
 	$(BIN)/python -m bench.quick $(ARGS)

@@ -151,6 +151,8 @@ def main(folder: Path) -> None:
         to = folder / f"{name}.svg"
         if name in ("growth", "batch-linear"):
             _points(result, to)
+        elif name == "soak":
+            _samples(result, to)
         elif name in CASES:
             _bars(rates(found, name), name, "records per second", to)
         elif name in MEASURES:
@@ -246,6 +248,29 @@ def _points(result: dict[str, Any], path: Path) -> None:
     figure.suptitle(
         title(result["experiment"]), x=0.012, ha="left", fontsize=11.5, fontweight="bold"
     )
+    _save(figure, path)
+
+
+def _samples(result: dict[str, Any], path: Path) -> None:
+    """A panel for each measure of ``bench.soak``, over the minutes of its run."""
+    from matplotlib.figure import Figure
+
+    samples = result["samples"]
+    measures = [name for name in samples[0] if name != "seconds"]
+    lines = -(-len(measures) // _PANELS)
+    figure = Figure(figsize=(3.2 * _PANELS, 2.5 * lines + 0.5))
+    panels = figure.subplots(lines, _PANELS, squeeze=False).flat
+    for name, axes in zip(measures, panels, strict=False):
+        points = [(each["seconds"] / 60, each[name]) for each in samples if each[name] is not None]
+        axes.plot([at for at, _ in points], [value for _, value in points], ".", color=_BLUE)
+        axes.set_ylim(0, 1.1 * max((value for _, value in points), default=1))
+        axes.set_xlabel("minutes")
+        axes.set_ylabel(name.replace("_", " "))
+    figure.suptitle(
+        f"{result['minutes']:g} minutes at {result['rate']:,} records per second, a restart every"
+        f" {result['restart_minutes']:g} minutes",
+        x=0.012, ha="left", fontsize=11.5, fontweight="bold",
+    )  # fmt: skip
     _save(figure, path)
 
 
