@@ -1,0 +1,77 @@
+"""State is queried while a job of the local runner runs, between two micro-batches."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from headrace.common import Configuration, Duration, JobClient, Types, WatermarkStrategy
+from headrace.common.job_client import StateAnswer
+from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
+from headrace.datastream.connectors.file_system import FileSource, StreamFormat
+from headrace.datastream.connectors.function import FunctionSink
+from headrace.datastream.state import ListStateDescriptor, ValueStateDescriptor
+from headrace.errors import ConfigurationError, StateQueryError
+
+LINES = [*range(100)]
+KEYS = 7
+
+
+class Keeps(KeyedProcessFunction):
+    def open(self, runtime_context: Any) -> None:
+        self.total = runtime_context.get_state(ValueStateDescriptor("total", Types.LONG()))
+        self.seen = runtime_context.get_list_state(ListStateDescriptor("seen", Types.LONG()))
+
+    def process_element(self, value: int, ctx: Any) -> Iterator[int]:
+        self.total.update((self.total.value() or 0) + value)
+        self.seen.add(value)
+        yield value
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[JobClient]:
+    """Of a job that waits for more lines."""
+    (tmp_path / "lines").write_text("".join(f"{n}\n" for n in LINES))
+    settings = {"execution.target": "local", "headrace.state.queryable": "keeps"}
+    env = StreamExecutionEnvironment(Configuration.from_dict(settings))
+    lines = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(tmp_path))
+    source = lines.monitor_continuously(Duration.of_millis(10)).build()
+    stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "lines").map(int)
+    keyed = stream.key_by(lambda n: n % KEYS)
+    keyed.process(Keeps(), Types.LONG()).uid("keeps").sink_to(FunctionSink(len))
+    client = env.execute_async("keeps")
+    yield client
+    client.cancel().result(30)
+
+
+def ask_until(client: JobClient, name: str, keys: list[int], wanted: list[Any]) -> StateAnswer:
+    deadline = time.monotonic() + 30
+    while (answer := client.query_state("keeps", name, keys).result(30)).values != wanted:
+        assert time.monotonic() < deadline, answer
+    return answer
+
+
+def test_state_is_that_after_a_micro_batch(client: JobClient) -> None:
+    totals = [sum(LINES[key::KEYS]) for key in range(KEYS)]
+    answer = ask_until(client, "total", [*range(KEYS), 99], [*totals, None])
+    assert answer.micro_batch >= 0
+    seen = client.query_state("keeps", "seen", [3]).result(30).values[0]
+    assert seen == LINES[3::KEYS]
+    seen.append(1_000_000)
+    assert client.query_state("keeps", "seen", [3]).result(30).values == [LINES[3::KEYS]]
+
+
+def test_what_cannot_be_answered_is_said(client: JobClient) -> None:
+    ask_until(client, "total", [1], [sum(LINES[1::KEYS])])
+    with pytest.raises(ConfigurationError, match="'keeps' has no state 'typo'") as refused:
+        client.query_state("keeps", "typo", [1]).result(30)
+    assert "its states: seen, total" in str(refused.value)
+    with pytest.raises(ConfigurationError, match="'other' cannot be queried"):
+        client.query_state("other", "total", [1]).result(30)
+    client.cancel().result(30)
+    with pytest.raises(StateQueryError, match="the job has ended"):
+        client.query_state("keeps", "total", [1]).result(30)
