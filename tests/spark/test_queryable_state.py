@@ -85,6 +85,7 @@ def ask_when_started(asked: Asked, client: JobClient) -> None:
             time.sleep(0.05)
 
 
+@pytest.mark.capability("Queries of state while a job runs", runners="streaming")
 @pytest.mark.timeout(300)
 def test_answers_never_go_back_through_rescaling_restarts_and_savepoints(tmp_path: Path) -> None:
     asked, over = Asked(), threading.Event()

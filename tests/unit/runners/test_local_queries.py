@@ -55,6 +55,7 @@ def ask_until(client: JobClient, name: str, keys: list[int], wanted: list[Any]) 
     return answer
 
 
+@pytest.mark.capability("Queries of state while a job runs", runners="local")
 def test_state_is_that_after_a_micro_batch(client: JobClient) -> None:
     totals = [sum(LINES[key::KEYS]) for key in range(KEYS)]
     answer = ask_until(client, "total", [*range(KEYS), 99], [*totals, None])
