@@ -4,7 +4,8 @@ The job (``bench.soak_job``) reads at a fixed rate. Its driver is ended every fe
 with kill -9 and with SIGTERM, and started again. Memory, the checkpoint's bytes and files, and the
 duration of the last micro-batch are sampled every ten seconds. At the end each record must be
 there once with the exact sum, and each window once. The exit code is 1 if anything is not exact,
-or grows by more than ``FLAT_SHARE`` of its mean per hour (least squares, after the warm-up).
+or grows by more than ``FLAT_SHARE`` of its mean per hour (least squares, after the warm-up). The
+samples are written to ``soak.json``, and drawn beside it.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from bench.environments import ROOT
+from bench.plots import draw
 from bench.soak_job import KEYS, WINDOW_SECONDS
 from headrace.common._storage.locations import file_system_of
 
@@ -240,7 +242,7 @@ def main() -> int:
     parser.add_argument("--restart-minutes", type=float, default=4)
     parser.add_argument("--warm-up-minutes", type=float, default=10)
     parser.add_argument("--rate", type=int, default=2_000, help="records per second")
-    parser.add_argument("--result", type=Path, default=Path("soak.json"))
+    parser.add_argument("--results", type=Path, default=ROOT / "build" / "soak", help="a folder")
     given = parser.parse_args()
     with tempfile.TemporaryDirectory(prefix="headrace-soak-") as path:
         folder = Path(path)
@@ -258,7 +260,9 @@ def main() -> int:
         "faults": wrong,
         "samples": [asdict(sample) for sample in samples],
     }
-    given.result.write_text(json.dumps(result, indent=1) + "\n")
+    given.results.mkdir(parents=True, exist_ok=True)
+    (given.results / "soak.json").write_text(json.dumps(result, indent=1) + "\n")
+    draw(given.results)
     for fault in wrong:
         print(f"not exact: {fault}")
     found = verdicts(samples, 60 * given.warm_up_minutes)

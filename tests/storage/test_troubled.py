@@ -26,13 +26,21 @@ SLOW = Trouble(delay_seconds=2.0)
 
 @pytest.mark.timeout(500)
 @pytest.mark.parametrize(
-    ("trouble", "seconds"),
+    ("storage", "trouble", "seconds"),
     [
-        pytest.param(SOME, 10, id="some requests fail"),
-        pytest.param(ALL, 20, id="all requests fail", marks=pytest.mark.proof),
-        pytest.param(ALL, 75, id="all requests fail for long", marks=pytest.mark.proof),
-        pytest.param(SLOW, 30, id="slow", marks=pytest.mark.proof),
+        pytest.param("s3", SOME, 10, id="s3 some"),
+        pytest.param("hdfs", SOME, 10, id="hdfs some", marks=pytest.mark.proof),
+        *(
+            pytest.param(name, trouble, seconds, id=f"{name} {said}", marks=pytest.mark.proof)
+            for name in ("s3", "hdfs")
+            for said, trouble, seconds in (
+                ("all", ALL, 20),
+                ("all for long", ALL, 75),
+                ("slow", SLOW, 30),
+            )
+        ),
     ],
+    indirect=["storage"],
 )
 def test_a_storage_in_trouble_for_a_while(
     trouble: Trouble, seconds: int, storage: Storage, base: str, tmp_path: Path
