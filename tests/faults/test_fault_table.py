@@ -40,7 +40,7 @@ def test_workers_killed_at_each_step() -> None:
 @pytest.mark.timeout(8 * 3600)
 def test_each_process_struck_at_each_step() -> None:
     seed = random.SystemRandom().randrange(1_000_000)
-    jobs = grouped(planned(seed, seeds=3, only=None), together=True)
+    jobs = grouped(planned(seed, seeds=3), together=True)
     outcomes = [*run_all(jobs, time.monotonic() + 7 * 3600)]
     assert [outcome.line for outcome in outcomes if outcome.difference] == []
     assert len(outcomes) == sum(map(len, jobs))
@@ -52,7 +52,7 @@ def test_the_docs_have_the_counts_of_the_runs() -> None:
 
 
 def test_a_seed_plans_the_same_strikes() -> None:
-    one, other = (planned(7, 3, None) for _ in range(2))
+    one, other = (planned(7, 3) for _ in range(2))
     assert [(asdict(each), each.moment) for each in one] == [
         (asdict(each), each.moment) for each in other
     ]

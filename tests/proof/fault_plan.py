@@ -102,7 +102,7 @@ class Outcome:
         )
 
 
-def planned(seed: int, seeds: int, only: str | None) -> list[Strike]:
+def planned(seed: int, seeds: int, only: str | None = None, first: int = 0) -> list[Strike]:
     """The strikes of a seed; for each second one the job has Kafka at both ends."""
     cells = [
         *((step, process, fault) for step in STEPS for process in PROCESSES for fault in FAULTS),
@@ -110,7 +110,7 @@ def planned(seed: int, seeds: int, only: str | None) -> list[Strike]:
     ]
     return [
         Strike(*cell, "kafka" if (place + number) % 2 else "files", seed, number)
-        for number in range(seeds)
+        for number in range(first, seeds)
         for place, cell in enumerate(cells)
         if only is None or "/".join(cell).startswith(only)
     ]

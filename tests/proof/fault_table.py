@@ -145,6 +145,7 @@ def main() -> int:
     asked = argparse.ArgumentParser(description=__doc__)
     asked.add_argument("--seed", type=int, default=random.SystemRandom().randrange(1_000_000))
     asked.add_argument("--seeds", type=int, default=3, help="how often each cell")
+    asked.add_argument("--first", type=int, default=0, help="1 leaves out the first time of each")
     asked.add_argument("--only", metavar="STEP[/PROCESS[/FAULT]]")
     asked.add_argument("--form", choices=["files", "kafka"])
     asked.add_argument("--together", action="store_true", help="one job for all steps")
@@ -158,7 +159,7 @@ def main() -> int:
         return 0
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))  # what was started is ended
     print(f"seed {given.seed}", flush=True)
-    strikes = planned(given.seed, given.seeds, given.only)
+    strikes = planned(given.seed, given.seeds, given.only, given.first)
     if given.form:
         strikes = [strike for strike in strikes if strike.form == given.form]
     jobs = [SHORT] if given.short else grouped(strikes, given.together)
