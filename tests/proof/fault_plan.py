@@ -65,9 +65,10 @@ class Strike:
 
     @property
     def moment(self) -> str:
-        """When it strikes."""
+        """When it strikes; Kafka's sink has no committer, it commits where it prepares."""
         if self.step not in STEPS:
-            return self.chance.choice(("map", "state", "prepare", "commit"))
+            commit = "prepared" if self.form == "kafka" else "commit"
+            return self.chance.choice(("map", "state", "prepare", commit))
         if self.form == "kafka" and self.step == "sink commit":
             return "prepared"
         moments = STEPS[self.step]

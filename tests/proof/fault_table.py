@@ -12,6 +12,7 @@ from __future__ import annotations
 import argparse
 import json
 import random
+import shlex
 import signal
 import sys
 import tempfile
@@ -163,7 +164,9 @@ def main() -> int:
     if given.form:
         strikes = [strike for strike in strikes if strike.form == given.form]
     jobs = [SHORT] if given.short else grouped(strikes, given.together)
-    arguments = [each for each in sys.argv[1:] if not each.startswith("--json")]
+    arguments = [shlex.quote(each) for each in sys.argv[1:]]
+    if given.json:  # where they are kept does not matter
+        del arguments[(at := arguments.index("--json")) : at + 2]
     command = " ".join(["python -m tests.proof.fault_table", *arguments])
     if "--seed" not in arguments and not given.short:
         command += f" --seed {given.seed}"
