@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatch
 from typing import Any
 
 STEPS: dict[str, Sequence[str]] = {
@@ -66,6 +67,8 @@ class Strike:
     @property
     def moment(self) -> str:
         """When it strikes; Kafka's sink has no committer, it commits where it prepares."""
+        if self.step == "speculative twin":
+            return ("map", "prepare", "prepared")[self.number % 3]
         if self.step not in STEPS:
             commit = "prepared" if self.form == "kafka" else "commit"
             return self.chance.choice(("map", "state", "prepare", commit))
@@ -113,7 +116,7 @@ def planned(seed: int, seeds: int, only: str | None = None, first: int = 0) -> l
         Strike(*cell, "kafka" if (place + number) % 2 else "files", seed, number)
         for number in range(first, seeds)
         for place, cell in enumerate(cells)
-        if only is None or "/".join(cell).startswith(only)
+        if only is None or fnmatch("/".join(cell), f"{only}*")
     ]
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import signal
 import subprocess
@@ -342,7 +343,7 @@ class Run:
 
     def _twin(self, strike: Strike) -> None:
         """A task waits until another attempt of it has ended the micro-batch, then goes on."""
-        moment = ("map", "prepare", "prepared")[strike.number % 3]
+        moment = strike.moment
         (self.folder / f"armed-{moment}").touch()
         self.wait(lambda: self._held(moment) is not None)
         self.note_processes()
@@ -351,7 +352,6 @@ class Run:
         if self.starts > starts:
             raise Fault("the job ended while a task was slow")
         self._release()
-        self.what[strike] = f"at {moment!r}"
 
     def _damage(self, strike: Strike) -> None:
         if strike.fault == "unwritable":
@@ -446,8 +446,9 @@ class Run:
 
 
 def _number(path: Path) -> tuple[int, str]:
-    stem = path.name.partition(".")[0]
-    return (int(stem) if stem.isdigit() else -1), str(path)
+    """The number that a file's name begins with; -1 for none."""
+    digits = re.match("[0-9]+", path.name)
+    return (int(digits[0]) if digits else -1), str(path)
 
 
 def run(strikes: Sequence[Strike], servers: str | None, cluster: Cluster | None) -> list[Outcome]:

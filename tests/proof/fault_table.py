@@ -2,9 +2,9 @@
 
 A job (``fault_job``) is struck, started again as a supervisor would where it has ended, and run to
 its end; then what it wrote equals what plain Python computes. ``--seed`` plans the same runs again,
-``--only STEP[/PROCESS[/FAULT]]`` takes a part of them. With ``--together`` one job is struck at all
-steps in turn, by one fault of one process. ``--json FILE`` adds the runs to a file, and ``--docs``
-writes the tables of docs/guarantees.md from ``RUNS``.
+``--only STEP[/PROCESS[/FAULT]]`` takes a part of them (``*/worker``: of any step). With
+``--together`` one job is struck at all steps in turn, by one fault of one process. ``--json FILE``
+adds the runs to a file, and ``--docs`` writes the tables of docs/guarantees.md from ``RUNS``.
 """
 
 from __future__ import annotations
