@@ -30,6 +30,7 @@ from tests.cluster.standalone import Cluster
 from tests.faults.processes import ROOT
 from tests.proof.fault_plan import (
     FAULTS,
+    MOMENTS,
     OTHERS,
     PROCESSES,
     SHORT,
@@ -105,6 +106,12 @@ def tables(runs: Sequence[Mapping[str, Any]]) -> str:
         (other if each.difference else exact)[cell] += 1
         on_kafka[cell] += not each.difference and each.form == "kafka"
 
+    moments = {
+        step: Counter(each.moment for each in found if each.step == step and not each.difference)
+        for step in STEPS
+    }
+    damaged = Counter(each.what.rpartition(": ")[2] for each in found if each.process == "file")
+
     def text(cell: tuple[str, str, str]) -> str:
         if not exact[cell] and not other[cell]:
             return "-"
@@ -127,9 +134,19 @@ def tables(runs: Sequence[Mapping[str, Any]]) -> str:
             for step, process, fault in OTHERS
         ),
         "",
-        f"{exact.total()} strikes with exact results, {other.total()} without. Commands:",
+        "The moments of the steps that were struck:",
         "",
-        *(f"- {lot['day']}: `{lot['command']}`" for lot in runs),
+        *(
+            f"- {step}: " + "; ".join(f"{MOMENTS[name]} ({count})" for name, count in each.items())
+            for step, each in moments.items()
+        ),
+        "",
+        f"After {damaged['refused']} runs with a damaged or missing file the start was refused;"
+        f" {damaged['not needed']} times the file was not needed.",
+        "",
+        f"{exact.total()} strikes had exact results, {other.total()} had not:",
+        "",
+        *(f"- {lot['day']}, {len(lot['outcomes'])} of them: `{lot['command']}`" for lot in runs),
     ]
     return "\n".join(lines)
 
