@@ -141,8 +141,8 @@ def tables(runs: Sequence[Mapping[str, Any]]) -> str:
             for step, each in moments.items()
         ),
         "",
-        f"After {damaged['refused']} runs with a damaged or missing file the start was refused;"
-        f" {damaged['not needed']} times the file was not needed.",
+        f"A start with a damaged or missing file was refused {damaged['refused']} times; in"
+        f" {damaged['not needed']} runs the file was not needed.",
         "",
         f"{exact.total()} strikes had exact results, {other.total()} had not:",
         "",
