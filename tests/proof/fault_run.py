@@ -109,6 +109,7 @@ class Run:
         self.job: subprocess.Popen[bytes]
         self.until = time.monotonic() + JOB_S + STRIKE_S * len(self.strikes)
         self.seen: dict[int, KnownProcess] = {}
+        self.workers: set[int] = set()
         self.place: dict[str, str] = {}
         self._stack = ExitStack()
         self._signals = CheckpointFolder.of_job(str(self.folder / "checkpoint"), NAME).signals
@@ -169,6 +170,8 @@ class Run:
             process = machine.process(pid)
             if process is not None:
                 self.seen[pid] = process
+        workers = {each.pid for each in python_workers(self.job.pid)}
+        self.workers |= workers & self.seen.keys()
 
     def left(self, within_s: float) -> list[int]:
         """The processes of the job that are still there after a while."""
@@ -296,7 +299,9 @@ class Run:
         elif held is not None:
             return held
         else:
-            found = [each.pid for each in python_workers(self.job.pid)]
+            # If their fork server was killed, workers do not descend from the driver any more.
+            machine = this_machine()
+            found = [pid for pid in sorted(self.workers) if machine.is_running(self.seen[pid])]
         if not found:
             raise Fault(f"there is no {process}")
         return strike.chance.choice(found)
