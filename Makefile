@@ -78,6 +78,10 @@ proof-kafka: $(STAMP) ## 200 kills at each moment of a Kafka transaction, on a r
 proof-kafka-spark: $(STAMP) ## a job on Spark that writes to Kafka and is killed twelve times
 	$(BIN)/python -m tests.proof.kafka_on_spark $(ARGS)
 
+.PHONY: proof-faults
+proof-faults: $(STAMP) ## each process of a job on Spark struck at each step, and more (ARGS="--only shuffle/worker", --together)
+	$(BIN)/python -m tests.proof.fault_table $(ARGS)
+
 .PHONY: proof-databases
 proof-databases: $(STAMP) ## a job on Spark whose Redis, PostgreSQL and HTTP service go away for a minute each
 	$(BIN)/python -m tests.proof.databases $(ARGS)

@@ -12,6 +12,7 @@ import subprocess
 import sys
 import sysconfig
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,6 +22,7 @@ from headrace.runners.spark.startup.class_archive import archive_options
 from headrace.runners.spark.startup.java import find_java
 from tests.faults.processes import Process, descendants, kill
 
+HOST = "127.0.0.1"
 SPARK_HOME = Path(pyspark.__file__).parent
 _SECONDS = 60.0
 _OWN = ("headrace", "_editable_impl_headrace", "pyspark")
@@ -99,11 +101,14 @@ class Cluster:
     workers: list[Daemon] = field(default_factory=list)
     _daemons: list[Daemon] = field(default_factory=list)
 
-    def start(self, workers: int) -> None:
-        """Start the master and workers, and wait until they are registered."""
+    def start(self, workers: int = 0, hosts: Sequence[str] = ()) -> None:
+        """Start the master and workers, and wait until they are registered.
+
+        ``hosts``: the loopback addresses of further workers, which Spark takes for other machines.
+        """
         master = self._start("master.Master", "master", os.environ["PATH"])
         self.url = master.wait_for(_MASTER_STARTED)[1]
-        for daemon in [self._start_worker() for _ in range(workers)]:
+        for daemon in [self._start_worker(host) for host in (*[HOST] * workers, *hosts)]:
             daemon.wait_for(_WORKER_STARTED)
 
     def add_worker(self) -> Daemon:
@@ -126,17 +131,17 @@ class Cluster:
         for daemon in self._daemons:
             daemon.kill()
 
-    def _start_worker(self) -> Daemon:
+    def _start_worker(self, host: str = HOST) -> Daemon:
         name = f"worker-{len(self._daemons)}"
         interpreter = make_environment(self.folder / name)
         work = self.folder / name / "work"
         arguments = ["--cores", "1", "--memory", "1500m", "--work-dir", str(work), self.url]
         path = os.pathsep.join([str(interpreter), os.environ["PATH"]])
-        worker = self._start("worker.Worker", name, path, *arguments)
+        worker = self._start("worker.Worker", name, path, *arguments, host=host)
         self.workers.append(worker)
         return worker
 
-    def _start(self, kind: str, name: str, path: str, *arguments: str) -> Daemon:
+    def _start(self, kind: str, name: str, path: str, *arguments: str, host: str = HOST) -> Daemon:
         java = find_java()
         environment = {key: value for key, value in os.environ.items() if key not in _DRIVERS}
         environment |= {
@@ -152,7 +157,7 @@ class Cluster:
                 [
                     str(SPARK_HOME / "bin" / "spark-class"),
                     f"org.apache.spark.deploy.{kind}",
-                    *("--host", "127.0.0.1", "--port", "0", "--webui-port", "0"),
+                    *("--host", host, "--port", "0", "--webui-port", "0"),
                     *arguments,
                 ],
                 cwd=self.folder,

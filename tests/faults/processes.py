@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -65,6 +66,11 @@ def executors(driver: int) -> list[Process]:
     return [p for p in descendants(driver) if "CoarseGrainedExecutorBackend" in p.command]
 
 
+def jvms(driver: int) -> list[Process]:
+    """The JVM that a driver has started, if it runs."""
+    return [p for p in descendants(driver) if "org.apache.spark.deploy.SparkSubmit" in p.command]
+
+
 def kill_jvm_once(flag: Path, driver: int) -> bool:
     """kill -9 of the JVM that a driver has started; False if it was done before: ``flag`` is there.
 
@@ -76,32 +82,38 @@ def kill_jvm_once(flag: Path, driver: int) -> bool:
     """
     if flag.exists():
         return False
-    found = [
-        p.pid for p in descendants(driver) if "org.apache.spark.deploy.SparkSubmit" in p.command
-    ]
+    found = jvms(driver)
     if not found:
         raise LookupError(f"no JVM descends from process {driver}")
     flag.touch()
-    for pid in found:
-        kill(pid)
+    for each in found:
+        kill(each.pid)
     return True
 
 
 def kill(pid: int) -> bool:
     """kill -9; False when it had ended by itself."""
+    return send(pid, signal.SIGKILL)
+
+
+def send(pid: int, number: signal.Signals) -> bool:
+    """Send a signal to a process; False when it had ended by itself."""
     try:
-        os.kill(pid, signal.SIGKILL)
+        os.kill(pid, number)
     except ProcessLookupError:
         return False
     return True
 
 
-def start(module: str, *arguments: str) -> subprocess.Popen[bytes]:
-    """A program of these tests in a process of its own; it logs to ``<first argument>.log``."""
+def start(module: str, *arguments: str, before: Sequence[str] = ()) -> subprocess.Popen[bytes]:
+    """A program of these tests in a process of its own; it logs to ``<first argument>.log``.
+
+    ``before``: a command that runs the program, such as ``unshare``.
+    """
     path = os.pathsep.join([str(ROOT / "src"), str(ROOT), os.environ.get("PYTHONPATH", "")])
     with Path(arguments[0] + ".log").open("ab") as log:
         return subprocess.Popen(
-            [sys.executable, "-m", module, *arguments],
+            [*before, sys.executable, "-m", module, *arguments],
             cwd=ROOT,
             env={**os.environ, "PYTHONPATH": path.rstrip(os.pathsep)},
             stdin=subprocess.DEVNULL,

@@ -174,6 +174,11 @@ def fault_of(servers: str, topic: str) -> str:
         numbers = [int(value[1:]) for value in written if value[0] == key]
         if numbers != sorted(numbers):
             return f"key {key} is out of order: {numbers}"
+    return open_transaction(servers, topic)
+
+
+def open_transaction(servers: str, topic: str) -> str:
+    """That a transaction is open in a topic of three partitions; nothing, if none is."""
     with AdminClient({"bootstrap.servers": servers}) as admin:
         stable, end = (_ends(admin, topic, level) for level in IsolationLevel)
     return "" if stable == end else f"a transaction is open: {stable}, {end}"

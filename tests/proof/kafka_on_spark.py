@@ -21,7 +21,7 @@ from headrace.dev import kafka
 from tests.connectors.killed_job import FIRST, KEYS
 from tests.connectors.test_sqlite_log import make_log
 from tests.connectors.topic import content, new_topic
-from tests.faults.processes import descendants, kill, log_of, python_workers, start
+from tests.faults.processes import jvms, kill, log_of, python_workers, start
 from tests.servers import Server
 
 JOB = "tests.proof.spark_job"
@@ -34,7 +34,7 @@ def killed(job: subprocess.Popen[bytes], whom: str, chance: random.Random) -> bo
     if whom == "driver":
         return kill(job.pid)
     if whom == "JVM":
-        found = [p.pid for p in descendants(job.pid) if "deploy.SparkSubmit" in p.command]
+        found = [jvm.pid for jvm in jvms(job.pid)]
     else:
         found = [worker.pid for worker in python_workers(job.pid)]
     return bool(found) and kill(chance.choice(found))

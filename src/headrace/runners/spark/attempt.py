@@ -39,7 +39,7 @@ from headrace.runners.spark.query.frames import batch_frame, streaming_frame
 from headrace.runners.spark.query.sink import SINKS, HeadraceDataSink
 from headrace.runners.spark.query.source import HeadraceDataSource
 from headrace.runners.spark.query.worker import ProgramRef
-from headrace.runners.spark.reasons import explain_failure, full_disk_error
+from headrace.runners.spark.reasons import explain_failure, full_disk_error, read_only_error
 from headrace.runners.spark.reports import Reports
 from headrace.runners.spark.startup.fork_server import WORKERS_VARIABLE
 from headrace.runners.spark.startup.session import settings_of_query
@@ -350,10 +350,12 @@ def user_error(error: BaseException) -> BaseException:
     failure = failure_in(text)
     if failure is None:
         causes = causes_of(error)
-        full = full_disk_error("\n".join([text, *(cause.message for cause in causes)]))
+        messages = "\n".join([text, *(cause.message for cause in causes)])
+        full = full_disk_error(messages)
         if isinstance(error, Py4JJavaError) and causes:
             text = java_reason(causes)  # the error's own text only names a call
-        parts = full or explain_failure(text, type(error).__name__)
+        kind_of_root = causes[-1].kind if causes else type(error).__name__
+        parts = full or read_only_error(messages) or explain_failure(text, kind_of_root)
         kind = JobError if full is None else StorageError
         return kind(parts.message, where={**parts.where, **log}, hint=parts.hint)
     lines = [f"hint:     {import_hint(str(failure))}"] if isinstance(failure, ImportError) else []

@@ -25,6 +25,9 @@ _EXIT_CODE = re.compile(r"exit(?:ed)?(?: with)?(?: exit)? (?:code|status):? (?P<
 _FULL_DISK = re.compile(
     r"(?:(?P<file>/[^\s:]+): )?(?P<what>No space left on device|Disk quota exceeded)"
 )
+_READ_ONLY = re.compile(r"(?:(?P<file>/[^\s:(]+)[:\s(]+)?Read-only file system")
+_NO_MESSAGE = re.compile(r"SQLSTATE: \w+")
+_END_OF_FILE = "java.io.EOFException"
 _FATAL_PYTHON_ERROR = re.compile(r"Fatal Python error: (?P<what>[^\n]+)")
 _NO_FILE_SYSTEM = re.compile(
     r"Class(?:NotFoundException|DefFoundError)?:? (?:Class )?"
@@ -51,7 +54,10 @@ class ErrorParts(NamedTuple):
 
 
 def explain_failure(text: str, kind: str) -> ErrorParts:
-    """Return the error for a failure of Spark. ``kind``: its type, for a failure without a text."""
+    """Return the error for a failure of Spark.
+
+    ``kind``: the type of the exception at its root, for a failure without a text.
+    """
     text = _QUERY.sub("", text.strip())
     where: dict[str, str] = {}
     task = _TASK.match(text)
@@ -62,9 +68,12 @@ def explain_failure(text: str, kind: str) -> ErrorParts:
     missing = find_missing(text)
     if missing is not None:
         return ErrorParts(missing.message, where, missing.hint)
-    reason = reason_in(text) or kind
+    reason = reason_in(text)
+    if not reason or _NO_MESSAGE.fullmatch(reason):
+        reason = kind
     lost = _EXECUTOR_LOST.search(text)
-    if any(part in text for part in _WORKER_DIED):
+    # Spark waited for an answer of the process that plans, and had no message for its end.
+    if any(part in text for part in _WORKER_DIED) or reason == _END_OF_FILE:
         return ErrorParts(_worker_died(text), where, f"{_MEMORY_HINT}; {_CRASH_HINT}")
     if lost is not None:
         return ErrorParts(
@@ -85,6 +94,19 @@ def full_disk_error(text: str) -> ErrorParts | None:
         {"file": match["file"]} if match["file"] else {},
         "free space on the disks of execution.checkpointing.dir and of"
         " headrace.spark.conf.spark.local.dir (/tmp by default), then start the program again",
+    )
+
+
+def read_only_error(text: str) -> ErrorParts | None:
+    """Return an error if a message of Spark or Java reports a read-only disk; otherwise None."""
+    match = _READ_ONLY.search(text)
+    if match is None:
+        return None
+    return ErrorParts(
+        "a disk that Spark writes to is read-only",
+        {"file": match["file"]} if match["file"] else {},
+        "a system mounts a disk read-only when it has errors: see that it can be written to, then"
+        " start the program again",
     )
 
 

@@ -115,6 +115,28 @@ def test_how_a_process_ended_is_reported(text: str, message: str) -> None:
     assert "runId" not in story.message and "Lost task" not in story.message
 
 
+def test_a_process_that_plans_and_died_is_reported_in_a_sentence() -> None:
+    """Spark's exception has no message then."""
+    story = explain_failure(f"{QUERY} SQLSTATE: XXKST", "java.io.EOFException")
+    assert story.message.startswith("a Python worker of Spark died without an exception")
+    other = explain_failure(f"{QUERY} SQLSTATE: XXKST", "java.lang.NullPointerException")
+    assert other.message == "Spark stopped the job: java.lang.NullPointerException"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "java.io.FileNotFoundException: /cp/state/0/1/2.changelog (Read-only file system)",
+        "[CANNOT_LOAD_STATE_STORE] x\n/cp/state/0/1/2.changelog: Read-only file system",
+    ],
+)
+def test_a_read_only_disk_is_reported_in_a_sentence(text: str) -> None:
+    error = user_error(RuntimeError(f"{QUERY}{text}"))
+    assert isinstance(error, JobError)
+    assert error.message == "a disk that Spark writes to is read-only"
+    assert error.where["file"] == "/cp/state/0/1/2.changelog"
+
+
 def test_the_reason_comes_before_ids() -> None:
     story = explain_failure(f"{QUERY}{TASK}java.io.IOException: disk full\n\tat x", "Error")
     assert story.message == "Spark stopped the job: java.io.IOException: disk full"
