@@ -28,7 +28,7 @@ SLOW = Trouble(delay_seconds=2.0)
 @pytest.mark.parametrize(
     ("storage", "trouble", "seconds"),
     [
-        pytest.param("s3", SOME, 10, id="s3 some"),
+        pytest.param("s3", SOME, 10, id="s3 some", marks=pytest.mark.proof),
         pytest.param("hdfs", SOME, 10, id="hdfs some", marks=pytest.mark.proof),
         *(
             pytest.param(name, trouble, seconds, id=f"{name} {said}", marks=pytest.mark.proof)
