@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
+import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -32,18 +34,22 @@ class Keeps(KeyedProcessFunction):
         yield value
 
 
-@pytest.fixture
-def client(tmp_path: Path) -> Iterator[JobClient]:
-    """Of a job that waits for more lines."""
-    (tmp_path / "lines").write_text("".join(f"{n}\n" for n in LINES))
-    settings = {"execution.target": "local", "headrace.state.queryable": "keeps"}
+def start(folder: Path, **settings: str) -> JobClient:
+    """A job that waits for more lines."""
+    (folder / "lines").write_text("".join(f"{n}\n" for n in LINES))
+    settings = {"execution.target": "local", "headrace.state.queryable": "keeps", **settings}
     env = StreamExecutionEnvironment(Configuration.from_dict(settings))
-    lines = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(tmp_path))
+    lines = FileSource.for_record_stream_format(StreamFormat.text_line_format(), str(folder))
     source = lines.monitor_continuously(Duration.of_millis(10)).build()
     stream = env.from_source(source, WatermarkStrategy.no_watermarks(), "lines").map(int)
     keyed = stream.key_by(lambda n: n % KEYS)
     keyed.process(Keeps(), Types.LONG()).uid("keeps").sink_to(FunctionSink(len))
-    client = env.execute_async("keeps")
+    return env.execute_async("keeps")
+
+
+@pytest.fixture
+def client(tmp_path: Path) -> Iterator[JobClient]:
+    client = start(tmp_path)
     yield client
     client.cancel().result(30)
 
@@ -76,3 +82,19 @@ def test_what_cannot_be_answered_is_said(client: JobClient) -> None:
     client.cancel().result(30)
     with pytest.raises(StateQueryError, match="the job has ended"):
         client.query_state("keeps", "total", [1]).result(30)
+
+
+def test_state_is_queried_over_http(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    settings = {"headrace.ui.port": "0", "headrace.ui.token": "open sesame"}
+    client = start(tmp_path, **settings)
+    try:
+        ask_until(client, "total", [1], [sum(LINES[1::KEYS])])
+        shown = [line for line in capsys.readouterr().err.splitlines() if "is shown at" in line]
+        url = f"{shown[-1].split()[-1]}jobs/{client.get_job_id()}/state"
+        body = json.dumps({"uid": "keeps", "name": "seen", "keys": [1, 2]}).encode()
+        headers = {"Authorization": "Bearer open sesame"}
+        with urllib.request.urlopen(urllib.request.Request(url, body, headers)) as answer:
+            found = json.load(answer)
+        assert found["values"] == [LINES[1::KEYS], LINES[2::KEYS]]
+    finally:
+        client.cancel().result(30)

@@ -278,7 +278,10 @@ class UiServer:
         return endpoint
 
     async def _query(self, request: Request) -> Response:
-        """Answer a query of state: at once, as another thread would have to wait for a core."""
+        """Answer a query of state: at once, as another thread would have to wait for a core.
+
+        A job of the local runner answers between two micro-batches, so a thread waits for it.
+        """
         body = await _read_body(request)
 
         def answer() -> Any:
@@ -287,7 +290,13 @@ class UiServer:
                 raise Refused(409, "the job has not started")
             return record.commands.query(record.job.program, body)
 
-        return _json_response(answer, 200)
+        job_id = request.path_params["job"]
+        jobs = (each.job for each in self._records.values() if each.job is not None)
+        if not any(job.job_id == job_id and job.runner == "local" for job in jobs):
+            return _json_response(answer, 200)
+        run_in_threadpool = optional("starlette.concurrency").run_in_threadpool
+        found: Response = await run_in_threadpool(_json_response, answer, 200)
+        return found
 
     def _commanded(self, request: Request, body: bytes) -> JobRecord:
         """Return the job of a request that has its token."""
