@@ -21,6 +21,7 @@ from headrace.runners.ui.json_values import json_value
 from headrace.runners.ui.refusals import Refused
 from headrace.runtime.program import JobProgram
 from headrace.runtime.queries import (
+    MAX_KEYS,
     keys_from_json,
     queryable_vertex,
     queryable_vertices,
@@ -81,6 +82,8 @@ class Commands:
         uid, name, keys = given.text("uid"), given.text("name"), given.array("keys")
         if uid is None or name is None or keys is None:
             raise Refused(400, "the body needs uid, name and keys")
+        if len(keys) > MAX_KEYS:
+            raise Refused(400, f"there are {len(keys):,} keys; a query may have {MAX_KEYS:,}")
         if self.job is None:
             raise Refused(409, "the job has not started")
         try:
