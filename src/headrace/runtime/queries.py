@@ -21,7 +21,7 @@ ReadState = Callable[[Any], Any]
 """Returns a copy of a key's state; None if it has none, or nothing in it."""
 
 MAX_KEYS = 1000
-"""A query may have so many keys: while it is answered, the job's next report waits."""
+"""The maximum number of keys of a query: the job's next report waits until it is answered."""
 
 
 def queryable_vertices(program: JobProgram) -> dict[str, VertexProgram]:
@@ -53,7 +53,7 @@ def queryable_vertex(vertices: dict[str, VertexProgram], uid: str) -> VertexProg
     """Return the operator with a uid.
 
     Raises:
-        ConfigurationError: the job was not told that its state is queried.
+        ConfigurationError: ``headrace.state.queryable`` does not name it.
     """
     found = vertices.get(uid)
     if found is None:

@@ -78,9 +78,9 @@ class _Group:
 
 
 class QueriedState:
-    """The state of the operators that a job lets be queried; methods may be called in any thread.
+    """The state of a job's queryable operators; its methods may be called in any thread.
 
-    ``is_committed`` returns whether Spark has committed a micro-batch (the job's number).
+    ``max_bytes``: how much state is kept. ``share``: the share of a core that queries may take.
     """
 
     def __init__(self, program: JobProgram, max_bytes: int, share: float) -> None:
