@@ -37,6 +37,12 @@ _ACCOUNT_KEY = (
 )
 
 
+def in_proof(one: str, other: str) -> pytest.MarkDecorator:
+    """Marks a test that runs on one storage, and on the other only in ``make proof``."""
+    storages = [one, pytest.param(other, marks=pytest.mark.proof)]
+    return pytest.mark.parametrize("storage", storages, indirect=True)
+
+
 @dataclass(frozen=True)
 class Storage:
     """A storage that runs. ``base``: the URL under which tests make their folders."""

@@ -13,7 +13,7 @@ import pytest
 
 from headrace.common._storage.locations import file_system_of
 from tests.faults.processes import ROOT
-from tests.storage.servers import Storage
+from tests.storage.servers import Storage, in_proof
 from tests.storage.test_on_spark import INPUT, LINES, SUMS, lines_in
 
 pytestmark = [pytest.mark.spark, pytest.mark.fault, pytest.mark.xdist_group("storage")]
@@ -70,6 +70,7 @@ class LinesJob:
 
 
 @pytest.mark.timeout(500)
+@in_proof("s3", "hdfs")
 @pytest.mark.parametrize("seconds", [10, pytest.param(75, marks=pytest.mark.proof)])
 def test_a_storage_that_is_gone_for_a_while(
     seconds: int, storage: Storage, base: str, tmp_path: Path

@@ -13,7 +13,7 @@ from headrace.runners.spark.checkpoint.retained import restore
 from tests.faults import sums_job
 from tests.faults.processes import log_of, start
 from tests.storage.jobs import run_job
-from tests.storage.servers import Storage
+from tests.storage.servers import Storage, in_proof
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("storage")]
 
@@ -46,6 +46,7 @@ def test_the_local_runner_reads_and_writes(storage: Storage, filled: str) -> Non
     assert lines_in(f"{filled}/out") == SUMS
 
 
+@in_proof("hdfs", "s3")
 def test_a_failed_job_goes_on_and_names_what_is_lost(storage: Storage, filled: str) -> None:
     assert "ValueError: not now" in str(run(storage, filled, fails_at=250))
     checkpoint = f"{filled}/checkpoint/sums+20of+20lines"
@@ -83,6 +84,7 @@ def test_a_job_goes_on_from_a_savepoint(storage: Storage, filled: str) -> None:
 
 @pytest.mark.fault
 @pytest.mark.timeout(400)
+@in_proof("s3", "hdfs")
 @pytest.mark.parametrize(
     "moments", [("after",), pytest.param((*sums_job.MOMENTS,), marks=pytest.mark.proof)]
 )

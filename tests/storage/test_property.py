@@ -7,12 +7,13 @@ import random
 import pytest
 
 from tests.storage.jobs import run_job
-from tests.storage.servers import Storage
+from tests.storage.servers import Storage, in_proof
 
 pytestmark = [pytest.mark.spark, pytest.mark.xdist_group("storage")]
 
 
 @pytest.mark.timeout(1800)
+@in_proof("s3", "hdfs")
 @pytest.mark.parametrize(
     ("examples", "programs"), [(1, 2), pytest.param(4, 3, marks=pytest.mark.proof)]
 )
