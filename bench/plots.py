@@ -262,7 +262,7 @@ def _samples(result: dict[str, Any], path: Path) -> None:
     panels = figure.subplots(lines, _PANELS, squeeze=False).flat
     for name, axes in zip(measures, panels, strict=False):
         points = [(each["seconds"] / 60, each[name]) for each in samples if each[name] is not None]
-        axes.plot([at for at, _ in points], [value for _, value in points], ".", color=_BLUE)
+        axes.plot(*zip(*points, strict=True), "-", color=_BLUE, linewidth=0.8)
         axes.set_ylim(0, 1.1 * max((value for _, value in points), default=1))
         axes.set_xlabel("minutes")
         axes.set_ylabel(name.replace("_", " "))
