@@ -107,7 +107,7 @@ PARALLELISM: ConfigOption[int | None] = ConfigOption(
     " Without a checkpoint, the default is the number of cores. On a cluster this is"
     " spark.default.parallelism; otherwise the largest number of executors in the settings times"
     " their cores; otherwise the cores of the executors that have registered."
-    " Keyed stages keep the number with which the checkpoint was made.",
+    " With another number than the checkpoint's, the start moves the state.",
 )
 RUNTIME_MODE: ConfigOption[str] = ConfigOption(
     "execution.runtime-mode",
