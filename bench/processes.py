@@ -173,10 +173,10 @@ def _members(session: int) -> set[int]:
     return members
 
 
-def end_session(process: subprocess.Popen[Any]) -> None:
+def end_session(process: subprocess.Popen[Any], gently: bool = True) -> None:
     """End what a process has started and left behind, and nothing else.
 
-    Where there is no /proc, its process group.
+    Where there is no /proc, its process group. ``gently``: by SIGTERM first.
     """
     if not Path("/proc/self/stat").exists():
         with contextlib.suppress(ProcessLookupError):
@@ -184,7 +184,7 @@ def end_session(process: subprocess.Popen[Any]) -> None:
         process.wait()
         return
     left = _members(process.pid)
-    for number in (signal.SIGTERM, signal.SIGKILL):
+    for number in (signal.SIGTERM, signal.SIGKILL) if gently else (signal.SIGKILL,):
         for pid in left:
             with contextlib.suppress(ProcessLookupError):  # it has just ended
                 os.kill(pid, number)

@@ -10,10 +10,8 @@ one of Flink's checkpoints, of which one is due every ten seconds.
 from __future__ import annotations
 
 import argparse
-import contextlib
 import json
 import os
-import signal
 import subprocess
 import tempfile
 import time
@@ -23,6 +21,7 @@ from pathlib import Path
 
 from bench.environments import ROOT, python_for
 from bench.measure.recovery_job import NAME, VALUE_CHARS
+from bench.processes import end_session
 
 LIMIT_SECONDS = 3_000.0
 
@@ -44,30 +43,7 @@ def running(package: str, folder: Path, *arguments: str) -> Iterator[subprocess.
         yield job
     finally:
         log.close()
-        kill(job)
-
-
-def kill(job: subprocess.Popen[bytes]) -> None:
-    """Kill a session, and wait until none of its processes runs."""
-    while own := session(job.pid):
-        for pid in own:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        time.sleep(0.02)
-    job.wait()
-
-
-def session(leader: int) -> list[int]:
-    """The processes of a session that have not ended."""
-    found = []
-    for entry in Path("/proc").glob("[0-9]*/stat"):
-        try:
-            state, _, _, own = entry.read_text().rpartition(")")[2].split()[:4]
-        except OSError:
-            continue  # it has ended
-        if int(own) == leader and state not in "ZX":
-            found.append(int(entry.parent.name))
-    return found
+        end_session(job, gently=False)
 
 
 def wait(job: subprocess.Popen[bytes], folder: Path, until: Callable[[], bool]) -> float:
@@ -94,17 +70,22 @@ def commits(package: str, folder: Path) -> Mapping[int, Path]:
     return {int(path.parent.name.removeprefix("chk-")): path.parent for path in found}
 
 
+def last_commit(package: str, folder: Path) -> int:
+    """The number of the last one; -1 for none."""
+    return max(commits(package, folder), default=-1)
+
+
 def measure(package: str, keys: int, folder: Path) -> dict[str, float]:
     """The seconds of each act."""
     found = {}
     with running(package, folder, str(keys), "0") as job:
         found["filled"] = wait(job, folder, (folder / "full").exists)
         # What was changed last is to be in a commit, too.
-        last = max(commits(package, folder), default=-1)
-        wait(job, folder, lambda: max(commits(package, folder), default=-1) > last + 1)
+        last = last_commit(package, folder)
+        wait(job, folder, lambda: last_commit(package, folder) > last + 1)
     begin = []
     if package == "pyflink":
-        begin = [commits(package, folder)[max(commits(package, folder))].as_uri()]
+        begin = [commits(package, folder)[last_commit(package, folder)].as_uri()]
     with running(package, folder, str(keys), "1", *begin) as job:
         found |= started(package, job, folder, "1", "killed")
         (folder / "wanted").mkdir()
@@ -122,9 +103,9 @@ def started(
     package: str, job: subprocess.Popen[bytes], folder: Path, attempt: str, name: str
 ) -> dict[str, float]:
     """The seconds from a start to the first record with its state, and to the next commit."""
-    last = max(commits(package, folder), default=-1)
+    last = last_commit(package, folder)
     first = wait(job, folder, (folder / f"first-{attempt}").exists)
-    rest = wait(job, folder, lambda: max(commits(package, folder), default=-1) > last)
+    rest = wait(job, folder, lambda: last_commit(package, folder) > last)
     return {f"{name}: first record": first, f"{name}: next commit": first + rest}
 
 
