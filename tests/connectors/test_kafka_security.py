@@ -30,6 +30,7 @@ from headrace.errors import JobError
 from tests.certificates import STORE_PASSWORD, make_certificate
 
 pytest.importorskip("confluent_kafka", reason="missing: pip install 'headrace[kafka]'")
+from tests.connectors.topic import wait_until_visible  # noqa: E402
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
@@ -131,6 +132,7 @@ def test_records_pass_and_a_password_is_shown_nowhere(
         records.map(str.upper).sink_to(sink).uid("copied")
         shown += [env.get_execution_plan(), repr(source), repr(sink), repr(source.clients)]
         env.execute("copy")
+        wait_until_visible(plain, "copied")
         copied = new_job().from_source(
             reading(secure, "copied", right), WatermarkStrategy.no_watermarks(), "copied"
         )

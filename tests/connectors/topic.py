@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
@@ -9,10 +10,12 @@ from typing import Any
 from confluent_kafka import (
     OFFSET_BEGINNING,
     Consumer,
+    IsolationLevel,
     KafkaError,
     Producer,
     TopicPartition,
 )
+from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from headrace.dev import topics
 
@@ -56,8 +59,30 @@ def runs(values: Sequence[bytes], size: int) -> Iterator[Sequence[bytes]]:
     yield from (values[at : at + size] for at in range(0, len(values), size))
 
 
+def wait_until_visible(servers: str, topic: str, seconds: float = 10) -> None:
+    """Wait until readers of committed transactions see a topic to its end, or for ``seconds``.
+
+    Kafka confirms a commit before it writes the markers that make it visible: right after a job's
+    end a reader may still miss the last transactions. One that stays open is not waited for.
+    """
+    until = time.monotonic() + seconds
+    with AdminClient({"bootstrap.servers": servers}) as admin:
+        partitions = admin.list_topics(topic, timeout=30).topics[topic].partitions
+        latest = {TopicPartition(topic, number): OffsetSpec.latest() for number in partitions}
+
+        def ends(level: IsolationLevel) -> list[int]:
+            found = admin.list_offsets(latest, isolation_level=level, request_timeout=30)
+            return [found[each].result().offset for each in latest]
+
+        while ends(IsolationLevel.READ_COMMITTED) != ends(IsolationLevel.READ_UNCOMMITTED):
+            if time.monotonic() > until:
+                return
+            time.sleep(0.02)
+
+
 def content(servers: str, topic: str) -> list[Any]:
     """All records of a topic that readers of committed transactions see, partition by partition."""
+    wait_until_visible(servers, topic)
     consumer = Consumer(
         {
             "bootstrap.servers": servers,

@@ -27,17 +27,39 @@ print(context.master, context.appName)
 """
 
 
-def test_what_submits_decides(tmp_path: Path) -> None:
-    (tmp_path / "job.py").write_text(PROGRAM)
+WAITING = """
+import time
+from headrace.common import Configuration
+from headrace.datastream import StreamExecutionEnvironment
+from headrace.datastream.functions import KeyedProcessFunction
+from tests.connectors.test_sqlite_log import SqliteLogSource, make_log
+from headrace.common import WatermarkStrategy
+
+class Same(KeyedProcessFunction):
+    def process_element(self, value, ctx):
+        yield value
+
+env = StreamExecutionEnvironment.get_execution_environment()
+source = SqliteLogSource(make_log("log.db", []), bounded=False)
+records = env.from_source(source, WatermarkStrategy.no_watermarks(), "log")
+records.key_by(lambda n: n).process(Same()).print()
+job = env.execute_async("waiting")
+time.sleep(SECONDS)
+job.cancel()
+"""
+
+
+def submit(folder: Path, program: str, *given: str) -> subprocess.CompletedProcess[str]:
+    (folder / "job.py").write_text(program)
     ours = [path for path in sys.path if path and "python3" not in path]
-    submit = Path(pyspark.__file__).parent / "bin" / "spark-submit"
-    settings = ["--conf", "spark.app.name=theirs", "--conf", "spark.ui.enabled=false"]
+    command = Path(pyspark.__file__).parent / "bin" / "spark-submit"
     java = ensure_java()
     quick = " ".join(["-XX:TieredStopAtLevel=1", *archive_options(java)])
+    settings = ["--conf", "spark.ui.enabled=false", *given]
     settings += ["--driver-java-options", quick]  # the test takes half as long
-    done = subprocess.run(
-        [str(submit), "--master", "local[1]", *settings, "job.py"],
-        cwd=tmp_path,
+    return subprocess.run(
+        [str(command), "--master", "local[1]", *settings, "job.py"],
+        cwd=folder,
         env={
             **os.environ,
             "JAVA_HOME": str(java.home),
@@ -49,6 +71,17 @@ def test_what_submits_decides(tmp_path: Path) -> None:
         timeout=240,
         check=False,
     )
+
+
+def test_what_submits_decides(tmp_path: Path) -> None:
+    done = submit(tmp_path, PROGRAM, "--conf", "spark.app.name=theirs")
     assert done.stdout.splitlines()[-2:] == ["[1, 4, 9]", "local[1] theirs"], done.stderr[-3000:]
     # spark-submit puts the standard error of a Python program into its own standard output
     assert (done.stdout + done.stderr).count(" runs on local[1] with 1 core, Spark ") == 1
+
+
+def test_a_job_that_waits_logs_little(tmp_path: Path) -> None:
+    done = submit(tmp_path, WAITING.replace("SECONDS", "3"))
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "INFO" in done.stderr
+    assert "MicroBatchExecutionContext" not in done.stderr

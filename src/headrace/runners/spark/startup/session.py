@@ -148,6 +148,7 @@ def get_session(settings: Mapping[str, str], parallelism: int | None) -> SparkSe
     else:
         spark = _new_session(settings, parallelism)
     _ignore_disconnects(spark)
+    _quiet_waiting_jobs(spark._jvm)
     quiet_py4j()
     return spark
 
@@ -289,6 +290,18 @@ def _ignore_disconnects(spark: SparkSession) -> None:
             default_handler(request, client_address)
 
     server.handle_error = handle_error
+
+
+_WAITING = "org.apache.spark.sql.execution.streaming.runtime.MicroBatchExecutionContext"
+"""Logs two lines at INFO each time that Spark looks for records: 120 a second in a waiting job."""
+
+
+def _quiet_waiting_jobs(jvm: Any) -> None:
+    """Log warnings only where a waiting job logs; a level that the user has set stays."""
+    log4j = jvm.org.apache.logging.log4j
+    configuration = log4j.LogManager.getContext(False).getConfiguration()
+    if configuration.getLoggerConfig(_WAITING).getName() != _WAITING:
+        log4j.core.config.Configurator.setLevel(_WAITING, log4j.Level.WARN)
 
 
 def prepare(settings: Mapping[str, str], parallelism: int | None) -> None:
