@@ -30,7 +30,7 @@ from headrace.errors import JobError
 from tests.certificates import STORE_PASSWORD, make_certificate
 
 pytest.importorskip("confluent_kafka", reason="missing: pip install 'headrace[kafka]'")
-from tests.connectors.topic import wait_until_visible  # noqa: E402
+from tests.connectors.topic import wait_until_visible
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(300)]
 
