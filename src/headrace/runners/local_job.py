@@ -30,7 +30,7 @@ from headrace.runners.dependencies.folder import dependencies_folder
 from headrace.runners.job_graph import job_graph
 from headrace.runners.job_thread import JobThread
 from headrace.runners.local import LocalRun
-from headrace.runners.observers import JobInfo, JobObserver, Observers
+from headrace.runners.observers import JobInfo, JobObserver, Observers, SavepointTaken
 from headrace.runners.stop import Stop, StopRequest
 from headrace.runners.subtasks import OperatorMetrics, metrics_by_subtask
 from headrace.runtime.failure import to_job_failure
@@ -156,7 +156,13 @@ class LocalJob:
         from headrace.runtime.savepoint.folder import write_savepoint  # imports pyarrow
 
         assert request.target is not None, "a local job is only stopped with a savepoint"
-        write_savepoint(self._run.savepoint(), request.target)
+        began, started_ms = time.monotonic(), wall_clock_ms()
+        manifest = write_savepoint(self._run.savepoint(), request.target)
+        duration_ms = (time.monotonic() - began) * 1000
+        size = sum(file.size_bytes for file in manifest.files.values())
+        self._observers.savepoint(
+            SavepointTaken(request.target, manifest.batch_id - 1, started_ms, duration_ms, size)
+        )
 
     def savepoint(self, folder: str | None) -> Callable[[], str]:
         """Request a savepoint between two micro-batches; its folder is below ``folder``."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -111,6 +112,20 @@ class BatchProgress:
         )
 
 
+@dataclass(frozen=True)
+class SavepointTaken:
+    """A complete savepoint of the state after a micro-batch.
+
+    ``size_bytes``: the size of its files; None if not known. ``started_ms``: the wall clock.
+    """
+
+    folder: str
+    batch_id: int
+    started_ms: int
+    duration_ms: float
+    size_bytes: int | None = None
+
+
 def batch_counts(
     program: JobProgram,
     batch_id: int,
@@ -134,8 +149,8 @@ def batch_counts(
 class JobObserver(Protocol):
     """Watches a job, in the process that started it.
 
-    A thread of the job calls all methods except ``on_start``, one after another, and waits for
-    each, so they must return quickly. If a method raises an exception, it is printed, the observer
+    Threads of the job call all methods except ``on_start``, one after another, and wait for each,
+    so they must return quickly. If a method raises an exception, it is printed, the observer
     is not called again, and the job continues.
     """
 
@@ -148,6 +163,9 @@ class JobObserver(Protocol):
     def on_failure(self, error: BaseException, restarts_in_ms: int | None) -> None:
         """Called when an attempt fails; ``restarts_in_ms`` None: the job has failed."""
 
+    def on_savepoint(self, savepoint: SavepointTaken) -> None:
+        """Called for each complete savepoint."""
+
     def on_end(self, status: JobStatus) -> None:
         """Called once at the end of the job, unless the process ends before."""
 
@@ -157,6 +175,7 @@ class Observers:
 
     def __init__(self, observers: Sequence[JobObserver] = ()) -> None:
         self._observers = [*observers]
+        self._lock = threading.Lock()
 
     def __bool__(self) -> bool:
         return bool(self._observers)
@@ -173,18 +192,23 @@ class Observers:
         """Call ``on_failure`` of each."""
         self._call(lambda each: each.on_failure(error, restarts_in_ms))
 
+    def savepoint(self, savepoint: SavepointTaken) -> None:
+        """Call ``on_savepoint`` of each."""
+        self._call(lambda each: each.on_savepoint(savepoint))
+
     def end(self, status: JobStatus) -> None:
         """Call ``on_end`` of each."""
         self._call(lambda each: each.on_end(status))
 
     def _call(self, method: Callable[[JobObserver], None]) -> None:
-        for observer in [*self._observers]:
-            try:
-                method(observer)
-            except Exception as error:
-                self._observers.remove(observer)
-                print(
-                    f"headrace: {type(observer).__name__} has failed and is off for this job;"
-                    f" the job continues: {type(error).__name__}: {error}",
-                    file=sys.stderr,
-                )
+        with self._lock:
+            for observer in [*self._observers]:
+                try:
+                    method(observer)
+                except Exception as error:
+                    self._observers.remove(observer)
+                    print(
+                        f"headrace: {type(observer).__name__} has failed and is off for this job;"
+                        f" the job continues: {type(error).__name__}: {error}",
+                        file=sys.stderr,
+                    )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import Future
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -12,7 +14,13 @@ from headrace.connector import Pending
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream._build.execution import _build_graph
 from headrace.runners.launch import start
-from headrace.runners.observers import BatchProgress, JobInfo, Observers, SplitStatus
+from headrace.runners.observers import (
+    BatchProgress,
+    JobInfo,
+    Observers,
+    SavepointTaken,
+    SplitStatus,
+)
 from headrace.runners.splits import splits_of
 from headrace.runtime.coordination.coordinator import MAX_SHOWN_SPLITS
 from headrace.runtime.coordination.offset import Offset, SourceProgress, WorkLimits
@@ -23,6 +31,8 @@ class Kept:
         self.job: JobInfo | None = None
         self.batches: list[BatchProgress] = []
         self.failures: list[tuple[BaseException, int | None]] = []
+        self.savepoints: list[SavepointTaken] = []
+        self.handle: Future[Any] = Future()
         self.ends: list[JobStatus] = []
 
     def on_start(self, job: JobInfo) -> None:
@@ -34,6 +44,9 @@ class Kept:
     def on_failure(self, error: BaseException, restarts_in_ms: int | None) -> None:
         self.failures.append((error, restarts_in_ms))
 
+    def on_savepoint(self, savepoint: SavepointTaken) -> None:
+        self.savepoints.append(savepoint)
+
     def on_end(self, status: JobStatus) -> None:
         self.ends.append(status)
 
@@ -44,15 +57,35 @@ class Broken(Kept):
         raise ValueError("full")
 
 
-def run(function: Any, *observers: Kept) -> Any:
-    settings = {"execution.target": "local", "headrace.source.max-records-per-batch": "10"}
+def run(function: Any, *observers: Kept, **more: str) -> Any:
+    settings = {"execution.target": "local", "headrace.source.max-records-per-batch": "10", **more}
     configuration = Configuration.from_dict(settings)
     env = StreamExecutionEnvironment.get_execution_environment(configuration)
     stream = env.from_collection([*range(30)]).name("numbers").map(function).name("mapped")
     stream.key_by(lambda n: n % 3).reduce(lambda a, b: a + b).name("sums").print()
     graph = _build_graph(env._take_sinks(), configuration)
     job = start(graph, configuration, "observed", observers=observers)
+    for observer in observers:
+        observer.handle.set_result(job)
     return job.wait()
+
+
+class Saving(Kept):
+    """Requests a savepoint after the second micro-batch."""
+
+    def on_batch(self, batch: BatchProgress) -> None:
+        super().on_batch(batch)
+        if len(self.batches) == 2:
+            self.handle.result(30).savepoint(None)
+
+
+def test_an_observer_sees_each_savepoint(tmp_path: Path) -> None:
+    saving = Saving()
+    run(lambda n: n, saving, **{"execution.checkpointing.savepoint-dir": str(tmp_path)})
+    (taken,) = saving.savepoints
+    sizes = [path.stat().st_size for path in Path(taken.folder).rglob("*.parquet")]
+    assert (taken.batch_id, taken.size_bytes) == (saving.batches[1].batch_id, sum(sizes))
+    assert taken.duration_ms > 0 and taken.started_ms >= saving.batches[1].started_ms
 
 
 def test_an_observer_sees_the_graph_and_every_micro_batch() -> None:

@@ -14,7 +14,7 @@ from headrace.common._options.metric_reporters import (
 )
 from headrace.common.job_status import JobStatus
 from headrace.runners.clock import Clock, wall_clock_ms
-from headrace.runners.observers import BatchProgress, JobInfo, JobObserver
+from headrace.runners.observers import BatchProgress, JobInfo, JobObserver, SavepointTaken
 from headrace.runners.reporters.influxdb import InfluxdbReporter
 from headrace.runners.reporters.job_metrics import JobMetrics
 from headrace.runners.reporters.log import LogReporter
@@ -95,6 +95,9 @@ class MetricReporting(JobObserver):
 
     def on_failure(self, error: BaseException, restarts_in_ms: int | None) -> None:
         self._metrics.on_failure(error, restarts_in_ms, self._clock())
+
+    def on_savepoint(self, savepoint: SavepointTaken) -> None:
+        """Do nothing: no metric counts savepoints."""
 
     def on_end(self, status: JobStatus) -> None:
         self._metrics.on_end(status)

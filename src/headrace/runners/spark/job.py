@@ -25,6 +25,7 @@ from headrace.runners.job_graph import job_graph
 from headrace.runners.job_thread import JobThread
 from headrace.runners.observers import JobInfo, JobObserver, Observers
 from headrace.runners.restarts import RestartStrategy, would_fail_again
+from headrace.runners.retention import RemovesCheckpoint, Retention
 from headrace.runners.savepoint_folders import dispose_savepoint, is_savepoint
 from headrace.runners.sinks import has_committer, make_committer
 from headrace.runners.spark.attempt import Attempt
@@ -39,8 +40,6 @@ from headrace.runners.spark.query.worker import ProgramRef
 from headrace.runners.spark.reports import Reports
 from headrace.runners.spark.rescaling import Rescaler
 from headrace.runners.spark.retainer import (
-    RemovesCheckpoint,
-    Retention,
     SavepointSchedule,
     keep_restore_points,
     take_savepoints,
@@ -129,6 +128,7 @@ class SparkJob:
             self._programs.__getitem__,
             lambda: self._status.is_globally_terminal_state(),
             savepoint_dir,
+            self._observers.savepoint,
         )
         if self._observers:
             self._observers.start(self._info())

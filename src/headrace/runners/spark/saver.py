@@ -21,6 +21,8 @@ from headrace.errors import (
     JobError,
     StorageError,
 )
+from headrace.runners.clock import wall_clock_ms
+from headrace.runners.observers import SavepointTaken
 from headrace.runners.savepoint_folders import new_savepoint_folder
 from headrace.runners.sinks import committers_of
 from headrace.runners.spark.checkpoint import progress
@@ -57,7 +59,7 @@ class Saver:
 
     ``program_of`` returns the program of a generation of the checkpoint, and how workers know it;
     ``has_ended``, whether the job has ended. ``savepoint_dir``: the folder of savepoints for those
-    without a folder of their own.
+    without a folder of their own. ``taken`` is called for each complete savepoint.
     """
 
     def __init__(
@@ -69,10 +71,11 @@ class Saver:
         program_of: Callable[[int], tuple[JobProgram, ProgramRef]],
         has_ended: Callable[[], bool],
         savepoint_dir: str | None,
+        taken: Callable[[SavepointTaken], None],
     ) -> None:
         self._spark, self._program, self._checkpoint = spark, program, checkpoint
         self._pins, self._program_of, self._has_ended = pins, program_of, has_ended
-        self._savepoint_dir = savepoint_dir
+        self._savepoint_dir, self._taken = savepoint_dir, taken
         self._lock = threading.Lock()
         self._pin_lock = threading.Lock()
 
@@ -144,7 +147,7 @@ class Saver:
         return is_url(pin.state_folder) and committed - pin.batch >= _KEPT_BATCHES // 2
 
     def _export(self, pin: Pin, target: str) -> None:
-        began = time.monotonic()
+        began, started_ms = time.monotonic(), wall_clock_ms()
         program, ref = self._program_of(pin.metadata.generation.number)
         if uses_urls([target]):
             ref = replace(ref, storage=use_storage(self._spark))
@@ -154,13 +157,15 @@ class Saver:
             raise _export_error(error, target) from error
         finally:
             pin.remove()
+        seconds = time.monotonic() - began
         size = sum(file.size_bytes for file in manifest.files.values())
+        last_batch = manifest.batch_id - 1
         print(
             f"headrace: savepoint of {self._program.name!r} after micro-batch"
-            f" {manifest.batch_id - 1}: {target} ({size / 1e6:,.1f} MB in"
-            f" {time.monotonic() - began:.1f} s)",
+            f" {last_batch}: {target} ({size / 1e6:,.1f} MB in {seconds:.1f} s)",
             file=sys.stderr,
         )
+        self._taken(SavepointTaken(target, last_batch, started_ms, seconds * 1000, size))
 
     def pin(self, name: str) -> Pin:
         """Have the last micro-batch pinned, between two micro-batches.

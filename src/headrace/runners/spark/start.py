@@ -29,6 +29,7 @@ from headrace.runners.dependencies.declared import (
 from headrace.runners.dependencies.folder import dependencies_folder, working_folder
 from headrace.runners.observers import JobObserver
 from headrace.runners.restarts import restart_strategy
+from headrace.runners.retention import RemovesCheckpoint, Retention
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
 from headrace.runners.spark.checkpoint.generations import Stages
 from headrace.runners.spark.checkpoint.layout import CheckpointFolder
@@ -183,11 +184,7 @@ def start_on_spark(
         from headrace.runners.spark.job import SparkJob
         from headrace.runners.spark.older_copy import make_sinks_consistent
         from headrace.runners.spark.query.dataframes import materialize_dataframes
-        from headrace.runners.spark.retainer import (
-            RemovesCheckpoint,
-            Retention,
-            SavepointSchedule,
-        )
+        from headrace.runners.spark.retainer import SavepointSchedule
 
         spark = get_session(settings, parallelism)
         _check_reachable(program, checkpoint, spark.sparkContext.master or "")

@@ -23,7 +23,13 @@ from headrace.metrics._operator_counts import (
 )
 from headrace.runners.clock import Clock, wall_clock_ms
 from headrace.runners.job_graph import JobGraph
-from headrace.runners.observers import BatchProgress, JobInfo, Phases, SplitsBySource
+from headrace.runners.observers import (
+    BatchProgress,
+    JobInfo,
+    Phases,
+    SavepointTaken,
+    SplitsBySource,
+)
 from headrace.runners.reporters.samples import as_float
 from headrace.runners.subtasks import CountKey, Subtasks
 from headrace.runners.ui.commands import Commands
@@ -159,6 +165,7 @@ class JobRecord:
         self.token: str | None = None
         self.commands = Commands()
         self.job: JobInfo | None = None
+        self.savepoint: SavepointTaken | None = None
         self.status = JobStatus.CREATED
         self.status_times: dict[JobStatus, int] = {JobStatus.CREATED: wall_ms()}
         self.ended_ms: int | None = None
@@ -228,6 +235,10 @@ class JobRecord:
             if restarts_in_ms is not None:
                 self._restarts += 1
                 self._set_status(JobStatus.RESTARTING)
+
+    def on_savepoint(self, savepoint: SavepointTaken) -> None:
+        """Store the last savepoint."""
+        self.savepoint = savepoint
 
     def on_end(self, status: JobStatus) -> None:
         """Store the final status."""

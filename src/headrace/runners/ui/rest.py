@@ -13,10 +13,14 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from headrace.common._options import catalogue as options
 from headrace.common._watermark_generators import MIN_WATERMARK
+from headrace.common.configuration import Configuration
 from headrace.common.job_status import JobStatus
 from headrace.metrics import _operator_counts as names
 from headrace.runners.job_graph import CHAINED, JobGraph, OperatorInfo, VertexInfo
+from headrace.runners.observers import SavepointTaken
+from headrace.runners.retention import RemovesCheckpoint, Retention
 from headrace.runners.ui.failures import show_failure
 from headrace.runners.ui.record import BatchRow, Failure, JobRecord, JobView
 from headrace.runners.ui.refusals import NotFound
@@ -40,6 +44,7 @@ _TASK_STATES = (
 _PERCENTILES = (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999", 0.999))
 _QUARTILES = (("p25", 0.25), ("median", 0.5), ("p75", 0.75), ("p95", 0.95))
 _UNKNOWN = -1
+_ANY_NUMBER = (1 << 31) - 1
 _SECRET = ("password", "passwd", "secret", "token", "key", "auth", "credential", "jaas")
 _PASSWORD_IN_URL = re.compile(r"(//[^:/\s]*:)[^/\s]+(?=@[^@\s]*$)")
 _HIDDEN = "******"
@@ -385,7 +390,7 @@ def checkpoints(record: JobRecord) -> dict[str, Any]:
         },
         "latest": {
             "completed": history[0] if history else None,
-            "savepoint": None,
+            "savepoint": None if record.savepoint is None else _savepoint(view, record.savepoint),
             "failed": None,
             "restored": None,
         },
@@ -394,19 +399,42 @@ def checkpoints(record: JobRecord) -> dict[str, Any]:
 
 
 def _checkpoint(view: JobView, row: BatchRow, size: int) -> dict[str, Any]:
-    tasks = sum(vertex.parallelism for vertex in view.graph.vertices)
     folder = None if view.job is None else view.job.checkpoint
     return {
+        **_completed(view, row.batch_id, row.started_ms, row.duration_ms, size),
+        "external_path": folder or "<checkpoint-not-externally-addressable>",
+        "discarded": size == _UNKNOWN,
+    }
+
+
+def _savepoint(view: JobView, taken: SavepointTaken) -> dict[str, Any]:
+    size = _UNKNOWN if taken.size_bytes is None else taken.size_bytes
+    return {
+        **_completed(view, taken.batch_id, taken.started_ms, taken.duration_ms, size),
+        "is_savepoint": True,
+        "savepointFormat": "CANONICAL",
+        "checkpoint_type": "SAVEPOINT",
+        "external_path": taken.folder,
+        "discarded": False,
+    }
+
+
+def _completed(
+    view: JobView, batch_id: int, started_ms: int, duration_ms: float, size: int
+) -> dict[str, Any]:
+    """Return what checkpoints and savepoints have in common."""
+    tasks = sum(vertex.parallelism for vertex in view.graph.vertices)
+    return {
         "className": "completed",
-        "id": row.batch_id,
+        "id": batch_id,
         "status": "COMPLETED",
         "is_savepoint": False,
         "savepointFormat": None,
-        "trigger_timestamp": row.started_ms,
-        "latest_ack_timestamp": round(row.started_ms + row.duration_ms),
+        "trigger_timestamp": started_ms,
+        "latest_ack_timestamp": round(started_ms + duration_ms),
         "checkpointed_size": size,
         "state_size": size,
-        "end_to_end_duration": round(row.duration_ms),
+        "end_to_end_duration": round(duration_ms),
         "alignment_buffered": 0,
         "processed_data": 0,
         "persisted_data": 0,
@@ -414,27 +442,35 @@ def _checkpoint(view: JobView, row: BatchRow, size: int) -> dict[str, Any]:
         "num_acknowledged_subtasks": tasks,
         "checkpoint_type": "CHECKPOINT",
         "tasks": {},
-        "external_path": folder or "<checkpoint-not-externally-addressable>",
-        "discarded": size == _UNKNOWN,
     }
 
 
 def checkpoint_config(record: JobRecord) -> dict[str, Any]:
-    """Answer ``/jobs/:jobid/checkpoints/config``."""
-    view = record.view()
+    """Answer ``/jobs/:jobid/checkpoints/config``: the settings of restore points.
+
+    ``interval``: how often one is kept; without restore points, the target of a micro-batch.
+    """
+    view, configuration = record.view(), Configuration.from_dict(record.configuration)
     pace = view.job.program.settings.pace if view.job is not None else None
     kept = view.job is not None and view.job.checkpoint is not None
+    removed = RemovesCheckpoint(options.read(configuration, options.CHECKPOINT_RETENTION))
+    failures = options.read(configuration, options.CHECKPOINT_FAILURES)
+    points = Retention.of(configuration) if kept else None
+    interval_ms = 0 if pace is None else pace.target_ms
     return {
         "mode": "exactly_once",
-        "interval": 0 if pace is None else pace.target_ms,
-        "timeout": (1 << 63) - 1,
-        "min_pause": 0,
+        "interval": interval_ms if points is None else points.interval_ms,
+        "timeout": options.read(configuration, options.CHECKPOINT_TIMEOUT),
+        "min_pause": options.read(configuration, options.CHECKPOINT_MIN_PAUSE),
         "max_concurrent": 1,
-        "externalization": {"enabled": kept, "delete_on_cancellation": not kept},
+        "externalization": {
+            "enabled": kept and removed is not RemovesCheckpoint.AT_END,
+            "delete_on_cancellation": not kept or removed is not RemovesCheckpoint.NEVER,
+        },
         "state_backend": "RocksDB" if view.job and view.job.runner == "spark" else "Heap",
         "checkpoint_storage": "Headrace",
         "unaligned_checkpoints": False,
-        "tolerable_failed_checkpoints": 0,
+        "tolerable_failed_checkpoints": _ANY_NUMBER if failures < 0 else failures,
         "aligned_checkpoint_timeout": 0,
         "checkpoints_after_tasks_finish": True,
         "state_changelog_enabled": False,

@@ -13,10 +13,10 @@ from typing import Any
 
 import pytest
 
-from headrace.runners.observers import BatchProgress, JobObserver
+from headrace.runners.observers import BatchProgress, JobObserver, SavepointTaken
 from headrace.runners.ui import rest
 from headrace.runners.ui.record import JobRecord
-from tests.unit.runners.ui.watched import watch
+from tests.unit.runners.ui.watched import BEGAN_MS, watch
 
 FLINK: dict[str, Any] = json.loads((Path(__file__).parent / "flink_rest.json").read_text())
 
@@ -152,6 +152,47 @@ def test_micro_batches_are_checkpoints(record: JobRecord) -> None:
     assert answer["latest"]["completed"]["id"] == 9
     names = {each["id"] for each in rest.job_metrics(record, None)}
     assert {"numRestarts", "lastCheckpointDuration", "numberOfCompletedCheckpoints"} <= names
+
+
+def test_the_last_savepoint_is_reported() -> None:
+    record = watch()
+    assert rest.checkpoints(record)["latest"]["savepoint"] is None
+    record.on_savepoint(SavepointTaken("savepoints/a", 7, BEGAN_MS, 250.4, 1234))
+    found = rest.checkpoints(record)["latest"]["savepoint"]
+    assert found.keys() == rest.checkpoints(record)["latest"]["completed"].keys()
+    assert (found["is_savepoint"], found["external_path"]) == (True, "savepoints/a")
+    assert (found["id"], found["state_size"], found["end_to_end_duration"]) == (7, 1234, 250)
+
+
+def test_the_settings_of_restore_points_are_reported() -> None:
+    settings = {
+        "interval": "5 min",
+        "min-pause": "10 s",
+        "timeout": "2 min",
+        "num-retained": "3",
+        "tolerable-failed-checkpoints": "4",
+        "externalized-checkpoint-retention": "DELETE_ON_CANCELLATION",
+    }
+    record = watch()
+    record.configuration = {f"execution.checkpointing.{key}": settings[key] for key in settings}
+    assert record.job is not None
+    record.job = replace(record.job, checkpoint="/checkpoints/clicks")
+    found = rest.checkpoint_config(record)
+    times = {key: found[key] for key in ("interval", "min_pause", "timeout")}
+    assert times == {"interval": 300_000, "min_pause": 10_000, "timeout": 120_000}
+    assert found["tolerable_failed_checkpoints"] == 4
+    assert found["externalization"] == {"enabled": True, "delete_on_cancellation": True}
+
+
+def test_without_restore_points_the_interval_is_the_pace_of_micro_batches() -> None:
+    record = watch()
+    record.configuration = {"execution.checkpointing.interval": "5 min"}
+    found = rest.checkpoint_config(record)
+    assert record.job is not None
+    pace = record.job.program.settings.pace
+    assert found["interval"] == (0 if pace is None else pace.target_ms)
+    assert found["tolerable_failed_checkpoints"] == (1 << 31) - 1
+    assert found["externalization"]["enabled"] is False
 
 
 def test_a_failed_job_says_so() -> None:
