@@ -7,6 +7,8 @@ There is a folder for each version that changed what is stored. Once released, i
     <version>/watched      the list of files of a source that watches a folder
     <version>/savepoint    a savepoint with every kind of state (``state.py``)
 
+    savepoints/<format>-<runner>   a savepoint as a user has it (``saved.py``)
+
 ``python -m tests.goldens.write`` writes the folder of this version anew. Nothing runs it by itself:
 do so when a format has changed, before the version is released.
 """
