@@ -218,7 +218,8 @@ def _unclaimed_error(part: StatefulPart, now: Layout, states: States) -> Checkpo
     return CheckpointError(
         f"the program has no {part} any more, and the checkpoint keeps {kept}",
         where={f"{part.role}s now": ", ".join(known) or "none"},
-        hint=f"put it back, or give up what it kept ({IGNORE_UNCLAIMED_STATE.key}: true);"
+        hint="put it back, or drop its state: `headrace run --allow-non-restored-state`, or"
+        f" {IGNORE_UNCLAIMED_STATE.key}: true;"
         " an operator without a uid is found again by its kind, name, function and what feeds it",
     )
 

@@ -140,6 +140,22 @@ def test_settings_are_added_to_those_of_the_environment(
     assert settings["execution.checkpointing.dir"] == "new", done.stderr
 
 
+def test_options_about_a_savepoint_are_settings(tmp_path: Path) -> None:
+    (tmp_path / "job.py").write_text("import os\nprint(os.environ['HEADRACE_SETTINGS'])")
+    flags = ["--allow-non-restored-state", "--allow-pickles"]
+    given = ["--from-savepoint", "s3a://saved/a", "--claim-mode", "no-claim", *flags]
+    done = headrace(tmp_path, "run", *given, "job.py")
+    settings = Configuration.from_dict(json.loads(done.stdout)).to_dict()
+    assert settings == {
+        "execution.state-recovery.path": "s3a://saved/a",
+        "execution.state-recovery.claim-mode": "NO_CLAIM",
+        "execution.state-recovery.ignore-unclaimed-state": "true",
+        "headrace.restore.allow-pickles": "true",
+    }, done.stderr
+    done = headrace(tmp_path, "run", "--claim-mode", "claim", "job.py")
+    assert done.returncode == 1 and "--claim-mode is about a savepoint" in done.stderr
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [("parallelism.default", "has no value"), ("parallelism.defalt=2", "parallelism.default")],
