@@ -15,6 +15,7 @@ from headrace.cli import app
 from headrace.common import Configuration, JobClient, JobStatus
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.errors import CheckpointError
+from headrace.runners.retention import RemovesCheckpoint
 from headrace.runners.spark.checkpoint.layout import CheckpointFolder
 from headrace.runners.spark.checkpoint.retained import restore_points
 from tests.spark import test_savepoints as tallies
@@ -99,6 +100,32 @@ def test_a_cancelled_job_removes_its_checkpoint_if_it_is_told_to(tmp_path: Path)
     client.cancel().result()
     assert client.get_job_status().result() is JobStatus.CANCELED
     assert folder.store.get("job") is None and not Path(folder.spark(0)).exists()
+
+
+@pytest.mark.timeout(240)
+@pytest.mark.parametrize("fails", [False, True], ids=["ends", "fails"])
+@pytest.mark.parametrize("retention", [each.value for each in RemovesCheckpoint])
+def test_a_job_that_was_not_cancelled_keeps_its_checkpoint(
+    retention: str, fails: bool, tmp_path: Path
+) -> None:
+    """Only one without externalized checkpoints removes it, at the end of its input."""
+    settings = {
+        "execution.checkpointing.dir": str(tmp_path / "checkpoints"),
+        "execution.checkpointing.externalized-checkpoint-retention": retention,
+        "headrace.source.max-records-per-batch": "2",
+    }
+    env = StreamExecutionEnvironment(Configuration.from_dict(settings))
+    numbers = env.from_sequence(0, 5).uid("numbers")
+    numbers.map(lambda number: 1 // (4 - number) if fails else number).print().uid("printed")
+    if fails:
+        with pytest.raises(ZeroDivisionError):
+            env.execute("short")
+    else:
+        env.execute("short")
+    folder = CheckpointFolder.of_job(str(tmp_path / "checkpoints"), "short")
+    is_removed = retention == "NO_EXTERNALIZED_CHECKPOINTS" and not fails
+    assert Path(folder.spark(0)).exists() is not is_removed
+    assert (folder.store.get("job") is None) is is_removed
 
 
 @pytest.mark.timeout(240)
