@@ -31,6 +31,11 @@ HISTORY = ListStateDescriptor("history", Types.INT())
 item = int
 LIMITS = MapStateDescriptor("limits", Types.STRING(), Types.INT())
 
+LAST = ValueStateDescriptor("last", avro({"name": "n", "type": "int"}))
+
+def next_last(before):
+    return {"n": (before["n"] if before else 0) + 1}
+
 def next_position(before, symbol):
     return Position(symbol, (before.quantity if before else 0) + 1)
 
@@ -54,6 +59,17 @@ HISTORY = ListStateDescriptor("history", Types.STRING())
 item = str
 HISTORY.migrate(lambda old: f"at {old}")
 LIMITS = MapStateDescriptor("limits", Types.STRING(), Types.DOUBLE())
+
+LAST = ValueStateDescriptor(
+    "last",
+    avro(
+        {"name": "number", "type": "double", "aliases": ["n"]},
+        {"name": "venue", "type": "string", "default": "XOFF"},
+    ),
+)
+
+def next_last(before):
+    return {"venue": "new", **(before or {}), "number": (before["number"] if before else 0) + 1}
 
 def next_position(before, symbol):
     before = before or Position(0, symbol)
@@ -80,12 +96,18 @@ MODELS.append(
 )
 
 HEAD = """
+import json
 from dataclasses import dataclass, field
 
 from headrace.common import Row, Types
+from headrace.datastream.formats.avro import AvroSchema, GenericRecordAvroTypeInfo
 from headrace.datastream.state import (
     ListStateDescriptor, MapStateDescriptor, ValueStateDescriptor,
 )
+
+def avro(*fields):
+    schema = {"type": "record", "name": "Last", "fields": [*fields]}
+    return GenericRecordAvroTypeInfo(AvroSchema(json.dumps(schema)))
 """
 
 SCRIPT = """
@@ -99,13 +121,16 @@ from headrace.datastream import KeyedBroadcastProcessFunction, StreamExecutionEn
 from headrace.datastream.connectors.file_system import FileSource, StreamFormat
 from headrace.datastream.connectors.function import FunctionSink
 from headrace.datastream.state import ValueStateDescriptor
-from models import COUNT, HISTORY, LIMITS, item, next_count, next_position, text
+from models import (
+    COUNT, HISTORY, LAST, LIMITS, item, next_count, next_last, next_position, text,
+)
 
 
 class Positions(KeyedBroadcastProcessFunction):
     def open(self, runtime_context):
         self.position = runtime_context.get_state(ValueStateDescriptor("position"))
         self.count = runtime_context.get_state(COUNT)
+        self.last = runtime_context.get_state(LAST)
         self.history = runtime_context.get_list_state(HISTORY)
 
     def process_element(self, symbol, ctx):
@@ -113,7 +138,9 @@ class Positions(KeyedBroadcastProcessFunction):
         self.position.update(position)
         self.count.update(next_count(self.count.value()))
         limit = ctx.get_broadcast_state(LIMITS).get("all")
-        yield text(position, self.count.value(), self.history.get(), limit)
+        self.last.update(next_last(self.last.value()))
+        last = [*self.last.value().values()]
+        yield f"{last} " + text(position, self.count.value(), self.history.get(), limit)
         self.history.add(item(len([*self.history.get()])))
 
     def process_broadcast_element(self, limit, ctx):
@@ -214,18 +241,18 @@ def test_state_follows_the_program(tmp_path: Path) -> None:
     place = f"execution.checkpointing.dir={tmp_path}/checkpoint"
     found, done = versions.run(0, symbols, place)
     assert done.returncode == 0, done.stderr
-    assert {line.rpartition(" ")[0] for line in found} == {f"{s} 1 1 []" for s in symbols}
+    assert {line.rpartition(" ")[0] for line in found} == {f"[1] {s} 1 1 []" for s in symbols}
 
     # From its checkpoint, with input for one key only; then a savepoint of all keys.
     found, done = versions.run(1, symbols[:1], place, savepoint=True)
     assert done.returncode == 0, done.stderr
-    assert found == ["S0 2 ['X'] 2 XOFF ['at 0'] 7.0"]
+    assert found == ["[2.0, 'XOFF'] S0 2 ['X'] 2 XOFF ['at 0'] 7.0"]
     saved = done.stdout.split()[-1]
 
     # Another version, from the savepoint: on Spark with other key groups, and on the local runner.
     expected = sorted(
-        ["S0 3 E ['X', 'X'] 3 XOFF ['at 0', '1'] 7.0"]
-        + [f"{s} 2 E ['X'] 2 XOFF ['at 0'] 7.0" for s in symbols[1:]]
+        ["[3.0, 'XOFF'] S0 3 E ['X', 'X'] 3 XOFF ['at 0', '1'] 7.0"]
+        + [f"[2.0, 'XOFF'] {s} 2 E ['X'] 2 XOFF ['at 0'] 7.0" for s in symbols[1:]]
     )
     places = [f"execution.checkpointing.dir={tmp_path}/other", "pipeline.max-parallelism=5"]
     restored = f"execution.state-recovery.path={saved}"

@@ -35,6 +35,21 @@ class TypeInformation(ABC):
         text = kind.__qualname__ if kind.__str__ is TypeInformation.__str__ else str(self)
         return type_data(CLASS, module=kind.__module__, qualname=kind.__qualname__, text=text)
 
+    @staticmethod
+    def stored_conversion(before: TypeData, now: TypeData) -> Coercer | None:
+        """Return a function that converts values stored with another type of this class.
+
+        ``before`` and ``now`` are what ``to_data`` returned; the class may have had another name
+        before. The result is None if values stay as they are.
+
+        Raises:
+            TypeMismatchError: they cannot be converted.
+        """
+        was, is_now = type_text(before), type_text(now)
+        if was != is_now and all(before[part] == now[part] for part in ("module", "qualname")):
+            raise TypeMismatchError(f"was {was}, is {is_now} now")
+        return None
+
     def __str__(self) -> str:
         """The type as in a program, without ``Types.``: ``LIST<INT>``."""
         return type_text(self.to_data())

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from headrace.common._types.data import ANY, CLASS, TypeData, field_names, type_text
 from headrace.common._types.from_data import type_from_data
+from headrace.common._types.information import TypeInformation
 from headrace.common._types.row import row_of
 from headrace.errors import CheckpointError, PlanError, TypeMismatchError
 from headrace.runtime.state.fields import ClassChange, SeenFields, changed_classes, resolve_class
@@ -252,9 +253,7 @@ class _Comparison:
         if names in _WIDER:
             return _unless_none(_WIDER[names])
         if names[0] != names[1] or "text" in before:
-            if type_text(before) != type_text(now) and not _is_moved(before, now):
-                self._add(path, before, now)
-            return None
+            return self._of_class(before, now, path)
         if names[0] == "ROW":
             return self._row(before, now, path)
         parts = before.get("of", ()), now.get("of", ())
@@ -276,6 +275,22 @@ class _Comparison:
         if type_text(before) != type_text(now):
             self._add(path, before, now)
         return None
+
+    def _of_class(self, before: TypeData, now: TypeData, path: str) -> Convert | None:
+        """Return the conversion between types that ``Types`` does not make, or different ones."""
+        names = [_class_name(data) for data in (before, now)]
+        cls = resolve_class(names[0]) if names[0] else None
+        if cls is None or not names[1] or resolve_class(names[1]) is not cls:
+            if type_text(before) != type_text(now):
+                self._add(path, before, now)
+            return None
+        if not issubclass(cls, TypeInformation):
+            return None
+        try:
+            return cls.stored_conversion(before, now)
+        except TypeMismatchError as error:
+            self.differences.append(f"{path} {error.message}".lstrip(". "))
+            return None
 
     def _row(self, before: TypeData, now: TypeData, path: str) -> Convert | None:
         old_names, new_names = field_names(before), field_names(now)
@@ -320,13 +335,9 @@ def _inner(data: TypeData) -> TypeData:
     return data
 
 
-def _is_moved(before: TypeData, now: TypeData) -> bool:
-    """Return whether two types name the same class, which has moved."""
-    if not before["type"] == now["type"] == CLASS:
-        return False
-    names = [f"{data['module']}:{data['qualname']}" for data in (before, now)]
-    found = resolve_class(names[0])
-    return names[0] != names[1] and found is not None and found is resolve_class(names[1])
+def _class_name(data: TypeData) -> str:
+    """Return ``module:qualname`` of a type that names its class; empty if it does not."""
+    return f"{data['module']}:{data['qualname']}" if data["type"] == CLASS else ""
 
 
 def _unless_none(convert: Convert | None) -> Convert | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import sys
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ import pytest
 
 from headrace.common.typeinfo import TypeInformation, Types
 from headrace.common.types import Row
+from headrace.datastream.formats.avro import AvroSchema, GenericRecordAvroTypeInfo
 from headrace.datastream.state import (
     ListStateDescriptor,
     MapStateDescriptor,
@@ -96,6 +98,22 @@ class OtherFrozen:
 class NeedsVenue:
     id: int
     venue: str
+
+
+class Sized(TypeInformation):
+    """A type that a program has made itself."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+
+    def _arguments(self) -> tuple[Any, ...]:
+        return (self._size,)
+
+    def __str__(self) -> str:
+        return f"Sized of {self._size}"
+
+    def coercer(self) -> None:
+        return None
 
 
 class Pages:
@@ -393,6 +411,57 @@ def test_others_are_refused_with_their_path(
     with pytest.raises(CheckpointError) as refused:
         pages.open(value(now))[1].enter(0)
     assert f"differences: {difference}\n" in str(refused.value)
+
+
+def avro(*fields: tuple[str, Any, Any], name: str = "Order") -> GenericRecordAvroTypeInfo:
+    """The type of records with fields: name, type, and default or alias."""
+    described = [{"name": name, "type": kind, **more} for name, kind, more in fields]
+    schema = {"type": "record", "name": name, "fields": described}
+    return GenericRecordAvroTypeInfo(AvroSchema(json.dumps(schema)))
+
+
+AVRO = avro(("id", "int", {}), ("quantity", "int", {}), ("note", "string", {}))
+
+
+@pytest.mark.parametrize("inside", [lambda of: of, Types.LIST], ids=["record", "list"])
+def test_avro_records_follow_their_schema(
+    pages: Pages, inside: Callable[[TypeInformation], TypeInformation]
+) -> None:
+    """By Avro's own rules: fields come with defaults, go, get wider, and have aliases."""
+
+    def form(record: dict[str, Any]) -> Any:
+        return [record, record] if inside is Types.LIST else record
+
+    put(
+        pages,
+        value(inside(AVRO)),
+        lambda key: form({"id": key, "quantity": 10 * key, "note": "n"}),
+    )
+    wider = avro(
+        ("venue", ["null", "string"], {"default": None}),
+        ("id", "long", {}),
+        ("qty", "double", {"aliases": ["quantity"]}),
+        ("tags", {"type": "array", "items": "string"}, {"default": ["a"]}),
+        name="RenamedOrder",
+    )
+    expected = {
+        key: form({"venue": None, "id": key, "qty": 10.0 * key, "tags": ["a"]})
+        for key in range(KEYS)
+    }
+    for _ in range(2):
+        assert get(pages, value(inside(wider))) == expected
+    narrower = avro(("id", "int", {}), ("venue", "string", {}))
+    with pytest.raises(CheckpointError) as refused:
+        get(pages, value(inside(narrower)))
+    said = str(refused.value)
+    assert "differences: " in said and "long" in said and "int" in said
+
+
+def test_a_type_of_the_programs_own_that_has_changed_is_refused(pages: Pages) -> None:
+    put(pages, value(Sized(1)), lambda key: key)
+    assert get(pages, value(Sized(1)))[3] == 3
+    with pytest.raises(CheckpointError, match="was Sized of 1, is Sized of 2 now"):
+        get(pages, value(Sized(2)))
 
 
 def test_a_migration_takes_every_value_once(pages: Pages) -> None:

@@ -11,11 +11,13 @@ from headrace.common.typeinfo import RowTypeInfo, TypeInformation, Types
 from headrace.datastream.formats._avro.classes import RecordType
 from headrace.datastream.formats._avro.coding import decoder, encoder
 from headrace.datastream.formats._avro.nodes import (
+    Mismatch,
     Node,
     Walker,
     logical_type,
     parsed,
 )
+from headrace.datastream.formats._avro.resolution import reason
 from headrace.datastream.formats._avro.schema import AvroSchema, schema_of
 from headrace.errors import PlanError, TypeMismatchError
 
@@ -53,6 +55,21 @@ class GenericRecordAvroTypeInfo(TypeInformation):
                 raise mismatch(value, self, error.message) from None
 
         return coerce
+
+    @staticmethod
+    def stored_conversion(before: TypeData, now: TypeData) -> Coercer | None:
+        """Return a function that converts records of one schema to another, by Avro's resolution.
+
+        Raises:
+            TypeMismatchError: no record of the one can be read with the other.
+        """
+        writer, reader = AvroSchema(before["schema"]), AvroSchema(now["schema"])
+        encode = encoder(writer)
+        try:
+            decode = decoder(writer, reader, RecordType(dict, generic=True))
+        except Mismatch as error:
+            raise TypeMismatchError(reason(error)) from None
+        return lambda value: None if value is None else decode(encode(value))
 
     def _format(self, value: Any) -> str:
         return json.dumps(value, default=str, ensure_ascii=False)
