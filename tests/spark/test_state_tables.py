@@ -249,6 +249,14 @@ def test_commands_show_state(tmp_path: Path) -> None:
     code, text = headrace("state", "get", folder, "keeps", "total", '"key 1"')
     assert (code, json.loads(text)["value"]) == (0, totals["key 1"])
     assert headrace("state", "get", folder, "keeps", "total", '"none"') == (1, "")
+    code, text = headrace("state", "timers", folder, "keeps", "--limit", "1000", "--json")
+    pending = {(row["key"], row["time_ms"]) for row in json.loads(text)}
+    shown = Savepoint.load(folder).timers("keeps").collect()
+    assert code == 0 and pending == {(row["key"], row["time_ms"]) for row in shown} != set()
+    code, text = headrace("state", "sources", folder, "--json")
+    positions = {row["split"]: row["position"] for row in json.loads(text)}
+    shown = Savepoint.load(folder).sources().collect()
+    assert code == 0 and positions == {row["split"]: row["position"] for row in shown} != {}
     exported = str(tmp_path / "totals")
     assert headrace("state", "export", folder, "keeps", "total", "--to", exported)[0] == 0
     table = pyarrow.parquet.read_table(exported).to_pylist()

@@ -71,6 +71,24 @@ def get(
 
 
 @app.command()
+def timers(
+    url: Folder,
+    uid: Uid,
+    limit: Limit = 20,
+    allow_pickles: AllowPickles = False,
+    as_json: AsJson = False,
+) -> None:
+    """Show the first pending timers of an operator."""
+    _print(_load(url, allow_pickles).timers(uid).limit(limit).collect(), as_json)
+
+
+@app.command()
+def sources(url: Folder, allow_pickles: AllowPickles = False, as_json: AsJson = False) -> None:
+    """Show the positions and watermarks of the sources."""
+    _print(_load(url, allow_pickles).sources().collect(), as_json)
+
+
+@app.command()
 def export(
     url: Folder,
     uid: Uid,
