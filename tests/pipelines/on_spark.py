@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from headrace.common._storage.locations import file_system_of
@@ -121,6 +121,20 @@ class ChangedPrograms:
     versions: list[tuple[int, list[list[int]]]]
     cuts: list[int]
     key_groups: list[int | None]
+
+    def there_and_back(self) -> ChangedPrograms:
+        """The same by savepoints, first to another parallelism, and then back."""
+        first, second = (parallelism for parallelism, _ in self.versions[:2])
+        between = second if second != first else first % 4 + 1
+        parallelism = [first if number % 2 == 0 else between for number in range(VERSIONS)]
+        return replace(
+            self,
+            versions=[
+                (number, changes)
+                for number, (_, changes) in zip(parallelism, self.versions, strict=True)
+            ],
+            key_groups=[groups or 5 for groups in self.key_groups],
+        )
 
     def run(self, base: str, settings: Mapping[str, str], inputs: str | None = None) -> None:
         """Run the versions one after another, and check the files that they write in turn."""

@@ -36,11 +36,26 @@ def test_property_on_spark(drawn: list[Program], most: int) -> None:
             check(built, by_name(len(drawn), collected), batch=mode == "BATCH", where=mode)
 
 
-@settings(
-    max_examples=2,  # the first is the simplest one
-    phases=[Phase.explicit, Phase.reuse, Phase.generate],
-    suppress_health_check=list(HealthCheck),
-)
+def changed_programs(number: int) -> Any:
+    """The settings of a property of so many examples; the first is the simplest one."""
+    return settings(
+        max_examples=number,
+        phases=[Phase.explicit, Phase.reuse, Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+
+
+@changed_programs(2)
+@given(strategy(drawn_changed))
+def test_property_through_savepoints_on_spark(
+    tmp_path_factory: pytest.TempPathFactory, changed: ChangedPrograms
+) -> None:
+    """From one parallelism to another by a savepoint, and back by the next."""
+    changed.there_and_back().run(str(tmp_path_factory.mktemp("there")), {})
+
+
+@pytest.mark.proof
+@changed_programs(10)
 @given(strategy(drawn_changed))
 def test_property_of_changed_programs_on_spark(
     tmp_path_factory: pytest.TempPathFactory, changed: ChangedPrograms
