@@ -10,10 +10,18 @@ import pytest
 
 from tests.cluster.standalone import Cluster
 
-# The servers of the tests of connectors.
+# The servers of other tests.
 from tests.connectors.conftest import kafka_server, kafka_servers
+from tests.storage.conftest import base, hdfs_of_session, s3_of_session, storage
 
-__all__ = ["kafka_server", "kafka_servers"]
+__all__ = [
+    "base",
+    "hdfs_of_session",
+    "kafka_server",
+    "kafka_servers",
+    "s3_of_session",
+    "storage",
+]
 
 
 @pytest.fixture(scope="session")

@@ -92,6 +92,12 @@ def location_of(
         return text
     if scheme == "file":
         return unquote(urlsplit(text).path)
+    if scheme in ("s3", "s3n"):
+        raise UnsupportedError(
+            f"{what} on {scheme}: are not supported",
+            where={"path": text},
+            hint=f"give it as s3a:{text.partition(':')[2]}, which Hadoop's S3A reads",
+        )
     if scheme not in _FILE_SYSTEMS:
         raise UnsupportedError(
             f"{what} on {scheme}: are not supported",
