@@ -39,12 +39,13 @@ class Trouble:
 class Proxy:
     """Passes requests on to a server; ``trouble`` may be set at any time.
 
-    ``met`` counts what it did while there was trouble.
+    ``requests`` counts them by method; ``met`` counts what it did while there was trouble.
     """
 
     def __init__(self, host: str, port: int, seed: int) -> None:
         self.target = host, port
         self.trouble = Trouble()
+        self.requests: Counter[str] = Counter()
         self.met: Counter[str] = Counter()
         self._random, self._lock = random.Random(seed), threading.Lock()
         proxy = self
@@ -70,10 +71,11 @@ class Proxy:
             self._server.server_close()
             thread.join()
 
-    def decide(self) -> tuple[float, int | None, bool]:
+    def decide(self, method: str) -> tuple[float, int | None, bool]:
         """The delay of a request, the status of its failure, and whether it is executed."""
         trouble = self.trouble
         with self._lock:
+            self.requests[method] += 1
             fails = self._random.random() < trouble.failing
             executed = not fails or self._random.random() < trouble.executed
             status = self._random.choice(trouble.statuses) if fails else None
@@ -93,7 +95,7 @@ class _Handler(BaseHTTPRequestHandler):
         if "chunked" in self.headers.get("Transfer-Encoding", ""):
             self.send_error(501, "the proxy of tests does not read chunks")
             return
-        delay_seconds, status, executed = self.owner.decide()
+        delay_seconds, status, executed = self.owner.decide(self.command)
         time.sleep(delay_seconds)
         if executed:
             code, headers, data = self._ask(content)

@@ -92,18 +92,15 @@ def location_of(
         return text
     if scheme == "file":
         return unquote(urlsplit(text).path)
-    if scheme in ("s3", "s3n"):
-        raise UnsupportedError(
-            f"{what} on {scheme}: are not supported",
-            where={"path": text},
-            hint=f"give it as s3a:{text.partition(':')[2]}, which Hadoop's S3A reads",
-        )
     if scheme not in _FILE_SYSTEMS:
+        known = ", ".join(f"{each}://" for each in _FILE_SYSTEMS)
+        hint = f"use a local or mounted folder, or {known}"
+        if scheme in ("s3", "s3n"):
+            hint = f"use S3A: s3a:{text.partition(':')[2]}"
         raise UnsupportedError(
             f"{what} on {scheme}: are not supported",
             where={"path": text},
-            hint=f"use a local or mounted folder, or {', '.join(f'{s}://' for s in _FILE_SYSTEMS)}"
-            + (f"; or {otherwise}" if otherwise else ""),
+            hint=hint + (f"; or {otherwise}" if otherwise else ""),
         )
     parts = split_url(text)
     cleaned = posixpath.normpath(f"/{parts.path}").strip("/")

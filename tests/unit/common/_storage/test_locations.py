@@ -39,11 +39,17 @@ def test_where_a_path_leads(given: str, location: str) -> None:
     assert location_of(given) == location
 
 
-@pytest.mark.parametrize("url", ["gs://bucket/x", "s3://bucket/x", "http://host/x", "viewfs://a/b"])
+@pytest.mark.parametrize("url", ["gs://bucket/x", "http://host/x", "viewfs://a/b"])
 def test_unknown_schemes_are_refused(url: str) -> None:
     with pytest.raises(UnsupportedError, match=r"^checkpoints on .* are not supported") as caught:
         location_of(url, "checkpoints")
     assert "hdfs://" in str(caught.value.hint) and caught.value.where == {"path": url}
+
+
+def test_another_scheme_of_s3_is_refused_with_what_to_write() -> None:
+    with pytest.raises(UnsupportedError, match=r"^checkpoints on s3: are not") as caught:
+        location_of("s3://bucket/x", "checkpoints")
+    assert "s3a://bucket/x" in str(caught.value.hint)
 
 
 def test_parts_of_a_url() -> None:

@@ -41,6 +41,8 @@ from headrace.errors import CheckpointError, JobError
 JOURNAL = "journal"
 COPY_BYTES = 1 << 20
 _AFTER_ALL = 1 << 62
+_LISTED_FROM = 4
+"""The sizes of so many files are taken from a listing: on S3, a request for each takes longer."""
 
 
 @dataclass(frozen=True)
@@ -198,10 +200,11 @@ class FileCommitter(Committer):
 
     def _check_staged(self, staged: Sequence[StagedFile]) -> None:
         """Raise JobError if a staged file is missing, or its size differs from the size written."""
+        sizes = self._sizes_of([file.file for file in staged])
         for file in staged:
-            path = os.path.join(self.staging, file.file)
-            problem = self._find_damage(path, file.size_bytes)
+            problem = _find_damage(sizes[file.file], file.size_bytes)
             if problem is not None:
+                path = os.path.join(self.staging, file.file)
                 raise JobError(
                     f"a file that a file sink has staged {problem}",
                     where={"file": path, "micro-batch": str(file.batch)},
@@ -211,20 +214,20 @@ class FileCommitter(Committer):
 
     def _check_pieces(self, pieces: Sequence[Piece]) -> None:
         """Raise CheckpointError if the file of a pending piece is missing, or its size differs."""
+        sizes = self._sizes_of([piece.file for piece in pieces])
         for piece in pieces:
-            path = os.path.join(self.staging, piece.file)
-            problem = self._find_damage(path, piece.size_bytes)
+            problem = _find_damage(sizes[piece.file], piece.size_bytes)
             if problem is not None:
+                path = os.path.join(self.staging, piece.file)
                 raise _incomplete_error(f"a pending file of a file sink {problem}", path)
 
-    def _find_damage(self, path: str, size_bytes: int) -> str | None:
-        """Describe the damage of a staged file, as the end of a sentence; None if it is intact."""
-        found_bytes = self.files.size(path)
-        if found_bytes is None:
-            return "is missing"
-        if found_bytes != size_bytes:
-            return f"has {found_bytes} bytes, not the {size_bytes} that were written"
-        return None
+    def _sizes_of(self, names: Collection[str]) -> dict[str, int | None]:
+        """Return the sizes of staged files by name; None: the file is missing."""
+        if len(names) < _LISTED_FROM:
+            return {name: self.files.size(os.path.join(self.staging, name)) for name in names}
+        listed = self.files.all_files(self.staging)
+        sizes = {posixpath.basename(file.path): file.size_bytes for file in listed}
+        return {name: sizes.get(name) for name in names}
 
     def _check_journal(self, batch_id: int, journal: Journal) -> None:
         """Raise CheckpointError if staged files of earlier micro-batches have no journal."""
@@ -405,6 +408,15 @@ def _incomplete_error(problem: str, path: str) -> CheckpointError:
         where={"file": path},
         hint=f"bring this file back from a copy; to give up what is not published, {START_FRESH}",
     )
+
+
+def _find_damage(found_bytes: int | None, size_bytes: int) -> str | None:
+    """Describe the damage of a staged file, as the end of a sentence; None if it is intact."""
+    if found_bytes is None:
+        return "is missing"
+    if found_bytes != size_bytes:
+        return f"has {found_bytes} bytes, not the {size_bytes} that were written"
+    return None
 
 
 def _name_of(file: StagedFile) -> str:

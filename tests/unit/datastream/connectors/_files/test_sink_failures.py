@@ -206,26 +206,51 @@ HOLDING = RollingPolicy.default_rolling_policy()
     ],
 )
 @pytest.mark.parametrize("call", ["commit", "finish"])
+@pytest.mark.parametrize("batches", [2, 6])
 def test_a_damaged_pending_file_is_an_error(
-    call: str, pattern: str, how: str, said: str, tmp_path: Path
+    batches: int, call: str, pattern: str, how: str, said: str, tmp_path: Path
 ) -> None:
     builder = FileSink.for_row_format(str(tmp_path), ENCODERS["text"])
     sink = builder.with_rolling_policy(HOLDING).build()
-    for batch in range(2):
+    for batch in range(batches):
         committer(sink, FAST).commit(batch, prepare(sink, batch, "first", 1))
     file = next((tmp_path / STAGING / "s").glob(pattern))
     data = file.read_bytes()
     if how == "removed":
         file.unlink()
     else:
-        changed = data.replace(b'"batch": 1', b'"batch": 0', 1)
+        last = f'"batch": {batches - 1}'.encode()
+        changed = data.replace(last, b'"batch": 0', 1)
         file.write_bytes(data[:-5] if how == "cut" else changed)
     with pytest.raises(CheckpointError, match=said) as caught:
         if call == "commit":
-            committer(sink, FAST).commit(2, prepare(sink, 2, "first", 1))
+            committer(sink, FAST).commit(batches, prepare(sink, batches, "first", 1))
         else:
             committer(sink, FAST).finish()
     assert str(file) in caught.value.where.values() and caught.value.hint
+
+
+class CountingFiles(LocalFiles):
+    """Counts the questions about one file each."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    def size(self, path: str) -> int | None:
+        self.asked += 1
+        return super().size(path)
+
+
+def test_a_commit_does_not_ask_for_each_pending_file(tmp_path: Path) -> None:
+    builder = FileSink.for_row_format(str(tmp_path), ENCODERS["text"])
+    sink = builder.with_rolling_policy(HOLDING).build()
+    counts = []
+    for batch in range(12):
+        files = CountingFiles()
+        committer(sink, files).commit(batch, prepare(sink, batch, "first", 1))
+        counts.append(files.asked)
+    assert len([*(tmp_path / STAGING / "s").glob("1*-*")]) >= 2
+    assert counts[-1] <= counts[0]
 
 
 def damage(file: Path, how: str) -> None:
