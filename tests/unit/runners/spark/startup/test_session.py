@@ -134,7 +134,8 @@ def test_a_cluster_gets_no_setting_of_this_machine() -> None:
     machine = ("spark.driver", "spark.ui.enabled", "spark.python", "spark.master")
     ours = [key for key in found if key.startswith(machine)]
     assert ours == ["spark.python.worker.reuse", "spark.driver.extraJavaOptions"]
-    assert found["spark.driver.extraJavaOptions"] == "-XX:TieredStopAtLevel=1"
+    compiler = "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m"
+    assert found["spark.driver.extraJavaOptions"] == compiler
     assert "spark.app.name" not in found
     assert found["spark.executor.memory"] == "3g"
 
