@@ -202,6 +202,8 @@ def read_stage(
             return spark.createDataFrame([], _RECORDS_DDL)
         rows = spark.read.parquet(*(hadoop_url(posixpath.join(folder, f.name)) for f in files))
         return rows.where(F.col("stage") == stage_number)
+    # Tasks ask the coordinator of state stores, which Spark 4.2 makes with the first use of this.
+    _ = spark.streams
     reader = spark.read.format("statestore").option("path", hadoop_url(_url_safe(folder)))
     # Spark counts a query's operators from its sink.
     reader = reader.option("operatorId", len(stages) - stage_number)
