@@ -65,7 +65,12 @@ class Snapshot:
         run, now_ms = self._run, self._now_ms
         is_running = run.status is JobStatus.RUNNING and run.failed_ms is None
         yield self._gauge(Scope.JOB_MANAGER, RUNNING_JOBS, int(is_running), self._driver)
-        yield self._gauge(Scope.JOB_MANAGER, "taskSlotsTotal", run.job.cores, self._driver)
+        slots = run.job.find_slots()
+        tasks = run.job.cores if slots is None else slots.tasks
+        yield self._gauge(Scope.JOB_MANAGER, "taskSlotsTotal", tasks, self._driver)
+        if slots is not None:
+            name = "numRegisteredTaskManagers"
+            yield self._gauge(Scope.JOB_MANAGER, name, slots.executors, self._driver)
         up_ms = now_ms - run.running_since_ms if is_running else 0
         down_ms = 0 if run.failed_ms is None else now_ms - run.failed_ms
         is_ended = run.status is not JobStatus.RUNNING
@@ -78,7 +83,10 @@ class Snapshot:
             "fullRestarts": run.restarts,
         }
         if run.job.checkpoint is not None and run.batch is not None:
+            in_progress = int(is_running and run.job.has_open_batch())
             values |= {
+                "totalNumberOfCheckpoints": run.batches + run.failures + in_progress,
+                "numberOfInProgressCheckpoints": in_progress,
                 "numberOfCompletedCheckpoints": run.batches,
                 "numberOfFailedCheckpoints": run.failures,
                 "lastCompletedCheckpointId": run.batch.batch_id,

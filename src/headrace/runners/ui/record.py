@@ -102,7 +102,10 @@ class OperatorView:
 
 @dataclass(frozen=True)
 class JobView:
-    """The figures of a job at one time. Times are in ms, rates are per second."""
+    """The figures of a job at one time. Times are in ms, rates are per second.
+
+    ``batches`` and ``failures`` are only the last ones; the counts are of all.
+    """
 
     job: JobInfo | None
     name: str
@@ -121,6 +124,7 @@ class JobView:
     batches: Sequence[BatchRow]
     batch_count: int
     failures: Sequence[Failure]
+    failure_count: int
     restarts: int
     figures: Mapping[str, float]
 
@@ -128,6 +132,13 @@ class JobView:
     def graph(self) -> JobGraph:
         """The job's graph; empty before the start."""
         return JobGraph((), (), ()) if self.job is None else self.job.graph
+
+    @property
+    def open_batches(self) -> int:
+        """The number of micro-batches in progress: 0 or 1, as far as known."""
+        if self.job is None or self.status is not JobStatus.RUNNING:
+            return 0
+        return int(self.job.has_open_batch())
 
     @property
     def late(self) -> int:
@@ -181,7 +192,7 @@ class JobRecord:
         self._batch_count = 0
         self._seconds: deque[list[int]] = deque(maxlen=_HISTORY_SECONDS)
         self._failures: deque[Failure] = deque(maxlen=_FAILURES)
-        self._restarts = 0
+        self._failure_count = self._restarts = 0
         self._sources: frozenset[str] = frozenset()
         self._vertices: dict[str, tuple[str, int]] = {}
         self._subtasks: Subtasks | None = None
@@ -232,6 +243,7 @@ class JobRecord:
         """Store a failure."""
         with self._lock:
             self._failures.append(Failure(self._wall_ms(), error, restarts_in_ms))
+            self._failure_count += 1
             if restarts_in_ms is not None:
                 self._restarts += 1
                 self._set_status(JobStatus.RESTARTING)
@@ -314,6 +326,7 @@ class JobRecord:
             samples, batches = [*self._samples], [*self._batches]
             failures, last = [*self._failures], self._last
             batch_count, restarts = self._batch_count, self._restarts
+            failure_count = self._failure_count
         now_s, now_ms = self._monotonic(), self.ended_ms or self._wall_ms()
         end_s = self._ended_s if self.ended else now_s
         latest = samples[-1] if samples else Sample(self._began_s)
@@ -351,6 +364,7 @@ class JobRecord:
             batches=batches,
             batch_count=batch_count,
             failures=failures,
+            failure_count=failure_count,
             restarts=restarts,
             figures=_user_figures(latest.totals),
         )

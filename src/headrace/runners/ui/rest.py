@@ -19,7 +19,7 @@ from headrace.common.configuration import Configuration
 from headrace.common.job_status import JobStatus
 from headrace.metrics import _operator_counts as names
 from headrace.runners.job_graph import CHAINED, JobGraph, OperatorInfo, VertexInfo
-from headrace.runners.observers import SavepointTaken
+from headrace.runners.observers import JobInfo, SavepointTaken, Slots
 from headrace.runners.retention import RemovesCheckpoint, Retention
 from headrace.runners.ui.failures import show_failure
 from headrace.runners.ui.record import BatchRow, Failure, JobRecord, JobView
@@ -64,11 +64,11 @@ _TASK_STATE = {
 def overview(records: Sequence[JobRecord]) -> dict[str, Any]:
     """Answer ``/overview``."""
     running = [each for each in records if not each.ended and each.job is not None]
-    slots = max((each.job.cores for each in running if each.job is not None), default=0)
+    found = [_slots(each.job) for each in running if each.job is not None]
     ended = [each.status for each in records]
     return {
-        "taskmanagers": 1 if running else 0,
-        "slots-total": slots,
+        "taskmanagers": max((each.executors for each in found), default=0),
+        "slots-total": max((each.tasks for each in found), default=0),
         "slots-available": 0,
         "jobs-running": len(running),
         "jobs-finished": ended.count(JobStatus.FINISHED),
@@ -77,6 +77,10 @@ def overview(records: Sequence[JobRecord]) -> dict[str, Any]:
         "flink-version": VERSION,
         "flink-commit": "headrace",
     }
+
+
+def _slots(job: JobInfo) -> Slots:
+    return job.find_slots() or Slots(1, job.cores)
 
 
 def config() -> dict[str, Any]:
@@ -328,12 +332,15 @@ def accumulators(record: JobRecord) -> dict[str, Any]:
 def job_metrics(record: JobRecord, wanted: Sequence[str] | None) -> list[dict[str, Any]]:
     """Answer ``/jobs/:jobid/metrics``; ``wanted`` None: only the names of all metrics."""
     view = record.view()
+    in_progress = view.open_batches
     found: dict[str, float] = {
         "numRestarts": view.restarts,
         "uptime": 0 if view.status is not JobStatus.RUNNING else round(view.seconds * 1000),
         "runningTime": round(view.seconds * 1000),
-        "totalNumberOfCheckpoints": view.batch_count,
+        "totalNumberOfCheckpoints": view.batch_count + view.failure_count + in_progress,
+        "numberOfInProgressCheckpoints": in_progress,
         "numberOfCompletedCheckpoints": view.batch_count,
+        "numberOfFailedCheckpoints": view.failure_count,
     }
     if view.batches:
         found["lastCheckpointDuration"] = round(view.batches[-1].duration_ms)
@@ -372,13 +379,14 @@ def checkpoints(record: JobRecord) -> dict[str, Any]:
         _checkpoint(view, row, size if number == 0 else _UNKNOWN) for number, row in enumerate(rows)
     ]
     sizes = [] if view.state_bytes is None else [size]
+    in_progress = view.open_batches
     return {
         "counts": {
             "restored": view.restarts,
-            "total": view.batch_count,
-            "in_progress": 0,
+            "total": view.batch_count + view.failure_count + in_progress,
+            "in_progress": in_progress,
             "completed": view.batch_count,
-            "failed": len(view.failures),
+            "failed": view.failure_count,
         },
         "summary": {
             "checkpointed_size": _statistics(sizes),

@@ -13,7 +13,8 @@ from typing import Any
 
 import pytest
 
-from headrace.runners.observers import BatchProgress, JobObserver, SavepointTaken
+from headrace.common.job_status import JobStatus
+from headrace.runners.observers import BatchProgress, JobObserver, SavepointTaken, Slots
 from headrace.runners.ui import rest
 from headrace.runners.ui.record import JobRecord
 from tests.unit.runners.ui.watched import BEGAN_MS, watch
@@ -152,6 +153,33 @@ def test_micro_batches_are_checkpoints(record: JobRecord) -> None:
     assert answer["latest"]["completed"]["id"] == 9
     names = {each["id"] for each in rest.job_metrics(record, None)}
     assert {"numRestarts", "lastCheckpointDuration", "numberOfCompletedCheckpoints"} <= names
+
+
+def test_failed_micro_batches_and_the_one_in_progress_are_counted() -> None:
+    record = watch()
+    assert record.job is not None
+    record.job = replace(record.job, has_open_batch=lambda: True)
+    assert rest.checkpoints(record)["counts"]["in_progress"] == 0  # the job has ended
+    for _ in range(60):  # more than are kept
+        record.on_failure(OSError(), 10)
+    counts = rest.checkpoints(record)["counts"]
+    assert (counts["completed"], counts["failed"], counts["total"]) == (10, 60, 70)
+    record.status = JobStatus.RUNNING
+    counts = rest.checkpoints(record)["counts"]
+    assert (counts["in_progress"], counts["total"]) == (1, 71)
+    wanted = ["totalNumberOfCheckpoints", "numberOfFailedCheckpoints"]
+    assert [each["value"] for each in rest.job_metrics(record, wanted)] == ["71", "60"]
+
+
+def test_executors_are_task_managers() -> None:
+    record = watch()
+    assert record.job is not None
+    record.status = JobStatus.RUNNING
+    found = rest.overview([record])
+    assert (found["taskmanagers"], found["slots-total"]) == (1, 1)
+    record.job = replace(record.job, cores=8, find_slots=lambda: Slots(3, 12))
+    found = rest.overview([record])
+    assert (found["taskmanagers"], found["slots-total"]) == (3, 12)
 
 
 def test_the_last_savepoint_is_reported() -> None:

@@ -266,7 +266,7 @@ class StreamReader(DataSourceStreamReader):
         if self._planned_file is not None:
             plan_ns = self._plan_ns + time.perf_counter_ns() - began_ns
             splits = splits_of(last, self._coordinator.pending_by_split(last))
-            PlannedBatch(plan_ns / 1e6, splits).write(self._planned_file)
+            PlannedBatch(plan_ns / 1e6, splits, last.epoch).write(self._planned_file)
         return [TaskPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:
