@@ -22,6 +22,10 @@ _NAME_LENGTH = 80
 
 RUNNING_JOBS = "numRunningJobs"
 
+BUSY = "busyTimeMsPerSecond"
+WAITED = "backPressuredTimeMsPerSecond"
+IDLE = "idleTimeMsPerSecond"
+
 _RATE = "PerSecond"
 _SECOND_MS = 1000
 
@@ -135,24 +139,28 @@ class Snapshot:
             yield self._gauge(scope, names.WATERMARK, watermark, variables)
         busy_ms = self._figures.number(head, subtask, names.BUSY_MS)
         if busy_ms is not None:
-            yield from self._load(head, subtask, busy_ms, variables)
+            yield self._gauge(scope, names.BUSY_MS, round(busy_ms), variables)
+            for name, value in self._load(head, subtask).items():
+                yield self._gauge(scope, name, value, variables)
 
-    def _load(
-        self, head: str, subtask: int, busy_ms: Number, variables: dict[str, str]
-    ) -> Iterator[Sample]:
-        """Yield how a task spends its time (ms per second); back pressure only if it is known."""
-        yield self._gauge(Scope.TASK, names.BUSY_MS, round(busy_ms), variables)
+    def loads(self, vertex_id: str) -> dict[int, dict[str, Number]]:
+        """Return how each task of a vertex spends its time, by subtask; without unknown ones."""
+        return {
+            subtask: self._load(vertex_id, subtask)
+            for subtask in sorted(self._subtasks.get(vertex_id, ()))
+            if self._figures.number(vertex_id, subtask, names.BUSY_MS) is not None
+        }
+
+    def _load(self, head: str, subtask: int) -> dict[str, Number]:
+        """Return how a task spends its time (ms per second); back pressure only if it is known."""
         rates = self._rates_over(RATE_SPAN_S)
         busy = min(rates((head, subtask, names.BUSY_MS)) or 0.0, float(_SECOND_MS))
         waited = rates((head, subtask, WAITED_MS))
         idle = _SECOND_MS - busy
-        if waited is not None:
-            waited = min(waited, idle)
-            idle -= waited
-            name = "backPressuredTimeMsPerSecond"
-            yield self._gauge(Scope.TASK, name, round(waited), variables)
-        yield self._gauge(Scope.TASK, "busyTimeMsPerSecond", busy, variables)
-        yield self._gauge(Scope.TASK, "idleTimeMsPerSecond", round(idle), variables)
+        if waited is None:
+            return {BUSY: busy, IDLE: round(idle)}
+        waited = min(waited, idle)
+        return {WAITED: round(waited), BUSY: busy, IDLE: round(idle - waited)}
 
     def _input_watermark(self, vertex: VertexInfo, subtask: int) -> Number | None:
         found = self._figures.number(vertex.id, subtask, names.WATERMARK)

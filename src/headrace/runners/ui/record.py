@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from headrace.common.job_status import JobStatus
 from headrace.metrics import _operator_counts
-from headrace.metrics._merging import MetricId, MetricValue, figures, merge_subtasks
+from headrace.metrics._merging import MetricId, MetricValue, Number, figures, merge_subtasks
 from headrace.metrics._operator_counts import (
     RECORDS_IN,
     OperatorCounts,
@@ -30,6 +30,7 @@ from headrace.runners.observers import (
     SavepointTaken,
     SplitsBySource,
 )
+from headrace.runners.reporters.job_metrics import JobMetrics
 from headrace.runners.reporters.samples import as_float
 from headrace.runners.subtasks import CountKey, Subtasks
 from headrace.runners.ui.commands import Commands
@@ -196,6 +197,7 @@ class JobRecord:
         self._sources: frozenset[str] = frozenset()
         self._vertices: dict[str, tuple[str, int]] = {}
         self._subtasks: Subtasks | None = None
+        self._metrics = JobMetrics("", with_splits=False)
 
     # The methods of an observer.
 
@@ -205,6 +207,7 @@ class JobRecord:
         self._sources = frozenset(source.id for source in job.program.sources)
         self._samples.append(Sample(self._began_s))
         self._describe(job)
+        self._metrics.on_start(job)
         self._set_status(JobStatus.RUNNING)
 
     def _describe(self, job: JobInfo) -> None:
@@ -217,6 +220,7 @@ class JobRecord:
 
     def on_batch(self, batch: BatchProgress) -> None:
         """Store a micro-batch."""
+        self._metrics.on_batch(batch)
         now_s = self._monotonic()
         if now_s - self._splits_s >= _SAMPLE_SECONDS / 2:
             self._splits, self._splits_s = batch.splits, now_s
@@ -266,6 +270,10 @@ class JobRecord:
         """Return what the last micro-batch has added to the checkpoint; None: not known."""
         batch = self._last
         return None if batch is None else batch.find_checkpoint_bytes()
+
+    def loads(self, vertex_id: str) -> Mapping[int, Mapping[str, Number]]:
+        """Return how each task of a vertex spends its time, as ``JobMetrics.loads``."""
+        return self._metrics.loads(vertex_id, self.ended_ms or self._wall_ms())
 
     def by_subtask(self) -> Mapping[CountKey, MetricValue]:
         """Return the metrics since the run began, by operator and subtask."""

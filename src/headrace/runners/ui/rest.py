@@ -1,8 +1,7 @@
 """Answers in the format of Flink's REST API, for tools that use it.
 
-A micro-batch is reported as a checkpoint with the same number. An unknown size is -1. Operators do
-not wait for each other within a micro-batch, so no task is ever back-pressured; if a job is too
-slow, records wait at the sources.
+A micro-batch is reported as a checkpoint with the same number. An unknown size is -1. Only tasks of
+sources can be back-pressured: within a micro-batch the others do not wait for each other.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from headrace.common.job_status import JobStatus
 from headrace.metrics import _operator_counts as names
 from headrace.runners.job_graph import CHAINED, JobGraph, OperatorInfo, VertexInfo
 from headrace.runners.observers import JobInfo, SavepointTaken, Slots
+from headrace.runners.reporters.flink_metrics import BUSY, IDLE, WAITED
 from headrace.runners.retention import RemovesCheckpoint, Retention
 from headrace.runners.ui.failures import show_failure
 from headrace.runners.ui.record import BatchRow, Failure, JobRecord, JobView
@@ -573,25 +573,39 @@ def watermarks(record: JobRecord, vertex_id: str) -> list[dict[str, Any]]:
 def backpressure(record: JobRecord, vertex_id: str) -> dict[str, Any]:
     """Answer ``/jobs/:jobid/vertices/:vertexid/backpressure``."""
     view, vertex = _vertex(record, vertex_id)
-    first = view.operators.get(vertex.operators[0])
-    busy = round((first.busy if first is not None else None) or 0.0, 3)
+    loads = record.loads(vertex.id)
+    subtasks = [
+        _backpressure(number, loads.get(number, {})) for number in range(vertex.parallelism)
+    ]
+    level = _backpressure_level(max((each["ratio"] for each in subtasks), default=0.0))
     return {
         "status": "ok",
-        "backpressureLevel": "ok",
-        "backpressure-level": "ok",
+        "backpressureLevel": level,
+        "backpressure-level": level,
         "end-timestamp": view.now_ms,
-        "subtasks": [
-            {
-                "subtask": number,
-                "backpressureLevel": "ok",
-                "backpressure-level": "ok",
-                "ratio": 0.0,
-                "idleRatio": round(1 - busy, 3),
-                "busyRatio": busy,
-            }
-            for number in range(vertex.parallelism)
-        ],
+        "subtasks": subtasks,
     }
+
+
+def _backpressure(subtask: int, load: Mapping[str, float]) -> dict[str, Any]:
+    """Return the ratios of a subtask; a ratio that is not known is 0, as in Flink."""
+    ratio, idle, busy = (round(load.get(name, 0) / 1000, 3) for name in (WAITED, IDLE, BUSY))
+    level = _backpressure_level(ratio)
+    return {
+        "subtask": subtask,
+        "backpressureLevel": level,
+        "backpressure-level": level,
+        "ratio": ratio,
+        "idleRatio": idle,
+        "busyRatio": busy,
+    }
+
+
+def _backpressure_level(ratio: float) -> str:
+    """Return the level of a ratio, with Flink's limits."""
+    if ratio <= 0.1:
+        return "ok"
+    return "low" if ratio <= 0.5 else "high"
 
 
 def vertex_metrics(
@@ -654,7 +668,6 @@ def _task_values(view: JobView, vertex: VertexInfo) -> dict[str, float]:
     if first is None:
         return {}
     last = [view.operators[each] for each in _leaving(view.graph, vertex)]
-    busy_share = first.busy or 0.0
     values: dict[str, float] = {
         names.RECORDS_IN: 0 if _is_source(view.graph, vertex) else first.records_in,
         names.RECORDS_OUT: sum(each.counts.records_out for each in last),
@@ -663,8 +676,6 @@ def _task_values(view: JobView, vertex: VertexInfo) -> dict[str, float]:
         names.BYTES_IN: first.counts.bytes_in,
         names.BYTES_OUT: first.counts.bytes_out,
         names.BUSY_MS: first.counts.busy_ms,
-        "busyTimeMsPerSecond": busy_share * 1000,
-        "idleTimeMsPerSecond": (1 - busy_share) * 1000,
     }
     if first.watermark_ms is not None:
         values[names.WATERMARK] = first.watermark_ms
@@ -711,4 +722,6 @@ def _subtask_values(
         if (operator, metric) in counted:
             values = found.setdefault(subtask, {})
             values[metric] = values.get(metric, 0) + entry.value
+    for subtask, load in record.loads(vertex.id).items():
+        found.setdefault(subtask, {}).update(load)
     return found

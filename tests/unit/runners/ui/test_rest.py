@@ -14,6 +14,8 @@ from typing import Any
 import pytest
 
 from headrace.common.job_status import JobStatus
+from headrace.metrics._merging import MergeRule, MetricId, MetricValue
+from headrace.metrics._operator_counts import BUSY_MS, PENDING_RECORDS
 from headrace.runners.observers import BatchProgress, JobObserver, SavepointTaken, Slots
 from headrace.runners.ui import rest
 from headrace.runners.ui.record import JobRecord
@@ -180,6 +182,40 @@ def test_executors_are_task_managers() -> None:
     record.job = replace(record.job, cores=8, find_slots=lambda: Slots(3, 12))
     found = rest.overview([record])
     assert (found["taskmanagers"], found["slots-total"]) == (3, 12)
+
+
+@pytest.mark.parametrize(
+    ("busy_ms", "unread", "level", "ratios"),
+    [
+        (700, 5, "low", (0.3, 0.0, 0.7)),
+        (300, 5, "high", (0.7, 0.0, 0.3)),
+        (950, 5, "ok", (0.05, 0.0, 0.95)),
+        (300, 0, "ok", (0.0, 0.7, 0.3)),
+    ],
+)
+def test_a_source_with_unread_records_waits_for_the_rest_of_a_micro_batch(
+    busy_ms: int, unread: int, level: str, ratios: tuple[float, ...]
+) -> None:
+    last = Last()
+    job = watch(last).job
+    assert job is not None
+    figures = {
+        MetricId("numbers", "numbers", BUSY_MS, 0): MetricValue(MergeRule.SUM, busy_ms),
+        MetricId("numbers", "numbers", PENDING_RECORDS, 0): MetricValue(MergeRule.TOTAL, unread),
+    }
+    record = JobRecord("clicks", wall_ms=lambda: 61_000)
+    record.on_start(replace(job, started_ms=60_000))
+    timed = replace(last.batch, started_ms=60_000, now_ms=61_000, duration_ms=1000)
+    record.on_batch(replace(timed, metrics=figures, totals=figures))
+    answer = rest.backpressure(record, "numbers")
+    assert answer["backpressureLevel"] == answer["subtasks"][0]["backpressure-level"] == level
+    names = ("ratio", "idleRatio", "busyRatio")
+    assert tuple(answer["subtasks"][0][name] for name in names) == ratios
+    of_tasks = ["0.backPressuredTimeMsPerSecond", "0.idleTimeMsPerSecond", "0.busyTimeMsPerSecond"]
+    found = rest.vertex_metrics(record, "numbers", of_tasks)
+    assert tuple(float(each["value"]) for each in found) == tuple(1000 * each for each in ratios)
+    unknown = rest.backpressure(record, window_vertex(record))["subtasks"][0]
+    assert tuple(unknown[name] for name in names) == (0, 0, 0)
 
 
 def test_the_last_savepoint_is_reported() -> None:
