@@ -29,8 +29,8 @@ def make_protocol(max_connections: int = _MAX_CONNECTIONS, silent_s: float = _SI
 
         def _look(self) -> None:
             request = self.cycle
-            is_answered = request is None or request.response_complete
-            if is_answered and request is self._seen:
+            awaits_client = request is None or request.response_complete or request.more_body
+            if awaits_client and request is self._seen:
                 self.transport.abort()
                 return
             self._seen = request

@@ -165,8 +165,9 @@ class UiServer:
                 }.items()
             ),
         ]
+        left = optional("starlette.requests").ClientDisconnect
         inner = applications.Starlette(
-            routes=routes, exception_handlers={404: _not_found, 405: _not_found}
+            routes=routes, exception_handlers={404: _not_found, 405: _not_found, left: _left}
         )
         return self._guarded(inner)
 
@@ -382,6 +383,13 @@ def _file(name: str, request: Request) -> Response:
     responses = optional("starlette.responses")
     data = (resources.files("headrace.runners.ui") / "static" / name).read_bytes()
     found: Response = responses.Response(data, media_type=_FILES[name])
+    return found
+
+
+def _left(request: Request, error: Exception) -> Response:
+    """Return what nobody reads: the client has closed the connection within its request."""
+    responses = optional("starlette.responses")
+    found: Response = responses.Response(status_code=400)
     return found
 
 

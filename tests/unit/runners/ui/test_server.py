@@ -168,6 +168,30 @@ def test_connections_are_few_and_silent_ones_are_closed(
         server.close()
 
 
+@pytest.mark.parametrize("sent", ["", "{"])
+def test_connections_whose_body_does_not_come_are_closed(
+    record: JobRecord,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    sent: str,
+) -> None:
+    monkeypatch.setattr("headrace.runners.ui.server.make_protocol", lambda: make_protocol(8, 0.3))
+    server = UiServer("127.0.0.1", 0)
+    server.add(record)
+    assert record.job is not None
+    head = f"POST /jobs/{record.job.job_id}/stop HTTP/1.1\r\nHost: localhost\r\n"
+    try:
+        for _ in range(2):
+            stalled = [socket.create_connection(("127.0.0.1", server.port), 20) for _ in range(8)]
+            for each in stalled:
+                each.sendall(f"{head}Content-Length: 9\r\n\r\n{sent}".encode())
+            assert all(_is_closed(each) for each in stalled)
+        assert ask(server, "/overview")[0] == 200
+    finally:
+        server.close()
+    assert not caplog.records  # a client that leaves is no error of the job
+
+
 def _is_closed(connection: socket.socket) -> bool:
     """Return whether the other side closes a connection."""
     try:
@@ -475,6 +499,7 @@ def test_without_a_token_no_command_is_taken(
     [
         ("{", 400),
         ("[]", 400),
+        ("[" * 60_000, 400),
         ('{"drain": "yes"}', 400),
         ('{"targetDirectory": 1}', 400),
         (json.dumps({"targetDirectory": "x" * 70_000}), 413),
