@@ -18,6 +18,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from importlib import resources
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from headrace.common._extras import optional
 from headrace.common._options import catalogue as options
@@ -53,6 +54,9 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+_VERSIONS = ("", "/v1")
+"""The prefixes of paths, as in Flink, of whose API there is one version."""
+
 _BACKLOG = 64
 _MAX_JOBS = 100
 _ACTIVE = (JobStatus.RUNNING, JobStatus.RESTARTING, JobStatus.FAILING, JobStatus.CANCELLING)
@@ -149,20 +153,23 @@ class UiServer:
         """Return the ASGI application."""
         applications = optional("starlette.applications")
         routing = optional("starlette.routing")
+        commands = {
+            "/jobs/{job}/savepoints": Commands.savepoint,
+            "/jobs/{job}/stop": Commands.stop,
+        }
         routes = [
             routing.Route("/jobs/{job}/state", self._query, methods=["POST"]),
             routing.Route("/", partial(_file, "index.html")),
             *(routing.Route(f"/{name}", partial(_file, name)) for name in _FILES),
             *(
-                routing.Route(path, self._endpoint(answer), methods=["GET"])
+                routing.Route(f"{version}{path}", self._endpoint(answer), methods=["GET"])
                 for path, answer in self._answers().items()
+                for version in _VERSIONS
             ),
             *(
-                routing.Route(path, self._command(command), methods=["POST"])
-                for path, command in {
-                    "/jobs/{job}/savepoints": Commands.savepoint,
-                    "/jobs/{job}/stop": Commands.stop,
-                }.items()
+                routing.Route(f"{version}{path}", self._command(command), methods=["POST"])
+                for path, command in commands.items()
+                for version in _VERSIONS
             ),
         ]
         left = optional("starlette.requests").ClientDisconnect
@@ -192,6 +199,8 @@ class UiServer:
                 await send(message)
 
             hosts = [text for name, text in scope.get("headers", ()) if name == b"host"]
+            # Each part of a path is decoded when it is known: the id of a vertex may have a slash.
+            scope = {**scope, "path": scope["raw_path"].decode("latin-1")}
             own = len(hosts) == 1 and self._is_own_name(hosts[0].decode("latin-1"))
             await (inner if own else refusal)(scope, receive, send_with_headers)
 
@@ -205,19 +214,19 @@ class UiServer:
             return lambda request: answer(self._record(request))
 
         def of_vertex(answer: Callable[[JobRecord, str], Any]) -> Callable[[Request], Any]:
-            return lambda request: answer(self._record(request), request.path_params["vertex"])
+            return lambda request: answer(self._record(request), _part(request, "vertex"))
 
         def of_vertex_metrics(
             answer: Callable[[JobRecord, str, Sequence[str] | None], Any],
         ) -> Callable[[Request], Any]:
             return lambda request: answer(
-                self._record(request), request.path_params["vertex"], _wanted(request)
+                self._record(request), _part(request, "vertex"), _wanted(request)
             )
 
         def of_request(request: Request) -> Any:
             record = self._record(request)
             check_token(record.token, _has_token(request, record.token))
-            return record.commands.result(request.path_params["id"])
+            return record.commands.result(_part(request, "id"))
 
         job, vertex = "/jobs/{job}", "/jobs/{job}/vertices/{vertex}"
         return {
@@ -291,7 +300,7 @@ class UiServer:
                 raise Refused(409, "the job has not started")
             return record.commands.query(record.job.program, body)
 
-        job_id = request.path_params["job"]
+        job_id = _part(request, "job")
         jobs = (each.job for each in self._records.values() if each.job is not None)
         if not any(job.job_id == job_id and job.runner == "local" for job in jobs):
             return _json_response(answer, 200)
@@ -319,19 +328,24 @@ class UiServer:
         return True
 
     def _record(self, request: Request) -> JobRecord:
-        job_id = request.path_params["job"]
+        job_id = _part(request, "job")
         for record in self._records.values():
             if record.job is not None and record.job.job_id == job_id:
                 return record
         raise NotFound(f"Job {job_id} not found")
 
     def _numbered(self, request: Request) -> JobRecord:
-        text = request.path_params["number"]
+        text = _part(request, "number")
         number = _parse_number(text)
         record = None if number is None else self._records.get(number)
         if record is None:
             raise NotFound(f"there is no job number {text}")
         return record
+
+
+def _part(request: Request, name: str) -> str:
+    """Return a part of a request's path, decoded."""
+    return unquote(request.path_params[name])
 
 
 async def _read_body(request: Request) -> bytes:
@@ -395,5 +409,7 @@ def _left(request: Request, error: Exception) -> Response:
 
 def _not_found(request: Request, error: Exception) -> Response:
     responses = optional("starlette.responses")
-    found: Response = responses.JSONResponse({"errors": [f"Not found: {request.url.path}"]}, 404)
+    found: Response = responses.JSONResponse(
+        {"errors": [f"Not found: {unquote(request.scope['path'])}"]}, 404
+    )
     return found

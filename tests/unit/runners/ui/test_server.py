@@ -12,8 +12,10 @@ import sys
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -102,6 +104,36 @@ def test_tools_of_flink_find_the_job(server: UiServer, record: JobRecord) -> Non
     assert found == [{"id": "numRestarts", "value": "0"}]
     for below in ("plan", "config", "status", "accumulators", "checkpoints", "checkpoints/config"):
         assert ask_json(server, f"/jobs/{job['jid']}/{below}")
+
+
+@pytest.mark.parametrize("uid", ["clicks/v1", "a b?#%2F", "é", "sums/metrics"])
+def test_a_vertex_is_found_by_any_uid(uid: str) -> None:
+    server, record = UiServer("127.0.0.1", 0), watch()
+    server.add(record)
+    assert record.job is not None
+    graph = record.job.graph
+    vertices = tuple(replace(each, id=uid) for each in graph.vertices[:1])
+    record.job = replace(record.job, graph=replace(graph, vertices=vertices))
+    try:
+        path = f"/jobs/{record.job.job_id}/vertices/{quote(uid, safe='')}"
+        assert ask_json(server, path)["id"] == uid
+        for below in ("watermarks", "backpressure", "metrics", "subtasks/metrics"):
+            assert ask(server, f"{path}/{below}")[0] == 200
+        status, _, body = ask(server, f"{path}s")
+        assert status == 404 and f"Vertex {uid}s not found" in json.loads(body)["errors"][0]
+    finally:
+        server.close()
+
+
+def test_paths_may_begin_with_the_version_of_flinks_api(
+    server: UiServer, record: JobRecord
+) -> None:
+    assert ask_json(server, "/v1/jobs") == ask_json(server, "/jobs")
+    assert record.job is not None
+    path = f"/v1/jobs/{record.job.job_id}"
+    assert ask_json(server, f"{path}/status") == {"status": "FAILED"}
+    assert ask(server, f"{path}/stop", "POST", "{}")[0] == 401
+    assert ask(server, "/v2/jobs")[0] == 404
 
 
 def test_what_is_not_there_is_not_found(server: UiServer) -> None:
