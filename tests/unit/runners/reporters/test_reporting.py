@@ -164,6 +164,8 @@ def test_odd_metrics_of_functions_do_not_spoil_the_page() -> None:
             group.add_group("", "x").counter("n").inc()
             group.add_group("file", "caf\udce9").counter("caf\udce9").inc()
             group.add_group("__name__", "y").counter("own").inc()
+            group.counter("size_count").inc(5)  # the name of a sample of the next one
+            group.distribution("size").update(7)
 
         def map(self, value: int) -> int:
             return value
@@ -185,11 +187,12 @@ def test_odd_metrics_of_functions_do_not_spoil_the_page() -> None:
             "flink_taskmanager_job_task_operator_"
         )
         for line in pages[0].splitlines()
-        if re.search("_huge|_none|_gr__e|_n{|_caf|_own", line) and not line.startswith("#")
+        if re.search("_huge|_none|_gr__e|_n{|_caf|_own|_size", line) and not line.startswith("#")
     ]
     assert lines == [
         "huge{} +Inf",
         "none{} NaN",
+        "size_count{} 5.0",
         '1:st_key_gr__e_in__{_1_st_key="a\\"b\\n",} 1.0',
         "_n{} 1.0",
         'file_caf_{file="caf?",} 1.0',
