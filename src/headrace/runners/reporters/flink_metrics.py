@@ -37,6 +37,7 @@ class Snapshot:
         self._run, self._now_ms = run, now_ms
         self._figures = run.figures
         self._rates: dict[int, Callable[[CountKey], float | None]] = {}
+        self._is_running = run.status is JobStatus.RUNNING and run.failed_ms is None
         job = run.job
         self._driver = {"host": host}
         self._job = {"host": host, "job_id": job.job_id, "job_name": job.name}
@@ -66,15 +67,20 @@ class Snapshot:
     # The job.
 
     def _job_samples(self) -> Iterator[Sample]:
-        run, now_ms = self._run, self._now_ms
-        is_running = run.status is JobStatus.RUNNING and run.failed_ms is None
-        yield self._gauge(Scope.JOB_MANAGER, RUNNING_JOBS, int(is_running), self._driver)
+        run = self._run
+        yield self._gauge(Scope.JOB_MANAGER, RUNNING_JOBS, int(self._is_running), self._driver)
         slots = run.job.find_slots()
         tasks = run.job.cores if slots is None else slots.tasks
         yield self._gauge(Scope.JOB_MANAGER, "taskSlotsTotal", tasks, self._driver)
         if slots is not None:
             name = "numRegisteredTaskManagers"
             yield self._gauge(Scope.JOB_MANAGER, name, slots.executors, self._driver)
+        for name, value in self.of_job().items():
+            yield self._gauge(Scope.JOB, name, value, self._job)
+
+    def of_job(self) -> dict[str, Number]:
+        """Return the metrics of the job itself, by name."""
+        run, now_ms, is_running = self._run, self._now_ms, self._is_running
         up_ms = now_ms - run.running_since_ms if is_running else 0
         down_ms = 0 if run.failed_ms is None else now_ms - run.failed_ms
         is_ended = run.status is not JobStatus.RUNNING
@@ -107,8 +113,7 @@ class Snapshot:
             ]
             if sizes:
                 values["lastCheckpointFullSize"] = sum(sizes)
-        for name, value in values.items():
-            yield self._gauge(Scope.JOB, name, value, self._job)
+        return values
 
     # Tasks.
 

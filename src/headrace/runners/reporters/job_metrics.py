@@ -97,6 +97,11 @@ class JobMetrics:
         snapshot = self._snapshot(now_ms)
         return [] if snapshot is None else [*snapshot.samples()]
 
+    def of_job(self, now_ms: int) -> dict[str, Number]:
+        """Return the metrics of the job itself; empty before it starts."""
+        snapshot = self._snapshot(now_ms)
+        return {} if snapshot is None else snapshot.of_job()
+
     def loads(self, vertex_id: str, now_ms: int) -> dict[int, dict[str, Number]]:
         """Return how each task of a vertex spends its time (ms per second), by subtask and metric.
 

@@ -245,8 +245,10 @@ class JobRecord:
 
     def on_failure(self, error: BaseException, restarts_in_ms: int | None) -> None:
         """Store a failure."""
+        now_ms = self._wall_ms()
+        self._metrics.on_failure(error, restarts_in_ms, now_ms)
         with self._lock:
-            self._failures.append(Failure(self._wall_ms(), error, restarts_in_ms))
+            self._failures.append(Failure(now_ms, error, restarts_in_ms))
             self._failure_count += 1
             if restarts_in_ms is not None:
                 self._restarts += 1
@@ -258,18 +260,24 @@ class JobRecord:
 
     def on_end(self, status: JobStatus) -> None:
         """Store the final status."""
+        self._metrics.on_end(status)
         self._ended_s = self._monotonic()
         self.ended_ms = self._wall_ms()
         self._set_status(status)
 
     def _set_status(self, status: JobStatus) -> None:
         self.status = status
-        self.status_times[status] = self._wall_ms()
+        # Replaced as a whole: threads of the page go through it.
+        self.status_times = {**self.status_times, status: self._wall_ms()}
 
     def added_bytes(self) -> int | None:
         """Return what the last micro-batch has added to the checkpoint; None: not known."""
         batch = self._last
         return None if batch is None else batch.find_checkpoint_bytes()
+
+    def job_metrics(self) -> Mapping[str, Number]:
+        """Return the metrics of the job itself, as ``JobMetrics.of_job``."""
+        return self._metrics.of_job(self.ended_ms or self._wall_ms())
 
     def loads(self, vertex_id: str) -> Mapping[int, Mapping[str, Number]]:
         """Return how each task of a vertex spends its time, as ``JobMetrics.loads``."""

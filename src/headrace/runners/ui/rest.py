@@ -45,8 +45,18 @@ _PERCENTILES = (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999
 _QUARTILES = (("p25", 0.25), ("median", 0.5), ("p75", 0.75), ("p95", 0.95))
 _UNKNOWN = -1
 _ANY_NUMBER = (1 << 31) - 1
-_SECRET = ("password", "passwd", "secret", "token", "key", "auth", "credential", "jaas")
+_SECRET = (
+    *("password", "passwd", "passphrase", "pwd", "secret", "token", "key", "auth", "credential"),
+    *("signature", "jaas", "headers"),
+)
 _PASSWORD_IN_URL = re.compile(r"(//[^:/\s]*:)[^/\s]+(?=@[^@\s]*$)")
+_NAMED_SECRET = re.compile(
+    rf"""((?<![\w.-])[\w.-]*(?:{"|".join(_SECRET)})[\w.-]*["']?\s*[=:]\s*)"""
+    r"""("[^"]*"|'[^']*'|[^\s&;,"']+)""",
+    re.IGNORECASE,
+)
+"""``password=xyz`` in connection strings and the queries of URLs."""
+
 _HIDDEN = "******"
 _TASK_STATE = {
     JobStatus.CREATED: "CREATED",
@@ -287,19 +297,26 @@ def job_config(record: JobRecord) -> dict[str, Any]:
 def _without_secrets(settings: Mapping[str, str]) -> dict[str, str]:
     """Return settings; values of keys like passwords, and passwords in URLs, are hidden."""
     return {
-        key: _HIDDEN
-        if any(word in key.lower() for word in _SECRET)
-        else _PASSWORD_IN_URL.sub(rf"\g<1>{_HIDDEN}", value)
+        key: _HIDDEN if any(word in key.lower() for word in _SECRET) else _hide_secrets(value)
         for key, value in settings.items()
     }
 
 
-def exceptions(record: JobRecord, with_values: bool) -> dict[str, Any]:
-    """Answer ``/jobs/:jobid/exceptions``, the newest first."""
+def _hide_secrets(text: str) -> str:
+    """Return a text without passwords in URLs, and without values of names like passwords."""
+    text = _PASSWORD_IN_URL.sub(rf"\g<1>{_HIDDEN}", text)
+    return _NAMED_SECRET.sub(rf"\g<1>{_HIDDEN}", text)
+
+
+def exceptions(record: JobRecord, with_values: bool, most: int | None = None) -> dict[str, Any]:
+    """Answer ``/jobs/:jobid/exceptions``: the newest first, and at most ``most``."""
     location = "" if record.job is None else record.job.location
-    found = reversed(record.failures)
-    entries = [_exception(each, location, with_values) for each in found]
-    return {"exceptionHistory": {"entries": entries, "truncated": False}}
+    view = record.view()
+    entries = [
+        _exception(each, location, with_values) for each in [*reversed(view.failures)][:most]
+    ]
+    is_cut = view.failure_count > len(entries)
+    return {"exceptionHistory": {"entries": entries, "truncated": is_cut}}
 
 
 def _exception(failure: Failure, location: str, with_values: bool) -> dict[str, Any]:
@@ -334,9 +351,7 @@ def job_metrics(record: JobRecord, wanted: Sequence[str] | None) -> list[dict[st
     view = record.view()
     in_progress = view.open_batches
     found: dict[str, float] = {
-        "numRestarts": view.restarts,
-        "uptime": 0 if view.status is not JobStatus.RUNNING else round(view.seconds * 1000),
-        "runningTime": round(view.seconds * 1000),
+        **record.job_metrics(),
         "totalNumberOfCheckpoints": view.batch_count + view.failure_count + in_progress,
         "numberOfInProgressCheckpoints": in_progress,
         "numberOfCompletedCheckpoints": view.batch_count,
@@ -376,7 +391,7 @@ def checkpoints(record: JobRecord) -> dict[str, Any]:
     rows = [*reversed(view.batches)]
     size = _UNKNOWN if view.state_bytes is None else view.state_bytes
     history = [
-        _checkpoint(view, row, size if number == 0 else _UNKNOWN) for number, row in enumerate(rows)
+        _checkpoint(view, row, size if row is rows[0] else _UNKNOWN, row is rows[0]) for row in rows
     ]
     sizes = [] if view.state_bytes is None else [size]
     in_progress = view.open_batches
@@ -406,12 +421,12 @@ def checkpoints(record: JobRecord) -> dict[str, Any]:
     }
 
 
-def _checkpoint(view: JobView, row: BatchRow, size: int) -> dict[str, Any]:
+def _checkpoint(view: JobView, row: BatchRow, size: int, is_last: bool) -> dict[str, Any]:
     folder = None if view.job is None else view.job.checkpoint
     return {
         **_completed(view, row.batch_id, row.started_ms, row.duration_ms, size),
         "external_path": folder or "<checkpoint-not-externally-addressable>",
-        "discarded": size == _UNKNOWN,
+        "discarded": not is_last,
     }
 
 
@@ -622,9 +637,15 @@ def vertex_metrics(
 
 
 def subtask_metrics(
-    record: JobRecord, vertex_id: str, wanted: Sequence[str] | None
+    record: JobRecord,
+    vertex_id: str,
+    wanted: Sequence[str] | None,
+    aggregates: Sequence[str] | None = None,
 ) -> list[dict[str, Any]]:
-    """Answer ``/jobs/:jobid/vertices/:vertexid/subtasks/metrics``: over all subtasks."""
+    """Answer ``/jobs/:jobid/vertices/:vertexid/subtasks/metrics``: over all subtasks.
+
+    ``aggregates``: the names of those that are wanted; None: all.
+    """
     view, vertex = _vertex(record, vertex_id)
     by_subtask = _subtask_values(record, view, vertex)
     known = {name: None for values in by_subtask.values() for name in values}
@@ -638,7 +659,9 @@ def subtask_metrics(
         if not values and whole is not None:
             values = [whole]
         if values:
-            answers.append({"id": name, **_spread(values)})
+            found = _spread(values).items()
+            kept = {key: value for key, value in found if not aggregates or key in aggregates}
+            answers.append({"id": name, **kept})
     return answers
 
 

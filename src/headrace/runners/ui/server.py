@@ -75,6 +75,7 @@ class UiServer:
         self._records: dict[int, JobRecord] = {}
         """By number, in the order in which the jobs were added."""
         self._next_number = 0
+        self._adding = threading.Lock()
         self._names = {"localhost", host.lower()}
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         # asyncio sets TCP_NODELAY on connections only if the protocol is named. Without it, an
@@ -106,14 +107,15 @@ class UiServer:
 
         ``name``: a further host name by which the page is reached from now on.
         """
-        if name is not None:
-            self._names = self._names | {name.lower()}
-        records = {**self._records, self._next_number: record}
-        self._next_number += 1
-        ended = [number for number, each in self._records.items() if each.status not in _ACTIVE]
-        if len(records) > _MAX_JOBS and ended:
-            del records[ended[0]]
-        self._records = records  # replaced as a whole: the server's thread reads it
+        with self._adding:
+            if name is not None:
+                self._names = self._names | {name.lower()}
+            records = {**self._records, self._next_number: record}
+            self._next_number += 1
+            ended = [number for number, each in self._records.items() if each.status not in _ACTIVE]
+            if len(records) > _MAX_JOBS and ended:
+                del records[ended[0]]
+            self._records = records  # replaced as a whole: the server's thread reads it
 
     def close(self) -> None:
         """Stop serving."""
@@ -250,7 +252,10 @@ class UiServer:
             f"{vertex}/watermarks": of_vertex(rest.watermarks),
             f"{vertex}/backpressure": of_vertex(rest.backpressure),
             f"{vertex}/metrics": of_vertex_metrics(rest.vertex_metrics),
-            f"{vertex}/subtasks/metrics": of_vertex_metrics(rest.subtask_metrics),
+            f"{vertex}/subtasks/metrics": lambda request: rest.subtask_metrics(
+                *(self._record(request), _part(request, "vertex")),
+                *(_wanted(request), _wanted(request, "agg")),
+            ),
             "/page/jobs": lambda request: [
                 {"number": number, "name": each.name, "status": each.status.name}
                 for number, each in self._records.items()
@@ -261,7 +266,8 @@ class UiServer:
 
     def _exceptions(self, request: Request) -> dict[str, Any]:
         record = self._record(request)
-        return rest.exceptions(record, _has_token(request, record.token))
+        most = _parse_number(request.query_params.get("maxExceptions", ""))
+        return rest.exceptions(record, _has_token(request, record.token), most)
 
     def _state(self, request: Request) -> dict[str, Any]:
         record = self._numbered(request)
@@ -388,8 +394,8 @@ def _machine_names() -> set[str]:
     return {name, name.partition(".")[0]}
 
 
-def _wanted(request: Request) -> list[str] | None:
-    found = request.query_params.get("get")
+def _wanted(request: Request, parameter: str = "get") -> list[str] | None:
+    found = request.query_params.get(parameter)
     return None if found is None else [name for name in found.split(",") if name]
 
 

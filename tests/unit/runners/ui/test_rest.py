@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import json
+import re
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -271,6 +273,77 @@ def test_a_failed_job_says_so() -> None:
 def test_an_unknown_vertex_is_not_found(record: JobRecord) -> None:
     with pytest.raises(rest.NotFound):
         rest.vertex_details(record, "none")
+
+
+@pytest.mark.parametrize(
+    ("given", "shown"),
+    [
+        ("jdbc:postgresql://db/shop?user=ann&password=x%y&ssl=on", "password=******&ssl=on"),
+        ("host=db user=ann passwd='x y' dbname=shop", "passwd=****** dbname=shop"),
+        ("Endpoint=sb://a/;SharedAccessKey=a+b/c==;EntityPath=e", "AccessKey=******;EntityPath=e"),
+        ('{"db.Secret": "x, y", "region": "eu"}', '"db.Secret": ******, "region": "eu"}'),
+        ("no words that hide anything: 5", "no words that hide anything: 5"),
+    ],
+)
+def test_values_of_names_like_passwords_are_hidden_in_values(given: str, shown: str) -> None:
+    found = rest._hide_secrets(given)
+    assert found.endswith(shown) and not re.search("x.?y|a.b/c", found)
+
+
+def test_a_long_parameter_is_no_work() -> None:
+    text = "a" * 1_000_000
+    began_s = time.perf_counter()
+    assert rest._hide_secrets(text) == text
+    assert time.perf_counter() - began_s < 5
+
+
+def test_times_are_those_of_the_reporters() -> None:
+    last, now_ms = Last(), [1_000]
+    job = watch(last).job
+    assert job is not None
+    record = JobRecord("clicks", wall_ms=lambda: now_ms[-1])
+    record.on_start(replace(job, started_ms=1_000))
+
+    def times() -> list[str]:
+        names = ["uptime", "downtime", "runningTime", "restartingTime"]
+        return [each["value"] for each in rest.job_metrics(record, names)]
+
+    now_ms.append(5_000)
+    assert times() == ["4000", "0", "4000", "0"]
+    record.on_failure(OSError(), 10)
+    now_ms.append(6_000)
+    assert times() == ["0", "1000", "0", "1000"]
+    record.on_batch(replace(last.batch, started_ms=7_000, now_ms=7_500))
+    now_ms.append(8_000)
+    assert times() == ["1000", "0", "1000", "0"]
+    record.on_end(JobStatus.FINISHED)
+    assert times()[:2] == ["-1", "-1"]
+
+
+def test_exceptions_are_as_many_as_wanted() -> None:
+    record = watch()
+    for number in range(60):  # more than are kept
+        record.on_failure(OSError(number), 10)
+
+    def found(most: int | None) -> tuple[int, bool]:
+        history = rest.exceptions(record, True, most)["exceptionHistory"]
+        assert not history["entries"] or "OSError: 59" in history["entries"][0]["stacktrace"]
+        return len(history["entries"]), history["truncated"]
+
+    assert (found(None), found(3), found(0)) == ((50, True), (3, True), (0, True))
+    record = watch(function=lambda n: 1 // (50 - n))
+    assert rest.exceptions(record, False, 1)["exceptionHistory"]["truncated"] is False
+
+
+def test_only_the_last_checkpoint_is_kept(record: JobRecord) -> None:
+    history = rest.checkpoints(record)["history"]
+    assert [each["discarded"] for each in history] == [False] + [True] * (len(history) - 1)
+
+
+def test_only_the_wanted_aggregates_are_answered(record: JobRecord) -> None:
+    of_vertex = (record, window_vertex(record), ["numRecordsIn"])
+    (found,) = rest.subtask_metrics(*of_vertex, ["sum", "min"])
+    assert found == {"id": "numRecordsIn", "min": 100.0, "sum": 100.0}
 
 
 def test_passwords_in_parameters_are_hidden() -> None:

@@ -9,6 +9,7 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
@@ -275,6 +276,34 @@ def test_of_many_jobs_the_last_are_shown_and_those_that_run(record: JobRecord) -
         assert ask(server, "/page/jobs/102/state")[0] == 200
     finally:
         server.close()
+
+
+def test_jobs_that_start_at_once_are_all_shown(record: JobRecord) -> None:
+    server, ready = UiServer("127.0.0.1", 0), threading.Barrier(8)
+
+    def add() -> None:
+        ready.wait()
+        for _ in range(10):
+            server.add(record)
+
+    threads = [threading.Thread(target=add) for _ in range(8)]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert [each["number"] for each in ask_json(server, "/page/jobs")] == [*range(80)]
+    finally:
+        server.close()
+
+
+def test_parameters_of_flinks_api_are_heard(server: UiServer, record: JobRecord) -> None:
+    assert record.job is not None
+    path = f"/jobs/{record.job.job_id}"
+    history = ask_json(server, f"{path}/exceptions?maxExceptions=0")["exceptionHistory"]
+    assert history == {"entries": [], "truncated": True}
+    asked = f"{path}/vertices/numbers/subtasks/metrics?get=numRecordsOut&agg=max"
+    assert [each.keys() for each in ask_json(server, asked)] == [{"id", "max"}]
 
 
 def test_no_other_page_may_read_answers(server: UiServer) -> None:
