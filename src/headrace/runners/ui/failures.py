@@ -64,7 +64,7 @@ def show_failure(error: BaseException, with_values: bool) -> ShownFailure:
     """
     notes = [line for note in getattr(error, "__notes__", []) for line in note.splitlines()]
     operator = next((found[1] for line in notes if (found := _OPERATOR_LINE.match(line))), "")
-    message = str(error)
+    message = _message_of(error)
     if not with_values:
         notes = _without_values(notes)
         if not isinstance(error, _WITHOUT_VALUES):
@@ -77,6 +77,14 @@ def show_failure(error: BaseException, with_values: bool) -> ShownFailure:
     trace = "\n".join([f"{head}{frames}{body}", *notes])
     line = "" if location is None else f"{location.file}:{location.line} in {location.name}"
     return ShownFailure(name, message, line, _source_of(error), operator, trace)
+
+
+def _message_of(error: BaseException) -> str:
+    """Return an exception's text; a user's class may have none."""
+    try:
+        return str(error)
+    except Exception as other:
+        return f"(it has no text: {type(other).__name__})"
 
 
 def _without_values(lines: Sequence[str]) -> list[str]:

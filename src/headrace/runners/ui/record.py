@@ -34,6 +34,7 @@ from headrace.runners.reporters.job_metrics import JobMetrics
 from headrace.runners.reporters.samples import as_float
 from headrace.runners.subtasks import CountKey, Subtasks
 from headrace.runners.ui.commands import Commands
+from headrace.runners.ui.failures import ShownFailure, show_failure
 
 _SAMPLE_SECONDS = 1.0
 _WINDOW_SECONDS = 5.0
@@ -61,11 +62,19 @@ class BatchRow:
 
 @dataclass(frozen=True)
 class Failure:
-    """A failed attempt. ``restarts_in_ms`` None: the job has failed."""
+    """A failed attempt, without its exception, whose frames hold what the attempt held.
+
+    ``restarts_in_ms`` None: the job has failed. ``masked``: without values of records.
+    """
 
     at_ms: int
-    error: BaseException
     restarts_in_ms: int | None
+    full: ShownFailure
+    masked: ShownFailure
+
+    def shown(self, with_values: bool) -> ShownFailure:
+        """Return the exception for a reader who may, or may not, see values of records."""
+        return self.full if with_values else self.masked
 
 
 @dataclass(frozen=True)
@@ -246,9 +255,10 @@ class JobRecord:
     def on_failure(self, error: BaseException, restarts_in_ms: int | None) -> None:
         """Store a failure."""
         now_ms = self._wall_ms()
+        shown = (show_failure(error, True), show_failure(error, False))
         self._metrics.on_failure(error, restarts_in_ms, now_ms)
         with self._lock:
-            self._failures.append(Failure(now_ms, error, restarts_in_ms))
+            self._failures.append(Failure(now_ms, restarts_in_ms, *shown))
             self._failure_count += 1
             if restarts_in_ms is not None:
                 self._restarts += 1

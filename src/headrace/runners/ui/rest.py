@@ -21,7 +21,6 @@ from headrace.runners.job_graph import CHAINED, JobGraph, OperatorInfo, VertexIn
 from headrace.runners.observers import JobInfo, SavepointTaken, Slots
 from headrace.runners.reporters.flink_metrics import BUSY, IDLE, WAITED
 from headrace.runners.retention import RemovesCheckpoint, Retention
-from headrace.runners.ui.failures import show_failure
 from headrace.runners.ui.record import BatchRow, Failure, JobRecord, JobView
 from headrace.runners.ui.refusals import NotFound
 
@@ -320,7 +319,7 @@ def exceptions(record: JobRecord, with_values: bool, most: int | None = None) ->
 
 
 def _exception(failure: Failure, location: str, with_values: bool) -> dict[str, Any]:
-    shown = show_failure(failure.error, with_values)
+    shown = failure.shown(with_values)
     return {
         "exceptionName": shown.name,
         "stacktrace": shown.stacktrace,

@@ -27,6 +27,7 @@ from headrace.errors import ConfigurationError
 from headrace.runners.ui import start
 from headrace.runners.ui.connections import make_protocol
 from headrace.runners.ui.failures import MASK
+from headrace.runners.ui.page_data import state_data
 from headrace.runners.ui.record import JobRecord
 from headrace.runners.ui.server import UiServer
 from tests.unit.runners.ui import watched
@@ -353,6 +354,14 @@ def test_only_new_micro_batches_are_sent(server: UiServer) -> None:
     assert [each[0] for each in ask_json(server, "/page/jobs/0/state?after=2")["batches"]] == [3, 4]
     for odd in ("two", "%C2%B2", "9" * 5000):
         assert len(ask_json(server, f"/page/jobs/0/state?after={odd}")["batches"]) == 5
+
+
+def test_the_page_has_the_last_failures() -> None:
+    record = watch()
+    for number in range(5):
+        record.on_failure(OSError(number), 10)
+    found = state_data(record, -1, True)["failures"]
+    assert [each["message"] for each in found] == ["2", "3", "4"]
 
 
 def test_the_graph_has_a_place_for_all(server: UiServer) -> None:

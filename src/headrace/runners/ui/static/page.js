@@ -645,7 +645,7 @@ function showFailures(state) {
   const box = element("failures");
   box.replaceChildren();
   box.hidden = !state.failures.length;
-  for (const each of state.failures.slice(-3).reverse()) {
+  for (const each of [...state.failures].reverse()) {
     const article = makeHtml(box, "article");
     const head = makeHtml(article, "h3", each.name);
     if (each.message) makeHtml(head, "span", `: ${each.message}`);
