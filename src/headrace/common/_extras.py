@@ -9,6 +9,7 @@ from typing import Any
 from headrace.errors import MissingExtraError
 
 _EXTRAS = {
+    "anyio": ("ui", "The page of a job"),
     "confluent_kafka": ("kafka", "Kafka"),
     "confluent_kafka.schema_registry": ("registry", "a schema registry"),
     "fastavro": ("avro", "Avro"),

@@ -13,7 +13,9 @@ import json
 import re
 import selectors
 import socket
+import sys
 import threading
+import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from importlib import resources
@@ -59,6 +61,7 @@ _VERSIONS = ("", "/v1")
 
 _BACKLOG = 64
 _MAX_JOBS = 100
+_WAITING_QUERIES = 8
 _ACTIVE = (JobStatus.RUNNING, JobStatus.RESTARTING, JobStatus.FAILING, JobStatus.CANCELLING)
 
 
@@ -90,6 +93,7 @@ class UiServer:
             raise
         self.port: int = self._socket.getsockname()[1]
         self._server: Any = None
+        self._waiting: Any = None
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._serve, name="headrace-page", daemon=True)
         self._thread.start()
@@ -296,7 +300,8 @@ class UiServer:
     async def _query(self, request: Request) -> Response:
         """Answer a query of state: at once, as another thread would have to wait for a core.
 
-        A job of the local runner answers between two micro-batches, so a thread waits for it.
+        A job of the local runner answers between two micro-batches, so a thread waits for it. Only
+        a few threads do, and none of those that answer other requests.
         """
         body = await _read_body(request)
 
@@ -310,8 +315,11 @@ class UiServer:
         jobs = (each.job for each in self._records.values() if each.job is not None)
         if not any(job.job_id == job_id and job.runner == "local" for job in jobs):
             return _json_response(answer, 200)
-        run_in_threadpool = optional("starlette.concurrency").run_in_threadpool
-        found: Response = await run_in_threadpool(_json_response, answer, 200)
+        if self._waiting is None:
+            self._waiting = optional("anyio").CapacityLimiter(_WAITING_QUERIES)
+        found: Response = await optional("anyio.to_thread").run_sync(
+            _json_response, answer, 200, limiter=self._waiting
+        )
         return found
 
     def _commanded(self, request: Request, body: bytes) -> JobRecord:
@@ -366,14 +374,32 @@ async def _read_body(request: Request) -> bytes:
 
 def _json_response(answer: Callable[[], Any], code: int) -> Response:
     try:
-        content = answer()
+        text = _to_json(answer())
     except Refused as error:
-        content, code = {"errors": [str(error)]}, error.code
-    # In ASCII: a path may have bytes that are no UTF-8 (surrogates in Python).
-    text = json.dumps(content, allow_nan=False, separators=(",", ":"))
+        text, code = _to_json({"errors": [str(error)]}), error.code
+    except Exception as error:  # our mistake, or an object of the user's that cannot be shown
+        _print_once(error)
+        text, code = _to_json({"errors": [f"Internal server error: {type(error).__name__}"]}), 500
     responses = optional("starlette.responses")
     found: Response = responses.Response(text, code, media_type="application/json")
     return found
+
+
+def _to_json(content: Any) -> str:
+    """Return JSON in ASCII: a path may have bytes that are no UTF-8 (surrogates in Python)."""
+    return json.dumps(content, allow_nan=False, separators=(",", ":"))
+
+
+_printed: set[tuple[str, int | None]] = set()
+"""Where the errors were raised that have been printed: pages ask once a second."""
+
+
+def _print_once(error: Exception) -> None:
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    if (frame.filename, frame.lineno) not in _printed:
+        _printed.add((frame.filename, frame.lineno))
+        text = "".join(traceback.format_exception(error))
+        print(f"headrace: the page could not answer a request:\n{text}", file=sys.stderr)
 
 
 def _has_token(request: Request, token: str | None) -> bool:

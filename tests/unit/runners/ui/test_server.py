@@ -583,6 +583,53 @@ def test_a_body_that_is_wrong_is_refused(
     assert commanded.stopped == []
 
 
+def test_an_answer_that_fails_is_told_once(
+    server: UiServer,
+    record: JobRecord,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def view() -> Any:
+        raise KeyError("of a figure")
+
+    monkeypatch.setattr(record, "view", view)
+    for _ in range(3):
+        status, _, body = ask(server, "/jobs/overview")
+        assert (status, json.loads(body)) == (500, {"errors": ["Internal server error: KeyError"]})
+    told = capsys.readouterr().err
+    assert told.count("could not answer") == told.count("KeyError: 'of a figure'") == 1
+
+
+def test_queries_that_wait_keep_no_thread_from_other_requests(
+    server: UiServer, record: JobRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered, waiting = threading.Event(), threading.Semaphore(0)
+
+    def query(program: Any, body: bytes) -> dict[str, Any]:
+        waiting.release()
+        assert answered.wait(30)
+        return {}
+
+    monkeypatch.setattr(record.commands, "query", query)
+    assert record.job is not None
+    path = f"/jobs/{record.job.job_id}/state"
+    found: list[int] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(ask(server, path, "POST", "{}", **TOKEN)[0]))
+        for _ in range(60)  # more than a pool has threads
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        assert waiting.acquire(timeout=20)
+        assert ask(server, "/overview")[0] == 200
+    finally:
+        answered.set()
+        for thread in threads:
+            thread.join()
+    assert found == [200] * 60
+
+
 def test_a_job_that_has_not_started_takes_no_command(server: UiServer, record: JobRecord) -> None:
     assert post(server, record, "stop", "{}")[0] == 409
     assert ask(server, "/jobs/none/stop", "POST", "{}", **TOKEN)[0] == 404
