@@ -9,7 +9,6 @@ from typing import Any
 from headrace.errors import MissingExtraError
 
 _EXTRAS = {
-    "anyio": ("ui", "The page of a job"),
     "confluent_kafka": ("kafka", "Kafka"),
     "confluent_kafka.schema_registry": ("registry", "a schema registry"),
     "fastavro": ("avro", "Avro"),

@@ -315,9 +315,10 @@ class UiServer:
         jobs = (each.job for each in self._records.values() if each.job is not None)
         if not any(job.job_id == job_id and job.runner == "local" for job in jobs):
             return _json_response(answer, 200)
+        anyio = optional("starlette.concurrency").anyio
         if self._waiting is None:
-            self._waiting = optional("anyio").CapacityLimiter(_WAITING_QUERIES)
-        found: Response = await optional("anyio.to_thread").run_sync(
+            self._waiting = anyio.CapacityLimiter(_WAITING_QUERIES)
+        found: Response = await anyio.to_thread.run_sync(
             _json_response, answer, 200, limiter=self._waiting
         )
         return found
