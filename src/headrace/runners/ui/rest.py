@@ -7,7 +7,6 @@ sources can be back-pressured: within a micro-batch the others do not wait for e
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -23,6 +22,7 @@ from headrace.runners.reporters.flink_metrics import BUSY, IDLE, WAITED
 from headrace.runners.retention import RemovesCheckpoint, Retention
 from headrace.runners.ui.record import BatchRow, Failure, JobRecord, JobView
 from headrace.runners.ui.refusals import NotFound
+from headrace.runners.ui.secrets import without_secrets
 
 VERSION = "2.3.0"
 """The version of Flink whose format the answers have."""
@@ -44,19 +44,6 @@ _PERCENTILES = (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999
 _QUARTILES = (("p25", 0.25), ("median", 0.5), ("p75", 0.75), ("p95", 0.95))
 _UNKNOWN = -1
 _ANY_NUMBER = (1 << 31) - 1
-_SECRET = (
-    *("password", "passwd", "passphrase", "pwd", "secret", "token", "key", "auth", "credential"),
-    *("signature", "jaas", "headers"),
-)
-_PASSWORD_IN_URL = re.compile(r"(//[^:/\s]*:)[^/\s]+(?=@[^@\s]*$)")
-_NAMED_SECRET = re.compile(
-    rf"""((?<![\w.-])[\w.-]*(?:{"|".join(_SECRET)})[\w.-]*["']?\s*[=:]\s*)"""
-    r"""("[^"]*"|'[^']*'|[^\s&;,"']+)""",
-    re.IGNORECASE,
-)
-"""``password=xyz`` in connection strings and the queries of URLs."""
-
-_HIDDEN = "******"
 _TASK_STATE = {
     JobStatus.CREATED: "CREATED",
     JobStatus.RUNNING: "RUNNING",
@@ -286,25 +273,11 @@ def job_config(record: JobRecord) -> dict[str, Any]:
             "restart-strategy": settings.get("restart-strategy.type", "none"),
             "job-parallelism": parallelism,
             "object-reuse-mode": view.job is not None and view.job.program.settings.object_reuse,
-            "user-config": _without_secrets(view.job.program.settings.job_parameters)
+            "user-config": without_secrets(view.job.program.settings.job_parameters)
             if view.job
             else {},
         },
     }
-
-
-def _without_secrets(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return settings; values of keys like passwords, and passwords in URLs, are hidden."""
-    return {
-        key: _HIDDEN if any(word in key.lower() for word in _SECRET) else _hide_secrets(value)
-        for key, value in settings.items()
-    }
-
-
-def _hide_secrets(text: str) -> str:
-    """Return a text without passwords in URLs, and without values of names like passwords."""
-    text = _PASSWORD_IN_URL.sub(rf"\g<1>{_HIDDEN}", text)
-    return _NAMED_SECRET.sub(rf"\g<1>{_HIDDEN}", text)
 
 
 def exceptions(record: JobRecord, with_values: bool, most: int | None = None) -> dict[str, Any]:
