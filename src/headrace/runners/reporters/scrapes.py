@@ -24,6 +24,7 @@ class ScrapeServer(ThreadingMixIn, WSGIServer):
     """
 
     daemon_threads = True
+    request_queue_size = 64
 
     def __init__(
         self,

@@ -407,8 +407,13 @@ def _has_token(request: Request, token: str | None) -> bool:
     if not token:
         return False
     scheme, _, given = request.headers.get("authorization", "").partition(" ")
-    matches = hmac.compare_digest(given.strip().encode(), token.encode())
-    return scheme.lower() == "bearer" and matches
+    # Headers are read as Latin-1, but most programs send UTF-8, as the page does.
+    sent = given.strip()
+    matches = [
+        hmac.compare_digest(sent.encode(encoding), token.encode())
+        for encoding in ("latin-1", "utf-8")
+    ]
+    return scheme.lower() == "bearer" and any(matches)
 
 
 def _parse_number(text: str) -> int | None:

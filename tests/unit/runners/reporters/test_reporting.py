@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import re
@@ -244,6 +245,20 @@ def test_a_server_that_is_away_does_not_fail_the_job(capsys: pytest.CaptureFixtu
     assert "ConnectionRefusedError" in capsys.readouterr().err
     run(configured("push", hostUrl=f"http://127.0.0.1:{port}"))
     assert "'push' (PrometheusPushGateway) could not report" in capsys.readouterr().err
+
+
+def test_servers_that_hang_delay_the_end_of_a_job_once() -> None:
+    with contextlib.ExitStack() as servers:
+        configuration = configured("influx", host="127.0.0.1", db="flink", writeTimeout="1000")
+        for name in ("influx", "second", "third"):
+            hanging = servers.enter_context(socket.create_server(("127.0.0.1", 0)))
+            keys = configured("influx", host="127.0.0.1", db="flink", writeTimeout="1000").to_dict()
+            keys["metrics.reporter.influx.port"] = str(hanging.getsockname()[1])
+            for key, value in keys.items():
+                configuration.set_string(key.replace(".influx.", f".{name}."), value)
+        began_s = time.monotonic()
+        run(configuration)
+        assert 1 < time.monotonic() - began_s < 2.9
 
 
 @pytest.mark.parametrize(

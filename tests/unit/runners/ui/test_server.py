@@ -333,6 +333,21 @@ def test_the_token_shows_values(server: UiServer) -> None:
     assert failure["message"] == "of 50" and "record:" in failure["trace"]
 
 
+@pytest.mark.parametrize("token", ["plain", "pässword", "пароль"])
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_a_token_may_have_any_letters(
+    server: UiServer,
+    record: JobRecord,
+    monkeypatch: pytest.MonkeyPatch,
+    token: str,
+    encoding: str,
+) -> None:
+    monkeypatch.setattr(record, "token", token)
+    sent = token.encode(encoding, "replace").decode("latin-1")
+    state = ask_json(server, "/page/jobs/0/state", Authorization=f"Bearer {sent}")
+    assert state["with-values"] is (encoding == "utf-8" or token.isascii() or token == "pässword")
+
+
 def test_each_job_has_its_own_token(record: JobRecord) -> None:
     found = UiServer("127.0.0.1", 0)
     try:

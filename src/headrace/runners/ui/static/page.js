@@ -119,7 +119,8 @@ if (token) {
 }
 
 async function ask(path) {
-  const headers = token ? { Authorization: `Bearer ${token}` } : {};
+  const bytes = [...new TextEncoder().encode(token || "")].map((byte) => String.fromCharCode(byte));
+  const headers = token ? { Authorization: `Bearer ${bytes.join("")}` } : {};
   const answer = await fetch(path, { headers });
   if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
   return answer.json();
