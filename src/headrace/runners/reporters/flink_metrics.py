@@ -25,6 +25,7 @@ RUNNING_JOBS = "numRunningJobs"
 BUSY = "busyTimeMsPerSecond"
 WAITED = "backPressuredTimeMsPerSecond"
 IDLE = "idleTimeMsPerSecond"
+ALL_WAITED = "accumulateBackPressuredTimeMs"
 
 _RATE = "PerSecond"
 _SECOND_MS = 1000
@@ -157,7 +158,7 @@ class Snapshot:
         }
 
     def _load(self, head: str, subtask: int) -> dict[str, Number]:
-        """Return how a task spends its time (ms per second); back pressure only if it is known."""
+        """Return how a task spends its time; back pressure only if it is known."""
         rates = self._rates_over(RATE_SPAN_S)
         busy = min(rates((head, subtask, names.BUSY_MS)) or 0.0, float(_SECOND_MS))
         waited = rates((head, subtask, WAITED_MS))
@@ -165,7 +166,13 @@ class Snapshot:
         if waited is None:
             return {BUSY: busy, IDLE: round(idle)}
         waited = min(waited, idle)
-        return {WAITED: round(waited), BUSY: busy, IDLE: round(idle - waited)}
+        all_waited = round(self._figures.number(head, subtask, WAITED_MS) or 0)
+        return {
+            ALL_WAITED: all_waited,
+            WAITED: round(waited),
+            BUSY: busy,
+            IDLE: round(idle - waited),
+        }
 
     def _input_watermark(self, vertex: VertexInfo, subtask: int) -> Number | None:
         found = self._figures.number(vertex.id, subtask, names.WATERMARK)

@@ -103,7 +103,7 @@ class JobMetrics:
         return {} if snapshot is None else snapshot.of_job()
 
     def loads(self, vertex_id: str, now_ms: int) -> dict[int, dict[str, Number]]:
-        """Return how each task of a vertex spends its time (ms per second), by subtask and metric.
+        """Return how each task of a vertex spends its time (ms), by subtask and metric.
 
         Without tasks that are not known.
         """

@@ -18,7 +18,7 @@ from headrace.common.job_status import JobStatus
 from headrace.metrics import _operator_counts as names
 from headrace.runners.job_graph import CHAINED, JobGraph, OperatorInfo, VertexInfo
 from headrace.runners.observers import JobInfo, SavepointTaken, Slots
-from headrace.runners.reporters.flink_metrics import BUSY, IDLE, WAITED
+from headrace.runners.reporters.flink_metrics import ALL_WAITED, BUSY, IDLE, WAITED
 from headrace.runners.retention import RemovesCheckpoint, Retention
 from headrace.runners.ui.record import BatchRow, Failure, JobRecord, JobView
 from headrace.runners.ui.refusals import NotFound
@@ -183,6 +183,7 @@ def _vertex_summary(record: JobRecord, view: JobView, vertex: VertexInfo) -> dic
     states = dict.fromkeys(_TASK_STATES, 0)
     state = _TASK_STATE.get(view.status, "RUNNING")
     states[state] = vertex.parallelism
+    waited = sum(load.get(ALL_WAITED, 0) for load in record.loads(vertex.id).values())
     return {
         "id": vertex.id,
         "slotSharingGroupId": _job_id(view),
@@ -194,7 +195,7 @@ def _vertex_summary(record: JobRecord, view: JobView, vertex: VertexInfo) -> dic
         "end-time": _end(record),
         "duration": _duration(record, view),
         "tasks": states,
-        "metrics": _io_metrics(_task_values(view, vertex)),
+        "metrics": _io_metrics({**_task_values(view, vertex), ALL_WAITED: waited}),
     }
 
 
@@ -208,7 +209,7 @@ def _io_metrics(values: Mapping[str, float]) -> dict[str, Any]:
     return {
         **{name: int(value) for name, value in counted.items()},
         **{f"{name}-complete": True for name in counted},
-        "accumulated-backpressured-time": 0,
+        "accumulated-backpressured-time": int(values.get(ALL_WAITED, 0)),
         "accumulated-idle-time": int(values.get("accumulateIdleTimeMs", 0)),
         "accumulated-busy-time": float(values.get(names.BUSY_MS, 0)),
     }

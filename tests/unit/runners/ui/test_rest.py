@@ -214,6 +214,12 @@ def test_a_source_with_unread_records_waits_for_the_rest_of_a_micro_batch(
     of_tasks = ["0.backPressuredTimeMsPerSecond", "0.idleTimeMsPerSecond", "0.busyTimeMsPerSecond"]
     found = rest.vertex_metrics(record, "numbers", of_tasks)
     assert tuple(float(each["value"]) for each in found) == tuple(1000 * each for each in ratios)
+    waited = [
+        rest.vertex_details(record, "numbers")["subtasks"][0],
+        *(each for each in rest.job_details(record)["vertices"] if each["id"] == "numbers"),
+    ]
+    times = [each["metrics"]["accumulated-backpressured-time"] for each in waited]
+    assert times == [round(1000 * ratios[0])] * 2
     unknown = rest.backpressure(record, window_vertex(record))["subtasks"][0]
     assert tuple(unknown[name] for name in names) == (0, 0, 0)
 
