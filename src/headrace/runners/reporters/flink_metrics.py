@@ -31,6 +31,13 @@ _RATE = "PerSecond"
 _SECOND_MS = 1000
 
 
+Loads = Callable[[str], Mapping[int, Mapping[str, Number]]]
+"""Returns how each task of a vertex spends its time (ms), by subtask and metric.
+
+Tasks of which nothing is known are left out.
+"""
+
+
 class Snapshot:
     """The metrics of a run at one moment."""
 

@@ -12,7 +12,7 @@ from headrace.common.job_status import JobStatus
 from headrace.metrics import _operator_counts as names
 from headrace.metrics._merging import MetricValue, Number
 from headrace.runners.observers import BatchProgress, JobInfo
-from headrace.runners.reporters.flink_metrics import Snapshot
+from headrace.runners.reporters.flink_metrics import Loads, Snapshot
 from headrace.runners.reporters.history import CountHistory
 from headrace.runners.reporters.run import RATE_SPAN_S, Figures, Run
 from headrace.runners.reporters.samples import Sample
@@ -102,13 +102,10 @@ class JobMetrics:
         snapshot = self._snapshot(now_ms)
         return {} if snapshot is None else snapshot.of_job()
 
-    def loads(self, vertex_id: str, now_ms: int) -> dict[int, dict[str, Number]]:
-        """Return how each task of a vertex spends its time (ms), by subtask and metric.
-
-        Without tasks that are not known.
-        """
+    def loads(self, now_ms: int) -> Loads:
+        """Return a function that says of a vertex how its tasks spend their time."""
         snapshot = self._snapshot(now_ms)
-        return {} if snapshot is None else snapshot.loads(vertex_id)
+        return (lambda vertex_id: {}) if snapshot is None else snapshot.loads
 
     def _snapshot(self, now_ms: int) -> Snapshot | None:
         run = self._run

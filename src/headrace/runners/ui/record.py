@@ -30,6 +30,7 @@ from headrace.runners.observers import (
     SavepointTaken,
     SplitsBySource,
 )
+from headrace.runners.reporters.flink_metrics import Loads
 from headrace.runners.reporters.job_metrics import JobMetrics
 from headrace.runners.reporters.samples import as_float
 from headrace.runners.subtasks import CountKey, Subtasks
@@ -289,9 +290,9 @@ class JobRecord:
         """Return the metrics of the job itself, as ``JobMetrics.of_job``."""
         return self._metrics.of_job(self.ended_ms or self._wall_ms())
 
-    def loads(self, vertex_id: str) -> Mapping[int, Mapping[str, Number]]:
-        """Return how each task of a vertex spends its time, as ``JobMetrics.loads``."""
-        return self._metrics.loads(vertex_id, self.ended_ms or self._wall_ms())
+    def loads(self) -> Loads:
+        """Return how tasks spend their time, as ``JobMetrics.loads``."""
+        return self._metrics.loads(self.ended_ms or self._wall_ms())
 
     def by_subtask(self) -> Mapping[CountKey, MetricValue]:
         """Return the metrics since the run began, by operator and subtask."""

@@ -18,7 +18,7 @@ from headrace.common.job_status import JobStatus
 from headrace.metrics import _operator_counts as names
 from headrace.runners.job_graph import CHAINED, JobGraph, OperatorInfo, VertexInfo
 from headrace.runners.observers import JobInfo, SavepointTaken, Slots
-from headrace.runners.reporters.flink_metrics import ALL_WAITED, BUSY, IDLE, WAITED
+from headrace.runners.reporters.flink_metrics import ALL_WAITED, BUSY, IDLE, WAITED, Loads
 from headrace.runners.retention import RemovesCheckpoint, Retention
 from headrace.runners.ui.record import BatchRow, Failure, JobRecord, JobView
 from headrace.runners.ui.refusals import NotFound
@@ -155,6 +155,7 @@ def job_details(record: JobRecord) -> dict[str, Any]:
     states = dict.fromkeys(_TASK_STATES, 0)
     states[_TASK_STATE.get(view.status, "RUNNING")] = len(view.graph.vertices)
     groups = [vertex.max_parallelism for vertex in view.graph.vertices]
+    loads = record.loads()
     return {
         "jid": _job_id(view),
         "application-id": _job_id(view),
@@ -172,18 +173,20 @@ def job_details(record: JobRecord) -> dict[str, Any]:
             "INITIALIZING": record.started_ms,
             **{each.name: record.status_times.get(each, 0) for each in JobStatus},
         },
-        "vertices": [_vertex_summary(record, view, vertex) for vertex in view.graph.vertices],
+        "vertices": [_vertex_summary(record, view, each, loads) for each in view.graph.vertices],
         "status-counts": states,
         "plan": _plan(view),
         "pending-operators": 0,
     }
 
 
-def _vertex_summary(record: JobRecord, view: JobView, vertex: VertexInfo) -> dict[str, Any]:
+def _vertex_summary(
+    record: JobRecord, view: JobView, vertex: VertexInfo, loads: Loads
+) -> dict[str, Any]:
     states = dict.fromkeys(_TASK_STATES, 0)
     state = _TASK_STATE.get(view.status, "RUNNING")
     states[state] = vertex.parallelism
-    waited = sum(load.get(ALL_WAITED, 0) for load in record.loads(vertex.id).values())
+    waited = sum(load.get(ALL_WAITED, 0) for load in loads(vertex.id).values())
     return {
         "id": vertex.id,
         "slotSharingGroupId": _job_id(view),
@@ -561,7 +564,7 @@ def watermarks(record: JobRecord, vertex_id: str) -> list[dict[str, Any]]:
 def backpressure(record: JobRecord, vertex_id: str) -> dict[str, Any]:
     """Answer ``/jobs/:jobid/vertices/:vertexid/backpressure``."""
     view, vertex = _vertex(record, vertex_id)
-    loads = record.loads(vertex.id)
+    loads = record.loads()(vertex.id)
     subtasks = [
         _backpressure(number, loads.get(number, {})) for number in range(vertex.parallelism)
     ]
@@ -718,6 +721,6 @@ def _subtask_values(
         if (operator, metric) in counted:
             values = found.setdefault(subtask, {})
             values[metric] = values.get(metric, 0) + entry.value
-    for subtask, load in record.loads(vertex.id).items():
+    for subtask, load in record.loads()(vertex.id).items():
         found.setdefault(subtask, {}).update(load)
     return found
