@@ -226,6 +226,16 @@ def test_connections_whose_body_does_not_come_are_closed(
     assert not caplog.records  # a client that leaves is no error of the job
 
 
+def test_what_is_no_request_is_refused_and_not_told(
+    server: UiServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    for sent in (b"\x16\x03\x01 hello\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"):
+        with socket.create_connection(("127.0.0.1", server.port), 20) as connection:
+            connection.sendall(sent)
+            assert connection.recv(1000).startswith(b"HTTP/1.1 400 ")
+    assert not caplog.records
+
+
 def _is_closed(connection: socket.socket) -> bool:
     """Return whether the other side closes a connection."""
     try:
