@@ -147,6 +147,6 @@ def slots_of(context: SparkContext) -> Slots | None:
             at_once = found.next().maxTasks()
             executors += at_once > 0  # on a cluster the driver is in the list, and runs no tasks
             tasks += at_once
-    except Py4JError:
+    except (Py4JError, AttributeError):  # a context that was stopped has no ``_jsc``
         return None
     return Slots(executors, tasks)

@@ -255,3 +255,5 @@ def test_the_driver_of_a_cluster_has_no_slots() -> None:
     stopped: Any = Context()
     stopped.stopped = True
     assert slots_of(stopped) is None
+    ended: Any = SimpleNamespace(_jsc=None)
+    assert slots_of(ended) is None
