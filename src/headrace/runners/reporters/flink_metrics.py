@@ -100,27 +100,32 @@ class Snapshot:
             "numRestarts": run.restarts,
             "fullRestarts": run.restarts,
         }
-        if run.job.checkpoint is not None and run.batch is not None:
-            in_progress = int(is_running and run.job.has_open_batch())
-            values |= {
-                "totalNumberOfCheckpoints": run.batches + run.failures + in_progress,
-                "numberOfInProgressCheckpoints": in_progress,
-                "numberOfCompletedCheckpoints": run.batches,
-                "numberOfFailedCheckpoints": run.failures,
-                "lastCompletedCheckpointId": run.batch.batch_id,
-                "lastCheckpointDuration": round(run.batch.duration_ms),
-                "lastCheckpointCompletedTimestamp": run.batch.now_ms,
-            }
-            added_bytes = run.batch.find_checkpoint_bytes()
-            if added_bytes is not None:
-                values["lastCheckpointSize"] = added_bytes
-            sizes = [
-                value.value
-                for (_, _, metric), value in self._figures.by_key.items()
-                if metric == names.STATE_BYTES
-            ]
-            if sizes:
-                values["lastCheckpointFullSize"] = sum(sizes)
+        if run.job.checkpoint is None:
+            return values
+        in_progress = int(is_running and run.job.has_open_batch())
+        values |= {
+            "totalNumberOfCheckpoints": run.batches + run.failures + in_progress,
+            "numberOfInProgressCheckpoints": in_progress,
+            "numberOfCompletedCheckpoints": run.batches,
+            "numberOfFailedCheckpoints": run.failures,
+        }
+        if run.batch is None:
+            return values
+        values |= {
+            "lastCompletedCheckpointId": run.batch.batch_id,
+            "lastCheckpointDuration": round(run.batch.duration_ms),
+            "lastCheckpointCompletedTimestamp": run.batch.now_ms,
+        }
+        added_bytes = run.batch.find_checkpoint_bytes()
+        if added_bytes is not None:
+            values["lastCheckpointSize"] = added_bytes
+        sizes = [
+            value.value
+            for (_, _, metric), value in self._figures.by_key.items()
+            if metric == names.STATE_BYTES
+        ]
+        if sizes:
+            values["lastCheckpointFullSize"] = sum(sizes)
         return values
 
     # Tasks.
