@@ -41,10 +41,10 @@ FLINKS = {
     """,
 }
 """Flink's metrics of job managers and jobs: the tables Cluster, Availability and Checkpointing of
-its page "Metrics" (apache/flink, docs/content/docs/ops/metrics.md at 028379e924d9, 2025)."""
+its page "Metrics" (apache/flink, docs/content/docs/ops/metrics.md at 028379e924d9)."""
 OF_STATUS = {"runningTime", "restartingTime"}
 OLDER = {"fullRestarts"}
-"""Until Flink 1.20."""
+"""Of older versions of Flink."""
 PAGE = Path(__file__).parents[4] / "docs" / "how-to" / "metrics.md"
 
 
