@@ -31,6 +31,11 @@ class Prometheus:
         found: list[dict[str, Any]] = self._get("query", query=text)["result"]
         return found
 
+    def label_values(self, label: str, metric: str) -> list[str]:
+        """The values of a label in the series of a metric, as Grafana asks for a variable."""
+        found: list[str] = self._get(f"label/{label}/values", **{"match[]": metric})
+        return found
+
     def targets(self) -> list[dict[str, Any]]:
         """What it scrapes, with the last error of each."""
         found: list[dict[str, Any]] = self._get("targets")["activeTargets"]

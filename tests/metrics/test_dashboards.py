@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -35,12 +36,36 @@ from tests.servers import serving
 NAMES = ("job", "kafka", "state", "trades")
 
 
+EVERY_JOB = ".*"
+"""The value of the variable if all jobs are selected."""
+
+GRAFANAS = {"__rate_interval"}
+"""The variables that Grafana itself sets in a query."""
+
+
+def model_of(name: str) -> dict[str, Any]:
+    """A dashboard, as Grafana imports it."""
+    text = files("headrace").joinpath("dashboards", f"{name}.json").read_text()
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
 def panels(name: str) -> Iterator[tuple[str, str]]:
     """Title and query of each panel of a dashboard."""
-    model = json.loads(files("headrace").joinpath("dashboards", f"{name}.json").read_text())
-    for panel in model["panels"]:
+    for panel in model_of(name)["panels"]:
         for target in panel.get("targets", []):
             yield panel["title"], target["expr"]
+
+
+def variables(name: str) -> dict[str, tuple[str, str]]:
+    """The metric and the label whose values each variable of a dashboard has."""
+    found = {}
+    for each in model_of(name)["templating"]["list"]:
+        if each["type"] == "query":
+            parsed = re.fullmatch(r"label_values\((\w+), (\w+)\)", each["query"]["query"])
+            assert parsed is not None, each
+            found[each["name"]] = (parsed[1], parsed[2])
+    return found
 
 
 def reporting(port: int, name: str, **settings: str) -> StreamExecutionEnvironment:
@@ -72,10 +97,13 @@ def shown(prometheus: Prometheus, query: str, job: str) -> list[dict[str, Any]]:
 
 
 def assert_all_show(prometheus: Prometheus, name: str, job: str) -> None:
-    """Each query of a dashboard has an answer soon."""
+    """The job can be selected in a dashboard, and each query has an answer soon."""
+    for metric, label in variables(name).values():
+        wait_for(lambda asked=(label, metric): job in prometheus.label_values(*asked), 30, job)
     for title, query in panels(name):
         found = wait_for(lambda query=query: shown(prometheus, query, job), 30, title)
         assert all(each["value"][1] != "NaN" for each in found), title
+        assert shown(prometheus, query, EVERY_JOB), title
 
 
 class Hundred(TimestampAssigner):
@@ -194,9 +222,19 @@ def test_the_files_are_in_step_and_complete() -> None:
     assert all(len([*panels(name)]) > 5 for name in NAMES)
 
 
+@pytest.mark.parametrize("name", NAMES)
+def test_queries_have_no_other_variables_than_the_dashboard(name: str) -> None:
+    (all_value,) = [
+        each["allValue"] for each in model_of(name)["templating"]["list"] if each["name"] == "job"
+    ]
+    assert all_value == EVERY_JOB
+    used = {found for _, query in panels(name) for found in re.findall(r"\$\{?(\w+)", query)}
+    assert "job" in used and used <= {*variables(name), *GRAFANAS}
+
+
 def test_places_do_not_overlap() -> None:
     for name in NAMES:
-        model = json.loads(files("headrace").joinpath("dashboards", f"{name}.json").read_text())
+        model = model_of(name)
         taken: set[tuple[int, int]] = set()
         for panel in model["panels"]:
             place = panel["gridPos"]

@@ -72,7 +72,9 @@ def test_each_record_is_counted_once(tmp_path: Path, caplog: pytest.LogCaptureFi
     (restarts,) = [value for name, value in lines.items() if name.endswith("restarts.numRestarts")]
     assert restarts == "1"
     assert any(name.startswith("Map.1.") for name in lines)
-    (committed,) = [
-        value for name, value in lines.items() if name.endswith("numberOfCompletedCheckpoints")
-    ]
-    assert int(committed) >= RECORDS / 20
+    own = {name.rpartition(".")[2]: value for name, value in lines.items()}
+    committed = int(own["numberOfCompletedCheckpoints"])
+    assert committed >= RECORDS / 20
+    assert int(own["totalNumberOfCheckpoints"]) == committed + 1
+    assert own["numberOfInProgressCheckpoints"] == "0"
+    assert own["numRegisteredTaskManagers"] == "1" and int(own["taskSlotsTotal"]) >= 1

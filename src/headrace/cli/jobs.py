@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -12,6 +12,7 @@ import typer
 from headrace.cli.places import AsJson, Dir, folder_of_checkpoints, reach
 
 if TYPE_CHECKING:
+    from headrace.connector import Pending
     from headrace.runners.spark.checkpoint.listing import StoredJob
 
 app = typer.Typer(help="List the jobs that have a checkpoint.", invoke_without_command=True)
@@ -84,7 +85,10 @@ def _table(found: Sequence[StoredJob]) -> list[str]:
     from headrace.runners.ui.text import NONE, format_bytes, format_duration
 
     now_ms = time.time_ns() // 1_000_000
-    head = ("name", "state", "micro-batch", "ago", "behind", "splits", "size", "host", "program")
+    head = (
+        *("name", "state", "micro-batch", "ago", "behind", "unread", "splits", "size"),
+        *("host", "program"),
+    )
     rows = [head]
     for job in found:
         splits = sum(map(len, (job.positions or {}).values()))
@@ -95,6 +99,7 @@ def _table(found: Sequence[StoredJob]) -> list[str]:
                 NONE if job.micro_batch is None else f"{job.micro_batch:,}",
                 NONE if job.at_ms is None else format_duration(now_ms - job.at_ms),
                 format_duration(job.lag_ms),
+                _unread_text(job.unread.values()),
                 f"{splits:,}",
                 format_bytes(job.size_bytes),
                 job.host or NONE,
@@ -107,6 +112,20 @@ def _table(found: Sequence[StoredJob]) -> list[str]:
         cells = (text.ljust(width) for text, width in zip(row, widths, strict=True))
         lines.append("  ".join(cells).rstrip())
     return lines
+
+
+def _unread_text(unread: Iterable[Pending]) -> str:
+    """Return the unread input of sources: bytes only of those that do not know records."""
+    from headrace.runners.ui.text import NONE, format_bytes, format_count
+
+    left = [*unread]
+    records = [each.records for each in left if each.records is not None]
+    sizes = [
+        each.size_bytes for each in left if each.records is None and each.size_bytes is not None
+    ]
+    parts = [format_count(sum(records))] if records else []
+    parts += [format_bytes(sum(sizes))] if sizes else []
+    return " and ".join(parts) or NONE
 
 
 def _details(job: StoredJob) -> list[str]:
@@ -132,7 +151,8 @@ def _details(job: StoredJob) -> list[str]:
         lines.append(f"{what} {format_moment(restart.at_ms)} on {restart.host}: {reason}")
     for source, splits in (job.positions or {}).items():
         watermark = (job.watermarks or {}).get(source)
-        lines.append(f"source {source}: watermark {format_moment(watermark)}")
+        left = f", unread {_unread_text([job.unread[source]])}" if source in job.unread else ""
+        lines.append(f"source {source}: watermark {format_moment(watermark)}{left}")
         lines += [f"  {split}: {json.dumps(at)}" for split, at in [*splits.items()][:_SPLITS]]
         if len(splits) > _SPLITS:
             lines.append(f"  and {len(splits) - _SPLITS} more (--json has all)")

@@ -30,7 +30,7 @@ from headrace.runners.dependencies.folder import dependencies_folder
 from headrace.runners.job_graph import job_graph
 from headrace.runners.job_thread import JobThread
 from headrace.runners.local import LocalRun
-from headrace.runners.observers import JobInfo, JobObserver, Observers, SavepointTaken
+from headrace.runners.observers import JobInfo, JobObserver, Observers, SavepointTaken, Slots
 from headrace.runners.stop import Stop, StopRequest
 from headrace.runners.subtasks import OperatorMetrics, metrics_by_subtask
 from headrace.runtime.failure import to_job_failure
@@ -230,4 +230,5 @@ def _local_info(program: JobProgram) -> JobInfo:
         started_ms=wall_clock_ms(),
         graph=job_graph(program),
         program=program,
+        find_slots=lambda: Slots(1, 1),
     )

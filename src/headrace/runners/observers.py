@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from headrace.common.job_status import JobStatus
 from headrace.connector import JsonValue
@@ -15,6 +15,13 @@ from headrace.metrics._merging import MetricId, MetricValue
 from headrace.metrics._operator_counts import BatchCounts, operator_counts, source_counts
 from headrace.runners.job_graph import JobGraph, job_graph
 from headrace.runtime.program import JobProgram
+
+
+class Slots(NamedTuple):
+    """The executors of a job at one time, and the number of tasks that they can run at once."""
+
+    executors: int
+    tasks: int
 
 
 @dataclass(frozen=True)
@@ -34,6 +41,10 @@ class JobInfo:
     started_ms: int
     graph: JobGraph
     program: JobProgram = field(repr=False)
+    find_slots: Callable[[], Slots | None] = field(default=lambda: None, repr=False)
+    """Returns the executors that were seen last; None if not known."""
+    has_open_batch: Callable[[], bool] = field(default=lambda: False, repr=False)
+    """Returns whether a micro-batch has been planned and is not committed, as far as known."""
 
     def rescaled(self, program: JobProgram) -> JobInfo:
         """Return the description of a job that is run by another plan of its program."""

@@ -10,6 +10,8 @@ import pytest
 from typer.testing import CliRunner
 
 from headrace.cli import app
+from headrace.cli.jobs import _unread_text
+from headrace.connector import Pending
 from headrace.errors import ConfigurationError
 from headrace.runners.processes import this_machine
 from headrace.runners.spark.checkpoint.layout import CheckpointFolder
@@ -45,6 +47,28 @@ def test_a_job_is_shown(checkpoints: Path) -> None:
     assert text == told("show", "golden", "--dir", str(checkpoints))
     assert "source numbers: watermark" in text and "  sequence: 120" in text
     assert "operator 'KeyedProcess'" in text
+
+
+def test_it_is_told_what_is_unread(checkpoints: Path) -> None:
+    folder = str(checkpoints)
+    assert "  -  " in told("--dir", folder).splitlines()[1]  # older versions did not log it
+    (log,) = (checkpoints / "golden" / "spark").rglob("offsets/2")  # the last that is committed
+    version, head, offset = log.read_text().split("\n")
+    plain = json.loads(offset)
+    plain["sources"]["numbers"] |= {"unread": 2_200_000, "unread_bytes": 5}
+    log.write_text("\n".join((version, head, json.dumps(plain))))
+    log.with_name(".2.crc").unlink()
+    assert "  2.2M  " in told("--dir", folder).splitlines()[1]
+    assert ", unread 2.2M\n" in told("show", "golden", "--dir", folder)
+    (listed,) = json.loads(told("--dir", folder, "--json"))
+    assert listed["unread"] == {"numbers": {"records": 2_200_000, "bytes": 5}}
+
+
+def test_unread_bytes_are_told_only_of_sources_that_do_not_know_records() -> None:
+    assert _unread_text([]) == "-"
+    assert _unread_text([Pending(0)]) == "0"
+    assert _unread_text([Pending(None, 2048), Pending(None, 1024)]) == "3 KiB"
+    assert _unread_text([Pending(7, 2048), Pending(5), Pending(None, 1024)]) == "12 and 1 KiB"
 
 
 def test_json_has_all_of_it(checkpoints: Path) -> None:

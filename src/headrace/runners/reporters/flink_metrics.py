@@ -22,8 +22,20 @@ _NAME_LENGTH = 80
 
 RUNNING_JOBS = "numRunningJobs"
 
+BUSY = "busyTimeMsPerSecond"
+WAITED = "backPressuredTimeMsPerSecond"
+IDLE = "idleTimeMsPerSecond"
+ALL_WAITED = "accumulateBackPressuredTimeMs"
+
 _RATE = "PerSecond"
 _SECOND_MS = 1000
+
+
+Loads = Callable[[str], Mapping[int, Mapping[str, Number]]]
+"""Returns how each task of a vertex spends its time (ms), by subtask and metric.
+
+Tasks of which nothing is known are left out.
+"""
 
 
 class Snapshot:
@@ -33,6 +45,7 @@ class Snapshot:
         self._run, self._now_ms = run, now_ms
         self._figures = run.figures
         self._rates: dict[int, Callable[[CountKey], float | None]] = {}
+        self._is_running = run.status is JobStatus.RUNNING and run.failed_ms is None
         job = run.job
         self._driver = {"host": host}
         self._job = {"host": host, "job_id": job.job_id, "job_name": job.name}
@@ -62,10 +75,20 @@ class Snapshot:
     # The job.
 
     def _job_samples(self) -> Iterator[Sample]:
-        run, now_ms = self._run, self._now_ms
-        is_running = run.status is JobStatus.RUNNING and run.failed_ms is None
-        yield self._gauge(Scope.JOB_MANAGER, RUNNING_JOBS, int(is_running), self._driver)
-        yield self._gauge(Scope.JOB_MANAGER, "taskSlotsTotal", run.job.cores, self._driver)
+        run = self._run
+        yield self._gauge(Scope.JOB_MANAGER, RUNNING_JOBS, int(self._is_running), self._driver)
+        slots = run.job.find_slots()
+        tasks = run.job.cores if slots is None else slots.tasks
+        yield self._gauge(Scope.JOB_MANAGER, "taskSlotsTotal", tasks, self._driver)
+        if slots is not None:
+            name = "numRegisteredTaskManagers"
+            yield self._gauge(Scope.JOB_MANAGER, name, slots.executors, self._driver)
+        for name, value in self.of_job().items():
+            yield self._gauge(Scope.JOB, name, value, self._job)
+
+    def of_job(self) -> dict[str, Number]:
+        """Return the metrics of the job itself, by name."""
+        run, now_ms, is_running = self._run, self._now_ms, self._is_running
         up_ms = now_ms - run.running_since_ms if is_running else 0
         down_ms = 0 if run.failed_ms is None else now_ms - run.failed_ms
         is_ended = run.status is not JobStatus.RUNNING
@@ -77,26 +100,33 @@ class Snapshot:
             "numRestarts": run.restarts,
             "fullRestarts": run.restarts,
         }
-        if run.job.checkpoint is not None and run.batch is not None:
-            values |= {
-                "numberOfCompletedCheckpoints": run.batches,
-                "numberOfFailedCheckpoints": run.failures,
-                "lastCompletedCheckpointId": run.batch.batch_id,
-                "lastCheckpointDuration": round(run.batch.duration_ms),
-                "lastCheckpointCompletedTimestamp": run.batch.now_ms,
-            }
-            added_bytes = run.batch.find_checkpoint_bytes()
-            if added_bytes is not None:
-                values["lastCheckpointSize"] = added_bytes
-            sizes = [
-                value.value
-                for (_, _, metric), value in self._figures.by_key.items()
-                if metric == names.STATE_BYTES
-            ]
-            if sizes:
-                values["lastCheckpointFullSize"] = sum(sizes)
-        for name, value in values.items():
-            yield self._gauge(Scope.JOB, name, value, self._job)
+        if run.job.checkpoint is None:
+            return values
+        in_progress = int(is_running and run.job.has_open_batch())
+        values |= {
+            "totalNumberOfCheckpoints": run.batches + run.failures + in_progress,
+            "numberOfInProgressCheckpoints": in_progress,
+            "numberOfCompletedCheckpoints": run.batches,
+            "numberOfFailedCheckpoints": run.failures,
+        }
+        if run.batch is None:
+            return values
+        values |= {
+            "lastCompletedCheckpointId": run.batch.batch_id,
+            "lastCheckpointDuration": round(run.batch.duration_ms),
+            "lastCheckpointCompletedTimestamp": run.batch.now_ms,
+        }
+        added_bytes = run.batch.find_checkpoint_bytes()
+        if added_bytes is not None:
+            values["lastCheckpointSize"] = added_bytes
+        sizes = [
+            value.value
+            for (_, _, metric), value in self._figures.by_key.items()
+            if metric == names.STATE_BYTES
+        ]
+        if sizes:
+            values["lastCheckpointFullSize"] = sum(sizes)
+        return values
 
     # Tasks.
 
@@ -127,24 +157,34 @@ class Snapshot:
             yield self._gauge(scope, names.WATERMARK, watermark, variables)
         busy_ms = self._figures.number(head, subtask, names.BUSY_MS)
         if busy_ms is not None:
-            yield from self._load(head, subtask, busy_ms, variables)
+            yield self._gauge(scope, names.BUSY_MS, round(busy_ms), variables)
+            for name, value in self._load(head, subtask).items():
+                yield self._gauge(scope, name, value, variables)
 
-    def _load(
-        self, head: str, subtask: int, busy_ms: Number, variables: dict[str, str]
-    ) -> Iterator[Sample]:
-        """Yield how a task spends its time (ms per second); back pressure only if it is known."""
-        yield self._gauge(Scope.TASK, names.BUSY_MS, round(busy_ms), variables)
+    def loads(self, vertex_id: str) -> dict[int, dict[str, Number]]:
+        """Return how each task of a vertex spends its time, by subtask; without unknown ones."""
+        return {
+            subtask: self._load(vertex_id, subtask)
+            for subtask in sorted(self._subtasks.get(vertex_id, ()))
+            if self._figures.number(vertex_id, subtask, names.BUSY_MS) is not None
+        }
+
+    def _load(self, head: str, subtask: int) -> dict[str, Number]:
+        """Return how a task spends its time; back pressure only if it is known."""
         rates = self._rates_over(RATE_SPAN_S)
         busy = min(rates((head, subtask, names.BUSY_MS)) or 0.0, float(_SECOND_MS))
         waited = rates((head, subtask, WAITED_MS))
         idle = _SECOND_MS - busy
-        if waited is not None:
-            waited = min(waited, idle)
-            idle -= waited
-            name = "backPressuredTimeMsPerSecond"
-            yield self._gauge(Scope.TASK, name, round(waited), variables)
-        yield self._gauge(Scope.TASK, "busyTimeMsPerSecond", busy, variables)
-        yield self._gauge(Scope.TASK, "idleTimeMsPerSecond", round(idle), variables)
+        if waited is None:
+            return {BUSY: busy, IDLE: round(idle)}
+        waited = min(waited, idle)
+        all_waited = round(self._figures.number(head, subtask, WAITED_MS) or 0)
+        return {
+            ALL_WAITED: all_waited,
+            WAITED: round(waited),
+            BUSY: busy,
+            IDLE: round(idle - waited),
+        }
 
     def _input_watermark(self, vertex: VertexInfo, subtask: int) -> Number | None:
         found = self._figures.number(vertex.id, subtask, names.WATERMARK)

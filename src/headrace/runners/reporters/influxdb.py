@@ -6,6 +6,7 @@ import base64
 import math
 from collections.abc import Iterator, Mapping
 from http.client import HTTPConnection, HTTPSConnection
+from numbers import Integral
 from urllib.parse import urlencode
 
 from headrace.common._options import metric_reporters as options
@@ -133,8 +134,8 @@ def _fields_of(sample: Sample) -> Iterator[tuple[str, str]]:
     else:
         found = {"value": as_float(value) if sample.is_user else value}
     for name, number in found.items():
-        if isinstance(number, int):
+        if isinstance(number, Integral):  # a function may count with numbers of NumPy
             if -_INTEGERS <= number < _INTEGERS:
-                yield name, f"{number}i"
+                yield name, f"{int(number)}i"
         elif number is not None and math.isfinite(number):
-            yield name, repr(number)
+            yield name, repr(float(number))

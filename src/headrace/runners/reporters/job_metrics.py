@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from headrace.common.job_status import JobStatus
 from headrace.metrics import _operator_counts as names
-from headrace.metrics._merging import MetricValue
+from headrace.metrics._merging import MetricValue, Number
 from headrace.runners.observers import BatchProgress, JobInfo
-from headrace.runners.reporters.flink_metrics import Snapshot
+from headrace.runners.reporters.flink_metrics import Loads, Snapshot
 from headrace.runners.reporters.history import CountHistory
 from headrace.runners.reporters.run import RATE_SPAN_S, Figures, Run
 from headrace.runners.reporters.samples import Sample
@@ -22,11 +22,12 @@ from headrace.runners.subtasks import CountKey, Subtasks
 class JobMetrics:
     """Observes a job, and returns its current metrics; ``samples`` may be called in any thread.
 
-    ``host``: the name of the driver's machine, for the label ``host``.
+    ``host``: the name of the driver's machine, for the label ``host``. ``with_splits``: whether
+    metrics of splits are wanted, which cost time in each micro-batch.
     """
 
-    def __init__(self, host: str) -> None:
-        self._host = host
+    def __init__(self, host: str, *, with_splits: bool = True) -> None:
+        self._host, self._with_splits = host, with_splits
         self._run: Run | None = None
         self._lock = threading.Lock()
 
@@ -50,7 +51,7 @@ class JobMetrics:
                 run.failed_ms, run.running_since_ms = None, batch.started_ms
             run.waited_ms = self._add_waited(run, batch)
             run.batch, run.batches = batch, run.batches + 1
-            if run.has_split_metrics:
+            if self._with_splits and run.has_split_metrics:
                 run.splits = batch.splits  # they can be read only during ``on_batch``
             run.figures = figures = Figures(batch.totals, run.waited_ms, self._subtasks)
             if len(batch.totals) != run.known:
@@ -93,12 +94,26 @@ class JobMetrics:
 
     def samples(self, now_ms: int) -> list[Sample]:
         """Return all metrics at ``now_ms`` (wall clock); empty before the job starts."""
+        snapshot = self._snapshot(now_ms)
+        return [] if snapshot is None else [*snapshot.samples()]
+
+    def of_job(self, now_ms: int) -> dict[str, Number]:
+        """Return the metrics of the job itself; empty before it starts."""
+        snapshot = self._snapshot(now_ms)
+        return {} if snapshot is None else snapshot.of_job()
+
+    def loads(self, now_ms: int) -> Loads:
+        """Return a function that says of a vertex how its tasks spend their time."""
+        snapshot = self._snapshot(now_ms)
+        return (lambda vertex_id: {}) if snapshot is None else snapshot.loads
+
+    def _snapshot(self, now_ms: int) -> Snapshot | None:
         run = self._run
         if run is None:
-            return []
+            return None
         with self._lock:  # only this part blocks the job
             run = replace(run, history=run.history.copy())
-        return [*Snapshot(run, self._host, now_ms).samples()]
+        return Snapshot(run, self._host, now_ms)
 
 
 def _span_s(value: MetricValue) -> int:

@@ -22,6 +22,7 @@ from headrace.runners.reporters.names import (
 )
 from headrace.runners.reporters.reporter import Reporter, Samples
 from headrace.runners.reporters.samples import Kind, Sample, Summary, as_float
+from headrace.runners.reporters.scrapes import ScrapeServer
 
 DEFAULT_PORT = 9249
 GATEWAY_PORT = 9091
@@ -45,11 +46,13 @@ class Collector:
         seen: set[tuple[str, tuple[tuple[str, str], ...]]] = set()
         for sample in samples:
             name, labels = prometheus_name(sample), self._labels(sample)
-            series = (name, tuple(sorted(labels.items())))
-            if series in seen:  # two equal series would make the whole scrape invalid
-                continue
-            seen.add(series)
             kind = "summary" if sample.kind is Kind.HISTOGRAM else "gauge"
+            written = ("", "_count", "_sum") if kind == "summary" else ("",)
+            values = tuple(sorted(labels.items()))
+            series = {(f"{name}{suffix}", values) for suffix in written}
+            if series & seen:  # two equal series would make the whole scrape invalid
+                continue
+            seen |= series
             family = families.get(name)
             if family is None:
                 text = f"{sample.name} (scope: {'_'.join(sample.logical_scope)})"
@@ -96,7 +99,8 @@ class _Server:
         self._collectors: list[Collector] = []
         self._registry = library.CollectorRegistry()
         self._registry.register(self)
-        self.port, self._server, self._thread = _listen(library, host, ports, self._registry)
+        self._server = _listen(host, ports, library.make_wsgi_app(self._registry))
+        self.port = self._server.server_port
 
     def collect(self) -> Iterator[Any]:
         """Yield the metrics of all jobs, like one Flink cluster."""
@@ -125,15 +129,11 @@ class _Server:
 
     def close(self) -> None:
         """Stop listening."""
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join(_TIMEOUT_S)
+        self._server.close()
 
 
-def _listen(
-    library: Any, host: str, ports: tuple[range, ...], registry: Any
-) -> tuple[int, Any, Any]:
-    """Listen on the first free port; return the port, the server and its thread.
+def _listen(host: str, ports: tuple[range, ...], app: Any) -> ScrapeServer:
+    """Serve an application on the first free port.
 
     Raises:
         JobError: no port is free.
@@ -141,11 +141,9 @@ def _listen(
     reason = ""
     for port in chain.from_iterable(ports):
         try:
-            server, thread = library.start_http_server(port, host, registry)
+            return ScrapeServer(host, port, app)
         except OSError as error:
             reason = str(error)
-            continue
-        return server.server_port, server, thread
     wanted = ",".join(f"{each[0]}-{each[-1]}" if len(each) > 1 else str(each[0]) for each in ports)
     raise JobError(
         f"Prometheus' metrics cannot be served on {host}, port {wanted}: {reason}",

@@ -66,9 +66,12 @@ class _Scheduled:
         self._errors.run(self._reporter.report)  # the counts of the last micro-batches
         self._errors.close(self._reporter.close)
 
-    def close(self) -> None:
-        """Make a last report, and stop."""
+    def end(self) -> None:
+        """Begin the last report, after which the reporter stops."""
         self._ended.set()
+
+    def wait(self) -> None:
+        """Wait for the last report, but not for long."""
         if self._thread is not None:
             self._thread.join(_CLOSING_S)
 
@@ -102,4 +105,6 @@ class MetricReporting(JobObserver):
     def on_end(self, status: JobStatus) -> None:
         self._metrics.on_end(status)
         for reporter in self._reporters:
-            reporter.close()
+            reporter.end()
+        for reporter in self._reporters:
+            reporter.wait()

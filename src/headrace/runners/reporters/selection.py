@@ -57,7 +57,7 @@ class _Filter:
 
 
 def _pattern(text: str) -> re.Pattern[str]:
-    return re.compile(".*".join(map(re.escape, text.strip().split(_ANY))))
+    return re.compile(".*".join(map(re.escape, text.strip().split(_ANY))), re.DOTALL)
 
 
 class Selection:

@@ -20,6 +20,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from headrace.common._storage.locations import hadoop_url
 from headrace.errors import CheckpointError, HeadraceError, JobError, SparkEndedError, StorageError
+from headrace.runners.observers import Slots
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint, started_jvm_pid
 from headrace.runners.spark.checkpoint.damage import causes_of, damage_in, java_reason
 from headrace.runners.spark.checkpoint.progress import is_committed
@@ -27,7 +28,7 @@ from headrace.runners.spark.checkpoint.spark_files import commit_size_bytes
 from headrace.runners.spark.failures import failure_in, output_in
 from headrace.runners.spark.jvm import lost_jvm_error, without_py4j_logging
 from headrace.runners.spark.link import DriverLink
-from headrace.runners.spark.losses import LossWatch
+from headrace.runners.spark.losses import LossWatch, slots_of
 from headrace.runners.spark.missing_on_workers import import_hint
 from headrace.runners.spark.queried import QueriedState
 from headrace.runners.spark.query.dataframes import (
@@ -69,6 +70,7 @@ class Attempt:
         stop: returns the stop that was requested, if ``cancelled`` is set for one.
         take_failure: returns, once, an error with which the attempt is to fail.
         queried: the state that is kept for queries.
+        on_slots: called about once a second with the executors, if the job has observers.
         on_taken_over: called when the checkpoint needs no older state, such as a savepoint's.
     """
 
@@ -88,6 +90,7 @@ class Attempt:
     must_rescale: Callable[[], bool] = lambda: False
     stop: Callable[[], Stop | None] = lambda: None
     take_failure: Callable[[], BaseException | None] = lambda: None
+    on_slots: Callable[[Slots | None], None] = lambda slots: None
     on_taken_over: Callable[[], None] = lambda: None
     outdated: bool = field(default=False, init=False)
     """Whether the attempt stopped only because another attempt must continue."""
@@ -215,7 +218,8 @@ class Attempt:
             query = writer.trigger(**trigger).start()
         self._stop_by = None
         while query.isActive:
-            losses.look()
+            if losses.look() and self.reports.observed:
+                self.on_slots(slots_of(self.spark.sparkContext))
             failure = self.take_failure()
             if failure is not None:
                 query.stop()

@@ -23,7 +23,7 @@ from headrace.runners.delivery import Delivery
 from headrace.runners.dependencies import activation
 from headrace.runners.job_graph import job_graph
 from headrace.runners.job_thread import JobThread
-from headrace.runners.observers import JobInfo, JobObserver, Observers
+from headrace.runners.observers import JobInfo, JobObserver, Observers, Slots
 from headrace.runners.restarts import RestartStrategy, would_fail_again
 from headrace.runners.retention import RemovesCheckpoint, Retention
 from headrace.runners.savepoint_folders import dispose_savepoint, is_savepoint
@@ -100,6 +100,7 @@ class SparkJob:
         self._attempt_failure: BaseException | None = None
         self._started = time.monotonic()
         self._net_runtime_ms = 0
+        self._slots: Slots | None = None
         self._dependencies = dependencies
         self._module_folders = folders = worker_module_folders(spark)
         self._provided = provided = activation.module_path_entries(dependencies.driver_folder)
@@ -295,7 +296,13 @@ class SparkJob:
             started_ms=wall_clock_ms(),
             graph=job_graph(program),
             program=program,
+            find_slots=lambda: self._slots,
+            has_open_batch=self._reports.has_open_batch,
         )
+
+    def _set_slots(self, slots: Slots | None) -> None:
+        if slots is not None:
+            self._slots = slots
 
     # The run.
 
@@ -431,6 +438,7 @@ class SparkJob:
             must_rescale=lambda: self._rescaler.is_due,
             stop=lambda: self._stop.accepted,
             take_failure=self._take_failure,
+            on_slots=self._set_slots,
             on_taken_over=self._on_taken_over,
         )
 

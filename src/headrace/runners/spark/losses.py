@@ -14,6 +14,8 @@ from typing import Any
 from py4j.protocol import Py4JError, Py4JJavaError
 from pyspark import SparkContext
 
+from headrace.runners.observers import Slots
+
 LOOK_SECONDS = 1.0
 _EVENTS_MS = 2_000
 """How long ``look_last`` waits until Spark has counted the results of the last tasks."""
@@ -46,13 +48,14 @@ class LossWatch:
         self._failed_tasks: dict[int, int] = {}
         """The number of failed tasks that were reported, by the id of a running Spark job."""
 
-    def look(self) -> None:
-        """Report the losses since the last call; do nothing within a second of it."""
+    def look(self) -> bool:
+        """Report the losses since the last call, and return True; False within a second of it."""
         now_s = self._clock()
         if now_s - self._looked_s < LOOK_SECONDS:
-            return
+            return False
         self._looked_s = now_s
         self._look()
+        return True
 
     def look_last(self) -> None:
         """Report the losses since the last call, after the end of the last job."""
@@ -133,3 +136,17 @@ def executors_of(context: SparkContext) -> set[str]:
     """Return the executors of a context as ``host:port``; the driver is one of them."""
     infos = context._jsc.sc().statusTracker().getExecutorInfos()
     return {f"{info.host()}:{info.port()}" for info in infos}
+
+
+def slots_of(context: SparkContext) -> Slots | None:
+    """Return the executors of a context; None if the context is being stopped."""
+    executors = tasks = 0
+    try:
+        found = context._jsc.sc().statusStore().executorList(True).iterator()
+        while found.hasNext():
+            at_once = found.next().maxTasks()
+            executors += at_once > 0  # on a cluster the driver is in the list, and runs no tasks
+            tasks += at_once
+    except (Py4JError, AttributeError):  # a context that was stopped has no ``_jsc``
+        return None
+    return Slots(executors, tasks)

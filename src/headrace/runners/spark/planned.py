@@ -18,10 +18,14 @@ from headrace.runners.observers import SplitsBySource
 
 @dataclass(frozen=True)
 class PlannedBatch:
-    """The plan of a micro-batch: how long planning took (ms), and the splits at its end."""
+    """The plan of a micro-batch: how long planning took (ms), and the splits at its end.
+
+    ``epoch``: the number of the offset at its end; 0 if nothing is planned.
+    """
 
     plan_ms: float = 0.0
     splits: SplitsBySource = field(default_factory=dict)
+    epoch: int = 0
 
     def write(self, path: str) -> None:
         """Replace the file at ``path``, which ``read_planned`` reads."""

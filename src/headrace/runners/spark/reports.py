@@ -56,6 +56,7 @@ class Reports:
         self.reading_ms_file = reading_ms_file
         self._unobserved: deque[_Unobserved] = deque()
         self._began_ms = wall_clock_ms()
+        self._committed_epoch = 0
 
     def continue_with(self, program: JobProgram) -> None:
         """Take later reports as those of another plan of the program."""
@@ -79,6 +80,7 @@ class Reports:
         self._reporting.report(report.batch_id, report.metrics, report.watermarks, now_ms)
         if self._observers:
             planned = read_planned(self._planned_file)
+            self._committed_epoch = planned.epoch
             self._unobserved.append(
                 _Unobserved(report, self._reporting.totals, planned, began_ms, now_ms)
             )
@@ -86,6 +88,11 @@ class Reports:
     def metrics(self) -> OperatorMetrics:
         """Return the current metrics by operator and subtask."""
         return metrics_by_subtask(self._program, self._reporting.totals)
+
+    def has_open_batch(self) -> bool:
+        """Return whether the micro-batch that was planned last is not committed."""
+        epoch = read_planned(self._planned_file).epoch
+        return epoch not in (0, self._committed_epoch)
 
     @property
     def observed(self) -> bool:

@@ -152,7 +152,7 @@ class _Body:
     def __init__(self, body: bytes) -> None:
         try:
             found = json.loads(body) if body.strip() else {}
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             raise Refused(400, f"the body is not JSON: {error}") from None
         if not isinstance(found, dict):
             raise Refused(400, "the body is not a JSON object")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 from headrace.common._extras import optional
 
+_log = logging.getLogger(__name__)
+_log.setLevel(logging.ERROR)  # what clients do wrong is no matter of the job's
 _MAX_CONNECTIONS = 128
 _SILENT_S = 10.0
 """A connection that has no complete request in this time is closed."""
@@ -18,6 +21,7 @@ def make_protocol(max_connections: int = _MAX_CONNECTIONS, silent_s: float = _SI
     class LimitedConnection(base):  # type: ignore[misc]  # the base is not known here
         def connection_made(self, transport: Any) -> None:
             super().connection_made(transport)
+            self.logger = _log
             self._seen = self._timer = None
             if len(self.connections) > max_connections:
                 transport.abort()
@@ -29,8 +33,8 @@ def make_protocol(max_connections: int = _MAX_CONNECTIONS, silent_s: float = _SI
 
         def _look(self) -> None:
             request = self.cycle
-            is_answered = request is None or request.response_complete
-            if is_answered and request is self._seen:
+            awaits_client = request is None or request.response_complete or request.more_body
+            if awaits_client and request is self._seen:
                 self.transport.abort()
                 return
             self._seen = request

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import traceback
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from headrace.errors import (
     CheckpointError,
@@ -16,6 +16,7 @@ from headrace.errors import (
     StorageError,
     UnsupportedError,
 )
+from headrace.runners.ui.secrets import hide_in_text
 from headrace.tracebacks import FrameLocation, frame_locations
 
 MASK = "(hidden: open the page with headrace.ui.token)"
@@ -60,11 +61,12 @@ def show_failure(error: BaseException, with_values: bool) -> ShownFailure:
     """Return an exception for the page.
 
     ``with_values``: whether to show records, keys and all messages. If False, only the messages of
-    errors that never contain values of records are shown.
+    errors that never contain values of records are shown, and passwords are hidden in them and in
+    lines of the program.
     """
     notes = [line for note in getattr(error, "__notes__", []) for line in note.splitlines()]
     operator = next((found[1] for line in notes if (found := _OPERATOR_LINE.match(line))), "")
-    message = str(error)
+    message = _message_of(error)
     if not with_values:
         notes = _without_values(notes)
         if not isinstance(error, _WITHOUT_VALUES):
@@ -76,7 +78,23 @@ def show_failure(error: BaseException, with_values: bool) -> ShownFailure:
     body = f"{name}: {message}" if message else name
     trace = "\n".join([f"{head}{frames}{body}", *notes])
     line = "" if location is None else f"{location.file}:{location.line} in {location.name}"
-    return ShownFailure(name, message, line, _source_of(error), operator, trace)
+    shown = ShownFailure(name, message, line, _source_of(error), operator, trace)
+    if with_values:
+        return shown
+    return replace(
+        shown,
+        message=hide_in_text(message),
+        source=hide_in_text(shown.source),
+        stacktrace=hide_in_text(trace),
+    )
+
+
+def _message_of(error: BaseException) -> str:
+    """Return an exception's text; a user's class may have none."""
+    try:
+        return str(error)
+    except Exception as other:
+        return f"(it has no text: {type(other).__name__})"
 
 
 def _without_values(lines: Sequence[str]) -> list[str]:

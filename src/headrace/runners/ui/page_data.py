@@ -6,11 +6,13 @@ import math
 from typing import Any
 
 from headrace.runners.job_graph import EdgeInfo
-from headrace.runners.ui.failures import show_failure
 from headrace.runners.ui.layout import CARD_PADDING, CARD_WIDTH, ROW_HEIGHT, lay_out
 from headrace.runners.ui.record import BatchRow, Failure, JobRecord, JobView, OperatorView
 
 _SPLITS = 500
+_SHOWN_FAILURES = 3
+"""The page asks for these each second, and their traces may be long."""
+
 _TIMELESS = 1 << 52
 
 
@@ -107,7 +109,7 @@ def state_data(record: JobRecord, after_batch: int, with_values: bool) -> dict[s
             for source, splits in view.splits.items()
         },
         "batches": [_batch_data(row) for row in view.batches if row.batch_id > after_batch],
-        "failures": [_failure_data(each, with_values) for each in view.failures],
+        "failures": [_failure_data(each, with_values) for each in view.failures[-_SHOWN_FAILURES:]],
         "with-values": with_values,
     }
 
@@ -160,7 +162,7 @@ def _batch_data(row: BatchRow) -> list[Any]:
 
 
 def _failure_data(failure: Failure, with_values: bool) -> dict[str, Any]:
-    shown = show_failure(failure.error, with_values)
+    shown = failure.shown(with_values)
     return {
         "at": failure.at_ms,
         "restarts-in": failure.restarts_in_ms,

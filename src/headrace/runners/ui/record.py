@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from headrace.common.job_status import JobStatus
 from headrace.metrics import _operator_counts
-from headrace.metrics._merging import MetricId, MetricValue, figures, merge_subtasks
+from headrace.metrics._merging import MetricId, MetricValue, Number, figures, merge_subtasks
 from headrace.metrics._operator_counts import (
     RECORDS_IN,
     OperatorCounts,
@@ -30,9 +30,12 @@ from headrace.runners.observers import (
     SavepointTaken,
     SplitsBySource,
 )
+from headrace.runners.reporters.flink_metrics import Loads
+from headrace.runners.reporters.job_metrics import JobMetrics
 from headrace.runners.reporters.samples import as_float
 from headrace.runners.subtasks import CountKey, Subtasks
 from headrace.runners.ui.commands import Commands
+from headrace.runners.ui.failures import ShownFailure, show_failure
 
 _SAMPLE_SECONDS = 1.0
 _WINDOW_SECONDS = 5.0
@@ -60,11 +63,19 @@ class BatchRow:
 
 @dataclass(frozen=True)
 class Failure:
-    """A failed attempt. ``restarts_in_ms`` None: the job has failed."""
+    """A failed attempt, without its exception, whose frames hold what the attempt held.
+
+    ``restarts_in_ms`` None: the job has failed. ``masked``: without values of records.
+    """
 
     at_ms: int
-    error: BaseException
     restarts_in_ms: int | None
+    full: ShownFailure
+    masked: ShownFailure
+
+    def shown(self, with_values: bool) -> ShownFailure:
+        """Return the exception for a reader who may, or may not, see values of records."""
+        return self.full if with_values else self.masked
 
 
 @dataclass(frozen=True)
@@ -102,7 +113,10 @@ class OperatorView:
 
 @dataclass(frozen=True)
 class JobView:
-    """The figures of a job at one time. Times are in ms, rates are per second."""
+    """The figures of a job at one time. Times are in ms, rates are per second.
+
+    ``batches`` and ``failures`` are only the last ones; the counts are of all.
+    """
 
     job: JobInfo | None
     name: str
@@ -121,6 +135,7 @@ class JobView:
     batches: Sequence[BatchRow]
     batch_count: int
     failures: Sequence[Failure]
+    failure_count: int
     restarts: int
     figures: Mapping[str, float]
 
@@ -128,6 +143,13 @@ class JobView:
     def graph(self) -> JobGraph:
         """The job's graph; empty before the start."""
         return JobGraph((), (), ()) if self.job is None else self.job.graph
+
+    @property
+    def open_batches(self) -> int:
+        """The number of micro-batches in progress: 0 or 1, as far as known."""
+        if self.job is None or self.status is not JobStatus.RUNNING:
+            return 0
+        return int(self.job.has_open_batch())
 
     @property
     def late(self) -> int:
@@ -181,10 +203,11 @@ class JobRecord:
         self._batch_count = 0
         self._seconds: deque[list[int]] = deque(maxlen=_HISTORY_SECONDS)
         self._failures: deque[Failure] = deque(maxlen=_FAILURES)
-        self._restarts = 0
+        self._failure_count = self._restarts = 0
         self._sources: frozenset[str] = frozenset()
         self._vertices: dict[str, tuple[str, int]] = {}
         self._subtasks: Subtasks | None = None
+        self._metrics = JobMetrics("", with_splits=False)
 
     # The methods of an observer.
 
@@ -194,6 +217,7 @@ class JobRecord:
         self._sources = frozenset(source.id for source in job.program.sources)
         self._samples.append(Sample(self._began_s))
         self._describe(job)
+        self._metrics.on_start(job)
         self._set_status(JobStatus.RUNNING)
 
     def _describe(self, job: JobInfo) -> None:
@@ -206,6 +230,7 @@ class JobRecord:
 
     def on_batch(self, batch: BatchProgress) -> None:
         """Store a micro-batch."""
+        self._metrics.on_batch(batch)
         now_s = self._monotonic()
         if now_s - self._splits_s >= _SAMPLE_SECONDS / 2:
             self._splits, self._splits_s = batch.splits, now_s
@@ -230,8 +255,12 @@ class JobRecord:
 
     def on_failure(self, error: BaseException, restarts_in_ms: int | None) -> None:
         """Store a failure."""
+        now_ms = self._wall_ms()
+        shown = (show_failure(error, True), show_failure(error, False))
+        self._metrics.on_failure(error, restarts_in_ms, now_ms)
         with self._lock:
-            self._failures.append(Failure(self._wall_ms(), error, restarts_in_ms))
+            self._failures.append(Failure(now_ms, restarts_in_ms, *shown))
+            self._failure_count += 1
             if restarts_in_ms is not None:
                 self._restarts += 1
                 self._set_status(JobStatus.RESTARTING)
@@ -242,18 +271,28 @@ class JobRecord:
 
     def on_end(self, status: JobStatus) -> None:
         """Store the final status."""
+        self._metrics.on_end(status)
         self._ended_s = self._monotonic()
         self.ended_ms = self._wall_ms()
         self._set_status(status)
 
     def _set_status(self, status: JobStatus) -> None:
         self.status = status
-        self.status_times[status] = self._wall_ms()
+        # Replaced as a whole: threads of the page go through it.
+        self.status_times = {**self.status_times, status: self._wall_ms()}
 
     def added_bytes(self) -> int | None:
         """Return what the last micro-batch has added to the checkpoint; None: not known."""
         batch = self._last
         return None if batch is None else batch.find_checkpoint_bytes()
+
+    def job_metrics(self) -> Mapping[str, Number]:
+        """Return the metrics of the job itself, as ``JobMetrics.of_job``."""
+        return self._metrics.of_job(self.ended_ms or self._wall_ms())
+
+    def loads(self) -> Loads:
+        """Return how tasks spend their time, as ``JobMetrics.loads``."""
+        return self._metrics.loads(self.ended_ms or self._wall_ms())
 
     def by_subtask(self) -> Mapping[CountKey, MetricValue]:
         """Return the metrics since the run began, by operator and subtask."""
@@ -314,6 +353,7 @@ class JobRecord:
             samples, batches = [*self._samples], [*self._batches]
             failures, last = [*self._failures], self._last
             batch_count, restarts = self._batch_count, self._restarts
+            failure_count = self._failure_count
         now_s, now_ms = self._monotonic(), self.ended_ms or self._wall_ms()
         end_s = self._ended_s if self.ended else now_s
         latest = samples[-1] if samples else Sample(self._began_s)
@@ -351,6 +391,7 @@ class JobRecord:
             batches=batches,
             batch_count=batch_count,
             failures=failures,
+            failure_count=failure_count,
             restarts=restarts,
             figures=_user_figures(latest.totals),
         )

@@ -1,14 +1,12 @@
 """Answers in the format of Flink's REST API, for tools that use it.
 
-A micro-batch is reported as a checkpoint with the same number. An unknown size is -1. Operators do
-not wait for each other within a micro-batch, so no task is ever back-pressured; if a job is too
-slow, records wait at the sources.
+A micro-batch is reported as a checkpoint with the same number. An unknown size is -1. Only tasks of
+sources can be back-pressured: within a micro-batch the others do not wait for each other.
 """
 
 from __future__ import annotations
 
 import math
-import re
 import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -19,11 +17,12 @@ from headrace.common.configuration import Configuration
 from headrace.common.job_status import JobStatus
 from headrace.metrics import _operator_counts as names
 from headrace.runners.job_graph import CHAINED, JobGraph, OperatorInfo, VertexInfo
-from headrace.runners.observers import SavepointTaken
+from headrace.runners.observers import JobInfo, SavepointTaken, Slots
+from headrace.runners.reporters.flink_metrics import ALL_WAITED, BUSY, IDLE, WAITED, Loads
 from headrace.runners.retention import RemovesCheckpoint, Retention
-from headrace.runners.ui.failures import show_failure
 from headrace.runners.ui.record import BatchRow, Failure, JobRecord, JobView
 from headrace.runners.ui.refusals import NotFound
+from headrace.runners.ui.secrets import without_secrets
 
 VERSION = "2.3.0"
 """The version of Flink whose format the answers have."""
@@ -45,9 +44,6 @@ _PERCENTILES = (("p50", 0.5), ("p90", 0.9), ("p95", 0.95), ("p99", 0.99), ("p999
 _QUARTILES = (("p25", 0.25), ("median", 0.5), ("p75", 0.75), ("p95", 0.95))
 _UNKNOWN = -1
 _ANY_NUMBER = (1 << 31) - 1
-_SECRET = ("password", "passwd", "secret", "token", "key", "auth", "credential", "jaas")
-_PASSWORD_IN_URL = re.compile(r"(//[^:/\s]*:)[^/\s]+(?=@[^@\s]*$)")
-_HIDDEN = "******"
 _TASK_STATE = {
     JobStatus.CREATED: "CREATED",
     JobStatus.RUNNING: "RUNNING",
@@ -64,11 +60,11 @@ _TASK_STATE = {
 def overview(records: Sequence[JobRecord]) -> dict[str, Any]:
     """Answer ``/overview``."""
     running = [each for each in records if not each.ended and each.job is not None]
-    slots = max((each.job.cores for each in running if each.job is not None), default=0)
+    found = [_slots(each.job) for each in running if each.job is not None]
     ended = [each.status for each in records]
     return {
-        "taskmanagers": 1 if running else 0,
-        "slots-total": slots,
+        "taskmanagers": max((each.executors for each in found), default=0),
+        "slots-total": max((each.tasks for each in found), default=0),
         "slots-available": 0,
         "jobs-running": len(running),
         "jobs-finished": ended.count(JobStatus.FINISHED),
@@ -77,6 +73,10 @@ def overview(records: Sequence[JobRecord]) -> dict[str, Any]:
         "flink-version": VERSION,
         "flink-commit": "headrace",
     }
+
+
+def _slots(job: JobInfo) -> Slots:
+    return job.find_slots() or Slots(1, job.cores)
 
 
 def config() -> dict[str, Any]:
@@ -155,6 +155,7 @@ def job_details(record: JobRecord) -> dict[str, Any]:
     states = dict.fromkeys(_TASK_STATES, 0)
     states[_TASK_STATE.get(view.status, "RUNNING")] = len(view.graph.vertices)
     groups = [vertex.max_parallelism for vertex in view.graph.vertices]
+    loads = record.loads()
     return {
         "jid": _job_id(view),
         "application-id": _job_id(view),
@@ -172,17 +173,20 @@ def job_details(record: JobRecord) -> dict[str, Any]:
             "INITIALIZING": record.started_ms,
             **{each.name: record.status_times.get(each, 0) for each in JobStatus},
         },
-        "vertices": [_vertex_summary(record, view, vertex) for vertex in view.graph.vertices],
+        "vertices": [_vertex_summary(record, view, each, loads) for each in view.graph.vertices],
         "status-counts": states,
         "plan": _plan(view),
         "pending-operators": 0,
     }
 
 
-def _vertex_summary(record: JobRecord, view: JobView, vertex: VertexInfo) -> dict[str, Any]:
+def _vertex_summary(
+    record: JobRecord, view: JobView, vertex: VertexInfo, loads: Loads
+) -> dict[str, Any]:
     states = dict.fromkeys(_TASK_STATES, 0)
     state = _TASK_STATE.get(view.status, "RUNNING")
     states[state] = vertex.parallelism
+    waited = sum(load.get(ALL_WAITED, 0) for load in loads(vertex.id).values())
     return {
         "id": vertex.id,
         "slotSharingGroupId": _job_id(view),
@@ -194,7 +198,7 @@ def _vertex_summary(record: JobRecord, view: JobView, vertex: VertexInfo) -> dic
         "end-time": _end(record),
         "duration": _duration(record, view),
         "tasks": states,
-        "metrics": _io_metrics(_task_values(view, vertex)),
+        "metrics": _io_metrics({**_task_values(view, vertex), ALL_WAITED: waited}),
     }
 
 
@@ -208,7 +212,7 @@ def _io_metrics(values: Mapping[str, float]) -> dict[str, Any]:
     return {
         **{name: int(value) for name, value in counted.items()},
         **{f"{name}-complete": True for name in counted},
-        "accumulated-backpressured-time": 0,
+        "accumulated-backpressured-time": int(values.get(ALL_WAITED, 0)),
         "accumulated-idle-time": int(values.get("accumulateIdleTimeMs", 0)),
         "accumulated-busy-time": float(values.get(names.BUSY_MS, 0)),
     }
@@ -273,33 +277,26 @@ def job_config(record: JobRecord) -> dict[str, Any]:
             "restart-strategy": settings.get("restart-strategy.type", "none"),
             "job-parallelism": parallelism,
             "object-reuse-mode": view.job is not None and view.job.program.settings.object_reuse,
-            "user-config": _without_secrets(view.job.program.settings.job_parameters)
+            "user-config": without_secrets(view.job.program.settings.job_parameters)
             if view.job
             else {},
         },
     }
 
 
-def _without_secrets(settings: Mapping[str, str]) -> dict[str, str]:
-    """Return settings; values of keys like passwords, and passwords in URLs, are hidden."""
-    return {
-        key: _HIDDEN
-        if any(word in key.lower() for word in _SECRET)
-        else _PASSWORD_IN_URL.sub(rf"\g<1>{_HIDDEN}", value)
-        for key, value in settings.items()
-    }
-
-
-def exceptions(record: JobRecord, with_values: bool) -> dict[str, Any]:
-    """Answer ``/jobs/:jobid/exceptions``, the newest first."""
+def exceptions(record: JobRecord, with_values: bool, most: int | None = None) -> dict[str, Any]:
+    """Answer ``/jobs/:jobid/exceptions``: the newest first, and at most ``most``."""
     location = "" if record.job is None else record.job.location
-    found = reversed(record.failures)
-    entries = [_exception(each, location, with_values) for each in found]
-    return {"exceptionHistory": {"entries": entries, "truncated": False}}
+    view = record.view()
+    entries = [
+        _exception(each, location, with_values) for each in [*reversed(view.failures)][:most]
+    ]
+    is_cut = view.failure_count > len(entries)
+    return {"exceptionHistory": {"entries": entries, "truncated": is_cut}}
 
 
 def _exception(failure: Failure, location: str, with_values: bool) -> dict[str, Any]:
-    shown = show_failure(failure.error, with_values)
+    shown = failure.shown(with_values)
     return {
         "exceptionName": shown.name,
         "stacktrace": shown.stacktrace,
@@ -328,12 +325,13 @@ def accumulators(record: JobRecord) -> dict[str, Any]:
 def job_metrics(record: JobRecord, wanted: Sequence[str] | None) -> list[dict[str, Any]]:
     """Answer ``/jobs/:jobid/metrics``; ``wanted`` None: only the names of all metrics."""
     view = record.view()
+    in_progress = view.open_batches
     found: dict[str, float] = {
-        "numRestarts": view.restarts,
-        "uptime": 0 if view.status is not JobStatus.RUNNING else round(view.seconds * 1000),
-        "runningTime": round(view.seconds * 1000),
-        "totalNumberOfCheckpoints": view.batch_count,
+        **record.job_metrics(),
+        "totalNumberOfCheckpoints": view.batch_count + view.failure_count + in_progress,
+        "numberOfInProgressCheckpoints": in_progress,
         "numberOfCompletedCheckpoints": view.batch_count,
+        "numberOfFailedCheckpoints": view.failure_count,
     }
     if view.batches:
         found["lastCheckpointDuration"] = round(view.batches[-1].duration_ms)
@@ -369,16 +367,17 @@ def checkpoints(record: JobRecord) -> dict[str, Any]:
     rows = [*reversed(view.batches)]
     size = _UNKNOWN if view.state_bytes is None else view.state_bytes
     history = [
-        _checkpoint(view, row, size if number == 0 else _UNKNOWN) for number, row in enumerate(rows)
+        _checkpoint(view, row, size if row is rows[0] else _UNKNOWN, row is rows[0]) for row in rows
     ]
     sizes = [] if view.state_bytes is None else [size]
+    in_progress = view.open_batches
     return {
         "counts": {
             "restored": view.restarts,
-            "total": view.batch_count,
-            "in_progress": 0,
+            "total": view.batch_count + view.failure_count + in_progress,
+            "in_progress": in_progress,
             "completed": view.batch_count,
-            "failed": len(view.failures),
+            "failed": view.failure_count,
         },
         "summary": {
             "checkpointed_size": _statistics(sizes),
@@ -398,12 +397,12 @@ def checkpoints(record: JobRecord) -> dict[str, Any]:
     }
 
 
-def _checkpoint(view: JobView, row: BatchRow, size: int) -> dict[str, Any]:
+def _checkpoint(view: JobView, row: BatchRow, size: int, is_last: bool) -> dict[str, Any]:
     folder = None if view.job is None else view.job.checkpoint
     return {
         **_completed(view, row.batch_id, row.started_ms, row.duration_ms, size),
         "external_path": folder or "<checkpoint-not-externally-addressable>",
-        "discarded": size == _UNKNOWN,
+        "discarded": not is_last,
     }
 
 
@@ -565,25 +564,39 @@ def watermarks(record: JobRecord, vertex_id: str) -> list[dict[str, Any]]:
 def backpressure(record: JobRecord, vertex_id: str) -> dict[str, Any]:
     """Answer ``/jobs/:jobid/vertices/:vertexid/backpressure``."""
     view, vertex = _vertex(record, vertex_id)
-    first = view.operators.get(vertex.operators[0])
-    busy = round((first.busy if first is not None else None) or 0.0, 3)
+    loads = record.loads()(vertex.id)
+    subtasks = [
+        _backpressure(number, loads.get(number, {})) for number in range(vertex.parallelism)
+    ]
+    level = _backpressure_level(max((each["ratio"] for each in subtasks), default=0.0))
     return {
         "status": "ok",
-        "backpressureLevel": "ok",
-        "backpressure-level": "ok",
+        "backpressureLevel": level,
+        "backpressure-level": level,
         "end-timestamp": view.now_ms,
-        "subtasks": [
-            {
-                "subtask": number,
-                "backpressureLevel": "ok",
-                "backpressure-level": "ok",
-                "ratio": 0.0,
-                "idleRatio": round(1 - busy, 3),
-                "busyRatio": busy,
-            }
-            for number in range(vertex.parallelism)
-        ],
+        "subtasks": subtasks,
     }
+
+
+def _backpressure(subtask: int, load: Mapping[str, float]) -> dict[str, Any]:
+    """Return the ratios of a subtask; a ratio that is not known is 0, as in Flink."""
+    ratio, idle, busy = (round(load.get(name, 0) / 1000, 3) for name in (WAITED, IDLE, BUSY))
+    level = _backpressure_level(ratio)
+    return {
+        "subtask": subtask,
+        "backpressureLevel": level,
+        "backpressure-level": level,
+        "ratio": ratio,
+        "idleRatio": idle,
+        "busyRatio": busy,
+    }
+
+
+def _backpressure_level(ratio: float) -> str:
+    """Return the level of a ratio, with Flink's limits."""
+    if ratio <= 0.1:
+        return "ok"
+    return "low" if ratio <= 0.5 else "high"
 
 
 def vertex_metrics(
@@ -600,9 +613,15 @@ def vertex_metrics(
 
 
 def subtask_metrics(
-    record: JobRecord, vertex_id: str, wanted: Sequence[str] | None
+    record: JobRecord,
+    vertex_id: str,
+    wanted: Sequence[str] | None,
+    aggregates: Sequence[str] | None = None,
 ) -> list[dict[str, Any]]:
-    """Answer ``/jobs/:jobid/vertices/:vertexid/subtasks/metrics``: over all subtasks."""
+    """Answer ``/jobs/:jobid/vertices/:vertexid/subtasks/metrics``: over all subtasks.
+
+    ``aggregates``: the names of those that are wanted; None: all.
+    """
     view, vertex = _vertex(record, vertex_id)
     by_subtask = _subtask_values(record, view, vertex)
     known = {name: None for values in by_subtask.values() for name in values}
@@ -616,7 +635,9 @@ def subtask_metrics(
         if not values and whole is not None:
             values = [whole]
         if values:
-            answers.append({"id": name, **_spread(values)})
+            found = _spread(values).items()
+            kept = {key: value for key, value in found if not aggregates or key in aggregates}
+            answers.append({"id": name, **kept})
     return answers
 
 
@@ -646,7 +667,6 @@ def _task_values(view: JobView, vertex: VertexInfo) -> dict[str, float]:
     if first is None:
         return {}
     last = [view.operators[each] for each in _leaving(view.graph, vertex)]
-    busy_share = first.busy or 0.0
     values: dict[str, float] = {
         names.RECORDS_IN: 0 if _is_source(view.graph, vertex) else first.records_in,
         names.RECORDS_OUT: sum(each.counts.records_out for each in last),
@@ -655,8 +675,6 @@ def _task_values(view: JobView, vertex: VertexInfo) -> dict[str, float]:
         names.BYTES_IN: first.counts.bytes_in,
         names.BYTES_OUT: first.counts.bytes_out,
         names.BUSY_MS: first.counts.busy_ms,
-        "busyTimeMsPerSecond": busy_share * 1000,
-        "idleTimeMsPerSecond": (1 - busy_share) * 1000,
     }
     if first.watermark_ms is not None:
         values[names.WATERMARK] = first.watermark_ms
@@ -703,4 +721,6 @@ def _subtask_values(
         if (operator, metric) in counted:
             values = found.setdefault(subtask, {})
             values[metric] = values.get(metric, 0) + entry.value
+    for subtask, load in record.loads()(vertex.id).items():
+        found.setdefault(subtask, {}).update(load)
     return found

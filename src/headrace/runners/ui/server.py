@@ -13,11 +13,14 @@ import json
 import re
 import selectors
 import socket
+import sys
 import threading
+import traceback
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from functools import partial
 from importlib import resources
 from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
 
 from headrace.common._extras import optional
 from headrace.common._options import catalogue as options
@@ -53,8 +56,12 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+_VERSIONS = ("", "/v1")
+"""The prefixes of paths, as in Flink, of whose API there is one version."""
+
 _BACKLOG = 64
 _MAX_JOBS = 100
+_WAITING_QUERIES = 8
 _ACTIVE = (JobStatus.RUNNING, JobStatus.RESTARTING, JobStatus.FAILING, JobStatus.CANCELLING)
 
 
@@ -71,6 +78,7 @@ class UiServer:
         self._records: dict[int, JobRecord] = {}
         """By number, in the order in which the jobs were added."""
         self._next_number = 0
+        self._adding = threading.Lock()
         self._names = {"localhost", host.lower()}
         family = socket.AF_INET6 if ":" in host else socket.AF_INET
         # asyncio sets TCP_NODELAY on connections only if the protocol is named. Without it, an
@@ -85,6 +93,7 @@ class UiServer:
             raise
         self.port: int = self._socket.getsockname()[1]
         self._server: Any = None
+        self._waiting: Any = None
         self._closed = threading.Event()
         self._thread = threading.Thread(target=self._serve, name="headrace-page", daemon=True)
         self._thread.start()
@@ -102,14 +111,15 @@ class UiServer:
 
         ``name``: a further host name by which the page is reached from now on.
         """
-        if name is not None:
-            self._names = self._names | {name.lower()}
-        records = {**self._records, self._next_number: record}
-        self._next_number += 1
-        ended = [number for number, each in self._records.items() if each.status not in _ACTIVE]
-        if len(records) > _MAX_JOBS and ended:
-            del records[ended[0]]
-        self._records = records  # replaced as a whole: the server's thread reads it
+        with self._adding:
+            if name is not None:
+                self._names = self._names | {name.lower()}
+            records = {**self._records, self._next_number: record}
+            self._next_number += 1
+            ended = [number for number, each in self._records.items() if each.status not in _ACTIVE]
+            if len(records) > _MAX_JOBS and ended:
+                del records[ended[0]]
+            self._records = records  # replaced as a whole: the server's thread reads it
 
     def close(self) -> None:
         """Stop serving."""
@@ -149,24 +159,28 @@ class UiServer:
         """Return the ASGI application."""
         applications = optional("starlette.applications")
         routing = optional("starlette.routing")
+        commands = {
+            "/jobs/{job}/savepoints": Commands.savepoint,
+            "/jobs/{job}/stop": Commands.stop,
+        }
         routes = [
             routing.Route("/jobs/{job}/state", self._query, methods=["POST"]),
             routing.Route("/", partial(_file, "index.html")),
             *(routing.Route(f"/{name}", partial(_file, name)) for name in _FILES),
             *(
-                routing.Route(path, self._endpoint(answer), methods=["GET"])
+                routing.Route(f"{version}{path}", self._endpoint(answer), methods=["GET"])
                 for path, answer in self._answers().items()
+                for version in _VERSIONS
             ),
             *(
-                routing.Route(path, self._command(command), methods=["POST"])
-                for path, command in {
-                    "/jobs/{job}/savepoints": Commands.savepoint,
-                    "/jobs/{job}/stop": Commands.stop,
-                }.items()
+                routing.Route(f"{version}{path}", self._command(command), methods=["POST"])
+                for path, command in commands.items()
+                for version in _VERSIONS
             ),
         ]
+        left = optional("starlette.requests").ClientDisconnect
         inner = applications.Starlette(
-            routes=routes, exception_handlers={404: _not_found, 405: _not_found}
+            routes=routes, exception_handlers={404: _not_found, 405: _not_found, left: _left}
         )
         return self._guarded(inner)
 
@@ -191,6 +205,8 @@ class UiServer:
                 await send(message)
 
             hosts = [text for name, text in scope.get("headers", ()) if name == b"host"]
+            # Each part of a path is decoded when it is known: the id of a vertex may have a slash.
+            scope = {**scope, "path": scope["raw_path"].decode("latin-1")}
             own = len(hosts) == 1 and self._is_own_name(hosts[0].decode("latin-1"))
             await (inner if own else refusal)(scope, receive, send_with_headers)
 
@@ -204,19 +220,19 @@ class UiServer:
             return lambda request: answer(self._record(request))
 
         def of_vertex(answer: Callable[[JobRecord, str], Any]) -> Callable[[Request], Any]:
-            return lambda request: answer(self._record(request), request.path_params["vertex"])
+            return lambda request: answer(self._record(request), _part(request, "vertex"))
 
         def of_vertex_metrics(
             answer: Callable[[JobRecord, str, Sequence[str] | None], Any],
         ) -> Callable[[Request], Any]:
             return lambda request: answer(
-                self._record(request), request.path_params["vertex"], _wanted(request)
+                self._record(request), _part(request, "vertex"), _wanted(request)
             )
 
         def of_request(request: Request) -> Any:
             record = self._record(request)
             check_token(record.token, _has_token(request, record.token))
-            return record.commands.result(request.path_params["id"])
+            return record.commands.result(_part(request, "id"))
 
         job, vertex = "/jobs/{job}", "/jobs/{job}/vertices/{vertex}"
         return {
@@ -240,7 +256,10 @@ class UiServer:
             f"{vertex}/watermarks": of_vertex(rest.watermarks),
             f"{vertex}/backpressure": of_vertex(rest.backpressure),
             f"{vertex}/metrics": of_vertex_metrics(rest.vertex_metrics),
-            f"{vertex}/subtasks/metrics": of_vertex_metrics(rest.subtask_metrics),
+            f"{vertex}/subtasks/metrics": lambda request: rest.subtask_metrics(
+                *(self._record(request), _part(request, "vertex")),
+                *(_wanted(request), _wanted(request, "agg")),
+            ),
             "/page/jobs": lambda request: [
                 {"number": number, "name": each.name, "status": each.status.name}
                 for number, each in self._records.items()
@@ -251,7 +270,8 @@ class UiServer:
 
     def _exceptions(self, request: Request) -> dict[str, Any]:
         record = self._record(request)
-        return rest.exceptions(record, _has_token(request, record.token))
+        most = _parse_number(request.query_params.get("maxExceptions", ""))
+        return rest.exceptions(record, _has_token(request, record.token), most)
 
     def _state(self, request: Request) -> dict[str, Any]:
         record = self._numbered(request)
@@ -280,7 +300,8 @@ class UiServer:
     async def _query(self, request: Request) -> Response:
         """Answer a query of state: at once, as another thread would have to wait for a core.
 
-        A job of the local runner answers between two micro-batches, so a thread waits for it.
+        A job of the local runner answers between two micro-batches, so a thread waits for it. Only
+        a few threads do, and none of those that answer other requests.
         """
         body = await _read_body(request)
 
@@ -290,12 +311,16 @@ class UiServer:
                 raise Refused(409, "the job has not started")
             return record.commands.query(record.job.program, body)
 
-        job_id = request.path_params["job"]
+        job_id = _part(request, "job")
         jobs = (each.job for each in self._records.values() if each.job is not None)
         if not any(job.job_id == job_id and job.runner == "local" for job in jobs):
             return _json_response(answer, 200)
-        run_in_threadpool = optional("starlette.concurrency").run_in_threadpool
-        found: Response = await run_in_threadpool(_json_response, answer, 200)
+        anyio = optional("starlette.concurrency").anyio
+        if self._waiting is None:
+            self._waiting = anyio.CapacityLimiter(_WAITING_QUERIES)
+        found: Response = await anyio.to_thread.run_sync(
+            _json_response, answer, 200, limiter=self._waiting
+        )
         return found
 
     def _commanded(self, request: Request, body: bytes) -> JobRecord:
@@ -318,19 +343,24 @@ class UiServer:
         return True
 
     def _record(self, request: Request) -> JobRecord:
-        job_id = request.path_params["job"]
+        job_id = _part(request, "job")
         for record in self._records.values():
             if record.job is not None and record.job.job_id == job_id:
                 return record
         raise NotFound(f"Job {job_id} not found")
 
     def _numbered(self, request: Request) -> JobRecord:
-        text = request.path_params["number"]
+        text = _part(request, "number")
         number = _parse_number(text)
         record = None if number is None else self._records.get(number)
         if record is None:
             raise NotFound(f"there is no job number {text}")
         return record
+
+
+def _part(request: Request, name: str) -> str:
+    """Return a part of a request's path, decoded."""
+    return unquote(request.path_params[name])
 
 
 async def _read_body(request: Request) -> bytes:
@@ -345,22 +375,45 @@ async def _read_body(request: Request) -> bytes:
 
 def _json_response(answer: Callable[[], Any], code: int) -> Response:
     try:
-        content = answer()
+        text = _to_json(answer())
     except Refused as error:
-        content, code = {"errors": [str(error)]}, error.code
-    # In ASCII: a path may have bytes that are no UTF-8 (surrogates in Python).
-    text = json.dumps(content, allow_nan=False, separators=(",", ":"))
+        text, code = _to_json({"errors": [str(error)]}), error.code
+    except Exception as error:  # our mistake, or an object of the user's that cannot be shown
+        _print_once(error)
+        text, code = _to_json({"errors": [f"Internal server error: {type(error).__name__}"]}), 500
     responses = optional("starlette.responses")
     found: Response = responses.Response(text, code, media_type="application/json")
     return found
+
+
+def _to_json(content: Any) -> str:
+    """Return JSON in ASCII: a path may have bytes that are no UTF-8 (surrogates in Python)."""
+    return json.dumps(content, allow_nan=False, separators=(",", ":"))
+
+
+_printed: set[tuple[str, int | None]] = set()
+"""Where the errors were raised that have been printed: pages ask once a second."""
+
+
+def _print_once(error: Exception) -> None:
+    frame = traceback.extract_tb(error.__traceback__)[-1]
+    if (frame.filename, frame.lineno) not in _printed:
+        _printed.add((frame.filename, frame.lineno))
+        text = "".join(traceback.format_exception(error))
+        print(f"headrace: the page could not answer a request:\n{text}", file=sys.stderr)
 
 
 def _has_token(request: Request, token: str | None) -> bool:
     if not token:
         return False
     scheme, _, given = request.headers.get("authorization", "").partition(" ")
-    matches = hmac.compare_digest(given.strip().encode(), token.encode())
-    return scheme.lower() == "bearer" and matches
+    # Headers are read as Latin-1, but most programs send UTF-8, as the page does.
+    sent = given.strip()
+    matches = [
+        hmac.compare_digest(sent.encode(encoding), token.encode())
+        for encoding in ("latin-1", "utf-8")
+    ]
+    return scheme.lower() == "bearer" and any(matches)
 
 
 def _parse_number(text: str) -> int | None:
@@ -373,8 +426,8 @@ def _machine_names() -> set[str]:
     return {name, name.partition(".")[0]}
 
 
-def _wanted(request: Request) -> list[str] | None:
-    found = request.query_params.get("get")
+def _wanted(request: Request, parameter: str = "get") -> list[str] | None:
+    found = request.query_params.get(parameter)
     return None if found is None else [name for name in found.split(",") if name]
 
 
@@ -385,7 +438,16 @@ def _file(name: str, request: Request) -> Response:
     return found
 
 
+def _left(request: Request, error: Exception) -> Response:
+    """Return what nobody reads: the client has closed the connection within its request."""
+    responses = optional("starlette.responses")
+    found: Response = responses.Response(status_code=400)
+    return found
+
+
 def _not_found(request: Request, error: Exception) -> Response:
     responses = optional("starlette.responses")
-    found: Response = responses.JSONResponse({"errors": [f"Not found: {request.url.path}"]}, 404)
+    found: Response = responses.JSONResponse(
+        {"errors": [f"Not found: {unquote(request.scope['path'])}"]}, 404
+    )
     return found

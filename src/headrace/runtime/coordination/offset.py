@@ -18,7 +18,9 @@
         "until": text,                   where the source stops (``coordination.stops``)
         "stopped": {split: position},    splits at their stop, without drain; none if missing
         "suspended": true,               ended without drain; false if missing
-        "drained": true}}}               a split has its final watermark; false if missing
+        "drained": true,                 a split has its final watermark; false if missing
+        "unread": n,                     records after this epoch, when it was planned
+        "unread_bytes": n}}}             both only for people, and only if the source knows them
 
 A source is in ``sources`` from the first epoch in which its enumerator was asked. Keys have a
 stable order, because Spark compares offsets as text.
@@ -31,7 +33,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from headrace.connector import JsonValue
+from headrace.connector import JsonValue, Pending
 from headrace.errors import CheckpointError
 
 VERSION = 1
@@ -84,6 +86,8 @@ class SourceProgress:
     """The source has ended, and no last watermark was sent: a later run reads on."""
     drained: bool = field(default=False, compare=False)
     """The last watermark was sent for what another stop would have left open."""
+    unread: Pending = field(default=Pending(), compare=False)
+    """What was unread after this epoch when it was planned; no plan depends on it."""
 
     def carried_over(self) -> SourceProgress:
         """Return the progress of a later epoch that reads nothing."""
@@ -104,6 +108,7 @@ class SourceProgress:
         """Return the fields, as JSON."""
         said: dict[str, Any] = {"until": self.until, "stopped": dict(self.stopped)}
         said |= {"suspended": self.suspended, "drained": self.drained}
+        known = {"unread": self.unread.records, "unread_bytes": self.unread.size_bytes}
         return {
             "positions": dict(self.positions),
             "started": dict(self.started),
@@ -112,6 +117,7 @@ class SourceProgress:
             "seen_ms": dict(self.seen_ms),
             "ended": self.ended,
             **{key: value for key, value in said.items() if value or value == ""},
+            **{key: int(value) for key, value in known.items() if value is not None},
         }
 
     @staticmethod
@@ -128,6 +134,7 @@ class SourceProgress:
             _require_mapping(data.get("stopped", {})),
             bool(data.get("suspended")),
             bool(data.get("drained")),
+            Pending(data.get("unread"), data.get("unread_bytes")),
         )
 
 
@@ -167,6 +174,15 @@ class Offset:
     def source(self, source_id: object) -> SourceProgress:
         """Return the progress of one source."""
         return self.sources.get(source_key(source_id), NO_PROGRESS)
+
+    def with_unread(self, unread: Mapping[str, Pending]) -> Offset:
+        """Return this offset with the unread input of its sources, by source id."""
+        left = {source_key(source_id): found for source_id, found in unread.items()}
+        sources = {
+            key: replace(found, unread=left.get(key, Pending()))
+            for key, found in self.sources.items()
+        }
+        return replace(self, sources=sources)
 
     def merged_with_earlier(self, earlier: Offset) -> Offset:
         """Merge the epoch before into this one: splits start and finish as in either."""

@@ -39,6 +39,13 @@ def test_what_influxdb_cannot_hold_is_left_out(value: float) -> None:
     assert line(Kind.GAUGE, value) == ""
 
 
+def test_numbers_of_numpy_are_numbers() -> None:
+    numpy = pytest.importorskip("numpy")
+    assert line(Kind.COUNTER, numpy.int64(3)).split()[1] == "count=3i"
+    assert line(Kind.COUNTER, numpy.float64(0.5)).split()[1] == "count=0.5"
+    assert line(Kind.METER, numpy.float64(2), numpy.int64(7)).split()[1] == "count=7i,rate=2.0"
+
+
 def test_texts_are_escaped() -> None:
     variables = {"job_name": "a, b=c", "host": "", "task": "x\\", "tm id": "n\nl"}
     sample = Sample(Scope.JOB, "my, name", Kind.COUNTER, 1, variables)

@@ -19,12 +19,32 @@ from headrace.datastream.functions import MapFunction, RuntimeContext
 from headrace.datastream.window import Time, TumblingEventTimeWindows
 from headrace.metrics._merging import MergeRule, MetricId, MetricValue
 from headrace.runners.launch import start
-from headrace.runners.observers import BatchProgress, JobInfo, SplitStatus
+from headrace.runners.observers import BatchProgress, JobInfo, Slots, SplitStatus
 from headrace.runners.reporters.job_metrics import JobMetrics
 from headrace.runners.reporters.names import prometheus_name
 from headrace.runners.reporters.samples import Sample, Scope, Summary
 
 MAX = 2**63 - 1
+
+FLINKS = {
+    Scope.JOB_MANAGER: """
+        numRegisteredTaskManagers numPendingTaskManagers numRunningJobs
+        taskSlotsAvailable taskSlotsTotal
+    """,
+    Scope.JOB: """
+        <jobStatus>State <jobStatus>Time <jobStatus>TimeTotal
+        uptime downtime numRestarts numRescales
+        lastCheckpointDuration lastCheckpointSize lastCompletedCheckpointId
+        lastCheckpointCompletedTimestamp lastCheckpointFullSize lastCheckpointExternalPath
+        lastCheckpointRestoreTimestamp numberOfInProgressCheckpoints numberOfCompletedCheckpoints
+        numberOfFailedCheckpoints totalNumberOfCheckpoints
+    """,
+}
+"""Flink's metrics of job managers and jobs: the tables Cluster, Availability and Checkpointing of
+its page "Metrics" (apache/flink, docs/content/docs/ops/metrics.md at 028379e924d9)."""
+OF_STATUS = {"runningTime", "restartingTime"}
+OLDER = {"fullRestarts"}
+"""Of older versions of Flink."""
 PAGE = Path(__file__).parents[4] / "docs" / "how-to" / "metrics.md"
 
 
@@ -208,6 +228,59 @@ def test_each_name_is_on_the_page(watched: Watch) -> None:
     page = PAGE.read_text("utf-8")
     missing = [name for name in own if f"`{name.removesuffix('PerSecond')}" not in page]
     assert "lastCheckpointSize" in own and not [each for each in missing if f"`{each}`" not in page]
+
+
+def test_metrics_of_jobs_have_names_of_flink_and_the_page_has_the_others(watched: Watch) -> None:
+    metrics = JobMetrics("box")
+    metrics.on_start(replace(watched.jobs[0], checkpoint="/c"))
+    metrics.on_batch(replace(watched.batches[0], find_checkpoint_bytes=lambda: 5))
+    page = PAGE.read_text("utf-8")
+    missing = page[page.index("## Flink's metrics that are missing") :]
+    for scope, text in FLINKS.items():
+        flinks = {*text.split()}
+        own = {each.name for each in metrics.samples(0) if each.scope is scope}
+        assert own <= {*flinks, *OF_STATUS, *OLDER}
+        # The size of all state is known if there are pages of state.
+        left = {name for name in flinks - own if f"`{name}`" not in missing}
+        assert left == ({"lastCheckpointFullSize"} if scope is Scope.JOB else set())
+        assert not [name for name in own if f"`{name}`" in missing and name not in OF_STATUS]
+
+
+def test_executors_are_task_managers_and_their_cores_are_slots(watched: Watch) -> None:
+    metrics, seen = JobMetrics("box"), list[Slots | None]([None])
+    metrics.on_start(replace(watched.jobs[0], cores=8, find_slots=lambda: seen[-1]))
+
+    def found() -> dict[str, Any]:
+        return {s.name: s.value for s in metrics.samples(0) if s.scope is Scope.JOB_MANAGER}
+
+    assert found() == {"numRunningJobs": 1, "taskSlotsTotal": 8}
+    seen.append(Slots(3, 12))
+    assert found() == {
+        "numRunningJobs": 1,
+        "taskSlotsTotal": 12,
+        "numRegisteredTaskManagers": 3,
+    }
+
+
+def test_a_micro_batch_in_progress_is_a_checkpoint_in_progress(watched: Watch) -> None:
+    metrics, is_open = JobMetrics("box"), [True]
+    job = replace(watched.jobs[0], checkpoint="/c", has_open_batch=lambda: is_open[-1])
+
+    def found() -> tuple[int, ...]:
+        values = {s.name: s.value for s in metrics.samples(0)}
+        kinds = ("InProgress", "Completed", "Failed")
+        counts = (values[f"numberOf{kind}Checkpoints"] for kind in kinds)
+        return (values["totalNumberOfCheckpoints"], *counts)
+
+    metrics.on_start(job)
+    assert found() == (1, 1, 0, 0)  # the first one may take long
+    metrics.on_batch(watched.batches[0])
+    assert found() == (2, 1, 1, 0)
+    is_open.append(False)
+    assert found() == (1, 0, 1, 0)
+    is_open.append(True)  # the failed one, until it runs again
+    metrics.on_failure(ValueError(), 5000, 4000)
+    assert found() == (2, 0, 1, 1)
 
 
 def test_a_failed_job_and_its_restart() -> None:

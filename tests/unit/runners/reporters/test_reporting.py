@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import math
 import re
@@ -164,6 +165,8 @@ def test_odd_metrics_of_functions_do_not_spoil_the_page() -> None:
             group.add_group("", "x").counter("n").inc()
             group.add_group("file", "caf\udce9").counter("caf\udce9").inc()
             group.add_group("__name__", "y").counter("own").inc()
+            group.counter("size_count").inc(5)  # the name of a sample of the next one
+            group.distribution("size").update(7)
 
         def map(self, value: int) -> int:
             return value
@@ -185,11 +188,12 @@ def test_odd_metrics_of_functions_do_not_spoil_the_page() -> None:
             "flink_taskmanager_job_task_operator_"
         )
         for line in pages[0].splitlines()
-        if re.search("_huge|_none|_gr__e|_n{|_caf|_own", line) and not line.startswith("#")
+        if re.search("_huge|_none|_gr__e|_n{|_caf|_own|_size", line) and not line.startswith("#")
     ]
     assert lines == [
         "huge{} +Inf",
         "none{} NaN",
+        "size_count{} 5.0",
         '1:st_key_gr__e_in__{_1_st_key="a\\"b\\n",} 1.0',
         "_n{} 1.0",
         'file_caf_{file="caf?",} 1.0',
@@ -241,6 +245,20 @@ def test_a_server_that_is_away_does_not_fail_the_job(capsys: pytest.CaptureFixtu
     assert "ConnectionRefusedError" in capsys.readouterr().err
     run(configured("push", hostUrl=f"http://127.0.0.1:{port}"))
     assert "'push' (PrometheusPushGateway) could not report" in capsys.readouterr().err
+
+
+def test_servers_that_hang_delay_the_end_of_a_job_once() -> None:
+    with contextlib.ExitStack() as servers:
+        configuration = configured("influx", host="127.0.0.1", db="flink", writeTimeout="1000")
+        for name in ("influx", "second", "third"):
+            hanging = servers.enter_context(socket.create_server(("127.0.0.1", 0)))
+            keys = configured("influx", host="127.0.0.1", db="flink", writeTimeout="1000").to_dict()
+            keys["metrics.reporter.influx.port"] = str(hanging.getsockname()[1])
+            for key, value in keys.items():
+                configuration.set_string(key.replace(".influx.", f".{name}."), value)
+        began_s = time.monotonic()
+        run(configuration)
+        assert 1 < time.monotonic() - began_s < 2.9
 
 
 @pytest.mark.parametrize(

@@ -47,6 +47,12 @@ def selection(**keys: str) -> Selection:
     return Selection(settings)
 
 
+def test_a_name_with_a_line_break_is_reported() -> None:
+    odd = sample("two\nlines")
+    assert selection().select([odd]) == [odd]
+    assert selection(filter__includes="*:two*").select([odd]) == [odd]
+
+
 @pytest.mark.parametrize(
     ("text", "chosen"),
     [

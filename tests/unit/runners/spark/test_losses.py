@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 from py4j.protocol import Py4JError, Py4JJavaError
 
-from headrace.runners.spark.losses import LossWatch
+from headrace.runners.observers import Slots
+from headrace.runners.spark.losses import LossWatch, slots_of
 
 
 class NoSuchElement(Py4JJavaError):
@@ -85,10 +86,15 @@ class Context:
             statusTracker=status_tracker,
             dagScheduler=lambda: scheduler_now,
             isStopped=lambda: self.stopping,
-            statusStore=lambda: SimpleNamespace(job=self._job, executorList=self._list_executors),
+            statusStore=self._status_store,
             listenerBus=lambda: SimpleNamespace(waitUntilEmpty=self._receive_events),
         )
         return SimpleNamespace(sc=lambda: context)
+
+    def _status_store(self) -> Any:
+        if self.stopped:
+            raise Py4JError("stopped")
+        return SimpleNamespace(job=self._job, executorList=self._list_executors)
 
     def _job(self, number: int) -> Job:
         job = self.jobs[number]
@@ -234,3 +240,20 @@ def test_a_context_that_stops_is_left_to_the_attempt(last: bool) -> None:
         assert looking.told == []
     else:
         assert looking.look() == []
+
+
+def test_the_driver_of_a_cluster_has_no_slots() -> None:
+    def context(*tasks_at_once: int) -> Any:
+        left = [SimpleNamespace(maxTasks=lambda each=each: each) for each in tasks_at_once]
+        found = SimpleNamespace(hasNext=lambda: bool(left), next=lambda: left.pop())
+        store = SimpleNamespace(executorList=lambda active: SimpleNamespace(iterator=lambda: found))
+        return SimpleNamespace(
+            _jsc=SimpleNamespace(sc=lambda: SimpleNamespace(statusStore=lambda: store))
+        )
+
+    assert slots_of(context(0, 4, 2)) == Slots(2, 6)
+    stopped: Any = Context()
+    stopped.stopped = True
+    assert slots_of(stopped) is None
+    ended: Any = SimpleNamespace(_jsc=None)
+    assert slots_of(ended) is None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import weakref
+
 import pytest
 
 from headrace.errors import CheckpointError, DecodeError
@@ -19,7 +21,7 @@ def fails(value: int) -> int:
 
 def failure(with_values: bool) -> str:
     (found,) = watch(function=fails).failures
-    shown = show_failure(found.error, with_values)
+    shown = found.shown(with_values)
     return "\n".join([shown.name, shown.message, shown.line, shown.source, shown.stacktrace])
 
 
@@ -34,9 +36,39 @@ def test_with_the_token_all_is_shown() -> None:
     assert "card number 41" in shown and "record:   41" in shown
 
 
+class Speechless(ValueError):
+    def __str__(self) -> str:
+        raise RuntimeError("no text")
+
+
+def test_an_exception_without_a_text_is_shown() -> None:
+    shown = show_failure(Speechless(), True)
+    assert shown.name.endswith(".Speechless") and shown.message == "(it has no text: RuntimeError)"
+
+
+class Held:
+    """What a failed attempt holds."""
+
+
+def test_what_a_failed_attempt_held_is_not_kept() -> None:
+    held = weakref.ref(kept := Held())
+    record = watch()
+
+    def fails(state: Held) -> None:
+        raise ValueError("of this attempt")
+
+    try:
+        fails(kept)
+    except ValueError as error:
+        record.on_failure(error, 10)
+    del kept
+    assert held() is None
+    assert "in fails" in record.failures[-1].shown(True).line
+
+
 def test_the_line_and_the_operator_are_shown_to_all() -> None:
     (found,) = watch(function=fails).failures
-    shown = show_failure(found.error, False)
+    shown = found.shown(False)
     assert shown.name == "ValueError"
     assert "test_failures.py:" in shown.line and shown.line.endswith(" in fails")
     assert shown.source.startswith("raise ValueError(")
@@ -89,8 +121,8 @@ def test_notes_of_functions_and_libraries_are_hidden() -> None:
         raise error
 
     found = watch(function=fails, values=[OnTwoLines("anna 4711")])  # type: ignore[arg-type, list-item]
-    shown = show_failure(found.failures[0].error, False).stacktrace
+    shown = found.failures[0].shown(False).stacktrace
     assert "operator: mapped (uid=" in shown and f"record:   {MASK}" in shown
     assert "anna" not in shown and "4711" not in shown
-    whole = show_failure(found.failures[0].error, True).stacktrace
+    whole = found.failures[0].shown(True).stacktrace
     assert "('anna', 4711)" in whole and "hint: anna 4711" in whole

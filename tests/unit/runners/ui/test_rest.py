@@ -13,7 +13,10 @@ from typing import Any
 
 import pytest
 
-from headrace.runners.observers import BatchProgress, JobObserver, SavepointTaken
+from headrace.common.job_status import JobStatus
+from headrace.metrics._merging import MergeRule, MetricId, MetricValue
+from headrace.metrics._operator_counts import BUSY_MS, PENDING_RECORDS
+from headrace.runners.observers import BatchProgress, JobObserver, SavepointTaken, Slots
 from headrace.runners.ui import rest
 from headrace.runners.ui.record import JobRecord
 from tests.unit.runners.ui.watched import BEGAN_MS, watch
@@ -154,6 +157,73 @@ def test_micro_batches_are_checkpoints(record: JobRecord) -> None:
     assert {"numRestarts", "lastCheckpointDuration", "numberOfCompletedCheckpoints"} <= names
 
 
+def test_failed_micro_batches_and_the_one_in_progress_are_counted() -> None:
+    record = watch()
+    assert record.job is not None
+    record.job = replace(record.job, has_open_batch=lambda: True)
+    assert rest.checkpoints(record)["counts"]["in_progress"] == 0  # the job has ended
+    for _ in range(60):  # more than are kept
+        record.on_failure(OSError(), 10)
+    counts = rest.checkpoints(record)["counts"]
+    assert (counts["completed"], counts["failed"], counts["total"]) == (10, 60, 70)
+    record.status = JobStatus.RUNNING
+    counts = rest.checkpoints(record)["counts"]
+    assert (counts["in_progress"], counts["total"]) == (1, 71)
+    wanted = ["totalNumberOfCheckpoints", "numberOfFailedCheckpoints"]
+    assert [each["value"] for each in rest.job_metrics(record, wanted)] == ["71", "60"]
+
+
+def test_executors_are_task_managers() -> None:
+    record = watch()
+    assert record.job is not None
+    record.status = JobStatus.RUNNING
+    found = rest.overview([record])
+    assert (found["taskmanagers"], found["slots-total"]) == (1, 1)
+    record.job = replace(record.job, cores=8, find_slots=lambda: Slots(3, 12))
+    found = rest.overview([record])
+    assert (found["taskmanagers"], found["slots-total"]) == (3, 12)
+
+
+@pytest.mark.parametrize(
+    ("busy_ms", "unread", "level", "ratios"),
+    [
+        (700, 5, "low", (0.3, 0.0, 0.7)),
+        (300, 5, "high", (0.7, 0.0, 0.3)),
+        (950, 5, "ok", (0.05, 0.0, 0.95)),
+        (300, 0, "ok", (0.0, 0.7, 0.3)),
+    ],
+)
+def test_a_source_with_unread_records_waits_for_the_rest_of_a_micro_batch(
+    busy_ms: int, unread: int, level: str, ratios: tuple[float, ...]
+) -> None:
+    last = Last()
+    job = watch(last).job
+    assert job is not None
+    figures = {
+        MetricId("numbers", "numbers", BUSY_MS, 0): MetricValue(MergeRule.SUM, busy_ms),
+        MetricId("numbers", "numbers", PENDING_RECORDS, 0): MetricValue(MergeRule.TOTAL, unread),
+    }
+    record = JobRecord("clicks", wall_ms=lambda: 61_000)
+    record.on_start(replace(job, started_ms=60_000))
+    timed = replace(last.batch, started_ms=60_000, now_ms=61_000, duration_ms=1000)
+    record.on_batch(replace(timed, metrics=figures, totals=figures))
+    answer = rest.backpressure(record, "numbers")
+    assert answer["backpressureLevel"] == answer["subtasks"][0]["backpressure-level"] == level
+    names = ("ratio", "idleRatio", "busyRatio")
+    assert tuple(answer["subtasks"][0][name] for name in names) == ratios
+    of_tasks = ["0.backPressuredTimeMsPerSecond", "0.idleTimeMsPerSecond", "0.busyTimeMsPerSecond"]
+    found = rest.vertex_metrics(record, "numbers", of_tasks)
+    assert tuple(float(each["value"]) for each in found) == tuple(1000 * each for each in ratios)
+    waited = [
+        rest.vertex_details(record, "numbers")["subtasks"][0],
+        *(each for each in rest.job_details(record)["vertices"] if each["id"] == "numbers"),
+    ]
+    times = [each["metrics"]["accumulated-backpressured-time"] for each in waited]
+    assert times == [round(1000 * ratios[0])] * 2
+    unknown = rest.backpressure(record, window_vertex(record))["subtasks"][0]
+    assert tuple(unknown[name] for name in names) == (0, 0, 0)
+
+
 def test_the_last_savepoint_is_reported() -> None:
     record = watch()
     assert rest.checkpoints(record)["latest"]["savepoint"] is None
@@ -207,6 +277,55 @@ def test_a_failed_job_says_so() -> None:
 def test_an_unknown_vertex_is_not_found(record: JobRecord) -> None:
     with pytest.raises(rest.NotFound):
         rest.vertex_details(record, "none")
+
+
+def test_times_are_those_of_the_reporters() -> None:
+    last, now_ms = Last(), [1_000]
+    job = watch(last).job
+    assert job is not None
+    record = JobRecord("clicks", wall_ms=lambda: now_ms[-1])
+    record.on_start(replace(job, started_ms=1_000))
+
+    def times() -> list[str]:
+        names = ["uptime", "downtime", "runningTime", "restartingTime"]
+        return [each["value"] for each in rest.job_metrics(record, names)]
+
+    now_ms.append(5_000)
+    assert times() == ["4000", "0", "4000", "0"]
+    record.on_failure(OSError(), 10)
+    now_ms.append(6_000)
+    assert times() == ["0", "1000", "0", "1000"]
+    record.on_batch(replace(last.batch, started_ms=7_000, now_ms=7_500))
+    now_ms.append(8_000)
+    assert times() == ["1000", "0", "1000", "0"]
+    record.on_end(JobStatus.FINISHED)
+    assert times()[:2] == ["-1", "-1"]
+
+
+def test_exceptions_are_as_many_as_wanted() -> None:
+    record = watch()
+    for number in range(60):  # more than are kept
+        record.on_failure(OSError(number), 10)
+
+    def found(most: int | None) -> tuple[int, bool]:
+        history = rest.exceptions(record, True, most)["exceptionHistory"]
+        assert not history["entries"] or "OSError: 59" in history["entries"][0]["stacktrace"]
+        return len(history["entries"]), history["truncated"]
+
+    assert (found(None), found(3), found(0)) == ((50, True), (3, True), (0, True))
+    record = watch(function=lambda n: 1 // (50 - n))
+    assert rest.exceptions(record, False, 1)["exceptionHistory"]["truncated"] is False
+
+
+def test_only_the_last_checkpoint_is_kept(record: JobRecord) -> None:
+    history = rest.checkpoints(record)["history"]
+    assert [each["discarded"] for each in history] == [False] + [True] * (len(history) - 1)
+
+
+def test_only_the_wanted_aggregates_are_answered(record: JobRecord) -> None:
+    of_vertex = (record, window_vertex(record), ["numRecordsIn"])
+    (found,) = rest.subtask_metrics(*of_vertex, ["sum", "min"])
+    assert found == {"id": "numRecordsIn", "min": 100.0, "sum": 100.0}
 
 
 def test_passwords_in_parameters_are_hidden() -> None:

@@ -9,11 +9,14 @@ import os
 import socket
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
@@ -24,6 +27,7 @@ from headrace.errors import ConfigurationError
 from headrace.runners.ui import start
 from headrace.runners.ui.connections import make_protocol
 from headrace.runners.ui.failures import MASK
+from headrace.runners.ui.page_data import state_data
 from headrace.runners.ui.record import JobRecord
 from headrace.runners.ui.server import UiServer
 from tests.unit.runners.ui import watched
@@ -104,6 +108,36 @@ def test_tools_of_flink_find_the_job(server: UiServer, record: JobRecord) -> Non
         assert ask_json(server, f"/jobs/{job['jid']}/{below}")
 
 
+@pytest.mark.parametrize("uid", ["clicks/v1", "a b?#%2F", "é", "sums/metrics"])
+def test_a_vertex_is_found_by_any_uid(uid: str) -> None:
+    server, record = UiServer("127.0.0.1", 0), watch()
+    server.add(record)
+    assert record.job is not None
+    graph = record.job.graph
+    vertices = tuple(replace(each, id=uid) for each in graph.vertices[:1])
+    record.job = replace(record.job, graph=replace(graph, vertices=vertices))
+    try:
+        path = f"/jobs/{record.job.job_id}/vertices/{quote(uid, safe='')}"
+        assert ask_json(server, path)["id"] == uid
+        for below in ("watermarks", "backpressure", "metrics", "subtasks/metrics"):
+            assert ask(server, f"{path}/{below}")[0] == 200
+        status, _, body = ask(server, f"{path}s")
+        assert status == 404 and f"Vertex {uid}s not found" in json.loads(body)["errors"][0]
+    finally:
+        server.close()
+
+
+def test_paths_may_begin_with_the_version_of_flinks_api(
+    server: UiServer, record: JobRecord
+) -> None:
+    assert ask_json(server, "/v1/jobs") == ask_json(server, "/jobs")
+    assert record.job is not None
+    path = f"/v1/jobs/{record.job.job_id}"
+    assert ask_json(server, f"{path}/status") == {"status": "FAILED"}
+    assert ask(server, f"{path}/stop", "POST", "{}")[0] == 401
+    assert ask(server, "/v2/jobs")[0] == 404
+
+
 def test_what_is_not_there_is_not_found(server: UiServer) -> None:
     many = "9" * 5000
     for path in (
@@ -168,6 +202,40 @@ def test_connections_are_few_and_silent_ones_are_closed(
         server.close()
 
 
+@pytest.mark.parametrize("sent", ["", "{"])
+def test_connections_whose_body_does_not_come_are_closed(
+    record: JobRecord,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    sent: str,
+) -> None:
+    monkeypatch.setattr("headrace.runners.ui.server.make_protocol", lambda: make_protocol(8, 0.3))
+    server = UiServer("127.0.0.1", 0)
+    server.add(record)
+    assert record.job is not None
+    head = f"POST /jobs/{record.job.job_id}/stop HTTP/1.1\r\nHost: localhost\r\n"
+    try:
+        for _ in range(2):
+            stalled = [socket.create_connection(("127.0.0.1", server.port), 20) for _ in range(8)]
+            for each in stalled:
+                each.sendall(f"{head}Content-Length: 9\r\n\r\n{sent}".encode())
+            assert all(_is_closed(each) for each in stalled)
+        assert ask(server, "/overview")[0] == 200
+    finally:
+        server.close()
+    assert not caplog.records  # a client that leaves is no error of the job
+
+
+def test_what_is_no_request_is_refused_and_not_told(
+    server: UiServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    for sent in (b"\x16\x03\x01 hello\r\n\r\n", b"GET / HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n"):
+        with socket.create_connection(("127.0.0.1", server.port), 20) as connection:
+            connection.sendall(sent)
+            assert connection.recv(1000).startswith(b"HTTP/1.1 400 ")
+    assert not caplog.records
+
+
 def _is_closed(connection: socket.socket) -> bool:
     """Return whether the other side closes a connection."""
     try:
@@ -221,6 +289,34 @@ def test_of_many_jobs_the_last_are_shown_and_those_that_run(record: JobRecord) -
         server.close()
 
 
+def test_jobs_that_start_at_once_are_all_shown(record: JobRecord) -> None:
+    server, ready = UiServer("127.0.0.1", 0), threading.Barrier(8)
+
+    def add() -> None:
+        ready.wait()
+        for _ in range(10):
+            server.add(record)
+
+    threads = [threading.Thread(target=add) for _ in range(8)]
+    try:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        assert [each["number"] for each in ask_json(server, "/page/jobs")] == [*range(80)]
+    finally:
+        server.close()
+
+
+def test_parameters_of_flinks_api_are_heard(server: UiServer, record: JobRecord) -> None:
+    assert record.job is not None
+    path = f"/jobs/{record.job.job_id}"
+    history = ask_json(server, f"{path}/exceptions?maxExceptions=0")["exceptionHistory"]
+    assert history == {"entries": [], "truncated": True}
+    asked = f"{path}/vertices/numbers/subtasks/metrics?get=numRecordsOut&agg=max"
+    assert [each.keys() for each in ask_json(server, asked)] == [{"id", "max"}]
+
+
 def test_no_other_page_may_read_answers(server: UiServer) -> None:
     headers = ask(server, "/jobs", Origin="http://evil.example")[1]
     assert not [name for name in headers if name.startswith("access-control")]
@@ -247,6 +343,21 @@ def test_the_token_shows_values(server: UiServer) -> None:
     assert failure["message"] == "of 50" and "record:" in failure["trace"]
 
 
+@pytest.mark.parametrize("token", ["plain", "pässword", "пароль"])
+@pytest.mark.parametrize("encoding", ["utf-8", "latin-1"])
+def test_a_token_may_have_any_letters(
+    server: UiServer,
+    record: JobRecord,
+    monkeypatch: pytest.MonkeyPatch,
+    token: str,
+    encoding: str,
+) -> None:
+    monkeypatch.setattr(record, "token", token)
+    sent = token.encode(encoding, "replace").decode("latin-1")
+    state = ask_json(server, "/page/jobs/0/state", Authorization=f"Bearer {sent}")
+    assert state["with-values"] is (encoding == "utf-8" or token.isascii() or token == "pässword")
+
+
 def test_each_job_has_its_own_token(record: JobRecord) -> None:
     found = UiServer("127.0.0.1", 0)
     try:
@@ -268,6 +379,14 @@ def test_only_new_micro_batches_are_sent(server: UiServer) -> None:
     assert [each[0] for each in ask_json(server, "/page/jobs/0/state?after=2")["batches"]] == [3, 4]
     for odd in ("two", "%C2%B2", "9" * 5000):
         assert len(ask_json(server, f"/page/jobs/0/state?after={odd}")["batches"]) == 5
+
+
+def test_the_page_has_the_last_failures() -> None:
+    record = watch()
+    for number in range(5):
+        record.on_failure(OSError(number), 10)
+    found = state_data(record, -1, True)["failures"]
+    assert [each["message"] for each in found] == ["2", "3", "4"]
 
 
 def test_the_graph_has_a_place_for_all(server: UiServer) -> None:
@@ -475,6 +594,7 @@ def test_without_a_token_no_command_is_taken(
     [
         ("{", 400),
         ("[]", 400),
+        ("[" * 60_000, 400),
         ('{"drain": "yes"}', 400),
         ('{"targetDirectory": 1}', 400),
         (json.dumps({"targetDirectory": "x" * 70_000}), 413),
@@ -486,6 +606,53 @@ def test_a_body_that_is_wrong_is_refused(
     status, answer = post(server, record, "stop", body)
     assert status == code and answer["errors"]
     assert commanded.stopped == []
+
+
+def test_an_answer_that_fails_is_told_once(
+    server: UiServer,
+    record: JobRecord,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    def view() -> Any:
+        raise KeyError("of a figure")
+
+    monkeypatch.setattr(record, "view", view)
+    for _ in range(3):
+        status, _, body = ask(server, "/jobs/overview")
+        assert (status, json.loads(body)) == (500, {"errors": ["Internal server error: KeyError"]})
+    told = capsys.readouterr().err
+    assert told.count("could not answer") == told.count("KeyError: 'of a figure'") == 1
+
+
+def test_queries_that_wait_keep_no_thread_from_other_requests(
+    server: UiServer, record: JobRecord, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answered, waiting = threading.Event(), threading.Semaphore(0)
+
+    def query(program: Any, body: bytes) -> dict[str, Any]:
+        waiting.release()
+        assert answered.wait(30)
+        return {}
+
+    monkeypatch.setattr(record.commands, "query", query)
+    assert record.job is not None
+    path = f"/jobs/{record.job.job_id}/state"
+    found: list[int] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(ask(server, path, "POST", "{}", **TOKEN)[0]))
+        for _ in range(60)  # more than a pool has threads
+    ]
+    for thread in threads:
+        thread.start()
+    try:
+        assert waiting.acquire(timeout=20)
+        assert ask(server, "/overview")[0] == 200
+    finally:
+        answered.set()
+        for thread in threads:
+            thread.join()
+    assert found == [200] * 60
 
 
 def test_a_job_that_has_not_started_takes_no_command(server: UiServer, record: JobRecord) -> None:

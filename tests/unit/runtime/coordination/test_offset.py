@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from headrace.connector import Pending
 from headrace.errors import CheckpointError
 from headrace.runtime.coordination.offset import Offset, SourceProgress, WorkLimits
 
@@ -25,6 +26,16 @@ def test_the_records_of_a_task_are_in_an_offset() -> None:
     large = replace(OFFSET, work_limits=WorkLimits(4, 4096, 100))
     assert Offset.from_json(json.loads(json.dumps(large.to_json()))) == large
     assert "task_records" not in OFFSET.to_json()["cut"]  # as in older builds
+
+
+def test_what_is_unread_is_in_an_offset_and_changes_no_plan() -> None:
+    found = OFFSET.with_unread({"2": Pending(120), "10": Pending(None, 4096), "7": Pending(1)})
+    read = Offset.from_json(json.loads(json.dumps(found.to_json())))
+    assert read.source("2").unread == Pending(120)
+    assert read.source("10").unread == Pending(None, 4096)
+    assert read == OFFSET
+    assert not read.source("10").differs_from(SourceProgress(ended=True))
+    assert read.with_unread({}).to_json() == OFFSET.to_json()  # as in older builds
 
 
 def test_an_older_builds_offset_has_one_time() -> None:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from headrace.common._storage.locations import file_system_of, location_of
 from headrace.common._storage.object_store import ObjectStore
-from headrace.connector import JsonValue
+from headrace.connector import JsonValue, Pending
 from headrace.errors import HeadraceError
 from headrace.runners.processes import this_machine
 from headrace.runners.spark.checkpoint.layout import BEGUN, JOB, CheckpointFolder
@@ -33,8 +33,9 @@ class StoredJob:
     ``program``: the identity of the program that ran last. ``stateful``: its sources, operators
     with state, and sinks that hold records back. ``micro_batch``: the last one that is completed;
     None before the first. ``at_ms``: when that was planned. ``positions``: by source and split.
-    ``watermarks``: the lowest of each source. ``restarts``: the last ones. ``problem``: why the
-    rest cannot be read.
+    ``watermarks``: the lowest of each source. ``unread``: what was unread when the last micro-batch
+    was planned, by the sources that knew. ``restarts``: the last ones. ``problem``: why the rest
+    cannot be read.
     """
 
     name: str
@@ -46,6 +47,7 @@ class StoredJob:
     at_ms: int | None = None
     positions: Mapping[str, Mapping[str, JsonValue]] | None = None
     watermarks: Mapping[str, int] | None = None
+    unread: Mapping[str, Pending] = field(default_factory=dict)
     size_bytes: int = 0
     host: str | None = None
     pid: int | None = None
@@ -71,6 +73,10 @@ class StoredJob:
             "positions": {key: dict(splits) for key, splits in (self.positions or {}).items()},
             "watermarks-ms": dict(self.watermarks or {}),
             "lag-ms": self.lag_ms,
+            "unread": {
+                key: {"records": left.records, "bytes": left.size_bytes}
+                for key, left in self.unread.items()
+            },
             "size-bytes": self.size_bytes,
             "host": self.host,
             "pid": self.pid,
@@ -132,6 +138,13 @@ def _describe(
         if offset is None
         else {key: source.end_positions() for key, source in offset.sources.items()},
         watermarks=watermarks,
+        unread={}
+        if offset is None
+        else {
+            key: source.unread
+            for key, source in offset.sources.items()
+            if source.unread != Pending()
+        },
         size_bytes=size,
         host=None if owner is None else owner.process.host,
         pid=None if owner is None else owner.process.pid,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,7 +17,7 @@ from pyspark.sql.datasource import (
 )
 from pyspark.sql.streaming.datasource import ReadAllAvailable, ReadLimit
 
-from headrace.connector import Budget
+from headrace.connector import Budget, Pending
 from headrace.errors import HeadraceError
 from headrace.runners.clock import RunClock, monotonic_ms, wall_clock_ms
 from headrace.runners.sinks import committers_of
@@ -201,9 +201,10 @@ class StreamReader(DataSourceStreamReader):
             return start
         if pacer is not None:
             pacer.begin_epoch(end.epoch, moment.monotonic_ms)
-        self._available = self._available_by_source(end)
+        unread = self._coordinator.pending(end)
+        self._available = self._available_by_source(end, unread)
         self._plan_ns = time.perf_counter_ns() - began_ns
-        return end.to_json()
+        return end.with_unread(unread).to_json()
 
     def _pin_if_requested(self, committed: Offset) -> None:
         """Pin the last micro-batch, if the driver has requested it and one is committed."""
@@ -233,13 +234,12 @@ class StreamReader(DataSourceStreamReader):
                 self._sizer.set_working_time(epoch, reading_ms)
         return self._sizer.task_records
 
-    def _available_by_source(self, offset: Offset) -> dict[str, Any]:
-        """Return the number of splits at an offset, and the records after it, if known."""
-        pending = self._coordinator.pending(offset)
+    def _available_by_source(self, offset: Offset, unread: Mapping[str, Pending]) -> dict[str, Any]:
+        """Return the number of splits at an offset, and of the records after it, if known."""
         found = {}
         for source_id, label in self._labels.items():
             splits = len(offset.source(source_id).positions)
-            left = pending[source_id].records if source_id in pending else None
+            left = unread[source_id].records if source_id in unread else None
             found[label] = {"splits": splits} | ({} if left is None else {"pendingRecords": left})
         return found
 
@@ -266,7 +266,7 @@ class StreamReader(DataSourceStreamReader):
         if self._planned_file is not None:
             plan_ns = self._plan_ns + time.perf_counter_ns() - began_ns
             splits = splits_of(last, self._coordinator.pending_by_split(last))
-            PlannedBatch(plan_ns / 1e6, splits).write(self._planned_file)
+            PlannedBatch(plan_ns / 1e6, splits, last.epoch).write(self._planned_file)
         return [TaskPartition(task) for task in tasks]
 
     def read(self, partition: InputPartition) -> Iterator[pa.RecordBatch]:

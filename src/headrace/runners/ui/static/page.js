@@ -119,7 +119,8 @@ if (token) {
 }
 
 async function ask(path) {
-  const headers = token ? { Authorization: `Bearer ${token}` } : {};
+  const bytes = [...new TextEncoder().encode(token || "")].map((byte) => String.fromCharCode(byte));
+  const headers = token ? { Authorization: `Bearer ${bytes.join("")}` } : {};
   const answer = await fetch(path, { headers });
   if (!answer.ok) throw new Error(`${path}: ${answer.status}`);
   return answer.json();
@@ -645,7 +646,7 @@ function showFailures(state) {
   const box = element("failures");
   box.replaceChildren();
   box.hidden = !state.failures.length;
-  for (const each of state.failures.slice(-3).reverse()) {
+  for (const each of [...state.failures].reverse()) {
     const article = makeHtml(box, "article");
     const head = makeHtml(article, "h3", each.name);
     if (each.message) makeHtml(head, "span", `: ${each.message}`);

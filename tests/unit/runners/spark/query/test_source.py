@@ -12,7 +12,15 @@ import pytest
 from pyspark.sql.streaming.datasource import ReadAllAvailable
 
 from headrace.common import Configuration, WatermarkStrategy
-from headrace.connector import Budget, Progress, Source, SplitEnumerator, SplitRange, SplitReader
+from headrace.connector import (
+    Budget,
+    Pending,
+    Progress,
+    Source,
+    SplitEnumerator,
+    SplitRange,
+    SplitReader,
+)
 from headrace.datastream import StreamExecutionEnvironment
 from headrace.datastream.connectors._indexed import IndexedReader
 from headrace.errors import CheckpointError, JobError
@@ -133,6 +141,21 @@ def test_a_stream_logs_both_ends(plan: DriverPlan) -> None:
     assert read == [("a", 5, 5), ("a", 5, 7), ("a", 7, 8), ("b", 5, 6), ("b", 6, 8)]
     again = StreamReader(plan)
     assert [r for each in taken for r in ranges(again.partitions(*each))] == read
+
+
+def test_what_is_left_after_a_micro_batch_is_logged(
+    plan: DriverPlan, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def pending(self: Any, positions: dict[str, int]) -> Pending:
+        return Pending(sum(8 - at for at in positions.values()))
+
+    monkeypatch.setattr(FromTheMiddle, "pending", pending, raising=False)
+    reader = StreamReader(plan)
+    start = reader.initialOffset()
+    (source,) = reader.latestOffset(start, ReadAllAvailable())["sources"].values()
+    assert (source["positions"], source["unread"]) == ({"a": 5}, 3)
+    available = reader.reportLatestOffset()
+    assert available is not None and available["middle"]["pendingRecords"] == 3
 
 
 def test_a_micro_batch_after_fast_ones_has_fewer_tasks(plan: DriverPlan, tmp_path: Path) -> None:
