@@ -261,6 +261,8 @@ def test_commands_show_state(tmp_path: Path) -> None:
     assert headrace("state", "export", folder, "keeps", "total", "--to", exported)[0] == 0
     table = pyarrow.parquet.read_table(exported).to_pylist()
     assert {row["key"]: row["value"] for row in table} == totals
+    with pytest.raises(ConfigurationError, match="already exists"):
+        headrace("state", "export", folder, "keeps", "total", "--to", exported)
 
 
 def headrace(*arguments: str) -> tuple[int, str]:

@@ -98,7 +98,19 @@ def export(
     allow_pickles: AllowPickles = False,
 ) -> None:
     """Write a state as a table: Parquet, or another format of Spark's."""
-    _load(url, allow_pickles).read(uid, name).write.format(kind).save(to)
+    from pyspark.errors import AnalysisException
+
+    from headrace.errors import ConfigurationError
+
+    writer = _load(url, allow_pickles).read(uid, name).write.format(kind)
+    try:
+        writer.save(to)
+    except AnalysisException as error:
+        raise ConfigurationError(
+            f"Spark does not write this table: {str(error).splitlines()[0]}",
+            where={"folder": to, "format": kind},
+            hint="--to names a folder that does not exist yet, --format a format of Spark's",
+        ) from None
 
 
 @app.command("diff")

@@ -8,6 +8,7 @@ pickle looks for them.
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import io
 import os
@@ -77,6 +78,8 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]  # cloudpickle has no
         self.secrets = True
 
     def reducer_override(self, obj: Any) -> Any:
+        if obj is dataclasses.MISSING:  # fields without a default are found by its identity
+            return "MISSING"
         if isinstance(obj, KeepsSecrets) and not self.secrets and obj.secrets:
             return _restore_secrets, (obj.with_secrets({}), tuple(obj.secrets))
         if isinstance(obj, CodeType):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import pyarrow as pa
 
-from headrace.common._storage.pickles import only_data
+from headrace.common._storage.pickles import only_data, stand_ins
 from headrace.common._types.data import ANY, TypeData
 from headrace.common._types.from_data import type_from_data
 from headrace.common.typeinfo import TypeInformation
@@ -107,7 +108,8 @@ class Column:
         """
         if self.pickled and self.part is None:
             return pa.array(encoded, pa.binary())
-        values = [None if data is None else decode(data) for data in encoded]
+        with nullcontext() if self.pickled else stand_ins():
+            values = [None if data is None else decode(data) for data in encoded]
         if self.part is not None:
             values = [None if value is None else value[self.part] for value in values]
         if self.pickled:
@@ -148,7 +150,8 @@ class Table:
 
     def _rows(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         if self.keys is not None:
-            found = map(decode_key, batch.column("key").to_pylist())
+            with stand_ins():
+                found = [*map(decode_key, batch.column("key").to_pylist())]
             batch = batch.filter(pa.array([key in self.keys for key in found], pa.bool_()))
         arrays = [
             column.read(batch.column(column.stored or column.name).to_pylist())
@@ -176,7 +179,7 @@ class Changed:
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Yield the rows that differ: equal values may have been encoded in several ways."""
         for batch in batches:
-            with only_data(self.only_data):
+            with only_data(self.only_data), stand_ins():
                 rows = [_shown(row) for row in batch.to_pylist() if _differs(row)]
             yield pa.RecordBatch.from_pylist(rows, self.schema)
 

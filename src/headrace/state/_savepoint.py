@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from headrace.common._storage.pickles import only_data
+from headrace.common._storage.pickles import only_data, stand_ins
 from headrace.common._types.data import type_text
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream.formats._arrow.types import arrow_type
@@ -265,7 +265,7 @@ class Savepoint:
                 )
 
     def _type_of_key(self, first: tuple[bytes, int] | None) -> pa.DataType | None:
-        with only_data(self._contents.only_data):
+        with only_data(self._contents.only_data), stand_ins():
             return None if first is None else type_of_key(decode(first[0]))
 
     def _operator(self, uid: str) -> OperatorEntry:

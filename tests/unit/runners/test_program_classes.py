@@ -193,3 +193,25 @@ def test_functions_keep_the_file_that_they_are_from(monkeypatch: pytest.MonkeyPa
         loaded, _ = program_classes.loads(sent)
         assert loaded.__code__ == code
         assert (loaded.__code__.co_filename, loaded().__code__.co_filename) == (file, file)
+
+
+def test_fields_without_a_default_have_none_in_another_process(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys\n"
+        "from dataclasses import dataclass\n"
+        "from headrace.runners import program_classes\n"
+        "@dataclass\n"
+        "class Order:\n"
+        "    id: int\n"
+        "sys.stdout.buffer.write(program_classes.dumps(Order))\n"
+    )
+    pickled = subprocess.run([sys.executable, script], capture_output=True, check=True).stdout
+    reader = (
+        "import dataclasses, sys\n"
+        "from headrace.runners import program_classes\n"
+        "order, _ = program_classes.loads(sys.stdin.buffer.read())\n"
+        "(id_,) = dataclasses.fields(order)\n"
+        "assert id_.default is id_.default_factory is dataclasses.MISSING\n"
+    )
+    subprocess.run([sys.executable, "-c", reader], input=pickled, check=True)

@@ -56,6 +56,63 @@ def only_data(only: bool = True) -> Iterator[None]:
         _only_data.reset(token)
 
 
+_stand_ins: ContextVar[bool] = ContextVar("stand_ins", default=False)
+
+
+@contextmanager
+def stand_ins() -> Iterator[None]:
+    """Let ``loads`` read objects of classes that cannot be imported: each is a ``StandIn``."""
+    token = _stand_ins.set(True)
+    try:
+        yield
+    finally:
+        _stand_ins.reset(token)
+
+
+class StandIn:
+    """Shows an object whose class cannot be imported here; subclasses have the class's name."""
+
+    _args: tuple[Any, ...]
+    _fields: Any = None
+
+    def __new__(cls, *args: Any) -> StandIn:
+        made = object.__new__(cls)
+        made._args = args
+        return made
+
+    def __init__(self, *_: Any) -> None:
+        pass
+
+    def __setstate__(self, state: Any) -> None:
+        self._fields = state
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, StandIn):
+            return NotImplemented
+        return self._parts() == other._parts()
+
+    def __hash__(self) -> int:
+        return hash((type(self).__module__, type(self).__qualname__))
+
+    def _parts(self) -> tuple[Any, ...]:
+        cls = type(self)
+        return cls.__module__, cls.__qualname__, self._args, self._fields
+
+    def __repr__(self) -> str:
+        # Fields by name; of a frozen dataclass with slots the values alone; of others both parts.
+        shown = [repr(value) for value in self._args]
+        parts = self._fields if isinstance(self._fields, tuple) else (self._fields,)
+        for part in parts:
+            if isinstance(part, dict):
+                shown += [f"{name}={value!r}" for name, value in part.items()]
+            elif isinstance(part, list):
+                shown += [repr(value) for value in part]
+        return f"{type(self).__qualname__}({', '.join(shown)})"
+
+    def __reduce__(self) -> Any:
+        raise pickle.PicklingError(f"the class of {self!r} cannot be imported")
+
+
 FindClass = Callable[[str, str], Any]
 """Returns what stands for a class (module, qualname), or None."""
 
@@ -68,7 +125,7 @@ def loads(data: bytes, find: FindClass | None = None) -> Any:
     Raises:
         CheckpointError: it has more than data, where only data is allowed.
     """
-    if find is None and not _only_data.get():
+    if find is None and not _only_data.get() and not _stand_ins.get():
         return pickle.loads(data)
     return _Unpickler(io.BytesIO(data), find, _only_data.get()).load()
 
@@ -82,7 +139,17 @@ class _Unpickler(pickle.Unpickler):
         found = None if self._find is None else self._find(module, name)
         if found is not None:
             return found
-        return _data_class(module, name) if self._only else super().find_class(module, name)
+        try:
+            return _data_class(module, name) if self._only else super().find_class(module, name)
+        except (ImportError, AttributeError):
+            if not _stand_ins.get():
+                raise
+            return _stand_in(module, name)
+
+
+@lru_cache(maxsize=256)
+def _stand_in(module: str, name: str) -> type[StandIn]:
+    return type("StandIn", (StandIn,), {"__module__": module, "__qualname__": name})
 
 
 def _attribute(of: Any, name: str) -> Any:

@@ -32,7 +32,7 @@ from headrace.runners.restarts import restart_strategy
 from headrace.runners.retention import RemovesCheckpoint, Retention
 from headrace.runners.spark.checkpoint.checkpoint import Checkpoint
 from headrace.runners.spark.checkpoint.generations import Stages
-from headrace.runners.spark.checkpoint.layout import CheckpointFolder
+from headrace.runners.spark.checkpoint.layout import RESTORED, CheckpointFolder
 from headrace.runners.spark.checkpoint.metadata import (
     CheckpointMetadata,
     has_checkpoint_error,
@@ -313,6 +313,10 @@ def _checkpoint_text(program: JobProgram, checkpoint: Checkpoint) -> str:
         return ""
     if checkpoint.temporary:
         return f"; its checkpoint is temporary, as no {options.CHECKPOINT_DIR.key} is set"
+    origin = checkpoint.generation.origin
+    if checkpoint.restored_from and origin is not None and origin.number == RESTORED:
+        begins = f"; it begins from the savepoint {checkpoint.restored_from}"
+        return f"{begins}, and its checkpoint is {checkpoint.directory}"
     if checkpoint.resumed:
         return f"; it continues from {checkpoint.directory} (headrace run --fresh starts anew)"
     return f"; its checkpoint is {checkpoint.directory}"

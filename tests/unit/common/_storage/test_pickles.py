@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import os
 import pickle
+import sys
 from collections import Counter, OrderedDict, defaultdict, deque
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
+from types import ModuleType
 from typing import Any, NamedTuple
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 import pytest
 
-from headrace.common._storage.pickles import loads, only_data
+from headrace.common._storage.pickles import loads, only_data, stand_ins
 from headrace.common.types import Row, RowKind
 from headrace.errors import CheckpointError
 
@@ -107,3 +109,27 @@ def test_what_the_job_has_stored_itself_is_read() -> None:
     with only_data(False):
         assert type(loads(pickle.dumps(Plain(), 5))) is Plain
     assert type(loads(pickle.dumps(Plain(), 5))) is Plain
+
+
+@pytest.mark.parametrize("only", [True, False])
+def test_objects_of_classes_that_cannot_be_imported_are_shown(
+    monkeypatch: pytest.MonkeyPatch, only: bool
+) -> None:
+    gone = ModuleType("gone")
+    values = {}
+    with monkeypatch.context() as patch:
+        patch.setitem(sys.modules, "gone", gone)
+        for cls, value in ((Order, Order(Side.BUY)), (Pair, Pair(1, 2)), (Leg, Leg(Decimal(3)))):
+            patch.setattr(cls, "__module__", "gone")
+            setattr(gone, cls.__name__, cls)
+            values[cls] = pickle.dumps(value, 5)
+    with only_data(only), stand_ins():
+        order, pair, leg = (loads(values[cls]) for cls in (Order, Pair, Leg))
+        assert loads(values[Pair]) == pair != loads(values[Leg])
+    assert repr(order) == f"Order(side={Side.BUY!r})"
+    assert repr(pair) == "Pair(1, 2)"
+    assert repr(leg) == "Leg(Decimal('3'))"
+    with pytest.raises(pickle.PicklingError, match="cannot be imported"):
+        pickle.dumps(order)
+    with only_data(only), pytest.raises(ImportError):
+        loads(values[Order])

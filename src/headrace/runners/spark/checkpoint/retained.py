@@ -65,7 +65,7 @@ def prune(checkpoint_folder: CheckpointFolder, keep: int) -> None:
         if directory not in known:
             checkpoint_folder.files.remove_folder(directory)
     complete.sort(key=lambda pin: (pin.made_ms, pin.batch))
-    for pin in complete[: len(complete) - keep]:
+    for pin in complete[: max(len(complete) - keep, 0)]:
         pin.remove()
 
 

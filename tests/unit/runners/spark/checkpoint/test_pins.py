@@ -151,3 +151,11 @@ def test_old_and_incomplete_restore_points_are_removed(checkpoint: CheckpointFol
     prune(checkpoint, 1)
     assert [path.name for path in Path(checkpoint.directory, RETAINED).iterdir()] == ["2"]
     assert read_pin(checkpoint, f"{RETAINED}/3") is None
+
+
+def test_as_many_restore_points_stay_as_are_to_be_kept(checkpoint: CheckpointFolder) -> None:
+    for number in (1, 2, 3, 4):
+        pin_of(checkpoint, f"{RETAINED}/{number}")
+        prune(checkpoint, 3)
+        names = sorted(path.name for path in Path(checkpoint.directory, RETAINED).iterdir())
+        assert names == [str(kept) for kept in range(max(1, number - 2), number + 1)]
