@@ -125,7 +125,7 @@ class Column:
             self._refuse_what_arrow_would_change(values)
             return arrow_values(self.field, values)
         except TypeMismatchError as error:
-            error.hint = "read it as text: read(..., as_text=True), or `headrace state --as-text`"
+            error.hint = "read it as text: read(..., as_text=True)"
             raise
 
     def _refuse_what_arrow_would_change(self, values: Sequence[Any]) -> None:
