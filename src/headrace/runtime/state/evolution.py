@@ -27,7 +27,14 @@ from headrace.runtime.state.kinds import (
     Evolution,
     StateKind,
 )
-from headrace.runtime.state.stored_objects import As, Loads, StoredObject, loads_of, stored_class
+from headrace.runtime.state.stored_objects import (
+    As,
+    Loads,
+    StoredObject,
+    loads_of,
+    sources_of,
+    stored_class,
+)
 from headrace.runtime.state.time_buffer import TimeBuffer
 
 Convert = Callable[[Any], Any]
@@ -279,11 +286,9 @@ class _Comparison:
 
     def _row(self, before: TypeData, now: TypeData, path: str) -> Convert | None:
         old_names, new_names = field_names(before), field_names(now)
-        renamed = self._evolution.renamed
-        place = {
-            old if old in new_names else renamed.get(old, old): at
-            for at, old in enumerate(old_names)
-        }
+        former = {new: old for old, new in self._evolution.renamed.items()}
+        taken = sources_of(new_names, old_names, former)
+        place = {name: old_names.index(old) for name, old in taken.items()}
         sources: list[tuple[int | None, Any]] = []
         for name, part in zip(new_names, now.get("of", ()), strict=True):
             at = place.get(name)
