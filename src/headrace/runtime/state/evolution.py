@@ -197,12 +197,7 @@ def _kind_differences(before: StateKind, now: StateKind) -> list[str]:
 
 def _migration(state: str, migrations: list[Convert], type_data: TypeData | None) -> Convert:
     """Return the function that runs all migrations, and fits the result to the declared type."""
-    fit: Convert | None = None
-    if type_data is not None:
-        try:
-            fit = type_from_data(_element_type(type_data)).coercer()
-        except PlanError:
-            fit = None  # of a class of the program's: values are not converted to it
+    fit = None if type_data is None else _fit_to(_element_type(type_data))
 
     def migrate(value: Any) -> Any:
         for migration in migrations:
@@ -218,6 +213,14 @@ def _migration(state: str, migrations: list[Convert], type_data: TypeData | None
             raise
 
     return migrate
+
+
+def _fit_to(data: TypeData) -> Convert | None:
+    """Return the function that fits a value to a type; None: it stays as it is."""
+    try:
+        return type_from_data(data).coercer()
+    except PlanError:
+        return None  # of a class of the program's: values are not converted to it
 
 
 def _element_type(data: TypeData) -> TypeData:
@@ -295,7 +298,7 @@ class _Comparison:
             if at is not None:
                 sources.append((at, self.conversion(before["of"][at], part, f"{path}.{name}")))
             elif name in self._evolution.defaults:
-                sources.append((None, self._evolution.defaults[name]))
+                sources.append((None, self._default(name, part, path)))
             else:
                 self.differences.append(f"{path}.{name}".lstrip(".") + " is new: no default")
         same = [(at, None) for at in range(len(old_names))]
@@ -313,6 +316,18 @@ class _Comparison:
             return row_of(new_names, fields, row._row_kind)
 
         return convert
+
+    def _default(self, name: str, declared: TypeData, path: str) -> Any:
+        found = self._evolution.defaults[name]
+        fit = _fit_to(declared)
+        if found is None or fit is None:
+            return found
+        try:
+            return fit(found)
+        except TypeMismatchError as error:
+            of = f"{path}.{name}".lstrip(".")
+            self.differences.append(f"{of} is new, and its default does not fit: {error.message}")
+            return found
 
     def _add(self, path: str, before: TypeData, now: TypeData) -> None:
         was = f"was {type_text(before)}, is {type_text(now)} now"

@@ -224,6 +224,31 @@ def test_a_field_of_a_row_takes_the_name_of_another_one(pages: Pages) -> None:
     assert get(pages, later) == expected
 
 
+@pytest.mark.parametrize(
+    ("kind", "default", "expected"),
+    [
+        (Types.BYTE(), 300, None),
+        (Types.INT(), "x", None),
+        (Types.STRING(), 1, None),
+        (Types.DOUBLE(), 1, 1.0),
+        (Types.INT(), None, None),
+        (Types.PICKLED_BYTE_ARRAY(), {1}, {1}),
+    ],
+)
+def test_a_default_has_the_declared_type(
+    pages: Pages, kind: TypeInformation, default: Any, expected: Any
+) -> None:
+    put(pages, value(Types.ROW_NAMED(["a"], [Types.LONG()])), lambda key: Row(a=key))
+    now = value(Types.ROW_NAMED(["a", "new"], [Types.LONG(), kind]))
+    now.evolve(defaults={"new": default})
+    if expected is None and default is not None:
+        with pytest.raises(CheckpointError, match="new is new, and its default does not fit"):
+            get(pages, now)
+    else:
+        found = get(pages, now)[3].new
+        assert found == expected and type(found) is type(expected)
+
+
 @pytest.mark.parametrize("names", [["a", "b"], ["b", "a"]])
 def test_a_name_that_is_there_is_not_taken(pages: Pages, names: list[str]) -> None:
     stored = Types.ROW_NAMED(names, [Types.LONG()] * 2)
