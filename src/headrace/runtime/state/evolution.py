@@ -203,7 +203,11 @@ def _migration(state: str, migrations: list[Convert], type_data: TypeData | None
         for migration in migrations:
             if value is None:
                 return None
-            value = migration(value)
+            try:
+                value = migration(value)
+            except Exception as error:
+                error.add_note(f"raised by the function of migrate(), of state {state!r}")
+                raise
         if fit is None or value is None:
             return value
         try:
@@ -380,7 +384,9 @@ def _refusal(
     state: str, operator: str | None, before: StateKind, now: StateKind, differences: list[str]
 ) -> CheckpointError:
     of = "" if operator is None else f" of operator {operator!r}"
-    if str(before) == str(now):
+    if before.version > now.version:
+        said = "is of a later program"
+    elif str(before) == str(now):
         said = "has objects of an earlier version of their class"
     else:
         said = f"was stored as {before}, and is {now} now"
@@ -389,6 +395,8 @@ def _refusal(
             "restore the declared type of the stream, give a new field of its class a default,"
             " or give the operator another uid"
         )
+    elif before.version > now.version:
+        mend = "keep the calls of migrate() of the program that wrote it"
     else:
         mend = (
             "give the new field a default, name the old field (evolve), or convert the values"

@@ -514,6 +514,11 @@ def test_a_migration_of_another_type_is_an_error(pages: Pages) -> None:
     with pytest.raises(TypeMismatchError) as raised:
         get(pages, now)
     assert raised.value.__notes__ == ["a value that migrate() returned, of state 's'"]
+    now = value(Types.STRING())
+    now.migrate(lambda old: str(1 // old))
+    with pytest.raises(ZeroDivisionError) as failed:
+        get(pages, now)
+    assert failed.value.__notes__ == ["raised by the function of migrate(), of state 's'"]
 
 
 def test_a_program_from_before_goes_on_with_what_it_knows(
