@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -93,11 +95,16 @@ def rescale(
 def _ask(
     folder: CheckpointFolder, kind: RequestKind, to: str | None, drain: bool, timeout_s: float
 ) -> Answer:
-    from headrace.common._storage.locations import location_of
+    from headrace.common._storage.locations import is_url, location_of
     from headrace.runners.spark.checkpoint.requests import new_request
 
-    request = new_request(kind, None if to is None else location_of(to), drain)
-    return _wait_for(folder, request, timeout_s)
+    target = None if to is None else location_of(to)
+    if target is None or is_url(target) or os.path.isabs(target):
+        return _wait_for(folder, new_request(kind, target, drain), timeout_s)
+    # The driver has a working directory of its own.
+    answer = _wait_for(folder, new_request(kind, os.path.abspath(target), drain), timeout_s)
+    found = answer.savepoint
+    return answer if found is None else replace(answer, savepoint=os.path.relpath(found))
 
 
 def _wait_for(folder: CheckpointFolder, request: Request, timeout_s: float) -> Answer:

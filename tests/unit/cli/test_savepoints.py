@@ -99,6 +99,17 @@ def test_the_folder_of_a_savepoint_is_all_that_is_printed(
     ]
 
 
+@pytest.mark.parametrize("driver", [DONE], indirect=True)
+def test_a_relative_folder_is_that_of_the_command(
+    driver: Driver, checkpoints: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not below the working directory of the driver."""
+    monkeypatch.chdir("/")
+    printed = told("savepoint", "golden", "--dir", str(checkpoints), "--to", "saved")
+    assert printed == "saved/golden-1\n"
+    assert [request.target for request in driver.asked] == ["/saved"]
+
+
 @pytest.mark.parametrize("driver", [Answer(RequestStatus.DONE)], indirect=True)
 def test_a_stop_without_a_savepoint_prints_nothing(driver: Driver, checkpoints: Path) -> None:
     assert told("stop", "golden", "--dir", str(checkpoints)) == ""
