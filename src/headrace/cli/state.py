@@ -71,7 +71,8 @@ def get(
     key: Annotated[
         str,
         typer.Argument(
-            metavar="KEY", help="The key, as JSON; otherwise a text. An array is a tuple."
+            metavar="KEY",
+            help="The key, as JSON; otherwise a text. An array is a tuple, or a list.",
         ),
     ],
     as_text: AsText = False,
@@ -80,7 +81,7 @@ def get(
 ) -> None:
     """Show a state of one key; the exit code is 1 if the key has none."""
     with _errors_of_spark():
-        state = _load(url, allow_pickles).read(uid, name, keys=[_key_of(key)], as_text=as_text)
+        state = _load(url, allow_pickles).read(uid, name, keys=_keys_of(key), as_text=as_text)
         found = state.collect()
     _print(found, as_json)
     if not found:
@@ -155,12 +156,13 @@ def _errors_of_spark() -> Iterator[None]:
         raise JobError(reason_in(text), hint=hint) from None
 
 
-def _key_of(text: str) -> Any:
-    """Return a key from JSON. Arrays are tuples: lists cannot be keys."""
+def _keys_of(text: str) -> list[Any]:
+    """Return the keys that are written as this JSON, or as this text."""
     try:
-        return _frozen(json.loads(text))
+        found = json.loads(text)
     except ValueError:
-        return text
+        return [text]
+    return [_frozen(found), found] if isinstance(found, list) else [found]
 
 
 def _frozen(value: Any) -> Any:

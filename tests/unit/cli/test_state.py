@@ -8,23 +8,24 @@ import pytest
 from py4j.protocol import Py4JError
 from pyspark.errors import AnalysisException, PythonException
 
-from headrace.cli.state import _errors_of_spark, _key_of
+from headrace.cli.state import _errors_of_spark, _keys_of
 from headrace.errors import JobError
 
 
 @pytest.mark.parametrize(
-    ("text", "key"),
+    ("text", "keys"),
     [
-        ("AAPL", "AAPL"),
-        ('"1"', "1"),
-        ("1", 1),
-        ("true", True),
-        ('[1, ["a", null]]', (1, ("a", None))),
-        ("[1", "[1"),
+        ("AAPL", ["AAPL"]),
+        ('"1"', ["1"]),
+        ("1", [1]),
+        ("true", [True]),
+        ('[1, ["a", null]]', [(1, ("a", None)), [1, ["a", None]]]),
+        ("[1", ["[1"]),
     ],
 )
-def test_a_key_is_json_or_a_text(text: str, key: Any) -> None:
-    assert _key_of(text) == key and type(_key_of(text)) is type(key)
+def test_a_key_is_json_or_a_text(text: str, keys: list[Any]) -> None:
+    found = _keys_of(text)
+    assert found == keys and [*map(type, found)] == [*map(type, keys)]
 
 
 def test_what_spark_refuses_is_one_line() -> None:
