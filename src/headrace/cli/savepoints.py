@@ -175,6 +175,7 @@ def ls(
 @app.command()
 def show(url: Folder, as_json: AsJson = False) -> None:
     """Show what a savepoint has: operators, states, records, and positions of sources."""
+    from headrace.common._types.data import type_text
     from headrace.runners.ui.text import format_bytes, format_moment
     from headrace.runtime.savepoint.folder import read_manifest
 
@@ -194,10 +195,12 @@ def show(url: Folder, as_json: AsJson = False) -> None:
         typer.echo(f"{name + ':':<13}{value}")
     for operator in summary["operators"]:
         uid = operator["uid"] or "none"
-        counts = f"{operator['states-count']:,} states, {operator['timers-count']:,} timers"
+        records, timers = operator["states-count"], operator["timers-count"]
+        counts = f"{records:,} records of state, {timers:,} timers"
         typer.echo(f"operator {operator['name']!r} (uid={uid}): {counts}")
         for state in operator["states"]:
-            typer.echo(f"  {state['name']} ({state['kind']}): {state['type']}")
+            declared = "no type" if state["type"] is None else type_text(state["type"])
+            typer.echo(f"  {state['name']} ({state['kind']}): {declared}")
     for source, positions in summary["positions"].items():
         typer.echo(f"source {source}:")
         for split, position in positions.items():

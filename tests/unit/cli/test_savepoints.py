@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from headrace.cli import app
+from headrace.common._types.data import type_text
 from headrace.errors import ConfigurationError, JobError
 from headrace.runners.processes import this_machine
 from headrace.runners.spark.checkpoint.layout import CheckpointFolder
@@ -160,6 +161,11 @@ def test_savepoints_are_listed_and_shown(saved: Path) -> None:
     assert operator["states-count"] > 0 and operator["timers-count"] > 0
     text = told("savepoints", "show", str(saved))
     assert "micro-batch: 8" in text.replace(" " * 2, "") and "sum (value)" in text
+    counts = f"{operator['states-count']:,} records of state, {operator['timers-count']:,} timers"
+    assert counts in text
+    for each in operator["states"]:
+        declared = "no type" if each["type"] is None else type_text(each["type"])
+        assert f"  {each['name']} ({each['kind']}): {declared}\n" in text
 
 
 def test_only_what_belongs_to_a_savepoint_is_removed(saved: Path) -> None:
