@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -93,11 +95,16 @@ def rescale(
 def _ask(
     folder: CheckpointFolder, kind: RequestKind, to: str | None, drain: bool, timeout_s: float
 ) -> Answer:
-    from headrace.common._storage.locations import location_of
+    from headrace.common._storage.locations import is_url, location_of
     from headrace.runners.spark.checkpoint.requests import new_request
 
-    request = new_request(kind, None if to is None else location_of(to), drain)
-    return _wait_for(folder, request, timeout_s)
+    target = None if to is None else location_of(to)
+    if target is None or is_url(target) or os.path.isabs(target):
+        return _wait_for(folder, new_request(kind, target, drain), timeout_s)
+    # The driver has a working directory of its own.
+    answer = _wait_for(folder, new_request(kind, os.path.abspath(target), drain), timeout_s)
+    found = answer.savepoint
+    return answer if found is None else replace(answer, savepoint=os.path.relpath(found))
 
 
 def _wait_for(folder: CheckpointFolder, request: Request, timeout_s: float) -> Answer:
@@ -188,9 +195,8 @@ def show(url: Folder, as_json: AsJson = False) -> None:
         typer.echo(f"{name + ':':<13}{value}")
     for operator in summary["operators"]:
         uid = operator["uid"] or "none"
-        counts = (
-            f"{operator['states-count']:,} records of state, {operator['timers-count']:,} timers"
-        )
+        records, timers = operator["states-count"], operator["timers-count"]
+        counts = f"{records:,} records of state, {timers:,} timers"
         typer.echo(f"operator {operator['name']!r} (uid={uid}): {counts}")
         for state in operator["states"]:
             declared = "no type" if state["type"] is None else type_text(state["type"])

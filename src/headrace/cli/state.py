@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from headrace.cli.places import AllowPickles, AsJson, reach
+from headrace.errors import JobError
 
 if TYPE_CHECKING:
     from headrace.state import Savepoint, StateDifference
@@ -23,6 +26,9 @@ Folder = Annotated[
 ]
 Uid = Annotated[str, typer.Argument(metavar="UID", help="The uid of an operator, or its id.")]
 Name = Annotated[str, typer.Argument(metavar="STATE", help="The name of a state.")]
+AsText = Annotated[
+    bool, typer.Option("--as-text", help="Show keys and values as texts, whatever their types.")
+]
 Limit = Annotated[int, typer.Option("--limit", min=1, help="At most so many rows.")]
 
 app = typer.Typer(help="Show the state of a savepoint, a checkpoint or a restore point.")
@@ -47,11 +53,14 @@ def show(
     uid: Uid,
     name: Name,
     limit: Limit = 20,
+    as_text: AsText = False,
     allow_pickles: AllowPickles = False,
     as_json: AsJson = False,
 ) -> None:
     """Show the first rows of a state."""
-    _print(_load(url, allow_pickles).read(uid, name).limit(limit).collect(), as_json)
+    with _errors_of_spark():
+        rows = _load(url, allow_pickles).read(uid, name, as_text=as_text).limit(limit).collect()
+    _print(rows, as_json)
 
 
 @app.command()
@@ -59,12 +68,21 @@ def get(
     url: Folder,
     uid: Uid,
     name: Name,
-    key: Annotated[str, typer.Argument(metavar="KEY", help="The key, as JSON; otherwise a text.")],
+    key: Annotated[
+        str,
+        typer.Argument(
+            metavar="KEY",
+            help="The key, as JSON; otherwise a text. An array is a tuple, or a list.",
+        ),
+    ],
+    as_text: AsText = False,
     allow_pickles: AllowPickles = False,
     as_json: AsJson = False,
 ) -> None:
     """Show a state of one key; the exit code is 1 if the key has none."""
-    found = _load(url, allow_pickles).read(uid, name, keys=[_key_of(key)]).collect()
+    with _errors_of_spark():
+        state = _load(url, allow_pickles).read(uid, name, keys=_keys_of(key), as_text=as_text)
+        found = state.collect()
     _print(found, as_json)
     if not found:
         raise typer.Exit(1)
@@ -79,13 +97,17 @@ def timers(
     as_json: AsJson = False,
 ) -> None:
     """Show the first pending timers of an operator."""
-    _print(_load(url, allow_pickles).timers(uid).limit(limit).collect(), as_json)
+    with _errors_of_spark():
+        rows = _load(url, allow_pickles).timers(uid).limit(limit).collect()
+    _print(rows, as_json)
 
 
 @app.command()
 def sources(url: Folder, allow_pickles: AllowPickles = False, as_json: AsJson = False) -> None:
     """Show the positions and watermarks of the sources."""
-    _print(_load(url, allow_pickles).sources().collect(), as_json)
+    with _errors_of_spark():
+        rows = _load(url, allow_pickles).sources().collect()
+    _print(rows, as_json)
 
 
 @app.command()
@@ -95,22 +117,13 @@ def export(
     name: Name,
     to: Annotated[str, typer.Option("--to", metavar="FOLDER", help="A new folder.")],
     kind: Annotated[str, typer.Option("--format", help="A format that Spark writes.")] = "parquet",
+    as_text: AsText = False,
     allow_pickles: AllowPickles = False,
 ) -> None:
     """Write a state as a table: Parquet, or another format of Spark's."""
-    from pyspark.errors import AnalysisException
-
-    from headrace.errors import ConfigurationError
-
-    writer = _load(url, allow_pickles).read(uid, name).write.format(kind)
-    try:
-        writer.save(to)
-    except AnalysisException as error:
-        raise ConfigurationError(
-            f"Spark does not write this table: {str(error).splitlines()[0]}",
-            where={"folder": to, "format": kind},
-            hint="--to names a folder that does not exist yet, --format a format of Spark's",
-        ) from None
+    with _errors_of_spark("--to names a new folder, --format a format of Spark's"):
+        state = _load(url, allow_pickles).read(uid, name, as_text=as_text)
+        state.write.format(kind).save(to)
 
 
 @app.command("diff")
@@ -125,8 +138,9 @@ def compare(
 
     At most --limit differences of each operator are printed.
     """
-    one, other = (_load(url, allow_pickles) for url in (first, second))
-    found = [*one.differences(other, limit)]
+    with _errors_of_spark():
+        one, other = (_load(url, allow_pickles) for url in (first, second))
+        found = [*one.differences(other, limit)]
     if as_json:
         typer.echo(json.dumps([asdict(each) for each in found], indent=2))
     elif not found:
@@ -145,11 +159,36 @@ def _load(url: str, allow_pickles: bool = False) -> Savepoint:
     return Savepoint.load(url, allow_pickles=allow_pickles)
 
 
-def _key_of(text: str) -> Any:
+@contextmanager
+def _errors_of_spark(hint: str | None = None) -> Iterator[None]:
+    """Raise an error of Spark, or of a task, in one line, with ``hint`` if there is no better."""
+    from py4j.protocol import Py4JError
+    from pyspark.errors import PySparkException
+
+    from headrace.runners.spark.failures import reason_in
+
     try:
-        return json.loads(text)
+        yield
+    except (PySparkException, Py4JError) as error:
+        text = str(error)
+        if isinstance(error, Py4JError):  # the reason follows "An error occurred while calling …"
+            text = text.partition("\n: ")[2] or text
+        several = "does not fit the column" in text
+        hint = "--as-text shows keys and values of several types" if several else hint
+        raise JobError(reason_in(text), hint=hint) from None
+
+
+def _keys_of(text: str) -> list[Any]:
+    """Return the keys that are written as this JSON, or as this text."""
+    try:
+        found = json.loads(text)
     except ValueError:
-        return text
+        return [text]
+    return [_frozen(found), found] if isinstance(found, list) else [found]
+
+
+def _frozen(value: Any) -> Any:
+    return tuple(map(_frozen, value)) if isinstance(value, list) else value
 
 
 def _print(rows: list[Any], as_json: bool) -> None:

@@ -327,7 +327,8 @@ class StateDescriptor:
             defaults: The values of new fields of a row, by name.
 
         Raises:
-            PlanError: a name is not a str, or two fields get the same name.
+            PlanError: a name is not a str, two fields get the same name, or fields exchange theirs:
+                stored values do not show whether that was done.
         """
         renamed, defaults = dict(renamed or {}), dict(defaults or {})
         wrong = [name for name in (*renamed, *renamed.values(), *defaults) if type(name) is not str]
@@ -338,6 +339,11 @@ class StateDescriptor:
             )
         if len({*renamed.values()}) != len(renamed):
             raise PlanError(f"state {self.name!r}: two fields are renamed to the same name")
+        if _is_circular(renamed):
+            raise PlanError(
+                f"state {self.name!r}: fields exchange their names",
+                hint="convert the values with migrate()",
+            )
         self._evolution = self._evolution._replace(renamed=renamed, defaults=defaults)
 
     def migrate(self, function: Callable[[Any], Any], version: int = 1) -> None:
@@ -369,6 +375,15 @@ class StateDescriptor:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.name!r})"
+
+
+def _is_circular(renamed: Mapping[str, str]) -> bool:
+    for first, name in renamed.items():
+        for _ in renamed:
+            if name == first:
+                return True
+            name = renamed.get(name, "")
+    return False
 
 
 class ValueStateDescriptor(StateDescriptor):

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import pickle
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -16,6 +18,7 @@ from headrace.common._types.from_data import type_from_data
 from headrace.common.typeinfo import TypeInformation
 from headrace.datastream.formats._arrow.types import arrow_type, arrow_values
 from headrace.errors import PlanError, TypeMismatchError
+from headrace.runtime.keys.serialized_key import serialize_key
 from headrace.runtime.savepoint.records import decode, decode_key, encode
 from headrace.runtime.state.kinds import LIST, MAP, TIMES, StateKind
 
@@ -75,9 +78,14 @@ def text_of(value: Any) -> str | None:
     if value is None:
         return None
     try:
-        return json.dumps(value, ensure_ascii=False)
+        text = json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):
-        return repr(value)
+        text = repr(value)
+    try:
+        text.encode()
+    except UnicodeEncodeError:  # halves of surrogate pairs, which UTF-8 does not have
+        return text.encode(errors="backslashreplace").decode()
+    return text
 
 
 @dataclass(frozen=True)
@@ -117,10 +125,26 @@ class Column:
         if self.kind is None:
             return pa.array([*map(text_of, values)], pa.string())
         try:
+            self._refuse_what_arrow_would_change(values)
             return arrow_values(self.field, values)
         except TypeMismatchError as error:
             error.hint = "read it as text: read(..., as_text=True)"
             raise
+
+    def _refuse_what_arrow_would_change(self, values: Sequence[Any]) -> None:
+        """Refuse fractions among integers, which Arrow cuts off, and bytes among texts."""
+        kind: type | None = None
+        if pa.types.is_integer(self.kind):
+            kind = Integral
+        elif pa.types.is_string(self.kind):
+            kind = str
+        if kind is None:
+            return
+        for value in values:
+            if value is not None and not isinstance(value, kind):
+                raise TypeMismatchError(
+                    f"a value does not fit the column {self.name!r} ({self.kind}): {value!r}"
+                )
 
 
 @dataclass(frozen=True)
@@ -188,7 +212,19 @@ def _differs(row: dict[str, Any]) -> bool:
     one, other = row["first"], row["second"]
     if one is None or other is None:
         return True
-    return one != other and bool(decode(one) != decode(other))
+    if one == other:
+        return False
+    first, second = decode(one), decode(other)
+    try:
+        if first == second:
+            return False
+    except ValueError:  # arrays of NumPy have an answer for each element
+        pass
+    # A value with a NaN, and objects that are equal to themselves only, may still be the same.
+    try:
+        return serialize_key(first) != serialize_key(second)
+    except pickle.PicklingError:  # of a class that cannot be imported here
+        return True
 
 
 def _shown(row: dict[str, Any]) -> dict[str, Any]:

@@ -69,6 +69,14 @@ class Values:
         return lambda value: coerce(from_column(value))
 
 
+def _with_one_zero(key: Any) -> Any:
+    """Return a key with 0.0 for -0.0, which is the same key: one row of a table is for both."""
+    kind = type(key)
+    if kind is float:
+        return key + 0.0
+    return kind(map(_with_one_zero, key)) if kind in (tuple, list) else key
+
+
 def _return_unchanged(value: Any) -> Any:
     return value
 
@@ -93,7 +101,7 @@ class Keys:
             ConfigurationError: a namespace is missing or no JSON.
         """
         groups, keys = [], []
-        for key in self.keys.read(batch):
+        for key in map(_with_one_zero, self.keys.read(batch)):
             internal = to_internal_key(key)
             groups.append(key_group_of(internal, self.groups) if self.groups else ALL_GROUPS)
             keys.append(encode_key(internal))
@@ -142,7 +150,8 @@ class StateEncoder:
             groups, keys, namespaces = self.keys.read(batch)
             items: Encoded = [None] * batch.num_rows
             if self.items is not None:
-                items = [encode_key(to_internal_key(item)) for item in self.items.read(batch)]
+                found = map(_with_one_zero, self.items.read(batch))
+                items = [encode_key(to_internal_key(item)) for item in found]
             values = self.values.read_encoded(batch)
         except (TypeMismatchError, ConfigurationError) as error:
             error.where = {**error.where, "operator": self.operator, "state": self.state}

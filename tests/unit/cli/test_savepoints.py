@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from headrace.cli import app
+from headrace.common._types.data import type_text
 from headrace.errors import ConfigurationError, JobError
 from headrace.runners.processes import this_machine
 from headrace.runners.spark.checkpoint.layout import CheckpointFolder
@@ -99,6 +100,17 @@ def test_the_folder_of_a_savepoint_is_all_that_is_printed(
     ]
 
 
+@pytest.mark.parametrize("driver", [DONE], indirect=True)
+def test_a_relative_folder_is_that_of_the_command(
+    driver: Driver, checkpoints: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And not below the working directory of the driver."""
+    monkeypatch.chdir("/")
+    printed = told("savepoint", "golden", "--dir", str(checkpoints), "--to", "saved")
+    assert printed == "saved/golden-1\n"
+    assert [request.target for request in driver.asked] == ["/saved"]
+
+
 @pytest.mark.parametrize("driver", [Answer(RequestStatus.DONE)], indirect=True)
 def test_a_stop_without_a_savepoint_prints_nothing(driver: Driver, checkpoints: Path) -> None:
     assert told("stop", "golden", "--dir", str(checkpoints)) == ""
@@ -149,6 +161,11 @@ def test_savepoints_are_listed_and_shown(saved: Path) -> None:
     assert operator["states-count"] > 0 and operator["timers-count"] > 0
     text = told("savepoints", "show", str(saved))
     assert "micro-batch: 8" in text.replace(" " * 2, "") and "sum (value)" in text
+    counts = f"{operator['states-count']:,} records of state, {operator['timers-count']:,} timers"
+    assert counts in text
+    for each in operator["states"]:
+        declared = "no type" if each["type"] is None else type_text(each["type"])
+        assert f"  {each['name']} ({each['kind']}): {declared}\n" in text
 
 
 def test_only_what_belongs_to_a_savepoint_is_removed(saved: Path) -> None:

@@ -63,6 +63,21 @@ def test_keys_are_what_the_program_has() -> None:
     assert record.key_group == key_group_of(decode_key(record.key), 8)
 
 
+def test_both_zeros_are_one_key() -> None:
+    zeros = pa.array([0.0, -0.0])
+    one, other = encoded(encoder(), {"key": zeros, "value": pa.array([1, 2])})
+    assert (one.key, one.key_group) == (other.key, other.key_group)
+    pair = pa.StructArray.from_arrays([zeros, zeros], ["f0", "f1"])
+    kind = Types.TUPLE([Types.DOUBLE(), Types.DOUBLE()])
+    one, other = encoded(encoder(key=kind), {"key": pair, "value": pa.array([1, 2])})
+    assert one.key == other.key
+    keys = Keys(Values("key"), 8, None)
+    of_map = StateEncoder("op", "by", "map", keys, Values("value"), Values("item"))
+    columns = {"key": pa.array(["a", "a"]), "item": zeros, "value": pa.array([1, 2])}
+    one, other = encoded(of_map, columns)
+    assert one.item == other.item
+
+
 def test_pickles_are_taken_as_they_are() -> None:
     columns = {
         "key": pa.array([encode(("a", None))]),

@@ -240,7 +240,7 @@ class RequestWatch:
         remote = is_url(checkpoint.directory)
         self._poll_seconds = _REMOTE_POLL_SECONDS if remote else _LOCAL_POLL_SECONDS
         self._ended = threading.Event()
-        self._stopping: tuple[Request, Stop] | None = None
+        self._stopping: list[tuple[Request, Stop]] = []
         self._refuse_earlier()
         self._thread = threading.Thread(target=self._run, name="headrace-requests", daemon=True)
         self._thread.start()
@@ -274,7 +274,7 @@ class RequestWatch:
                 self._answer(request, RequestStatus.DONE)
             else:
                 stop = Stop(target, request.drain)
-                self._stopping = request, stop
+                self._stopping.append((request, stop))  # the job accepts one at most
                 self._job.request_stop(stop)
         except Exception as error:
             self._answer(request, RequestStatus.FAILED, error=f"{type(error).__name__}: {error}")
@@ -295,12 +295,12 @@ class RequestWatch:
         has ended.
         """
         self._ended.set()
-        if self._stopping is None or self._stopping[1] is not accepted:
+        request = next((asked for asked, stop in self._stopping if stop is accepted), None)
+        if request is None or accepted is None:
             return
-        request, stop = self._stopping
         try:
             if stop_error is None:
-                self._answer(request, RequestStatus.DONE, stop.target)
+                self._answer(request, RequestStatus.DONE, accepted.target)
             else:
                 text = f"{type(stop_error).__name__}: {stop_error}"
                 self._answer(request, RequestStatus.FAILED, error=text)

@@ -28,7 +28,14 @@ from headrace.runtime.state.kinds import (
     Evolution,
     StateKind,
 )
-from headrace.runtime.state.stored_objects import As, Loads, StoredObject, loads_of, stored_class
+from headrace.runtime.state.stored_objects import (
+    As,
+    Loads,
+    StoredObject,
+    loads_of,
+    sources_of,
+    stored_class,
+)
 from headrace.runtime.state.time_buffer import TimeBuffer
 
 Convert = Callable[[Any], Any]
@@ -191,18 +198,17 @@ def _kind_differences(before: StateKind, now: StateKind) -> list[str]:
 
 def _migration(state: str, migrations: list[Convert], type_data: TypeData | None) -> Convert:
     """Return the function that runs all migrations, and fits the result to the declared type."""
-    fit: Convert | None = None
-    if type_data is not None:
-        try:
-            fit = type_from_data(_element_type(type_data)).coercer()
-        except PlanError:
-            fit = None  # of a class of the program's: values are not converted to it
+    fit = None if type_data is None else _fit_to(_element_type(type_data))
 
     def migrate(value: Any) -> Any:
         for migration in migrations:
             if value is None:
                 return None
-            value = migration(value)
+            try:
+                value = migration(value)
+            except Exception as error:
+                error.add_note(f"raised by the function of migrate(), of state {state!r}")
+                raise
         if fit is None or value is None:
             return value
         try:
@@ -212,6 +218,14 @@ def _migration(state: str, migrations: list[Convert], type_data: TypeData | None
             raise
 
     return migrate
+
+
+def _fit_to(data: TypeData) -> Convert | None:
+    """Return the function that fits a value to a type; None: it stays as it is."""
+    try:
+        return type_from_data(data).coercer()
+    except PlanError:
+        return None  # of a class of the program's: values are not converted to it
 
 
 def _element_type(data: TypeData) -> TypeData:
@@ -294,18 +308,16 @@ class _Comparison:
 
     def _row(self, before: TypeData, now: TypeData, path: str) -> Convert | None:
         old_names, new_names = field_names(before), field_names(now)
-        renamed = self._evolution.renamed
-        place = {
-            old if old in new_names else renamed.get(old, old): at
-            for at, old in enumerate(old_names)
-        }
+        former = {new: old for old, new in self._evolution.renamed.items()}
+        taken = sources_of(new_names, old_names, former)
+        place = {name: old_names.index(old) for name, old in taken.items()}
         sources: list[tuple[int | None, Any]] = []
         for name, part in zip(new_names, now.get("of", ()), strict=True):
             at = place.get(name)
             if at is not None:
                 sources.append((at, self.conversion(before["of"][at], part, f"{path}.{name}")))
             elif name in self._evolution.defaults:
-                sources.append((None, self._evolution.defaults[name]))
+                sources.append((None, self._default(name, part, path)))
             else:
                 self.differences.append(f"{path}.{name}".lstrip(".") + " is new: no default")
         same = [(at, None) for at in range(len(old_names))]
@@ -323,6 +335,18 @@ class _Comparison:
             return row_of(new_names, fields, row._row_kind)
 
         return convert
+
+    def _default(self, name: str, declared: TypeData, path: str) -> Any:
+        found = self._evolution.defaults[name]
+        fit = _fit_to(declared)
+        if found is None or fit is None:
+            return found
+        try:
+            return fit(found)
+        except TypeMismatchError as error:
+            of = f"{path}.{name}".lstrip(".")
+            self.differences.append(f"{of} is new, and its default does not fit: {error.message}")
+            return found
 
     def _add(self, path: str, before: TypeData, now: TypeData) -> None:
         was = f"was {type_text(before)}, is {type_text(now)} now"
@@ -371,7 +395,9 @@ def _refusal(
     state: str, operator: str | None, before: StateKind, now: StateKind, differences: list[str]
 ) -> CheckpointError:
     of = "" if operator is None else f" of operator {operator!r}"
-    if str(before) == str(now):
+    if before.version > now.version:
+        said = "is of a later program"
+    elif str(before) == str(now):
         said = "has objects of an earlier version of their class"
     else:
         said = f"was stored as {before}, and is {now} now"
@@ -380,6 +406,8 @@ def _refusal(
             "restore the declared type of the stream, give a new field of its class a default,"
             " or give the operator another uid"
         )
+    elif before.version > now.version:
+        mend = "keep the calls of migrate() of the program that wrote it"
     else:
         mend = (
             "give the new field a default, name the old field (evolve), or convert the values"

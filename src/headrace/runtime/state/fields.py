@@ -22,7 +22,7 @@ from typing import Any, NamedTuple
 
 from headrace.errors import CheckpointError
 from headrace.runtime.immutability import ATOMIC_TYPES
-from headrace.runtime.state.stored_objects import former_names
+from headrace.runtime.state.stored_objects import former_names, sources_of
 from headrace.runtime.state.time_buffer import TimeBuffer
 
 _BY_HAND = {"__getstate__", "__setstate__", "__reduce__", "__reduce_ex__", "__getattr__"}
@@ -106,25 +106,24 @@ def _change(
 ) -> ClassChange | None:
     if not dataclasses.is_dataclass(cls) or _is_pickled_by_hand(cls):
         return None
-    former = former_names(cls, dict(renamed))
     fields = dataclasses.fields(cls)
-    gained = [field for field in fields if field.name not in stored]
+    names = tuple(field.name for field in fields)
+    sources = sources_of(names, stored, former_names(cls, dict(renamed)))
+    gained = [field for field in fields if sources.get(field.name) != field.name]
     missing = [
         field.name
         for field in gained
         if field.init
-        and former.get(field.name) not in stored
+        and field.name not in sources
         and field.default is field.default_factory is dataclasses.MISSING
     ]
-    names = tuple(field.name for field in fields)
     if _is_pickled_by_position(cls):
         needed = names != stored
     elif not cls.__dictoffset__:
-        needed = {*names} != {*stored}
+        needed = bool(gained) or {*names} != {*stored}
     else:
         needed = any(
-            former.get(field.name) in stored
-            or (field.init and not _is_read_from_class(cls, field.name))
+            field.name in sources or (field.init and not _is_read_from_class(cls, field.name))
             for field in gained
         )
     return ClassChange(name, cls, stored, (*missing,)) if needed or missing else None

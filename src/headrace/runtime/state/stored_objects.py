@@ -9,7 +9,7 @@ from __future__ import annotations
 import copyreg
 import dataclasses
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from enum import Enum, auto
 from functools import partial
 from types import SimpleNamespace
@@ -108,18 +108,48 @@ def former_names(cls: type, renamed: Mapping[str, str]) -> dict[str, str]:
     return found
 
 
+def sources_of(
+    names: Iterable[str], stored: Collection[str], former: Mapping[str, str]
+) -> dict[str, str]:
+    """Return the stored field of each field of now; one that is new has none.
+
+    ``former``: earlier names by the names of now. A field was renamed since the values were stored
+    if they do not have its new name, or if the field that had it was renamed too. Otherwise the
+    renaming is an old one, and the names mean what they say.
+    """
+    names = tuple(names)
+    later = {former[name]: name for name in names if name in former}
+
+    def has_moved(name: str) -> bool:
+        for _ in later:
+            if name not in later:
+                return False
+            name = later[name]
+            if name not in stored:
+                return True
+        return False
+
+    found = {}
+    for name in names:
+        old = former.get(name)
+        if old is not None and old in stored and has_moved(old):
+            found[name] = old
+        elif name in stored and not has_moved(name):
+            found[name] = name
+    return found
+
+
 def _current_fields(
     cls: type, names: tuple[str, ...], stored: dict[str, Any], renamed: Mapping[str, str]
 ) -> dict[str, Any]:
     """Return the fields of an object of now; stored attributes that were no fields are kept."""
-    former = former_names(cls, renamed)
     found = {name: value for name, value in stored.items() if name not in names}
-    for field in dataclasses.fields(cls):
+    fields = dataclasses.fields(cls)
+    sources = sources_of((field.name for field in fields), stored, former_names(cls, renamed))
+    for field in fields:
         name = field.name
-        if name in stored:
-            found[name] = stored[name]
-        elif former.get(name) in stored:
-            found[name] = stored[former[name]]
+        if name in sources:
+            found[name] = stored[sources[name]]
         elif field.default is not dataclasses.MISSING:
             found[name] = field.default
         elif field.default_factory is not dataclasses.MISSING:

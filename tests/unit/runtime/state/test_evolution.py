@@ -56,6 +56,14 @@ class Order:
 
 
 @dataclass
+class MovedOn:
+    """``quantity`` has the name that ``id`` had, which has another one."""
+
+    number: int = field(metadata={"renamed_from": "id"})
+    id: int = field(metadata={"renamed_from": "quantity"})
+
+
+@dataclass
 class RenamedOrder:
     id: int
     qty: int = field(metadata={"renamed_from": "quantity"})
@@ -212,6 +220,60 @@ def test_fields_of_a_dataclass_come_go_and_are_renamed(
         assert found == {key: RenamedOrder(key, 10 * key) for key in range(KEYS)}
         assert vars(found[3]) == {"id": 3, "qty": 30, "venue": "XOFF", "tags": []}
     assert found[3].tags is not found[4].tags
+
+
+def test_a_field_takes_the_name_of_another_one(pages: Pages, replace_class: ReplaceClass) -> None:
+    put(pages, value(), lambda key: Order(key, 10 * key))
+    replace_class("Order", MovedOn)
+    for _ in range(2):
+        assert get(pages, value()) == {key: MovedOn(key, 10 * key) for key in range(KEYS)}
+
+
+def test_a_field_of_a_row_takes_the_name_of_another_one(pages: Pages) -> None:
+    two, three = [Types.LONG()] * 2, [Types.LONG()] * 3
+    put(pages, value(Types.ROW_NAMED(["a", "b"], two)), lambda key: Row(a=key, b=10 * key))
+    now = value(Types.ROW_NAMED(["b", "c"], two))
+    now.evolve(renamed={"a": "b", "b": "c"})
+    for _ in range(2):
+        assert get(pages, now) == {key: Row(b=key, c=10 * key) for key in range(KEYS)}
+    later = value(Types.ROW_NAMED(["b", "c", "d"], three))
+    later.evolve(renamed={"a": "b", "b": "c", "c": "d"}, defaults={"b": -1})
+    expected = {key: Row(b=-1, c=key, d=10 * key) for key in range(KEYS)}
+    assert get(pages, later) == expected
+
+
+@pytest.mark.parametrize(
+    ("kind", "default", "expected"),
+    [
+        (Types.BYTE(), 300, None),
+        (Types.INT(), "x", None),
+        (Types.STRING(), 1, None),
+        (Types.DOUBLE(), 1, 1.0),
+        (Types.INT(), None, None),
+        (Types.PICKLED_BYTE_ARRAY(), {1}, {1}),
+    ],
+)
+def test_a_default_has_the_declared_type(
+    pages: Pages, kind: TypeInformation, default: Any, expected: Any
+) -> None:
+    put(pages, value(Types.ROW_NAMED(["a"], [Types.LONG()])), lambda key: Row(a=key))
+    now = value(Types.ROW_NAMED(["a", "new"], [Types.LONG(), kind]))
+    now.evolve(defaults={"new": default})
+    if expected is None and default is not None:
+        with pytest.raises(CheckpointError, match="new is new, and its default does not fit"):
+            get(pages, now)
+    else:
+        found = get(pages, now)[3].new
+        assert found == expected and type(found) is type(expected)
+
+
+@pytest.mark.parametrize("names", [["a", "b"], ["b", "a"]])
+def test_a_name_that_is_there_is_not_taken(pages: Pages, names: list[str]) -> None:
+    stored = Types.ROW_NAMED(names, [Types.LONG()] * 2)
+    put(pages, value(stored), lambda key: Row(**{name: key * (name == "b") for name in names}))
+    now = value(Types.ROW_NAMED(["b"], [Types.LONG()]))
+    now.evolve(renamed={"a": "b"})
+    assert get(pages, now) == {key: Row(b=key) for key in range(KEYS)}
 
 
 def test_the_state_may_name_the_fields(pages: Pages, replace_class: ReplaceClass) -> None:
@@ -521,6 +583,11 @@ def test_a_migration_of_another_type_is_an_error(pages: Pages) -> None:
     with pytest.raises(TypeMismatchError) as raised:
         get(pages, now)
     assert raised.value.__notes__ == ["a value that migrate() returned, of state 's'"]
+    now = value(Types.STRING())
+    now.migrate(lambda old: str(1 // old))
+    with pytest.raises(ZeroDivisionError) as failed:
+        get(pages, now)
+    assert failed.value.__notes__ == ["raised by the function of migrate(), of state 's'"]
 
 
 def test_a_program_from_before_goes_on_with_what_it_knows(
@@ -588,6 +655,9 @@ def test_what_a_descriptor_is_told_is_checked() -> None:
     state = value()
     with pytest.raises(PlanError, match="two fields are renamed to the same name"):
         state.evolve(renamed={"a": "c", "b": "c"})
+    with pytest.raises(PlanError, match="fields exchange their names"):
+        state.evolve(renamed={"c": "d", "a": "b", "b": "a"})
+    state.evolve(renamed={"a": "b", "b": "c"})
     with pytest.raises(PlanError, match="expected the name of a field, not 1"):
         state.evolve(defaults={1: 2})  # type: ignore[dict-item]
     with pytest.raises(PlanError, match="expected a function"):
