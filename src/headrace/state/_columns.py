@@ -78,7 +78,7 @@ def text_of(value: Any) -> str | None:
     if value is None:
         return None
     try:
-        text = json.dumps(value, ensure_ascii=False)
+        text = repr(value) if _has_other_keys(value) else json.dumps(value, ensure_ascii=False)
     except (TypeError, ValueError):
         text = repr(value)
     try:
@@ -86,6 +86,13 @@ def text_of(value: Any) -> str | None:
     except UnicodeEncodeError:  # halves of surrogate pairs, which UTF-8 does not have
         return text.encode(errors="backslashreplace").decode()
     return text
+
+
+def _has_other_keys(value: Any) -> bool:
+    """Return whether a dict has keys that JSON would turn into texts."""
+    if isinstance(value, dict):
+        return not all(isinstance(key, str) for key in value) or _has_other_keys([*value.values()])
+    return isinstance(value, list | tuple) and any(map(_has_other_keys, value))
 
 
 @dataclass(frozen=True)

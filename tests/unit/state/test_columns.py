@@ -41,10 +41,13 @@ def changed(one: Any, other: Any) -> list[tuple[Any, Any]]:
         ({"levels": np.array([1, 2])}, {"levels": np.array([1, 3])}),
         ([float("nan"), 1], [float("nan"), 2]),
         (Alone(1), Alone(2)),
+        ({1: "a"}, {"1": "a"}),
+        ([{"at": {True: 0}}], [{"at": {"true": 0}}]),
     ],
 )
 def test_what_cannot_be_compared_by_a_sign_is_compared(one: Any, other: Any) -> None:
     assert changed(one, other) == [(text_of(one), text_of(other))]
+    assert text_of(one) != text_of(other)
     assert changed(one, one) == changed(other, other) == []
 
 
