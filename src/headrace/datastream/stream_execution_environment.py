@@ -175,7 +175,7 @@ class StreamExecutionEnvironment(JobSettings, NodeList):
 
     def close(self) -> None:
         """Drop sinks that were not executed, and delete the stored records of cached streams."""
-        self._pending_sinks.clear()
+        self._drop_pending()
         for node in self._transformations:
             if isinstance(node, CacheTransformation):
                 node.kept.forget()

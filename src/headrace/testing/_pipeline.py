@@ -188,7 +188,8 @@ def _make_planner(
             hint="give a stream, a dict of streams by name, or a function that returns one",
         )
     env = next(iter(named.values()))._env
-    sinks = list(env._take_sinks())
+    sinks = [*env._pending_sinks]  # without operators that no sink and no given stream reads
+    env._drop_pending()
     for name, stream in named.items():
         if stream._env is not env:
             raise PlanError(

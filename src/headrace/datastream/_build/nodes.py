@@ -49,7 +49,7 @@ def add_operator(
     for function in spec.functions:
         require_sendable(function, call, stream, site)
     node = Transformation(inputs, spec, spec.label, site, output_type)
-    nodes._register(node)
+    nodes._register_operator(node)
     return node
 
 

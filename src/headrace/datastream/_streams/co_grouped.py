@@ -106,7 +106,8 @@ class WindowJoin:
         """
         assigner = self._require_call(self._assigner, "window(...)", "apply")
         function = self._wrap(func, self._first)
-        windows = WindowedStream(self._merge_tagged(), assigner)
+        tagged = self._merge_tagged()
+        windows = WindowedStream(tagged, assigner)
         if self._trigger is not None:
             windows.trigger(self._trigger)
         if self._evictor is not None:
@@ -118,6 +119,8 @@ class WindowJoin:
                 func, windows._spec_of(_window_contents(function)), output_type
             )
             if found is not None:
+                for edge in tagged._edges:
+                    self._first._env._abandon(edge.source)
                 return found
         return windows.apply(function, output_type)
 

@@ -53,7 +53,7 @@ class StreamEnds(Stream):
         """
         if limit is not None:
             require_positive(limit, "a limit")
-        sinks = (*self._env._take_sinks(), self._collecting_sink())
+        sinks = self._env._take_sinks(self._collecting_sink())
         results = CloseableIterator(
             *execution.execute_and_collect(
                 sinks, self._env._configuration, job_execution_name, limit, self._env._listeners

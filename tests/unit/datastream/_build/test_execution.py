@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import cloudpickle
@@ -16,6 +17,7 @@ from headrace.common.typeinfo import Types
 from headrace.common.watermark_strategy import WatermarkStrategy
 from headrace.connector import ExecutedBy
 from headrace.datastream import DataStream, MapFunction, StreamExecutionEnvironment
+from headrace.datastream.connectors.function import FunctionSink
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.errors import DuplicateUidError, PlanError
 from headrace.graph.transformation import SourceTransformation
@@ -65,6 +67,35 @@ def test_a_program_that_fails_its_check_starts_anew(env: StreamExecutionEnvironm
     with pytest.raises(DuplicateUidError):
         env.execute()
     assert env._list_sinks() == ()
+
+
+def test_operators_without_a_sink_run_as_in_flink(env: StreamExecutionEnvironment) -> None:
+    """Of a branch beside a sink, at the end of a program, and beside a stream that is collected."""
+    ran: list[str] = []
+
+    def seen(name: str) -> Callable[[int], int]:
+        return lambda value: ran.append(f"{name}{value}") or value
+
+    def take() -> list[str]:
+        found = sorted(ran)
+        ran.clear()
+        return found
+
+    numbers = env.from_sequence(1, 2)
+    first = numbers.map(seen("a"))
+    first.map(seen("b"), Types.LONG()).key_by(lambda v: v).map(seen("c"))
+    first.map(seen("d")).sink_to(FunctionSink(len))
+    env.execute()
+    assert take() == ["a1", "a2", "b1", "b2", "c1", "c2", "d1", "d2"]
+    numbers.map(seen("e"))
+    env.execute()
+    assert take() == ["e1", "e2"]
+    first.map(seen("f"))
+    assert list(numbers.map(seen("g")).execute_and_collect()) == [1, 2]
+    assert take() == ["a1", "a2", "f1", "f2", "g1", "g2"]
+    env.from_sequence(1, 2)  # a source alone is no job
+    with pytest.raises(PlanError, match="no sink"):
+        env.execute()
 
 
 def test_collecting(env: StreamExecutionEnvironment) -> None:
