@@ -8,7 +8,7 @@ import sys
 import time
 
 from headrace.common._options.catalogue import SAVEPOINT_DIR
-from headrace.common._storage.locations import file_system_of, location_of
+from headrace.common._storage.locations import absolute, file_system_of, location_of
 from headrace.errors import CheckpointError, ConfigurationError
 from headrace.runtime.savepoint.folder import MANIFEST, read_manifest
 from headrace.runtime.savepoint.manifest import Manifest
@@ -26,7 +26,9 @@ def new_savepoint_folder(base: str | None, job_folder: str) -> str:
             hint=f"headrace savepoint JOB --to FOLDER, or set {SAVEPOINT_DIR.key}",
         )
     moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-    return posixpath.join(location_of(base), f"{job_folder}-{moment}-{os.urandom(3).hex()}")
+    name = f"{job_folder}-{moment}-{os.urandom(3).hex()}"
+    # A program may change its working directory before the savepoint is written.
+    return absolute(posixpath.join(location_of(base), name))
 
 
 def stored_savepoints(base: str) -> list[tuple[str, Manifest]]:

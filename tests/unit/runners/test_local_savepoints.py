@@ -15,6 +15,7 @@ from headrace.datastream import KeyedProcessFunction, StreamExecutionEnvironment
 from headrace.datastream.connectors.function import FunctionSink
 from headrace.datastream.state import ValueStateDescriptor
 from headrace.errors import CheckpointError, ConfigurationError, JobError
+from headrace.runners.savepoint_folders import new_savepoint_folder
 from headrace.runtime.savepoint.folder import read_manifest
 
 RECORDS, KEYS = 600, 7
@@ -195,3 +196,11 @@ def test_objects_of_any_class_need_a_word(tmp_path: Path) -> None:
     assert "--allow-pickles" in (refused.value.hint or "")
     job(out, **{RESTORE: saved, "headrace.restore.allow-pickles": "true"}).execute("totals")
     assert sorted(out) == [1, 2, 1 + 3, 2 + 4]
+
+
+def test_a_relative_folder_is_below_the_directory_of_the_request(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    target = new_savepoint_folder("saved", "totals")
+    assert Path(target).parent == tmp_path / "saved"
