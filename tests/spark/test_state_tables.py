@@ -31,7 +31,7 @@ from headrace.datastream.state import (
     ValueStateDescriptor,
 )
 from headrace.datastream.window import TumblingEventTimeWindows
-from headrace.errors import ConfigurationError
+from headrace.errors import ConfigurationError, JobError
 from headrace.runners.spark.state_tables import joined_rows
 from headrace.runtime.savepoint.arrow import schema_of, to_batches
 from headrace.runtime.savepoint.write import export_states
@@ -261,7 +261,7 @@ def test_commands_show_state(tmp_path: Path) -> None:
     assert headrace("state", "export", folder, "keeps", "total", "--to", exported)[0] == 0
     table = pyarrow.parquet.read_table(exported).to_pylist()
     assert {row["key"]: row["value"] for row in table} == totals
-    with pytest.raises(ConfigurationError, match="already exists"):
+    with pytest.raises(JobError, match="already exists"):
         headrace("state", "export", folder, "keeps", "total", "--to", exported)
 
 
