@@ -28,6 +28,7 @@ on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="read
 
 @on_linux
 @pytest.mark.spark
+@pytest.mark.proof
 @pytest.mark.timeout(300)
 def test_workers_killed_at_each_step() -> None:
     outcomes = run(SHORT, None, None)
