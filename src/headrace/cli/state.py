@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from headrace.cli.places import AllowPickles, AsJson, reach
-from headrace.errors import JobError
 
 if TYPE_CHECKING:
     from headrace.state import Savepoint, StateDifference
@@ -29,6 +28,7 @@ Name = Annotated[str, typer.Argument(metavar="STATE", help="The name of a state.
 AsText = Annotated[
     bool, typer.Option("--as-text", help="Show keys and values as texts, whatever their types.")
 ]
+_AS_TEXT = "--as-text shows keys and values of several types"
 Limit = Annotated[int, typer.Option("--limit", min=1, help="At most so many rows.")]
 
 app = typer.Typer(help="Show the state of a savepoint, a checkpoint or a restore point.")
@@ -162,20 +162,10 @@ def _load(url: str, allow_pickles: bool = False) -> Savepoint:
 @contextmanager
 def _errors_of_spark(hint: str | None = None) -> Iterator[None]:
     """Raise an error of Spark, or of a task, in one line, with ``hint`` if there is no better."""
-    from py4j.protocol import Py4JError
-    from pyspark.errors import PySparkException
+    from headrace.runners.spark.state_tables import errors_in_one_line
 
-    from headrace.runners.spark.failures import reason_in
-
-    try:
+    with errors_in_one_line(hint, _AS_TEXT):
         yield
-    except (PySparkException, Py4JError) as error:
-        text = str(error)
-        if isinstance(error, Py4JError):  # the reason follows "An error occurred while calling …"
-            text = text.partition("\n: ")[2] or text
-        several = "does not fit the column" in text
-        hint = "--as-text shows keys and values of several types" if several else hint
-        raise JobError(reason_in(text), hint=hint) from None
 
 
 def _keys_of(text: str) -> list[Any]:

@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
+from py4j.protocol import Py4JError
+from pyspark.errors import PySparkException
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 from pyspark.sql.pandas.types import from_arrow_schema
 
 from headrace.common._options import catalogue as options
 from headrace.common._storage.locations import hadoop_url
+from headrace.errors import JobError
+from headrace.runners.spark.failures import reason_in
 from headrace.runners.spark.own_package import ship_own_package
 from headrace.runners.spark.startup.session import get_session
 from headrace.runtime.savepoint.arrow import schema_of
@@ -23,6 +28,7 @@ __all__ = [
     "Records",
     "SparkSession",
     "decoded_rows",
+    "errors_in_one_line",
     "first_record",
     "joined_rows",
     "state_session",
@@ -42,6 +48,22 @@ def state_session() -> SparkSession:
     spark = get_session(options.spark_settings(given), None)
     ship_own_package(spark)
     return spark
+
+
+@contextmanager
+def errors_in_one_line(hint: str | None, hint_of_types: str) -> Iterator[None]:
+    """Raise an error of Spark, or of a task, as a ``JobError`` with its reason.
+
+    ``hint_of_types``: the hint if a column has values of several types; of others it is ``hint``.
+    """
+    try:
+        yield
+    except (PySparkException, Py4JError) as error:
+        text = str(error)
+        if isinstance(error, Py4JError):  # the reason follows "An error occurred while calling …"
+            text = text.partition("\n: ")[2] or text
+        several = "does not fit the column" in text
+        raise JobError(reason_in(text), hint=hint_of_types if several else hint) from None
 
 
 def stored_records(urls: Sequence[str]) -> Records:
