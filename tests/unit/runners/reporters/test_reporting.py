@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import math
 import re
@@ -247,18 +246,28 @@ def test_a_server_that_is_away_does_not_fail_the_job(capsys: pytest.CaptureFixtu
     assert "'push' (PrometheusPushGateway) could not report" in capsys.readouterr().err
 
 
-def test_servers_that_hang_delay_the_end_of_a_job_once() -> None:
-    with contextlib.ExitStack() as servers:
-        configuration = configured("influx", host="127.0.0.1", db="flink", writeTimeout="1000")
-        for name in ("influx", "second", "third"):
-            hanging = servers.enter_context(socket.create_server(("127.0.0.1", 0)))
-            keys = configured("influx", host="127.0.0.1", db="flink", writeTimeout="1000").to_dict()
-            keys["metrics.reporter.influx.port"] = str(hanging.getsockname()[1])
-            for key, value in keys.items():
-                configuration.set_string(key.replace(".influx.", f".{name}."), value)
-        began_s = time.monotonic()
-        run(configuration)
-        assert 1 < time.monotonic() - began_s < 2.9
+def test_reporters_make_their_last_reports_at_once() -> None:
+    """None answers before all have been asked for the last time."""
+    names = ("influx", "second", "third")
+    asked, answered = threading.Barrier(len(names)), []
+
+    def answer(server: socket.socket, name: str) -> None:
+        with server, server.accept()[0] as client:
+            asked.wait(12)
+            answered.append(name)
+            client.sendall(b"HTTP/1.1 204 No Content\r\n\r\n")
+
+    configuration = configured("influx", host="127.0.0.1", db="flink")
+    for name in names:
+        server = socket.create_server(("127.0.0.1", 0))
+        waiting = {"interval": "1 h", "writeTimeout": "60000"}  # for the last report, and an answer
+        keys = configured("influx", host="127.0.0.1", db="flink", **waiting).to_dict()
+        keys["metrics.reporter.influx.port"] = str(server.getsockname()[1])
+        for key, value in keys.items():
+            configuration.set_string(key.replace(".influx.", f".{name}."), value)
+        threading.Thread(target=answer, args=(server, name), daemon=True).start()
+    run(configuration)
+    assert sorted(answered) == sorted(names)
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import socket
 import struct
 import threading
-import time
 import urllib.request
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -13,6 +12,8 @@ from typing import Any
 import pytest
 
 from headrace.runners.reporters.scrapes import ScrapeServer
+
+CONNECTIONS = 4
 
 
 def app(environ: Any, start_response: Callable[..., Any]) -> list[bytes]:
@@ -22,7 +23,7 @@ def app(environ: Any, start_response: Callable[..., Any]) -> list[bytes]:
 
 @pytest.fixture
 def server() -> Iterator[ScrapeServer]:
-    found = ScrapeServer("127.0.0.1", 0, app, 4, 0.5)
+    found = ScrapeServer("127.0.0.1", 0, app, CONNECTIONS, 0.5)
     yield found
     found.close()
 
@@ -60,8 +61,10 @@ def test_a_client_that_leaves_prints_nothing(
         left.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         left.sendall(sent)
         left.close()
-    time.sleep(0.1)
-    assert scrape(server) == b"metrics"
+    assert scrape(server) == b"metrics"  # so all of them were accepted before
+    for _ in range(CONNECTIONS):  # and they have ended
+        assert server._free.acquire(timeout=20)
+    server._free.release(CONNECTIONS)
     assert capsys.readouterr().err == ""
 
 
