@@ -165,7 +165,7 @@ def ls(
         typer.echo(json.dumps([_summary(url, manifest) for url, manifest in found], indent=2))
         return
     for url, manifest in found:
-        size = format_bytes(sum(file.size_bytes for file in manifest.files.values()))
+        size = format_bytes(manifest.size_bytes)
         made = format_moment(manifest.created_ms)
         typer.echo(f"{made}  {manifest.job}  micro-batch {_last_batch(manifest)}  {size}  {url}")
     if not found:
@@ -245,7 +245,7 @@ def _summary(url: str, manifest: Manifest) -> dict[str, Any]:
         "job": manifest.job,
         "micro-batch": manifest.batch_id - 1,
         "taken-ms": manifest.created_ms,
-        "size-bytes": sum(file.size_bytes for file in manifest.files.values()),
+        "size-bytes": manifest.size_bytes,
         "key-groups": manifest.max_parallelism,
         "operators": [
             {

@@ -170,15 +170,13 @@ def _errors_of_spark(hint: str | None = None) -> Iterator[None]:
 
 def _keys_of(text: str) -> list[Any]:
     """Return the keys that are written as this JSON, or as this text."""
+    from headrace.state._encoding import with_tuples
+
     try:
         found = json.loads(text)
     except ValueError:
         return [text]
-    return [_frozen(found), found] if isinstance(found, list) else [found]
-
-
-def _frozen(value: Any) -> Any:
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+    return [with_tuples(found), found] if isinstance(found, list) else [found]
 
 
 def _print(rows: list[Any], as_json: bool) -> None:

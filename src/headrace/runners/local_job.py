@@ -159,9 +159,9 @@ class LocalJob:
         began, started_ms = time.monotonic(), wall_clock_ms()
         manifest = write_savepoint(self._run.savepoint(), request.target)
         duration_ms = (time.monotonic() - began) * 1000
-        size = sum(file.size_bytes for file in manifest.files.values())
+        last_batch, size_bytes = manifest.batch_id - 1, manifest.size_bytes
         self._observers.savepoint(
-            SavepointTaken(request.target, manifest.batch_id - 1, started_ms, duration_ms, size)
+            SavepointTaken(request.target, last_batch, started_ms, duration_ms, size_bytes)
         )
 
     def savepoint(self, folder: str | None) -> Callable[[], str]:

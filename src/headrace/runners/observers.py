@@ -127,14 +127,14 @@ class BatchProgress:
 class SavepointTaken:
     """A complete savepoint of the state after a micro-batch.
 
-    ``size_bytes``: the size of its files; None if not known. ``started_ms``: the wall clock.
+    ``size_bytes``: the size of its files. ``started_ms``: the wall clock.
     """
 
     folder: str
     batch_id: int
     started_ms: int
     duration_ms: float
-    size_bytes: int | None = None
+    size_bytes: int
 
 
 def batch_counts(

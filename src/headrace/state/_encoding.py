@@ -222,7 +222,7 @@ def _numbers(batch: pa.RecordBatch, name: str, otherwise: int | None = None) -> 
 def _namespace_of(text: str) -> Any:
     """Return a namespace from JSON: a number, a text or a tuple."""
     try:
-        return _frozen(json.loads(text))
+        return with_tuples(json.loads(text))
     except ValueError as error:
         raise ConfigurationError(
             f"the namespace {text!r} is no JSON",
@@ -231,5 +231,6 @@ def _namespace_of(text: str) -> Any:
         ) from error
 
 
-def _frozen(value: Any) -> Any:
-    return tuple(map(_frozen, value)) if isinstance(value, list) else value
+def with_tuples(value: Any) -> Any:
+    """Return a value of JSON with tuples for its arrays, at any depth."""
+    return tuple(map(with_tuples, value)) if isinstance(value, list) else value

@@ -158,8 +158,7 @@ class Saver:
         finally:
             pin.remove()
         seconds = time.monotonic() - began
-        size = sum(file.size_bytes for file in manifest.files.values())
-        last_batch = manifest.batch_id - 1
+        last_batch, size = manifest.batch_id - 1, manifest.size_bytes
         print(
             f"headrace: savepoint of {self._program.name!r} after micro-batch"
             f" {last_batch}: {target} ({size / 1e6:,.1f} MB in {seconds:.1f} s)",

@@ -63,7 +63,7 @@ class BatchRow:
 
 @dataclass(frozen=True)
 class Failure:
-    """A failed attempt, without its exception, whose frames hold what the attempt held.
+    """A failed attempt. Only the texts of its exception are kept: the frames would keep objects.
 
     ``restarts_in_ms`` None: the job has failed. ``masked``: without values of records.
     """

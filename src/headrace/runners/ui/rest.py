@@ -325,13 +325,13 @@ def accumulators(record: JobRecord) -> dict[str, Any]:
 def job_metrics(record: JobRecord, wanted: Sequence[str] | None) -> list[dict[str, Any]]:
     """Answer ``/jobs/:jobid/metrics``; ``wanted`` None: only the names of all metrics."""
     view = record.view()
-    in_progress = view.open_batches
+    counts = _batch_counts(view)
     found: dict[str, float] = {
         **record.job_metrics(),
-        "totalNumberOfCheckpoints": view.batch_count + view.failure_count + in_progress,
-        "numberOfInProgressCheckpoints": in_progress,
-        "numberOfCompletedCheckpoints": view.batch_count,
-        "numberOfFailedCheckpoints": view.failure_count,
+        "totalNumberOfCheckpoints": counts["total"],
+        "numberOfInProgressCheckpoints": counts["in_progress"],
+        "numberOfCompletedCheckpoints": counts["completed"],
+        "numberOfFailedCheckpoints": counts["failed"],
     }
     if view.batches:
         found["lastCheckpointDuration"] = round(view.batches[-1].duration_ms)
@@ -370,15 +370,8 @@ def checkpoints(record: JobRecord) -> dict[str, Any]:
         _checkpoint(view, row, size if row is rows[0] else _UNKNOWN, row is rows[0]) for row in rows
     ]
     sizes = [] if view.state_bytes is None else [size]
-    in_progress = view.open_batches
     return {
-        "counts": {
-            "restored": view.restarts,
-            "total": view.batch_count + view.failure_count + in_progress,
-            "in_progress": in_progress,
-            "completed": view.batch_count,
-            "failed": view.failure_count,
-        },
+        "counts": {"restored": view.restarts, **_batch_counts(view)},
         "summary": {
             "checkpointed_size": _statistics(sizes),
             "state_size": _statistics(sizes),
@@ -397,6 +390,16 @@ def checkpoints(record: JobRecord) -> dict[str, Any]:
     }
 
 
+def _batch_counts(view: JobView) -> dict[str, int]:
+    in_progress = view.open_batches
+    return {
+        "total": view.batch_count + view.failure_count + in_progress,
+        "in_progress": in_progress,
+        "completed": view.batch_count,
+        "failed": view.failure_count,
+    }
+
+
 def _checkpoint(view: JobView, row: BatchRow, size: int, is_last: bool) -> dict[str, Any]:
     folder = None if view.job is None else view.job.checkpoint
     return {
@@ -407,9 +410,8 @@ def _checkpoint(view: JobView, row: BatchRow, size: int, is_last: bool) -> dict[
 
 
 def _savepoint(view: JobView, taken: SavepointTaken) -> dict[str, Any]:
-    size = _UNKNOWN if taken.size_bytes is None else taken.size_bytes
     return {
-        **_completed(view, taken.batch_id, taken.started_ms, taken.duration_ms, size),
+        **_completed(view, taken.batch_id, taken.started_ms, taken.duration_ms, taken.size_bytes),
         "is_savepoint": True,
         "savepointFormat": "CANONICAL",
         "checkpoint_type": "SAVEPOINT",

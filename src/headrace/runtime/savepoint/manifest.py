@@ -106,6 +106,11 @@ class Manifest:
     created_ms: int = 0
     files: Mapping[str, StoredFile] = field(default_factory=dict)
 
+    @property
+    def size_bytes(self) -> int:
+        """The size of the files; 0 if the savepoint is not stored in a folder."""
+        return sum(file.size_bytes for file in self.files.values())
+
     def operator(self, id_: str) -> OperatorEntry | None:
         """Return the operator of an id, if it is there."""
         return next((operator for operator in self.operators if operator.id == id_), None)
