@@ -21,9 +21,13 @@ from headrace.dev import topics
 
 
 def new_topic(servers: str, partitions: int = 1, **settings: str) -> str:
-    """A topic that no other test has."""
+    """A topic that no other test has. It keeps records whatever their timestamps, if not told.
+
+    Many tests count time from 1970, and half a minute after its start a broker deletes what is
+    older than a week.
+    """
     name = f"t{uuid.uuid4().hex[:12]}"
-    topics.create(servers, name, partitions, **settings)
+    topics.create(servers, name, partitions, **{"retention.ms": "-1"} | settings)
     return name
 
 

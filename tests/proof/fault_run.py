@@ -146,9 +146,7 @@ class Run:
                 (self.folder / "in" / f"{number}.txt").write_text(text)
         else:
             names = ("in", *SINKS)
-            # The records are of 1970: brokers would remove them.
-            kept = {"retention.ms": "-1"}
-            self.place = {name: new_topic(self.servers, SPLITS, **kept) for name in names}
+            self.place = {name: new_topic(self.servers, SPLITS) for name in names}
             producer = Producer({"bootstrap.servers": self.servers, "linger.ms": 0})
             for number, lines in enumerate(self.lines):
                 for line in lines:
