@@ -54,7 +54,7 @@ NoDrain = Annotated[
 FromSavepoint = Annotated[
     str | None,
     typer.Option(
-        "--from-savepoint", metavar="URL", help="Begin from a savepoint, without a checkpoint."
+        "--from-savepoint", metavar="URL", help="Begin from a savepoint, if there is no checkpoint."
     ),
 ]
 AllowNonRestored = Annotated[
@@ -77,7 +77,7 @@ Supervise = Annotated[
     bool,
     typer.Option(
         "--supervise",
-        help="Start the program again when its process, or its Spark, has died.",
+        help="Start the program again when its process, or Spark's JVM, has died.",
     ),
 ]
 MaxRestarts = Annotated[
@@ -86,7 +86,7 @@ MaxRestarts = Annotated[
         "--max-restarts",
         min=0,
         metavar="N",
-        help="With --supervise: how often in a row, without ten minutes between.",
+        help="With --supervise: the most restarts in a row, less than ten minutes apart.",
     ),
 ]
 Standby = Annotated[
