@@ -1,4 +1,4 @@
-"""A checkpoint that is older than what its sinks have: noticed before anything is planned."""
+"""A checkpoint that is older than the results in its sinks: noticed before anything is planned."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ class Job:
         spark_commits(self.folder / "spark", *range(committed + 1), planned=planned)
 
     def refused(self) -> str:
-        with pytest.raises(CheckpointError, match="is older than what its sinks have") as caught:
+        with pytest.raises(CheckpointError, match="is older than the results in its sinks") as caught:
             self.start()
         assert caught.value.where == {"checkpoint": str(self.folder)}
         hint = str(caught.value.hint)
