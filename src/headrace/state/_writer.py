@@ -104,7 +104,7 @@ class SavepointWriter:
         contents = contents_of(url)
         if not isinstance(contents, SavepointContents):
             raise UnsupportedError(
-                "the copy of a checkpoint cannot be changed",
+                "a checkpoint or a restore point cannot be changed",
                 where={"checkpoint": contents.folder},
                 hint="take a savepoint of the job: headrace savepoint JOB",
             )
@@ -213,7 +213,7 @@ class SavepointWriter:
         """
         if self._before is not None:
             raise UnsupportedError(
-                "the positions of a job's sources cannot be changed: its state belongs to them",
+                "the source positions of a job cannot be changed: its state belongs to them",
                 hint="begin with SavepointWriter.new_savepoint(), and set the states",
             )
         offset = Offset.from_json(self._manifest.offset)
