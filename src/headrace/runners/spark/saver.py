@@ -181,7 +181,7 @@ class Saver:
                 while (error := self._pins.answer_to(name)) is None:
                     if self._has_ended():
                         raise JobError(
-                            f"{self._program.name!r} ended before the files of its micro-batch were kept",
+                            f"{self._program.name!r} ended before its files were kept",
                             hint="to end a job with a savepoint, use `headrace stop --savepoint`",
                         )
                     time.sleep(_PIN_POLL_SECONDS)
