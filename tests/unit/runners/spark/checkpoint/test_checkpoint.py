@@ -658,7 +658,7 @@ def test_an_offset_that_the_sinks_have_published_must_be_there(tmp_path: Path) -
     SplitStates(CheckpointFolder(str(folder)).store).save(2, {})
     Checkpoint.open(str(tmp_path), program(), fresh=False).close()
     (folder / "spark" / "offsets" / "1").unlink()
-    with pytest.raises(CheckpointError, match="end of a micro-batch") as caught:
+    with pytest.raises(CheckpointError, match="offset of a micro-batch") as caught:
         Checkpoint.open(str(tmp_path), program(), fresh=False)
     assert caught.value.where["file"] == str(folder / "spark" / "offsets" / "1")
 
@@ -669,7 +669,7 @@ def test_an_offset_of_which_the_checksum_is_left_was_lost(tmp_path: Path) -> Non
     offsets = folder / "spark" / "offsets"
     (offsets / ".1.crc").write_text("")
     (offsets / "..2.tmp.crc").write_text("")
-    with pytest.raises(CheckpointError, match="end of a micro-batch") as caught:
+    with pytest.raises(CheckpointError, match="offset of a micro-batch") as caught:
         Checkpoint.open(str(tmp_path), program(), fresh=False)
     assert caught.value.where["file"] == str(offsets / "1")
 

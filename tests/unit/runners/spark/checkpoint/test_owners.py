@@ -273,7 +273,7 @@ def test_a_commit_that_never_ends_is_reported(world: World) -> None:
     world.taken("a", 1)
     with announced_commit(world.store, world.store, 1, world.machine("a", 5)):
         world.kill("a", 1)
-        with pytest.raises(CheckpointLockedError, match="a commit of an earlier driver"):
+        with pytest.raises(CheckpointLockedError, match="an earlier driver is still committing"):
             world.taken("a", 2)
 
 
